@@ -1,0 +1,152 @@
+"""Many grades of one grader, as columns: what `grade_all` returns and a report is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.grade import ErrorKind, Grade, GradeError, Status
+
+__all__ = ["Grades"]
+
+_MISSING, _SCORED, _FAILED, _SKIPPED = range(4)
+_STATUS_NAMES = np.array(["missing", Status.SCORED, Status.FAILED, Status.SKIPPED], dtype=object)
+
+
+@dataclass(eq=False)
+class Grades:
+    """Grades of one grader over n samples, in row order.
+
+    A row starts as *missing*: nothing is scored until somebody says so. `finish` turns rows that
+    are still missing into failures, so that a stopped run never reads as zeros.
+
+    Attributes:
+        scores: float64 (n,), NaN where there is no score.
+        codes: uint8 (n,), 0 missing, 1 scored, 2 failed, 3 skipped.
+        passed: int8 (n,), 1 pass, 0 fail, -1 no verdict.
+        seconds: float64 (n,), NaN where unknown.
+        tokens: float64 (n,), NaN where none.
+        cost: float64 (n,), US dollars, NaN where unknown.
+        errors: Row number to error, for failed rows only.
+        reasoning: Row number to text, where there is one.
+        metadata: Row number to mapping, where there is one.
+        isolation: The sandbox level the rows were run at; "" where no sandbox was used.
+    """
+
+    scores: NDArray[np.float64]
+    codes: NDArray[np.uint8]
+    passed: NDArray[np.int8]
+    seconds: NDArray[np.float64]
+    tokens: NDArray[np.float64]
+    cost: NDArray[np.float64]
+    errors: dict[int, GradeError] = field(default_factory=dict)
+    reasoning: dict[int, str] = field(default_factory=dict)
+    metadata: dict[int, Mapping[str, Any]] = field(default_factory=dict)
+    isolation: str = ""
+
+    @classmethod
+    def empty(cls, n: int) -> Grades:
+        """N rows, all missing."""
+        nan = np.full((4, n), np.nan)
+        return cls(nan[0], np.zeros(n, np.uint8), np.full(n, -1, np.int8), nan[1], nan[2], nan[3])
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def __iter__(self) -> Iterator[Grade]:
+        return (self[row] for row in range(len(self)))
+
+    def __getitem__(self, row: int) -> Grade:
+        """The grade of one row; a missing row reads as cancelled."""
+        code = self.codes[row]
+        error = self.errors.get(row)
+        if code == _MISSING:
+            error = GradeError(ErrorKind.CANCELLED, "not graded")
+        return Grade(
+            score=float(self.scores[row]) if code == _SCORED else None,
+            passed=None if self.passed[row] < 0 else bool(self.passed[row]),
+            reasoning=self.reasoning.get(row),
+            error=error,
+            metadata=self.metadata.get(row, {}),
+            seconds=_known(self.seconds[row]),
+            tokens=None if np.isnan(self.tokens[row]) else int(self.tokens[row]),
+            cost=_known(self.cost[row]),
+        )
+
+    def put(self, row: int, grade: Grade) -> None:
+        """Store one grade."""
+        status = grade.status
+        if status is Status.SCORED:
+            assert grade.score is not None
+            self.scores[row] = grade.score
+            self.codes[row] = _SCORED
+        elif status is Status.FAILED:
+            assert grade.error is not None
+            self.fail(row, grade.error)
+        else:
+            self.codes[row] = _SKIPPED
+        self._put_rest(row, grade)
+
+    def _put_rest(self, row: int, grade: Grade) -> None:
+        if grade.passed is not None:
+            self.passed[row] = grade.passed
+        if grade.reasoning is not None:
+            self.reasoning[row] = grade.reasoning
+        if grade.metadata:
+            self.metadata[row] = grade.metadata
+        for column, value in ((self.seconds, grade.seconds), (self.tokens, grade.tokens), (self.cost, grade.cost)):
+            if value is not None:
+                column[row] = value
+
+    def put_scores(self, start: int, scores: NDArray[np.float64], *, seconds: float) -> None:
+        """Store a run of finite scores from row `start` on; NaN entries stay missing.
+
+        Args:
+            start: First row.
+            scores: float64 (m,).
+            seconds: Mean time a row took.
+        """
+        rows = slice(start, start + len(scores))
+        self.scores[rows] = scores
+        self.codes[rows] = np.where(np.isnan(scores), _MISSING, _SCORED)
+        self.seconds[rows] = seconds
+
+    def fail(self, row: int, error: GradeError) -> None:
+        """Mark one row failed; it loses any number it had."""
+        self.scores[row] = np.nan
+        self.codes[row] = _FAILED
+        self.errors[row] = error
+
+    def finish(self, kind: ErrorKind = ErrorKind.CANCELLED, message: str = "not graded: the run was stopped") -> None:
+        """Turn every missing row into a failure."""
+        error = GradeError(kind, message)
+        for row in np.flatnonzero(self.codes == _MISSING):
+            self.fail(int(row), error)
+
+    @property
+    def statuses(self) -> NDArray[np.object_]:
+        """Status names (n,): "scored", "failed", "skipped" (or "missing" while a run goes on)."""
+        return _STATUS_NAMES[self.codes]
+
+    @property
+    def n_scored(self) -> int:
+        """Rows with a score."""
+        return int((self.codes == _SCORED).sum())
+
+    @property
+    def n_failed(self) -> int:
+        """Rows that failed."""
+        return int((self.codes == _FAILED).sum())
+
+    @property
+    def n_skipped(self) -> int:
+        """Rows the grader declined."""
+        return int((self.codes == _SKIPPED).sum())
+
+
+def _known(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)

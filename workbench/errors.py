@@ -1,0 +1,93 @@
+"""Every exception the workbench raises on purpose.
+
+```
+WorkbenchError
+├── CaptureError         (ValueError)    a function cannot travel as source
+├── ValidationError      (ValueError)    one of the five checks failed
+├── NotValidatedError    (ValueError)    save or export of a grader that was never proved
+├── SamplesError         (ValueError)    rows or columns that cannot be read
+├── FormatError          (ValueError)    a file that cannot be read or written
+├── ReportError          (ValueError)    a question a report cannot answer
+└── SandboxError         (RuntimeError)  the sandbox could not do its work
+    └── IsolationError                   imported source where confinement is too weak
+```
+
+A message says what went wrong, then, each on its own line and only where known: where, what was
+found, what was expected, and the next step.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "CaptureError",
+    "FormatError",
+    "IsolationError",
+    "NotValidatedError",
+    "ReportError",
+    "SamplesError",
+    "SandboxError",
+    "ValidationError",
+    "WorkbenchError",
+]
+
+
+class WorkbenchError(Exception):
+    """Base of all errors raised on purpose.
+
+    Args:
+        what: One sentence saying what went wrong.
+        where: File, row, column, cell or name the sentence is about.
+        found: What was there.
+        expected: What would have been right.
+        hint: The next step for the reader.
+    """
+
+    def __init__(
+        self, what: str, *, where: str = "", found: str = "", expected: str = "", hint: str = ""
+    ) -> None:
+        self.what, self.where, self.found, self.expected, self.hint = what, where, found, expected, hint
+        parts = (("where", where), ("found", found), ("expected", expected), ("next step", hint))
+        lines = [what, *(f"  {label}: {text}" for label, text in parts if text)]
+        super().__init__("\n".join(lines))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle by the parts, so that a copy reads the same."""
+        return (_rebuild, (type(self), self.what, self.where, self.found, self.expected, self.hint))
+
+
+def _rebuild(
+    kind: type[WorkbenchError], what: str, where: str, found: str, expected: str, hint: str
+) -> WorkbenchError:
+    return kind(what, where=where, found=found, expected=expected, hint=hint)
+
+
+class CaptureError(WorkbenchError, ValueError):
+    """A function, or something it reads, cannot travel as source text."""
+
+
+class ValidationError(WorkbenchError, ValueError):
+    """One of the five checks failed; the message names the check."""
+
+
+class NotValidatedError(WorkbenchError, ValueError):
+    """A grader was to be saved or exported before it was proved."""
+
+
+class SamplesError(WorkbenchError, ValueError):
+    """Rows, columns or files that cannot be read as samples."""
+
+
+class FormatError(WorkbenchError, ValueError):
+    """A grader file that cannot be read or written."""
+
+
+class ReportError(WorkbenchError, ValueError):
+    """A question a report cannot answer."""
+
+
+class SandboxError(WorkbenchError, RuntimeError):
+    """The sandbox could not start or do its work."""
+
+
+class IsolationError(SandboxError):
+    """Imported source was to run where the machine cannot confine it."""

@@ -1,0 +1,143 @@
+"""One outcome of one grader on one sample: scored, failed or skipped, never two of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from numbers import Real
+from typing import Any
+
+__all__ = ["ErrorKind", "Grade", "GradeError", "Status"]
+
+
+class Status(StrEnum):
+    """The three things a grade can be."""
+
+    SCORED = "scored"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+
+
+class ErrorKind(StrEnum):
+    """Why a score is missing. One vocabulary for every kind of grader."""
+
+    TIMEOUT = "timeout"
+    MEMORY = "memory"
+    CRASH = "crash"
+    SANDBOX = "sandbox"
+    LOAD = "load"
+    RUNTIME = "runtime"
+    RETURN_TYPE = "return_type"
+    NOT_FINITE = "not_finite"
+    OUT_OF_RANGE = "out_of_range"
+    SAMPLE = "sample"
+    TEMPLATE = "template"
+    JUDGE_SERVER = "judge_server"
+    JUDGE_PARSE = "judge_parse"
+    JUDGE_REFUSAL = "judge_refusal"
+    ENDPOINT = "endpoint"
+    BUDGET = "budget"
+    CANCELLED = "cancelled"
+
+
+@dataclass(frozen=True, slots=True)
+class GradeError:
+    """Why a sample has no score.
+
+    Attributes:
+        kind: One word out of `ErrorKind`.
+        message: A sentence for the author of the grader.
+    """
+
+    kind: ErrorKind
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.message}"
+
+
+@dataclass(frozen=True, slots=True)
+class Grade:
+    """What one grader said of one sample.
+
+    Exactly one of three: *scored* (`score` is a number), *failed* (`error` is set) or *skipped*
+    (neither). A failure never carries a number, and a skip is not a zero.
+
+    Attributes:
+        score: Any finite number; usually 0 to 1. None when failed or skipped.
+        passed: The grader's own verdict, where it has one.
+        reasoning: Why, in words: a judge's rationale, or why a sample was skipped.
+        error: Kind and message of a failure.
+        metadata: Whatever else the grader wants to keep, as plain JSON values.
+        seconds: Time spent; for graders that run in batches the mean over the batch.
+        tokens: Tokens paid for, None where none were.
+        cost: Money in US dollars, None where unknown.
+
+    Raises:
+        TypeError: The score is a bool, text or another thing that is no number; the value is named.
+        ValueError: The score is NaN or infinite, or there are both a score and an error.
+
+    Example:
+        >>> Grade(0.5).status
+        <Status.SCORED: 'scored'>
+        >>> Grade.failed("timeout", "no answer within 1 s").score is None
+        True
+    """
+
+    score: float | None = None
+    passed: bool | None = None
+    reasoning: str | None = None
+    error: GradeError | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    seconds: float | None = None
+    tokens: int | None = None
+    cost: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.score is None:
+            return
+        object.__setattr__(self, "score", check_score(self.score))
+        if self.error is not None:
+            raise ValueError(f"a grade is scored or failed, not both: score {self.score!r}, error {self.error}")
+
+    @classmethod
+    def failed(cls, kind: ErrorKind | str, message: str, **rest: Any) -> Grade:
+        """A grade without a score, because something went wrong."""
+        return cls(error=GradeError(ErrorKind(kind), message), **rest)
+
+    @classmethod
+    def skipped(cls, reasoning: str | None = None, **rest: Any) -> Grade:
+        """A grade without a score, because the grader does not apply to this sample."""
+        return cls(reasoning=reasoning, **rest)
+
+    @property
+    def status(self) -> Status:
+        """Which of the three this is."""
+        if self.error is not None:
+            return Status.FAILED
+        return Status.SKIPPED if self.score is None else Status.SCORED
+
+
+def check_score(value: object) -> float:
+    """Return `value` as a float, or say why it is not a score.
+
+    Raises:
+        TypeError: Not a number. A bool is refused too: `True` where 1.0 was meant hides mistakes.
+        ValueError: NaN or infinite.
+    """
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise TypeError(f"a score must be a number (int or float), not {_short(value)} ({type(value).__name__})")
+    try:
+        number = float(value)
+    except OverflowError:
+        raise ValueError(f"a score must be finite, not {_short(value)}, which no float can hold") from None
+    if not math.isfinite(number):
+        raise ValueError(f"a score must be finite, not {number!r}")
+    return number
+
+
+def _short(value: object, limit: int = 80) -> str:
+    text = repr(value)
+    return text if len(text) <= limit else text[: limit - 1] + "…"

@@ -1,0 +1,202 @@
+"""The conversation a grader reads.
+
+`StringThread` keeps Adaptive's contract. This file imports the standard library only and stands
+alone: the sandbox loads it by its path and offers it as `adaptive_harmony` and as `workbench`.
+"""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+__all__ = ["StringThread", "Turn"]
+
+# collections.namedtuple, not typing.NamedTuple: the sandbox child should not pay for a class
+# statement's annotations, and upstream's named tuple has just these two fields.
+Turn = namedtuple("Turn", "role content")  # noqa: PYI024
+Turn.__doc__ = "One turn: `role` is free text and case-sensitive, `content` is text."
+
+_IMAGE = "[image]"
+
+
+class StringThread:
+    """A conversation of (role, content) turns with metadata.
+
+    Args:
+        turns: A sequence of (role, content) pairs of text. Roles are free text and case-sensitive.
+        metadata: Anything; a dict in practice. Stays None when not given, as upstream.
+
+    Raises:
+        TypeError: `turns` is no sequence of pairs of text (an iterator is not a sequence).
+        ValueError: A turn does not have exactly two parts.
+
+    Example:
+        >>> thread = StringThread([("user", "2+2?"), ("assistant", "4")], {"expected": "4"})
+        >>> thread.completion(), thread.metadata["expected"]
+        ('4', '4')
+    """
+
+    __slots__ = ("_calls", "_turns", "metadata", "tools")
+
+    _turns: list[tuple[str, str]]
+    _calls: dict[int, Any]
+    metadata: Any
+    tools: list[Any]
+
+    def __init__(self, turns: Sequence[Sequence[str]] | None = None, metadata: Any = None) -> None:
+        self._turns = _pairs(() if turns is None else turns)
+        self._calls = {}
+        self.metadata = metadata
+        self.tools = []
+
+    @classmethod
+    def from_messages(
+        cls,
+        messages: Sequence[Mapping[str, Any]],
+        metadata: Any = None,
+        *,
+        tools: Sequence[Mapping[str, Any]] | None = None,
+    ) -> StringThread:
+        """Read OpenAI chat messages: dicts with `role`, `content` and perhaps `tool_calls`.
+
+        Content given in parts becomes text: text parts are joined, an image leaves the marker
+        `[image]`, reasoning is left out. An assistant turn that only calls tools reads "".
+
+        Raises:
+            TypeError: A message is no dict, or its role or content is of the wrong type.
+            ValueError: A message has no role.
+        """
+        thread = cls(None, metadata)
+        for index, message in enumerate(messages):
+            role, content, calls = _read_message(index, message)
+            if calls:
+                thread._calls[len(thread._turns)] = calls
+            thread._turns.append((role, content))
+        thread.tools = [dict(tool) for tool in tools or ()]
+        return thread
+
+    def completion(self) -> str | None:
+        """The last turn's text if its role is exactly `assistant`, else None. Empty text stays empty."""
+        if not self._turns:
+            return None
+        role, content = self._turns[-1]
+        return content if role == "assistant" else None
+
+    def messages(self) -> list[Turn]:
+        """All turns but the last one, if that is the assistant's; else all of them."""
+        turns = self._turns
+        if turns and turns[-1][0] == "assistant":
+            turns = turns[:-1]
+        return [Turn._make(turn) for turn in turns]
+
+    def get_turns(self) -> list[Turn]:
+        """All turns, as named tuples (role, content)."""
+        return [Turn._make(turn) for turn in self._turns]
+
+    def last_content(self) -> str:
+        """The last turn's text, whoever spoke.
+
+        Raises:
+            ValueError: The thread has no turns.
+        """
+        if not self._turns:
+            raise ValueError("last_content() of a thread without turns")
+        return self._turns[-1][1]
+
+    def tool_calls(self) -> list[dict[str, Any]]:
+        """Every tool call in the thread, in order, in OpenAI's shape `{id, type, function: {name, arguments}}`."""
+        return [call for index in sorted(self._calls) for call in self._calls[index]]
+
+    def system(self, content: str) -> StringThread:
+        """A new thread with one system turn more."""
+        return self._with("system", content)
+
+    def user(self, content: str) -> StringThread:
+        """A new thread with one user turn more."""
+        return self._with("user", content)
+
+    def assistant(self, content: str) -> StringThread:
+        """A new thread with one assistant turn more."""
+        return self._with("assistant", content)
+
+    def tool(self, content: str, call_id: str | None = None) -> StringThread:  # noqa: ARG002 (upstream's signature)
+        """A new thread with one tool turn more."""
+        return self._with("tool", content)
+
+    def _with(self, role: str, content: str) -> StringThread:
+        thread = StringThread.from_wire(self.to_wire())
+        thread._turns = [*self._turns, *_pairs([(role, content)])]
+        return thread
+
+    def to_wire(self) -> tuple[Any, ...]:
+        """The thread as nested plain values, ready for `marshal`."""
+        return (self._turns, self.metadata, self._calls or None, self.tools or None)
+
+    @classmethod
+    def from_wire(cls, wire: Sequence[Any]) -> StringThread:
+        """The thread out of `to_wire`'s values, unchecked: they come from this side."""
+        thread = cls.__new__(cls)
+        thread._turns, thread.metadata, calls, tools = wire
+        thread._calls = calls or {}
+        thread.tools = tools or []
+        return thread
+
+    def __repr__(self) -> str:
+        count = len(self._turns)
+        text = self._turns[-1][1] if self._turns else ""
+        last = text if len(text) <= 40 else text[:39] + "…"
+        return f"StringThread({count} turn{'' if count == 1 else 's'}, last {last!r})"
+
+
+def _pairs(turns: Any) -> list[tuple[str, str]]:
+    if isinstance(turns, str | bytes) or not isinstance(turns, Sequence):
+        raise TypeError(f"turns must be a sequence of (role, content) pairs, not {type(turns).__name__}")
+    return [_pair(index, turn) for index, turn in enumerate(turns)]
+
+
+def _pair(index: int, turn: Any) -> tuple[str, str]:
+    if not isinstance(turn, tuple | list):
+        raise TypeError(f"turn {index} must be a (role, content) pair, not {type(turn).__name__}")
+    if len(turn) != 2:
+        raise ValueError(f"turn {index} must have 2 parts (role, content), not {len(turn)}")
+    role, content = turn
+    if not isinstance(role, str) or not isinstance(content, str):
+        raise TypeError(
+            f"turn {index} must be two texts, not ({type(role).__name__}, {type(content).__name__})"
+        )
+    return (role, content)
+
+
+def _read_message(index: int, message: Any) -> tuple[str, str, list[Any]]:
+    if not isinstance(message, Mapping):
+        raise TypeError(f"message {index} must be a dict with role and content, not {type(message).__name__}")
+    role = message.get("role")
+    if role is None:
+        raise ValueError(f"message {index} has no role; its keys are {sorted(map(str, message))}")
+    if not isinstance(role, str):
+        raise TypeError(f"message {index}: role must be text, not {type(role).__name__}")
+    calls = message.get("tool_calls") or []
+    if not isinstance(calls, Sequence) or isinstance(calls, str):
+        raise TypeError(f"message {index}: tool_calls must be a list, not {type(calls).__name__}")
+    return role, _content_text(index, message.get("content")), list(calls)
+
+
+def _content_text(index: int, content: Any) -> str:
+    if content is None:
+        return ""
+    if isinstance(content, str):
+        return content
+    if isinstance(content, Sequence) and not isinstance(content, bytes):
+        return "".join(_part_text(part) for part in content)
+    raise TypeError(f"message {index}: content must be text or a list of parts, not {type(content).__name__}")
+
+
+def _part_text(part: Any) -> str:
+    if isinstance(part, str):
+        return part
+    if not isinstance(part, Mapping):
+        return ""
+    if isinstance(part.get("text"), str):
+        return str(part["text"])
+    return _IMAGE if "image" in str(part.get("type", "")) else ""
