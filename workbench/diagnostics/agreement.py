@@ -1,0 +1,63 @@
+"""Grades against what is known of the rows: false accepts and false rejects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import nan
+
+import numpy as np
+
+from workbench.diagnostics.case import Case, evidence
+from workbench.diagnostics.claim import Claim, about_share
+from workbench.diagnostics.finding import Finding, Severity, percent
+from workbench.diagnostics.registry import diagnostic
+from workbench.statistics import share
+
+__all__ = ["too_lenient", "too_strict"]
+
+_BAD, _GOOD = 0, 1
+_FALSE_ACCEPTS, _BAD_ROWS = (
+    0.05,
+    60,
+)  # 60 known-bad rows without a hit bound the rate at 4.9 % (exact, one-sided)
+_FALSE_REJECTS, _GOOD_ROWS = 0.1, 30
+
+
+@diagnostic("too-lenient")
+def too_lenient(case: Case) -> Iterable[Claim]:
+    """Over 5 % of known-bad rows accepted (lower bound), from 60 of them on.
+
+    Zhao 2025, arXiv 2507.08794; Thakur 2024, arXiv 2406.12624. Evidence: the accepted known-bad
+    rows, highest score first.
+    """
+    advice = "read these rows, say what they lack, and make the grader ask for it"
+    yield from _mistakes(case, "too-lenient", "accepts {k} of {n} known-bad rows, {part}", advice)
+
+
+@diagnostic("too-strict")
+def too_strict(case: Case) -> Iterable[Claim]:
+    """Over 10 % of known-good rows rejected (lower bound), from 30 of them on.
+
+    EvalGen's false failure rate: Shankar 2024, arXiv 2404.12272. Evidence: the rejected known-good
+    rows, lowest score first.
+    """
+    advice = "read these rows, and accept the forms of a right answer that the grader misses"
+    yield from _mistakes(case, "too-strict", "rejects {k} of {n} known-good rows, {part}", advice)
+
+
+def _mistakes(case: Case, kind: str, what: str, advice: str) -> Iterable[Claim]:
+    lenient = kind == "too-lenient"
+    judged = case.labels[case.rows] == (_BAD if lenient else _GOOD)
+    if not judged.any():
+        return
+    wrong = case.accepted if lenient else ~case.accepted
+    found = share(wrong[judged], np.unique(case.scored_groups[judged], return_inverse=True)[1])
+    said = what.format(k=f"{found.k:,}", n=f"{found.n:,}", part=percent(found.value))
+    at = np.flatnonzero(judged & wrong)
+    order = np.argsort(-case.scores[at] if lenient else case.scores[at], kind="stable")
+    statistic = "share of known-bad accepted" if lenient else "share of known-good rejected"
+    rows = evidence(case.rows[at[order]])
+    message = f"{kind.replace('-', ' ')}, {said}"
+    finding = Finding(case.grader, kind, Severity.ERROR, statistic, nan, None, 0, 0, message, advice, rows)
+    limit, minimum = (_FALSE_ACCEPTS, _BAD_ROWS) if lenient else (_FALSE_REJECTS, _GOOD_ROWS)
+    yield about_share(finding, found, limit, short=minimum - found.n)

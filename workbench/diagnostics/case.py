@@ -1,0 +1,82 @@
+"""What every diagnostic looks at: the grades of one grader, with prompts and labels beside them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.columns import Grades
+from workbench.grade import Status
+
+__all__ = ["MOST_ROWS", "Case", "evidence"]
+
+MOST_ROWS = 1_000
+"""Evidence kept with one finding: more than anybody reads, little enough to keep and to send."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One grader's grades, ready to be judged.
+
+    Attributes:
+        grader: Its name.
+        grades: Its grades, n rows.
+        groups: Prompt of each row as an integer code, (n,).
+        labels: 1 known good, 0 known bad, -1 unknown, (n,).
+        threshold: Pass mark: a score at or above it accepts the row.
+        scale: Lowest and highest score of the grader's scale.
+    """
+
+    grader: str
+    grades: Grades
+    groups: NDArray[np.intp]
+    labels: NDArray[np.int8]
+    threshold: float = 0.5
+    scale: tuple[float, float] = (0.0, 1.0)
+
+    @cached_property
+    def rows(self) -> NDArray[np.intp]:
+        """Numbers of the scored rows, (m,). No other row enters a statistic of scores."""
+        return np.flatnonzero(self.status == Status.SCORED)
+
+    @cached_property
+    def status(self) -> NDArray[Any]:
+        """Status name of each row, (n,)."""
+        return self.grades.statuses
+
+    @cached_property
+    def scores(self) -> NDArray[np.float64]:
+        """Scores of the scored rows, brought from the scale to 0 to 1, (m,)."""
+        lo, hi = self.scale
+        return (self.grades.scores[self.rows] - lo) / (hi - lo)
+
+    @cached_property
+    def scored_groups(self) -> NDArray[np.intp]:
+        """Prompt codes of the scored rows, counted from 0 without gaps, (m,)."""
+        codes: NDArray[np.intp] = np.unique(self.groups[self.rows], return_inverse=True)[1]
+        return codes
+
+    @cached_property
+    def on_scale(self) -> bool:
+        """Whether there are scores and all lie on the scale; the rules about its ends need that."""
+        return bool(len(self.scores)) and not self.off_scale.any()
+
+    @cached_property
+    def off_scale(self) -> NDArray[np.bool_]:
+        """Which scored rows lie outside the scale, (m,)."""
+        return (self.scores < -1e-9) | (self.scores > 1 + 1e-9)
+
+    @cached_property
+    def accepted(self) -> NDArray[np.bool_]:
+        """Which scored rows pass, (m,): the grader's own verdict, else score against the pass mark."""
+        verdict = self.grades.passed[self.rows]
+        return np.where(verdict >= 0, verdict == 1, self.grades.scores[self.rows] >= self.threshold)
+
+
+def evidence(rows: NDArray[np.intp]) -> tuple[int, ...]:
+    """The first 1,000 row numbers as plain integers."""
+    return tuple(int(row) for row in rows[:MOST_ROWS])

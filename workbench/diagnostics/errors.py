@@ -1,0 +1,125 @@
+"""Rows without a score: failures, rows never tried, skips, and too few rows to say anything."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import replace
+from math import nan
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.diagnostics.case import Case, evidence
+from workbench.diagnostics.claim import Claim, about_share
+from workbench.diagnostics.finding import Finding, Severity, percent
+from workbench.diagnostics.registry import diagnostic
+from workbench.grade import ErrorKind, Status
+from workbench.statistics import effective_n, share
+
+__all__ = ["broken", "few_rows", "nothing_scored", "skipped", "unfinished"]
+
+_NOT_TRIED = (ErrorKind.CANCELLED, ErrorKind.BUDGET)
+_BROKEN_ABOVE = 0.02
+_BROKEN_ROWS = 20
+_ENOUGH = 35  # the fewest rows with which a verdict on saturation can fire
+
+
+@diagnostic("broken")
+def broken(case: Case) -> Iterable[Claim]:
+    """More than 2 % of the rows tried failed (lower bound), from 20 rows on.
+
+    Rows that a stop or a spent budget left ungraded were never tried and do not count.
+    """
+    tried, failed = _tried(case), _failed(case)
+    rows = np.flatnonzero(failed)
+    if not len(rows):
+        return
+    found = share(failed[tried], np.unique(case.groups[tried], return_inverse=True)[1])
+    finding = Finding(
+        case.grader,
+        "broken",
+        Severity.ERROR,
+        "share failed",
+        nan,
+        None,
+        0,
+        0,
+        f"broken, {found.k:,} of {found.n:,} rows failed, {percent(found.value)}: {_kinds(case, rows)}",
+        "read the errors of these rows; a failed row has no score and is in no mean",
+        evidence(rows),
+    )
+    yield about_share(finding, found, _BROKEN_ABOVE, short=_BROKEN_ROWS - found.n)
+
+
+@diagnostic("nothing-scored", presets=("workbench", "seed"))
+def nothing_scored(case: Case) -> Iterable[Finding]:
+    """No row has a score, so no statement about scores is possible."""
+    if len(case.rows):
+        return
+    total, failed, skips = len(case.grades), case.grades.n_failed, case.grades.n_skipped
+    said = (
+        f"none of {total:,} rows has a score ({failed:,} failed, {skips:,} skipped)"
+        if total
+        else "there are no rows"
+    )
+    advice = "read the errors, or why rows were skipped" if total else "draw some samples first"
+    fact = _fact(case, "nothing-scored", said, advice, np.arange(total))
+    yield replace(fact, severity=Severity.WARNING)
+
+
+@diagnostic("unfinished", presets=("workbench", "seed"))
+def unfinished(case: Case) -> Iterable[Finding]:
+    """Some rows were never graded: the run was stopped, or its budget spent."""
+    rows = np.flatnonzero(~_tried(case))
+    if len(rows):
+        said = f"{len(rows):,} of {len(case.grades):,} rows were not graded"
+        yield _fact(case, "unfinished", said, "run these rows before you compare graders", rows)
+
+
+@diagnostic("skipped", presets=("workbench", "seed"))
+def skipped(case: Case) -> Iterable[Finding]:
+    """The grader declined rows; everything else is about the rest."""
+    rows = np.flatnonzero(case.status == Status.SKIPPED)
+    if len(rows):
+        part = percent(len(rows) / len(case.grades))
+        said = f"{len(rows):,} of {len(case.grades):,} rows were skipped, {part}; all else is about the rest"
+        yield _fact(case, "skipped", said, "check that these rows are not the hard ones", rows)
+
+
+@diagnostic("few-rows")
+def few_rows(case: Case) -> Iterable[Finding]:
+    """Fewer than 35 scored rows (in worth as independent rows): no verdict on saturation can fire."""
+    n = len(case.rows)
+    worth = effective_n(case.scores, case.scored_groups)
+    if not n or worth >= _ENOUGH - 1e-9:
+        return
+    needed = int(np.ceil((_ENOUGH - worth) * n / worth))
+    alike = "" if worth > n - 1 else f", worth {worth:.0f} independent ones since prompts repeat"
+    said = f"{n:,} scored row{'' if n == 1 else 's'}{alike}: too few to judge how the scores are spread"
+    yield Finding(
+        case.grader, "few-rows", Severity.NOTE, "rows", n, None, n, needed, said, "draw more samples"
+    )
+
+
+def _tried(case: Case) -> NDArray[np.bool_]:
+    stopped = [row for row, error in case.grades.errors.items() if error.kind in _NOT_TRIED]
+    tried: NDArray[np.bool_] = case.status != "missing"
+    tried[stopped] = False
+    return tried
+
+
+def _failed(case: Case) -> NDArray[np.bool_]:
+    failed: NDArray[np.bool_] = (case.status == Status.FAILED) & _tried(case)
+    return failed
+
+
+def _kinds(case: Case, rows: NDArray[np.intp]) -> str:
+    errors = case.grades.errors
+    counts = Counter(str(errors[int(row)].kind) if int(row) in errors else "unknown" for row in rows)
+    return ", ".join(f"{kind} {count:,}" for kind, count in counts.most_common())
+
+
+def _fact(case: Case, kind: str, said: str, advice: str, rows: NDArray[np.intp]) -> Finding:
+    n, proof = len(case.grades), evidence(rows)
+    return Finding(case.grader, kind, Severity.NOTE, "rows", len(rows), None, n, 0, said, advice, proof)

@@ -1,0 +1,84 @@
+"""A finding: one sentence about a grader, its number, its interval, and the rows behind it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from workbench.statistics import Interval
+
+__all__ = ["Finding", "Severity", "percent"]
+
+
+class Severity(StrEnum):
+    """How much a finding weighs, heaviest first."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    NOTE = "note"
+
+    @property
+    def rank(self) -> int:
+        """0 for the heaviest."""
+        return list(Severity).index(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What a diagnostic found. Prints as one sentence.
+
+    Attributes:
+        grader: Name of the grader.
+        kind: The diagnostic, such as "saturated-high".
+        severity: "error" and "warning" are verdicts, "note" is for what is undecided or just worth knowing.
+        statistic: What was measured, such as "share at 0.95 or above".
+        value: The measured number; NaN where there is none.
+        interval: Its confidence interval; None for a plain fact and for the `seed` preset.
+        n: Rows (or prompts, or labels) the value rests on.
+        needed: Rows still needed before the bound can decide; 0 where it has decided.
+        message: The sentence without grader, interval and full stop.
+        advice: What to do next.
+        rows: Numbers of the rows that prove it, the most telling first, 1,000 at most.
+        preset: The set of rules it comes from.
+        confidence: Level of the interval, after Holm's correction; 0.95 for one verdict alone.
+    """
+
+    grader: str
+    kind: str
+    severity: Severity
+    statistic: str
+    value: float
+    interval: Interval | None
+    n: int
+    needed: int
+    message: str
+    advice: str
+    rows: tuple[int, ...] = field(default=(), repr=False)
+    preset: str = "workbench"
+    confidence: float = 0.95
+
+    def __str__(self) -> str:
+        """One sentence, with the interval and what is still needed."""
+        return f"{self.grader}: {self.message}{self._interval_clause()}{self._needed_clause()}."
+
+    def _interval_clause(self) -> str:
+        if self.interval is None or math.isnan(self.interval.lo):
+            return ""
+        write = percent if self.statistic.startswith("share") else _number
+        lo, hi = self.interval
+        return f" ({100 * self.confidence:.3g} % interval {write(lo)} to {write(hi)})"
+
+    def _needed_clause(self) -> str:
+        if not self.needed:
+            return ""
+        return f"; a verdict needs {self.needed:,} more row{'' if self.needed == 1 else 's'}"
+
+
+def percent(value: float) -> str:
+    """A share as people read it: "98.4 %", without decimals where there are none."""
+    return f"{100 * value:.1f} %".replace(".0 %", " %")
+
+
+def _number(value: float) -> str:
+    return f"{value:.3g}"

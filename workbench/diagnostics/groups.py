@@ -1,0 +1,101 @@
+"""Rows by prompt: whether answers to one prompt get different scores, which is what RL learns from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import nan
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.diagnostics.case import Case, evidence
+from workbench.diagnostics.claim import Claim, about_bootstrap, about_share
+from workbench.diagnostics.finding import Finding, Severity, percent
+from workbench.diagnostics.registry import diagnostic
+from workbench.statistics import bootstrap, share
+from workbench.statistics.spread import SAME, group_sums, icc_of
+
+__all__ = ["dead_groups", "prompt_decides"]
+
+_DEAD, _ICC = 0.5, 0.9
+_PROMPTS, _ANSWERS = 30, 4
+
+
+@diagnostic("dead-groups")
+def dead_groups(case: Case) -> Iterable[Claim]:
+    """Over half of the prompts give all their answers one score (lower bound).
+
+    Counted over prompts with two or more scored answers; judged from 30 prompts with four on. A
+    prompt without spread has no advantage to learn from: DAPO, arXiv 2503.14476.
+    """
+    sizes, spans = _spans(case)
+    several = sizes >= 2
+    if not several.any():
+        return
+    dead = several & (spans <= SAME)
+    found = share(dead[several])
+    rows = case.rows[dead[case.scored_groups]]
+    finding = Finding(
+        case.grader,
+        "dead-groups",
+        Severity.WARNING,
+        "share of dead prompts",
+        nan,
+        None,
+        0,
+        0,
+        f"dead prompts, {found.k:,} of {found.n:,} give all their answers one score, {percent(found.value)}",
+        "give part marks, or draw prompts of middling difficulty; RL learns nothing from these",
+        evidence(rows),
+    )
+    claim = about_share(finding, found, _DEAD, short=_short(sizes))
+    yield _in_rows(claim, float(sizes[several].mean()))
+
+
+def _in_rows(claim: Claim, rows_a_prompt: float) -> Claim:
+    """The same claim with what it needs counted in rows rather than prompts."""
+
+    def needed(confidence: float) -> int | None:
+        prompts = claim.needed(confidence)
+        return None if prompts is None else int(np.ceil(prompts * rows_a_prompt))
+
+    return Claim(claim.finding, claim.p, claim.interval, needed, claim.short)
+
+
+@diagnostic("prompt-decides")
+def prompt_decides(case: Case) -> Iterable[Claim]:
+    """A note where over 90 % of the scores' variance lies between prompts (lower bound of ICC1)."""
+    sizes, _ = _spans(case)
+    if (sizes >= 2).sum() < 2 or _short(sizes):
+        return
+    boot = bootstrap(group_sums(case.scores, case.scored_groups), icc_of)
+    # Evidence: the prompts' rows in order of prompt, so that like scores stand side by side.
+    order = np.argsort(case.scored_groups, kind="stable")
+    finding = Finding(
+        case.grader,
+        "prompt-decides",
+        Severity.NOTE,
+        "ICC1",
+        nan,
+        None,
+        len(case.scores),
+        0,
+        f"the prompt decides the score, {percent(boot.value)} of the variance lies between prompts (ICC1)",
+        "the grader tells prompts apart, not answers; check that it reads the completion",
+        evidence(case.rows[order]),
+    )
+    yield about_bootstrap(finding, boot, _ICC, above=True)
+
+
+def _spans(case: Case) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    """Scored answers a prompt, and highest minus lowest score in it."""
+    codes, scores = case.scored_groups, case.scores
+    sizes = np.bincount(codes)
+    high, low = np.full(len(sizes), -np.inf), np.full(len(sizes), np.inf)
+    np.maximum.at(high, codes, scores)
+    np.minimum.at(low, codes, scores)
+    return sizes, high - low
+
+
+def _short(sizes: NDArray[np.intp]) -> int:
+    return max(0, _PROMPTS - int((sizes >= _ANSWERS).sum())) * _ANSWERS

@@ -1,0 +1,40 @@
+"""Data as samples: DataFrame, dicts, threads, JSON Lines, JSON, CSV and Parquet."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from workbench.samples.readers import load_file
+from workbench.samples.view import Sample, Samples
+
+__all__ = ["Sample", "Samples", "as_samples", "read_samples"]
+
+
+def read_samples(
+    path_or_data: Any, *, columns: Mapping[str, str | None] | None = None, strict: bool = True
+) -> Samples:
+    """Read samples from a file or from data in memory.
+
+    Args:
+        path_or_data: A path ending in .jsonl, .ndjson, .json (a list of objects), .csv, .tsv or .parquet, a
+            DataFrame, a list of dicts, or a list of StringThreads. Text files are UTF-8, with or without a
+            byte order mark. CSV cells are kept as they are written; an empty one is missing.
+        columns: Role to column name, overriding what `Samples` recognises; None switches a role off.
+        strict: Whether a broken line of a JSON Lines file is an error. If not, its row is kept, listed in
+            `Samples.problems`, and fails in a run.
+
+    Raises:
+        SamplesError: What cannot be read, with file, line, column, found and expected.
+    """
+    if not isinstance(path_or_data, str | os.PathLike):
+        return Samples(path_or_data, columns=columns)
+    path = Path(path_or_data)
+    return Samples(load_file(path, strict=strict), columns=columns, source=str(path))
+
+
+def as_samples(data: Any) -> Samples:
+    """`data` itself if it is a `Samples`, else what `read_samples` makes of it."""
+    return data if isinstance(data, Samples) else read_samples(data)

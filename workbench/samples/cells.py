@@ -1,0 +1,320 @@
+"""Columns of cells in, wire threads out: a bad cell costs its row, never the run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import repeat
+from types import NoneType
+from typing import Any
+
+from workbench.samples.plain import NotPlainError, is_missing, plain, text
+from workbench.thread import StringThread
+
+__all__ = ["Built", "CellError", "Fault", "Wire", "build", "clean", "prompt_key"]
+
+Wire = tuple[Any, ...]
+"""(turns, metadata, calls, tools), as `StringThread.to_wire` makes it."""
+
+_SAFE = frozenset({str, int, bool, NoneType})
+_SAFE_OR_NAN = _SAFE | {float}
+_CONTENT = ("messages", "system", "prompt", "completion", "tools")
+
+
+class CellError(ValueError):
+    """A cell that does not hold what its role needs.
+
+    Args:
+        found: What is there.
+        expected: What its role needs.
+    """
+
+    def __init__(self, found: str, expected: str) -> None:
+        super().__init__(f"{found}, expected {expected}")
+        self.found, self.expected = found, expected
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Why one row cannot be read.
+
+    Attributes:
+        column: The column at fault; "" when the whole line is.
+        found: What is there.
+        expected: What should be.
+    """
+
+    column: str
+    found: str
+    expected: str
+
+    def __str__(self) -> str:
+        place = f"column {self.column!r}: " if self.column else ""
+        return f"{place}found {self.found}, expected {self.expected}"
+
+
+@dataclass(frozen=True)
+class Built:
+    """Threads of some rows.
+
+    Attributes:
+        wires: One wire tuple a row; an empty thread where the row has a fault.
+        faults: Position among these rows to what is wrong there.
+    """
+
+    wires: list[Wire]
+    faults: dict[int, Fault] = field(default_factory=dict)
+
+
+def build(
+    cells: Mapping[str, Sequence[Any]],
+    metadata: Mapping[str, Sequence[Any]],
+    *,
+    names: Mapping[str, str],
+    rows: int,
+) -> Built:
+    """Make the threads of `rows` rows, a column at a time.
+
+    Args:
+        cells: Role to its column's cells.
+        metadata: Column name to cells, for the columns that become metadata.
+        names: Role to column name, for the faults.
+        rows: How many.
+    """
+    faults: dict[int, Fault] = {}
+    for role in ("id", "group"):
+        if role in cells:
+            clean(cells[role], text, names[role], faults=faults)
+    metas = _metadata(cells.get("metadata"), metadata, names.get("metadata", ""), rows, faults)
+    wires = _simple(cells, metas, rows) if _is_simple(cells) else _by_row(cells, metas, names, faults)
+    for row in faults:
+        wires[row] = ([], {}, None, None)
+    return Built(wires, dict(sorted(faults.items())))
+
+
+def clean(
+    values: Sequence[Any],
+    convert: Callable[[Any], Any],
+    column: str,
+    *,
+    faults: dict[int, Fault] | None = None,
+) -> list[Any]:
+    """Convert every cell of a column; a cell that cannot be becomes None and is noted in `faults`."""
+    result = []
+    for row, value in enumerate(values):
+        try:
+            result.append(convert(value))
+        except (CellError, NotPlainError) as error:
+            result.append(None)
+            if faults is not None:
+                faults.setdefault(row, _fault(error, column))
+    return result
+
+
+def prompt_key(wire: Wire) -> str | None:
+    """What the rollouts of one prompt share: everything before the completion, as text; None if nothing is."""
+    turns, _, calls, _ = wire
+    before = turns[:-1] if turns and turns[-1][0] == "assistant" else turns
+    if not before:
+        return None
+    if len(before) == 1 and before[0][0] == "user":
+        return str(before[0][1])
+    asked = {index: call for index, call in (calls or {}).items() if index < len(before)}
+    return json.dumps([before, asked] if asked else before, default=repr)
+
+
+def _fault(error: Exception, column: str) -> Fault:
+    if isinstance(error, CellError):
+        return Fault(column, error.found, error.expected)
+    return Fault(column, str(error), "text, numbers, lists or dicts")
+
+
+def _metadata(
+    base: Sequence[Any] | None,
+    columns: Mapping[str, Sequence[Any]],
+    name: str,
+    rows: int,
+    faults: dict[int, Fault],
+) -> list[dict[str, Any]]:
+    values = [_plain_column(cells, column, faults) for column, cells in columns.items()]
+    keys = tuple(columns)
+    # strict=False: every column has the same length, and zip's check costs a third of the time.
+    metas = [dict(zip(keys, row, strict=False)) for row in zip(*values, strict=True)] if keys else []
+    metas = metas or [{} for _ in range(rows)]
+    if base is None:
+        return metas
+    given = clean(base, _mapping, name, faults=faults)
+    return [_merged(one, meta) for one, meta in zip(given, metas, strict=True)]
+
+
+def _merged(base: dict[str, Any] | None, meta: dict[str, Any]) -> dict[str, Any]:
+    """Columns win over the metadata dict, except where the column says nothing."""
+    if not base:
+        return meta
+    return {**base, **{key: value for key, value in meta.items() if value is not None or key not in base}}
+
+
+def _plain_column(values: Sequence[Any], column: str, faults: dict[int, Fault]) -> Sequence[Any]:
+    kinds = set(map(type, values))
+    if kinds <= _SAFE:
+        return values
+    if kinds <= _SAFE_OR_NAN:
+        return [None if value != value else value for value in values]  # noqa: PLR0124 (NaN differs from itself)
+    return clean(values, plain, column, faults=faults)
+
+
+def _is_simple(cells: Mapping[str, Sequence[Any]]) -> bool:
+    """Whether the rows are a prompt and a completion of text or numbers, the common case worth a fast path."""
+    roles = [role for role in _CONTENT if role in cells]
+    return set(roles) <= {"prompt", "completion"} and all(
+        set(map(type, cells[role])) <= _SAFE_OR_NAN for role in roles
+    )
+
+
+def _simple(cells: Mapping[str, Sequence[Any]], metas: list[dict[str, Any]], rows: int) -> list[Wire]:
+    prompts, completions = (_texts(cells.get(role), rows) for role in ("prompt", "completion"))
+    turns: list[list[Any]]
+    if None in prompts or None in completions:
+        turns = [_turns(p, c) for p, c in zip(prompts, completions, strict=True)]
+    else:
+        turns = [[("user", p), ("assistant", c)] for p, c in zip(prompts, completions, strict=True)]
+    return list(zip(turns, metas, repeat(None), repeat(None), strict=False))
+
+
+def _texts(values: Sequence[Any] | None, rows: int) -> Sequence[str | None]:
+    if values is None:
+        return [None] * rows
+    return values if set(map(type, values)) <= {str} else [text(value) for value in values]
+
+
+def _turns(prompt: str | None, completion: str | None) -> list[Any]:
+    spoken = (("user", prompt), ("assistant", completion))
+    return [turn for turn in spoken if turn[1] is not None]
+
+
+def _by_row(
+    cells: Mapping[str, Sequence[Any]],
+    metas: list[dict[str, Any]],
+    names: Mapping[str, str],
+    faults: dict[int, Fault],
+) -> list[Wire]:
+    def column(role: str, convert: Callable[[Any], Any]) -> Iterable[Any]:
+        return (
+            clean(cells[role], convert, names[role], faults=faults)
+            if role in cells
+            else repeat(None, len(metas))
+        )
+
+    parts = zip(
+        column("system", text),
+        column("messages", _messages),
+        column("prompt", _prompt),
+        column("completion", _completion),
+        column("tools", _tools),
+        metas,
+        strict=True,
+    )
+    return [_wire(*row) for row in parts]
+
+
+def _wire(
+    system: str | None,
+    messages: list[Any] | None,
+    prompt: list[Any] | None,
+    completion: list[Any] | None,
+    tools: list[Any] | None,
+    metadata: dict[str, Any],
+) -> Wire:
+    before = messages if messages is not None else prompt or []
+    lead = [] if system is None else [{"role": "system", "content": system}]
+    chat = [*lead, *before, *_new(before, completion or [])]
+    return StringThread.from_messages(chat, metadata, tools=tools).to_wire()
+
+
+def _new(before: list[Any], completion: list[Any]) -> list[Any]:
+    """The completion, unless it merely repeats the assistant turn the messages end with."""
+    ending = StringThread.from_messages(before[-1:]).completion() if before else None
+    said = StringThread.from_messages(completion).completion() if len(completion) == 1 else None
+    return [] if ending is not None and ending == said else completion
+
+
+def _messages(value: Any) -> list[Any] | None:
+    expected = "a list of chat messages, each with role and content, or its JSON text"
+    chat = _unpacked(value, expected)
+    return None if chat is None else _checked_chat(chat, expected)
+
+
+def _prompt(value: Any) -> list[Any] | None:
+    if isinstance(value, str) or is_missing(value):
+        return [{"role": "user", "content": str.__str__(value)}] if isinstance(value, str) else None
+    content = plain(value)
+    if _is_chat(content):
+        return _checked_chat(content, "text or a list of chat messages")
+    return [{"role": "user", "content": text(content)}]
+
+
+def _completion(value: Any) -> list[Any] | None:
+    if isinstance(value, str) or is_missing(value):
+        return [{"role": "assistant", "content": str.__str__(value)}] if isinstance(value, str) else None
+    content = plain(value)
+    chat = [content] if isinstance(content, dict) else content
+    if _is_chat(chat):
+        return _checked_chat(chat, "text or a list of chat messages")
+    return [{"role": "assistant", "content": text(content)}]
+
+
+def _tools(value: Any) -> list[Any] | None:
+    expected = "a list of tool definitions (dicts), or its JSON text"
+    tools = _unpacked(value, expected)
+    if tools is None:
+        return None
+    if not isinstance(tools, list) or not all(isinstance(tool, dict) for tool in tools):
+        raise CellError(_short(tools), expected)
+    return tools
+
+
+def _mapping(value: Any) -> dict[str, Any] | None:
+    expected = "a dict, or the JSON text of one"
+    found = _unpacked(value, expected)
+    if found is not None and not isinstance(found, dict):
+        raise CellError(_short(found), expected)
+    return found
+
+
+def _unpacked(value: Any, expected: str) -> Any:
+    """Plain data out of a cell that may hold it as JSON text; a blank cell is a missing one."""
+    value = plain(value)
+    if isinstance(value, bytes):
+        value = text(value)
+    if not isinstance(value, str):
+        return value
+    try:
+        return plain(json.loads(value)) if value.strip() else None
+    except (ValueError, RecursionError) as error:
+        raise CellError(f"{_short(value)}, which is not JSON ({error})", expected) from None
+
+
+def _checked_chat(chat: Any, expected: str) -> list[Any]:
+    if not isinstance(chat, list):
+        raise CellError(_short(chat), expected)
+    try:
+        StringThread.from_messages(chat)
+    except (TypeError, ValueError) as error:
+        raise CellError(str(error), expected) from None
+    return chat
+
+
+def _is_chat(value: Any) -> bool:
+    """A list of dicts that each name a role: chat messages, as conversational training sets hold them."""
+    return (
+        isinstance(value, list)
+        and bool(value)
+        and all(isinstance(one, dict) and "role" in one for one in value)
+    )
+
+
+def _short(value: Any, limit: int = 80) -> str:
+    shown = repr(value[: limit + 1] if isinstance(value, str | list) else value)
+    cut = shown if len(shown) <= limit else shown[: limit - 1] + "…"
+    return f"{cut} ({type(value).__name__})"

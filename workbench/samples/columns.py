@@ -1,0 +1,161 @@
+"""Which column plays which part: recognised by name, or said by the user."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
+
+import pandas as pd
+
+from workbench.errors import SamplesError
+
+__all__ = ["ROLES", "check_frame", "metadata_columns", "recognise"]
+
+ROLES: Mapping[str, tuple[str, ...]] = {
+    "messages": ("messages",),
+    "system": ("system",),
+    "prompt": ("prompt", "input", "question", "user"),
+    "completion": ("completion", "output", "response", "assistant"),
+    "tools": ("tools",),
+    "reference": ("reference", "expected", "ground_truth", "label", "answer"),
+    "group": ("group",),
+    "id": ("id",),
+    "metadata": ("metadata",),
+}
+"""Role to the column names it is recognised by; of several present the first listed wins."""
+
+_USABLE = ("messages", "prompt", "completion")
+_SHAREABLE = ("id", "group")
+
+
+def recognise(
+    names: Sequence[str], columns: Mapping[str, str | None] | None = None, *, source: str = ""
+) -> dict[str, str]:
+    """Give each role its column.
+
+    Names match exactly first, then without regard to case; of two candidates for one role the first in
+    `ROLES` wins and the other stays metadata. Where there is a `messages` column no prompt is looked for.
+
+    Args:
+        names: The columns there are.
+        columns: Role to column; overrides what would be recognised. None as the column switches a role off.
+        source: File the columns came from, for error messages.
+
+    Returns:
+        Role to column, in the order of `ROLES`, only roles that have one.
+
+    Raises:
+        SamplesError: A mapping with an unknown role or a missing column, `messages` and `prompt` both
+            mapped, or no column that could make a thread.
+    """
+    said = dict(columns or {})
+    _check_mapping(said, names, source)
+    taken = {name for role, name in said.items() if name is not None and role not in _SHAREABLE}
+    free = [name for name in names if name not in taken]
+    found = {role: said[role] if role in said else _match(ROLES[role], free) for role in ROLES}
+    if found["messages"] and found["prompt"]:
+        found["messages" if said.get("prompt") else "prompt"] = None
+    roles = {role: name for role, name in found.items() if name is not None}
+    if names and not any(role in roles for role in _USABLE):
+        raise _no_usable(names, source)
+    return roles
+
+
+def metadata_columns(names: Iterable[str], roles: Mapping[str, str]) -> tuple[str, ...]:
+    """The columns that go into a thread's metadata under their own names.
+
+    All without a role, and the reference's too: a grade function sees the thread and nothing else.
+    """
+    hidden = {name for role, name in roles.items() if role != "reference"} - {roles.get("reference")}
+    return tuple(name for name in names if name not in hidden)
+
+
+def check_frame(data: pd.DataFrame, source: str = "") -> list[str]:
+    """The column names as text.
+
+    Raises:
+        SamplesError: Columns on several levels, or two columns that read the same.
+    """
+    if isinstance(data.columns, pd.MultiIndex):
+        raise SamplesError(
+            "a frame with columns on several levels cannot be read as samples",
+            where=source,
+            found=f"{data.columns.nlevels} levels of column names",
+            expected="one name a column",
+            hint="flatten them first: df.columns = ['_'.join(map(str, c)) for c in df.columns]",
+        )
+    names = [str(name) for name in data.columns]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise SamplesError(
+            "two columns have the same name",
+            where=source,
+            found=", ".join(map(repr, twice)),
+            expected="every column once",
+            hint="rename or drop one of them",
+        )
+    return names
+
+
+def _match(candidates: Sequence[str], names: Sequence[str]) -> str | None:
+    exact = next((name for name in candidates if name in names), None)
+    if exact is not None:
+        return exact
+    folded = {name.casefold(): name for name in reversed(names)}
+    return next((folded[name] for name in candidates if name in folded), None)
+
+
+def _check_mapping(said: Mapping[str, str | None], names: Sequence[str], source: str) -> None:
+    for role, name in said.items():
+        if role not in ROLES:
+            raise SamplesError(
+                f"the mapping names an unknown role {role!r}",
+                where=source,
+                found=repr(role),
+                expected="one of " + ", ".join(ROLES),
+                hint=_closest(str(role), list(ROLES)),
+            )
+        if name is not None and name not in names:
+            raise SamplesError(
+                f"there is no column {name!r} for the role {role!r}",
+                where=source,
+                found=_listing(names),
+                expected=f"a column {name!r}",
+                hint=_closest(str(name), names),
+            )
+    if said.get("messages") and said.get("prompt"):
+        raise SamplesError(
+            "the mapping gives both messages and prompt",
+            where=source,
+            found=f"messages={said['messages']!r}, prompt={said['prompt']!r}",
+            expected="one of the two: messages hold the prompt already",
+        )
+
+
+def _closest(wrong: str, names: Sequence[str]) -> str:
+    folded = {name.casefold(): name for name in names}
+    close = difflib.get_close_matches(wrong.casefold(), list(folded), n=1)
+    return f"did you mean {folded[close[0]]!r}?" if close else "map a role to one of these columns"
+
+
+def _no_usable(names: Sequence[str], source: str) -> SamplesError:
+    example = f"columns={{'prompt': {names[0]!r}, 'completion': {names[-1]!r}}}"
+    separator = next((mark for mark in ";\t|" if len(names) == 1 and mark in names[0]), None)
+    hint = (
+        f"the file seems to be separated by {separator!r}, not by commas"
+        if separator
+        else f"map your own: {example}"
+    )
+    return SamplesError(
+        "no column holds a prompt, a completion or messages",
+        where=source,
+        found=_listing(names),
+        expected="one of " + ", ".join(name for role in _USABLE for name in ROLES[role]),
+        hint=hint,
+    )
+
+
+def _listing(names: Sequence[str]) -> str:
+    shown = ", ".join(repr(name) for name in names[:30])
+    more = f" and {len(names) - 30} more" if len(names) > 30 else ""
+    return f"columns {shown}{more}" if names else "no columns at all"

@@ -1,0 +1,67 @@
+"""A `Samples` as one line and as an HTML table. Every cell is text: nothing in a dataset is ever markup."""
+
+from __future__ import annotations
+
+import html
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from workbench.samples.plain import NotPlainError, plain
+
+__all__ = ["MAX_TEXT", "as_html", "as_line"]
+
+MAX_TEXT = 200
+"""Characters of a cell shown: enough to recognise a row, few enough for a notebook page."""
+
+_MAX_COLUMNS = 14
+
+
+def as_line(rows: int, roles: Mapping[str, str], metadata: int, source: str) -> str:
+    """One line that is the same for the same data in every session."""
+    shown = [f"{role}={name!r}" for role, name in roles.items()]
+    extra = [f"{metadata} metadata column{'' if metadata == 1 else 's'}"]
+    origin = [f"from {source!r}"] if source else []
+    return f"Samples({', '.join([f'{rows:,} row' + ('' if rows == 1 else 's'), *shown, *extra, *origin])})"
+
+
+def as_html(line: str, columns: Mapping[str, Sequence[Any]], *, total: int) -> str:
+    """A table of the first rows.
+
+    Args:
+        line: The one-line form, for the caption.
+        columns: Heading to cells.
+        total: Rows there are in all.
+    """
+    names = list(columns)[:_MAX_COLUMNS]
+    rows = list(zip(*(columns[name] for name in names), strict=True))
+    head = "".join(f"<th scope='col'>{_escaped(name)}</th>" for name in names)
+    body = "".join(
+        "<tr>" + "".join(f"<td>{_escaped(_shown(cell))}</td>" for cell in row) + "</tr>" for row in rows
+    )
+    left = total - len(rows)
+    more = f"<p>{left:,} more row{'' if left == 1 else 's'}</p>" if left else ""
+    return (
+        "<div class='workbench-samples' style='overflow-x:auto'>"
+        "<table style='text-align:left;white-space:pre-wrap'>"
+        f"<caption style='text-align:left'>{_escaped(line)}</caption>"
+        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}</div>"
+    )
+
+
+def _shown(value: Any) -> str:
+    try:
+        value = plain(value)
+    except NotPlainError as error:
+        return f"({error})"
+    if value is None:
+        return ""
+    if isinstance(value, list | dict):
+        value = json.dumps(value, ensure_ascii=False, default=repr)
+    text = value if isinstance(value, str) else repr(value)
+    return text if len(text) <= MAX_TEXT else text[: MAX_TEXT - 1] + "…"
+
+
+def _escaped(text: str) -> str:
+    # A lone surrogate would break the page's UTF-8, and with it the whole cell's output.
+    return html.escape(text.encode("utf-8", "backslashreplace").decode(), quote=True)

@@ -1,0 +1,87 @@
+"""Which rows a seeded draw takes: evenly, or a fair share of every stratum."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["draw_rows", "shares", "strata"]
+
+_Ints = NDArray[np.intp]
+
+
+def draw_rows(size: int, n: int, *, seed: int | None, groups: _Ints | None = None) -> _Ints:
+    """Rows drawn without repeats, in ascending order.
+
+    Args:
+        size: Rows to draw from.
+        n: Rows wanted; all of them where n is larger.
+        seed: Same seed, same rows; None draws afresh each time.
+        groups: Stratum of each row (size,), numbered from 0; None for a plain draw.
+    """
+    n = min(n, size)
+    # One key a row, then the n smallest: a larger draw of the same seed contains the smaller one.
+    keys = np.random.default_rng(seed).random(size)
+    if groups is None:
+        return np.sort(np.argsort(keys, kind="stable")[:n])
+    taken = shares(np.bincount(groups), n)
+    order = np.lexsort((keys, groups))
+    place = _place_in_stratum(groups[order])
+    return np.sort(order[place < taken[groups[order]]])
+
+
+def shares(sizes: Sequence[int] | _Ints, n: int) -> _Ints:
+    """How many of `n` rows each stratum gets.
+
+    In proportion to its size, by largest remainder; at least one each where n is at least the number of
+    strata, else one each for the largest (the earlier of two equal ones). The sum is n.
+
+    Args:
+        sizes: Rows in each stratum, all at least 1 (k,).
+        n: Rows to share out, at most the sum of `sizes`.
+    """
+    sizes = np.asarray(sizes, dtype=np.intp)
+    result = np.zeros(len(sizes), dtype=np.intp)
+    if n < len(sizes):
+        result[np.argsort(-sizes, kind="stable")[:n]] = 1
+        return result
+    small = _below_one(sizes, n)
+    result[small] = 1
+    result[~small] = _largest_remainder(sizes[~small], n - int(small.sum()))
+    return result
+
+
+def strata(keys: Sequence[Hashable]) -> _Ints:
+    """Number the distinct keys in the order they first appear (n,)."""
+    seen: dict[Hashable, int] = {}
+    return np.array([seen.setdefault(key, len(seen)) for key in keys], dtype=np.intp)
+
+
+def _below_one(sizes: _Ints, n: int) -> NDArray[np.bool_]:
+    """Strata whose fair share is below one row; giving them one makes the others' shares smaller, so again."""
+    small = np.zeros(len(sizes), dtype=bool)
+    while not small.all():
+        rest = ~small
+        quota = (n - int(small.sum())) * sizes / sizes[rest].sum()
+        more = rest & (quota < 1)
+        if not more.any():
+            break
+        small |= more
+    return small
+
+
+def _largest_remainder(sizes: _Ints, n: int) -> _Ints:
+    if not len(sizes):
+        return sizes
+    quota = n * sizes / sizes.sum()
+    counts: _Ints = np.floor(quota).astype(np.intp)
+    left = n - int(counts.sum())
+    counts[np.argsort(counts - quota, kind="stable")[:left]] += 1
+    return counts
+
+
+def _place_in_stratum(ordered: _Ints) -> _Ints:
+    places: _Ints = np.arange(len(ordered)) - np.searchsorted(ordered, ordered)
+    return places

@@ -1,0 +1,275 @@
+"""Files and in-memory rows as frames. One reader a file kind; each names the line it stumbles on."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from workbench.errors import SamplesError
+from workbench.samples.cells import Fault
+from workbench.samples.table import Loaded
+from workbench.thread import StringThread
+
+__all__ = ["SUFFIXES", "load", "load_file"]
+
+
+def load(data: Any, source: str = "") -> Loaded:
+    """In-memory rows as a frame.
+
+    Args:
+        data: A DataFrame, a list of dicts, a list of StringThreads, or what `load_file` read.
+        source: For error messages.
+
+    Raises:
+        SamplesError: Something else; its type, or that of the first odd row, is named.
+    """
+    if isinstance(data, Loaded):
+        return data
+    if isinstance(data, pd.DataFrame):
+        return Loaded(data)
+    if isinstance(data, Sequence) and not isinstance(data, str | bytes):
+        return Loaded(_frame([_row(number, row, source) for number, row in enumerate(data)]))
+    raise SamplesError(
+        "these data cannot be read as samples",
+        where=source,
+        found=type(data).__name__,
+        expected="a DataFrame, a list of dicts, a list of StringThreads or a path",
+        hint="a dict of columns or an iterator goes through pandas.DataFrame(...) or list(...) first",
+    )
+
+
+def load_file(path: Path, *, strict: bool = True) -> Loaded:
+    """A file as a frame, by its suffix.
+
+    Raises:
+        SamplesError: No such file, an unknown suffix, or content that cannot be read; the line is named.
+    """
+    reader = _READERS.get(path.suffix.lower())
+    if reader is None:
+        raise SamplesError(
+            f"files of kind {path.suffix!r} cannot be read as samples",
+            where=str(path),
+            found=repr(path.suffix),
+            expected="one of " + ", ".join(SUFFIXES),
+            hint="read it with pandas and pass the DataFrame",
+        )
+    try:
+        return reader(path, strict)
+    except OSError as error:
+        raise SamplesError(
+            "the file cannot be opened", where=str(path), found=error.strerror or str(error)
+        ) from error
+
+
+def _row(number: int, row: Any, source: str) -> dict[str, Any]:
+    if isinstance(row, StringThread):
+        return _thread_row(row)
+    if isinstance(row, Mapping):
+        return {str(key): value for key, value in row.items()}
+    raise SamplesError(
+        f"row {number} cannot be read",
+        where=", ".join(part for part in (source, f"row {number}") if part),
+        found=f"{type(row).__name__} {str(row)[:60]!r}",
+        expected="a dict or a StringThread",
+    )
+
+
+def _thread_row(thread: StringThread) -> dict[str, Any]:
+    turns, metadata, calls, tools = thread.to_wire()
+    messages: list[dict[str, Any]] = [{"role": role, "content": content} for role, content in turns]
+    for index, called in (calls or {}).items():
+        messages[index]["tool_calls"] = called
+    row: dict[str, Any] = {"messages": messages}
+    if metadata is not None:
+        row["metadata"] = metadata
+    if tools:
+        row["tools"] = tools
+    return row
+
+
+def _frame(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    """Rows as columns of Python objects, so that 4 stays 4 beside a missing cell; pure numbers become numpy's."""
+    names = dict.fromkeys(name for row in rows for name in row)
+    frame = pd.DataFrame(
+        {name: pd.Series([row.get(name) for row in rows], dtype=object) for name in names},
+        index=range(len(rows)),
+    )
+    for name in names:
+        kinds = set(map(type, frame[name]))
+        if len(kinds) == 1 and kinds <= {bool, int, float}:
+            frame[name] = frame[name].infer_objects()
+    return frame
+
+
+def _jsonl(path: Path, strict: bool) -> Loaded:
+    rows: list[dict[str, Any]] = []
+    lines: list[int] = []
+    faults: dict[int, Fault] = {}
+    for number, line in enumerate(path.read_bytes().removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
+        if not line.strip():
+            continue
+        row, fault = _json_object(line)
+        if fault is not None:
+            if strict:
+                raise _line_error(path, number, fault)
+            faults[len(rows)] = fault
+        rows.append(row)
+        lines.append(number)
+    return Loaded(_frame(rows), lines, faults)
+
+
+def _json_object(line: bytes) -> tuple[dict[str, Any], Fault | None]:
+    expected = "one JSON object, in UTF-8"
+    try:
+        value = json.loads(line.decode())
+    except (ValueError, RecursionError) as error:
+        return {}, Fault("", f"{_start(line)} ({error})", expected)
+    if not isinstance(value, dict):
+        return {}, Fault("", f"{_start(line)} ({type(value).__name__})", expected)
+    return value, None
+
+
+def _line_error(path: Path, line: int, fault: Fault) -> SamplesError:
+    return SamplesError(
+        f"line {line} cannot be read",
+        where=f"{path}, line {line}",
+        found=fault.found,
+        expected=fault.expected,
+        hint="mend the line, or keep going with strict=False: the row then fails and the others are graded",
+    )
+
+
+def _json(path: Path, _: bool) -> Loaded:
+    expected = "a JSON list of objects, in UTF-8"
+    try:
+        value = json.loads(path.read_bytes().removeprefix(b"\xef\xbb\xbf").decode())
+    except (ValueError, RecursionError) as error:
+        hint = (
+            "one JSON object a line is JSON Lines: name the file .jsonl" if "Extra data" in str(error) else ""
+        )
+        raise SamplesError(
+            "the file is not JSON", where=str(path), found=str(error), expected=expected, hint=hint
+        ) from error
+    if not isinstance(value, list):
+        keys = f" with keys {', '.join(list(value)[:10])}" if isinstance(value, dict) else ""
+        raise SamplesError(
+            "the file holds no list",
+            where=str(path),
+            found=f"{type(value).__name__}{keys}",
+            expected=expected,
+        )
+    return load(value, str(path))
+
+
+def _csv(path: Path, _: bool) -> Loaded:
+    """Every cell as it is written, so that "04" stays "04" and "None" stays "None"; an empty cell is missing."""
+    text = _decoded(path)
+    with _any_field_size():
+        records = _records(path, text)
+        header = next(records, None)
+        if header is None:
+            raise SamplesError(
+                "the file is empty", where=str(path), found="0 rows", expected="a line of column names"
+            )
+        names, rows, lines = header[1], [], []
+        for line, record in records:
+            if len(record) != len(names):
+                raise _ragged(path, line, len(record), names)
+            rows.append([cell or None for cell in record])
+            lines.append(line)
+    return Loaded(pd.DataFrame(rows, columns=pd.Index(names, dtype=object), dtype=object), lines)
+
+
+def _decoded(path: Path) -> str:
+    data = path.read_bytes()
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise SamplesError(
+            "the file is not UTF-8",
+            where=f"{path}, line {line}",
+            found=f"byte 0x{data[error.start]:02x} at position {error.start}",
+            expected="UTF-8 text",
+            hint="save it as UTF-8, or read it with pandas.read_csv(encoding=...) and pass the DataFrame",
+        ) from error
+
+
+def _records(path: Path, text: str) -> Iterator[tuple[int, list[str]]]:
+    """Line number each record starts on, and its cells; blank lines are left out."""
+    reader = csv.reader(
+        StringIO(text, newline=""), strict=True, delimiter="\t" if path.suffix.lower() == ".tsv" else ","
+    )
+    start = 1
+    try:
+        for record in reader:
+            if record:
+                yield start, record
+            start = reader.line_num + 1
+    except csv.Error as error:
+        raise SamplesError(
+            f"line {start} cannot be read",
+            where=f"{path}, line {start}",
+            found=str(error),
+            expected='comma-separated cells, those with commas, quotes or line ends in "double quotes"',
+        ) from error
+
+
+class _any_field_size:  # noqa: N801 (reads as a function at its one use)
+    """The csv module refuses cells above 128 KiB by default; the limit is global, so it is put back."""
+
+    def __enter__(self) -> None:
+        self._old = csv.field_size_limit(sys.maxsize)
+
+    def __exit__(self, *_: object) -> None:
+        csv.field_size_limit(self._old)
+
+
+def _ragged(path: Path, line: int, found: int, names: Sequence[str]) -> SamplesError:
+    return SamplesError(
+        f"line {line} has another number of cells than the header",
+        where=f"{path}, line {line}",
+        found=f"{found} cells",
+        expected=f"{len(names)}: {', '.join(names[:30])}",
+        hint='a cell with a comma or a line end needs "double quotes" around it',
+    )
+
+
+def _parquet(path: Path, _: bool) -> Loaded:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    path.open("rb").close()
+    try:
+        table = pq.read_table(path)
+    except pa.ArrowException as error:
+        raise SamplesError(
+            "the file is not Parquet", where=str(path), found=str(error)[:200], expected="a Parquet file"
+        ) from error
+    # integer_object_nulls: 4 stays 4 beside a missing cell.
+    return Loaded(table.to_pandas(integer_object_nulls=True))
+
+
+def _start(line: bytes) -> str:
+    text = line[:60].decode("utf-8", "replace").strip()
+    return repr(text + ("…" if len(line) > 60 else ""))
+
+
+_READERS: dict[str, Callable[[Path, bool], Loaded]] = {
+    ".jsonl": _jsonl,
+    ".ndjson": _jsonl,
+    ".json": _json,
+    ".csv": _csv,
+    ".tsv": _csv,
+    ".parquet": _parquet,
+}
+
+SUFFIXES = tuple(_READERS)
+"""The file kinds that can be read."""

@@ -1,0 +1,321 @@
+"""`Samples`: an immutable view on a dataset whose columns play parts in threads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from workbench.errors import SamplesError
+from workbench.samples.cells import Built, Fault
+from workbench.samples.display import as_html, as_line
+from workbench.samples.draw import draw_rows, strata
+from workbench.samples.plain import is_missing, plain
+from workbench.samples.readers import load
+from workbench.samples.table import Rows, Table
+from workbench.thread import StringThread
+from workbench.wire import BATCH_ROWS, Packed, pack
+
+__all__ = ["Sample", "Samples"]
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One row, ready to be graded.
+
+    Attributes:
+        id: Text, unique in its dataset.
+        thread: The conversation; its metadata is always a dict.
+        reference: What a right answer looks like, as plain data; None where there is none.
+        group: The prompt it answers: rollouts of one prompt share it.
+    """
+
+    id: str
+    thread: StringThread
+    reference: Any
+    group: str
+
+
+class Samples:
+    """Rows of a dataset as samples. Never changes; every choice of rows is a new, light view.
+
+    Columns play parts (*roles*), recognised by name, exactly first and then without regard to case; of two
+    names for one role the first in this table wins:
+
+    | role | column names | becomes |
+    | --- | --- | --- |
+    | messages | `messages` | the turns: OpenAI chat dicts, or their JSON text |
+    | system | `system` | a leading system turn |
+    | prompt | `prompt` `input` `question` `user` | a user turn; a list of chat dicts becomes those turns |
+    | completion | `completion` `output` `response` `assistant` | the assistant's last turn |
+    | tools | `tools` | `thread.tools`: a list of dicts, or its JSON text |
+    | reference | `reference` `expected` `ground_truth` `label` `answer` | `Sample.reference`, and metadata |
+    | group | `group` | `Sample.group`; without one the prompt is the group |
+    | id | `id` | `Sample.id`; the second row with one id gets `#2`, a row without one its number |
+    | metadata | `metadata` | a dict, or its JSON text, merged under the columns that have no role |
+
+    Every other column is metadata under its own name. The reference is in the metadata too, under its
+    column's name, since a grade function sees the thread alone. Missing cells: no completion, no assistant
+    turn; no prompt, no user turn; a metadata column keeps its key with None.
+
+    A completion that is no text is written as JSON (4 is "4"), except a chat message or a list of them,
+    which become turns. A completion beside `messages` is appended, unless they end with that very turn.
+
+    Args:
+        data: A DataFrame (copied), a list of dicts or a list of StringThreads.
+        columns: Role to column name, overriding what is recognised; None switches a role off.
+        source: Where the data come from, for error messages.
+
+    Raises:
+        SamplesError: No usable column, a mapping that does not fit, columns that share a name, or not one
+            row that can be read. A single bad row is no error here: see `problems`.
+
+    Example:
+        >>> samples = Samples([{"question": "2+2?", "answer": "4", "output": "It is 4."}])
+        >>> samples[0].thread.completion(), samples[0].reference, samples[0].thread.metadata
+        ('It is 4.', '4', {'answer': '4'})
+    """
+
+    __slots__ = ("_faults", "_packed", "_rows", "_table")
+
+    def __init__(
+        self, data: Any, *, columns: Mapping[str, str | None] | None = None, source: str = ""
+    ) -> None:
+        table = Table(load(data, source), columns, source)
+        table.check_some_row_reads()
+        self._set(table, None)
+
+    @classmethod
+    def _view(cls, table: Table, rows: Rows | None) -> Samples:
+        view = cls.__new__(cls)
+        view._set(table, rows)  # noqa: SLF001 (its own class)
+        return view
+
+    def _set(self, table: Table, rows: Rows | None) -> None:
+        self._table = table
+        self._rows = rows
+        self._packed: Packed | None = None
+        self._faults: dict[int, Fault] | None = None
+
+    def __len__(self) -> int:
+        return len(self._table) if self._rows is None else len(self._rows)
+
+    def __getitem__(self, row: int) -> Sample:
+        """One sample; negative rows count from the end.
+
+        Raises:
+            IndexError: No such row.
+            SamplesError: The row cannot be read; file, line, column, found and expected are named.
+        """
+        if not -len(self) <= row < len(self):
+            raise IndexError(f"row {row} of {len(self)} rows")
+        return next(self._samples(self.row_numbers[row % len(self)].reshape(1)))
+
+    def __iter__(self) -> Iterator[Sample]:
+        """The samples in order, made as they are asked for; an unreadable row raises as `samples[i]` does."""
+        numbers = self.row_numbers
+        for start in range(0, len(numbers), BATCH_ROWS):
+            yield from self._samples(numbers[start : start + BATCH_ROWS])
+
+    def _samples(self, rows: Rows) -> Iterator[Sample]:
+        table = self._table
+        built = table.build(rows)
+        columns = (table.ids[rows], built.wires, table.references(rows), table.groups(rows))
+        for at, (name, wire, reference, group) in enumerate(zip(*columns, strict=True)):
+            if at in built.faults:
+                raise table.error(int(rows[at]), built.faults[at])
+            yield Sample(name, StringThread.from_wire(wire), reference, group)
+
+    @property
+    def threads(self) -> NDArray[np.object_]:
+        """StringThreads (n,), made anew each time; an unreadable row has an empty one (see `problems`)."""
+        result = np.empty(len(self), dtype=object)
+        for row, wire in enumerate(self._build().wires):
+            result[row] = StringThread.from_wire(wire)
+        return result
+
+    @property
+    def ids(self) -> NDArray[np.object_]:
+        """Text (n,), unique in the whole dataset, the same in every view of it."""
+        ids = self._table.ids
+        return ids.copy() if self._rows is None else ids[self._rows]
+
+    @property
+    def references(self) -> NDArray[np.object_]:
+        """Plain values (n,), None where there is no reference."""
+        return self._table.references(self._rows)
+
+    @property
+    def groups(self) -> NDArray[np.object_]:
+        """Text (n,): the group column, else the prompt, else the row's own id."""
+        return self._table.groups(self._rows)
+
+    @property
+    def row_numbers(self) -> Rows:
+        """Positions in the original frame (n,), counted from 0."""
+        return np.arange(len(self), dtype=np.intp) if self._rows is None else self._rows.copy()
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """The rows with all their columns, as a copy (lists and dicts inside cells are shared, as pandas does)."""
+        frame = self._table.frame
+        return frame.copy() if self._rows is None else frame.iloc[self._rows].copy()
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """Role to column name, only roles that have one."""
+        return dict(self._table.roles)
+
+    @property
+    def source(self) -> str:
+        """Where the data come from; "" where nobody said."""
+        return self._table.source
+
+    @property
+    def problems(self) -> dict[int, str]:
+        """Row of this view to why it cannot be read. Empty for a healthy dataset.
+
+        Such a row has an empty thread in `packed()` and fails, never scores, in a run.
+        """
+        if self._faults is None:
+            self._faults = self._build().faults
+        numbers = self.row_numbers
+        return {
+            row: f"{self._table.place(int(numbers[row]))}: {fault}" for row, fault in self._faults.items()
+        }
+
+    def packed(self) -> Packed:
+        """The threads encoded for the sandbox: done once and kept, every run shares the bytes."""
+        if self._packed is None:
+            built = self._build()
+            self._faults = built.faults
+            self._packed = pack(built.wires)
+        return self._packed
+
+    def _build(self) -> Built:
+        return self._table.build(self._rows)
+
+    def head(self, n: int = 5) -> Samples:
+        """The first n rows, all where n is larger.
+
+        Raises:
+            ValueError: n is negative.
+        """
+        return self.take(range(min(_count(n), len(self))))
+
+    def draw(self, n: int = 5, *, seed: int | None = None, by: str | Sequence[str] | None = None) -> Samples:
+        """Rows at random, without repeats, in their original order.
+
+        Args:
+            n: Rows wanted; all of them where n is larger. Five is the usual test sample.
+            seed: Same seed, same rows; None draws afresh each time. A larger plain draw with the same seed
+                contains the smaller one.
+            by: A column, or several, whose values are strata, missing a stratum of its own. Each gets its share of
+                n, and at least one row where n is at least the number of strata. "group" may be the role.
+
+        Raises:
+            ValueError: n is negative.
+            SamplesError: `by` names no column.
+        """
+        n = _count(n)
+        names = [by] if isinstance(by, str) else list(by or ())
+        groups = strata(list(zip(*map(self._stratum, names), strict=True))) if names else None
+        return self.take(draw_rows(len(self), n, seed=seed, groups=groups))
+
+    def _stratum(self, name: str) -> list[str]:
+        if name in map(str, self._table.frame.columns):
+            return [repr(plain(cell)) for cell in self._table.cells(name, self._rows)]
+        if name == "group":
+            return list(self.groups)
+        raise SamplesError(
+            f"there is no column {name!r} to draw by",
+            where=self.source,
+            found="columns " + ", ".join(repr(str(column)) for column in self._table.frame.columns[:30]),
+            expected=f"a column {name!r}",
+        )
+
+    def where(self, condition: Any) -> Samples:
+        """The rows that meet a condition.
+
+        Args:
+            condition: A mask of n truth values, a function of the frame that returns one, or a pandas query
+                such as `"task == 'rag' and truth < 1"`. A missing value in a mask chooses nothing.
+
+        Raises:
+            SamplesError: A mask of another length, with another index, or of things that are no truth values;
+                a query that pandas cannot read.
+        """
+        if isinstance(condition, str):
+            condition = self._query(condition)
+        elif callable(condition):
+            condition = condition(self.frame)
+        return self.take(np.flatnonzero(self._mask(condition)))
+
+    def _query(self, query: str) -> pd.Series[Any]:
+        frame = self.frame
+        # The positions, because an index may hold one label many times.
+        numbered = frame.reset_index(drop=True)
+        try:
+            chosen = numbered.query(query, level=2).index  # the names after @ are the caller's, two frames up
+        except Exception as error:
+            raise SamplesError(
+                "the query cannot be read",
+                where=self.source,
+                found=f"{query!r}: {error}",
+                expected="a pandas query on " + ", ".join(repr(str(name)) for name in frame.columns[:30]),
+            ) from error
+        return pd.Series(np.isin(np.arange(len(frame)), chosen), index=frame.index)
+
+    def _mask(self, mask: Any) -> list[bool]:
+        if isinstance(mask, pd.Series) and not mask.index.equals(self.frame.index):
+            raise SamplesError(
+                "the mask belongs to another frame",
+                found="an index that is not this dataset's",
+                expected="a mask made from samples.frame",
+                hint="pass mask.to_numpy() if the rows are in the same order",
+            )
+        values = list(mask)
+        wrong = next((value for value in values if not is_missing(value) and not _is_truth(value)), None)
+        if len(values) != len(self) or wrong is not None:
+            found = f"{len(values)} values" if wrong is None else f"{wrong!r} ({type(wrong).__name__})"
+            raise SamplesError("the mask does not fit", found=found, expected=f"{len(self)} truth values")
+        return [not is_missing(value) and bool(value) for value in values]
+
+    def take(self, rows: Sequence[int] | NDArray[Any] | range) -> Samples:
+        """The rows at these positions of this view, in this order.
+
+        Raises:
+            IndexError: A position outside 0 to n - 1.
+            TypeError: Positions that are no whole numbers (a mask goes to `where`).
+        """
+        chosen = np.asarray(rows)
+        if chosen.size and chosen.dtype.kind not in "iu":
+            raise TypeError(f"rows must be whole numbers, not {chosen.dtype}; a mask goes to where()")
+        chosen = chosen.astype(np.intp)
+        outside = chosen[(chosen < 0) | (chosen >= len(self))]
+        if outside.size:
+            raise IndexError(f"row {int(outside[0])} of {len(self)} rows")
+        return self._view(self._table, self.row_numbers[chosen])
+
+    def __repr__(self) -> str:
+        return as_line(len(self), self._table.roles, len(self._table.metadata), self.source)
+
+    def _repr_html_(self) -> str:
+        rows = self.row_numbers[:5]
+        names = [*self._table.roles.values(), *self._table.metadata]
+        columns = {name: self._table.cells(name, rows) for name in dict.fromkeys(names)}
+        return as_html(repr(self), {"row": rows.tolist(), **columns}, total=len(self))
+
+
+def _count(n: int) -> int:
+    if n < 0:
+        raise ValueError(f"n must be 0 or more, not {n}")
+    return n
+
+
+def _is_truth(value: Any) -> bool:
+    return isinstance(value, bool | np.bool_)

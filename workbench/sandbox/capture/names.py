@@ -1,0 +1,170 @@
+"""Which names of its module a piece of text needs, and when.
+
+Three times matter. *Eager* names are read when the statement runs: decorators, defaults, base classes,
+class bodies, the whole of an assignment. *Late* names are read when a function is called. Names that only
+annotations read can be left unread by `from __future__ import annotations`.
+
+Scoping is the compiler's own (`symtable`), asked about the text without its annotations.
+"""
+
+from __future__ import annotations
+
+import ast
+import symtable
+from collections.abc import Iterator
+from copy import deepcopy
+from dataclasses import dataclass
+
+__all__ = ["Names", "chains_in", "names_in"]
+
+_COMPREHENSIONS = frozenset({"listcomp", "setcomp", "dictcomp", "genexpr"})
+_Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """Names a text reads from its module.
+
+    Attributes:
+        eager: Read when the statement runs.
+        late: Read when a function in it is called.
+        annotations: Read by evaluated annotations and by nothing else.
+        assigned: Set through a `global` statement, and perhaps never read.
+        modules: Modules imported inside functions, dotted, as written; relative ones start with a dot.
+    """
+
+    eager: frozenset[str]
+    late: frozenset[str]
+    annotations: frozenset[str]
+    assigned: frozenset[str]
+    modules: tuple[str, ...]
+
+
+def names_in(text: str, *, all_eager: bool = False) -> Names:
+    """Find the names that one statement needs.
+
+    Args:
+        text: The statement.
+        all_eager: Count what its lambdas read as read at once, because the statement may call them.
+    """
+    tree = ast.parse(text)
+    table = symtable.symtable(ast.unparse(_Unannotated().visit(deepcopy(tree))), "<capture>", "exec")
+    eager, late, assigned = set(_top_reads(table)), set[str](), set[str]()
+    for child in table.get_children():
+        _collect(child, True, (eager, late, assigned))
+    if all_eager:
+        eager, late = eager | late, set()
+    eager |= _own_class_reads(tree)
+    read = eager | late
+    annotated = {name for part in _annotations(tree) for name in _loads(part)} - _type_parameters(tree)
+    own = frozenset(annotated - read)
+    return Names(frozenset(eager), frozenset(late - eager), own, frozenset(assigned - read), _modules(tree))
+
+
+def chains_in(text: str) -> list[tuple[str, ...]]:
+    """Dotted names in a text, longest first part: `os.path.join` gives `("os", "path", "join")`."""
+    nodes = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Attribute | ast.Name)]
+    return sorted({chain for chain in map(dotted, nodes) if chain})
+
+
+def dotted(node: ast.AST) -> tuple[str, ...]:
+    """A dotted name as its parts, `()` for any other expression."""
+    if isinstance(node, ast.Name):
+        return (node.id,)
+    if isinstance(node, ast.Attribute):
+        head = dotted(node.value)
+        return (*head, node.attr) if head else ()
+    return ()
+
+
+def _top_reads(table: symtable.SymbolTable) -> Iterator[str]:
+    return (symbol.get_name() for symbol in table.get_symbols() if symbol.is_referenced())
+
+
+def _collect(table: symtable.SymbolTable, eager: bool, into: tuple[set[str], set[str], set[str]]) -> None:
+    runs_now = eager and (table.get_type() == "class" or table.get_name() in _COMPREHENSIONS)
+    for symbol in table.get_symbols():
+        if not symbol.is_global():
+            continue
+        if symbol.is_referenced():
+            into[0 if runs_now else 1].add(symbol.get_name())
+        elif symbol.is_assigned():
+            into[2].add(symbol.get_name())
+    # Type parameters (3.12) put a scope of their own around a def; what they enclose keeps its time.
+    passes = runs_now or (eager and str(table.get_type()).rpartition(".")[2] not in {"function", "FUNCTION"})
+    for child in table.get_children():
+        _collect(child, passes, into)
+
+
+def _own_class_reads(tree: ast.Module) -> set[str]:
+    """Names a class body reads before it sets them, as in `limit = limit`: those come from the module."""
+    classes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
+    found: set[str] = set()
+    for node in classes:
+        stored: set[str] = set()
+        for part in node.body:
+            if isinstance(part, ast.Assign | ast.AnnAssign) and part.value is not None:
+                own = {item.id for item in ast.walk(part) if _is_store(item) and isinstance(item, ast.Name)}
+                found |= (_loads(part.value) & own) - stored
+                stored |= own
+    return found
+
+
+def _is_store(node: ast.AST) -> bool:
+    return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+
+
+def _loads(node: ast.AST) -> set[str]:
+    names = [part for part in ast.walk(node) if isinstance(part, ast.Name)]
+    return {part.id for part in names if isinstance(part.ctx, ast.Load)}
+
+
+def _annotations(tree: ast.AST, local: bool = False) -> Iterator[ast.expr]:
+    """Annotations that are evaluated; those of a function's own variables never are."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.arg) and node.annotation is not None:
+            yield node.annotation
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.returns is not None:
+            yield node.returns
+        if isinstance(node, ast.AnnAssign) and not (local and isinstance(node.target, ast.Name)):
+            yield node.annotation
+        inside = isinstance(node, _Function) or (local and not isinstance(node, ast.ClassDef))
+        yield from _annotations(node, inside)
+
+
+def _type_parameters(tree: ast.AST) -> set[str]:
+    return {part.name for node in ast.walk(tree) for part in getattr(node, "type_params", [])}
+
+
+def _modules(tree: ast.Module) -> tuple[str, ...]:
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            found.add("." * node.level + (node.module or ""))
+    return tuple(sorted(found))
+
+
+class _Unannotated(ast.NodeTransformer):
+    """Takes every annotation out of a tree and changes nothing else."""
+
+    def visit_arg(self, node: ast.arg) -> ast.arg:
+        node.annotation = None
+        return node
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:  # noqa: N802 (ast's name)
+        node.returns = None
+        self.generic_visit(node)
+        return node
+
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AsyncFunctionDef:  # noqa: N802
+        node.returns = None
+        self.generic_visit(node)
+        return node
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.stmt:  # noqa: N802 (ast's name)
+        self.generic_visit(node)
+        # A bare annotation still makes its name a local one; the constant stands for the annotation.
+        node.annotation = ast.copy_location(ast.Constant(None), node.annotation)
+        return node

@@ -1,0 +1,183 @@
+"""The five checks, as they run inside the worker. Standard library only; loaded by its path.
+
+Parsing and compiling happen here too, never in the host: four kilobytes of nested `finally` blocks
+take seconds and a gigabyte to compile.
+"""
+
+from __future__ import annotations
+
+import ast
+import linecache
+import sys
+import time
+import traceback
+import types
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+FILENAME = "<grader>"
+MODULE = "grader"
+MAX_BYTES = 65536
+MAX_MESSAGE = 2000
+
+
+class CheckFailed(Exception):  # noqa: N818 (a verdict, not an error)
+    """One check's cross, with the sentence for the author."""
+
+
+class Loading:
+    """A source on its way through the checks.
+
+    Attributes:
+        namespace: The module's names, once it was executed.
+        results: (name, passed, message, seconds) of each check so far.
+        warnings: Sentences that do not fail the grader.
+    """
+
+    def __init__(self, text: str, thread_type: type) -> None:
+        self.text = text
+        self.thread_type = thread_type
+        self.namespace: dict[str, Any] = {}
+        self.results: list[tuple[str, bool, str, float]] = []
+        self.warnings: list[str] = []
+        self._tree = ast.Module(body=[], type_ignores=[])
+        self._definition: ast.AsyncFunctionDef | None = None
+
+    def run(self) -> bool:
+        """Checks one to four; False at the first cross."""
+        steps = (self._syntax, self._structure, self._signature, self._execution)
+        return all(self.check(step.__name__.strip("_"), step) for step in steps)
+
+    def check(self, name: str, step: Callable[[], str]) -> bool:
+        """Run one check and note its result."""
+        start = time.perf_counter()
+        try:
+            message = step()
+            passed = True
+        except CheckFailed as error:
+            message, passed = str(error), False
+        except BaseException as error:  # noqa: BLE001 (whatever a stranger's module raises is its result)
+            message, passed = describe(error), False
+        self.results.append((name, passed, message or "", time.perf_counter() - start))
+        return passed
+
+    def _syntax(self) -> str:
+        size = len(self.text.encode("utf-8", "surrogatepass"))
+        if size > MAX_BYTES:
+            raise CheckFailed(f"the source is {size:,} bytes; the limit is {MAX_BYTES:,} (64 KiB)")
+        try:
+            self._tree = ast.parse(self.text, FILENAME)
+            self._code = compile(self.text, FILENAME, "exec", dont_inherit=True)
+        except SyntaxError as error:
+            line = f"line {error.lineno}: " if error.lineno else ""
+            shown = f" in `{error.text.strip()[:120]}`" if error.text else ""
+            raise CheckFailed(f"{line}{error.msg}{shown}") from None
+        except (ValueError, RecursionError, MemoryError) as error:
+            raise CheckFailed(f"the source cannot be compiled: {type(error).__name__}: {error}") from None
+        return f"{len(self.text.splitlines())} lines compile"
+
+    def _structure(self) -> str:
+        found = [node for node in self._tree.body if getattr(node, "name", None) == "grade"]
+        if found and isinstance(found[-1], ast.AsyncFunctionDef):
+            self._definition = found[-1]
+            return f"async def grade at line {found[-1].lineno}"
+        raise CheckFailed(_structure_problem(self._tree, found[-1] if found else None))
+
+    def _signature(self) -> str:
+        assert self._definition is not None
+        args = self._definition.args
+        positional = [*args.posonlyargs, *args.args]
+        extra = [*args.kwonlyargs, *filter(None, (args.vararg, args.kwarg))]
+        if len(positional) != 1 or extra:
+            names = ", ".join(arg.arg for arg in [*positional, *extra]) or "none"
+            raise CheckFailed(
+                f"grade must take exactly one parameter, the thread; it takes {len(positional) + len(extra)} ({names})"
+            )
+        self.warnings += _annotation_warnings(positional[0], self._definition.returns)
+        self.warnings += _metadata_warnings(self._tree)
+        return f"one parameter, {positional[0].arg}"
+
+    def _execution(self) -> str:
+        module = types.ModuleType(MODULE)
+        # dataclasses and enums look their module up by name while they are made.
+        sys.modules[MODULE] = module
+        self.namespace = module.__dict__
+        self.namespace["StringThread"] = self.thread_type
+        linecache.cache[FILENAME] = (len(self.text), None, self.text.splitlines(keepends=True), FILENAME)
+        exec(self._code, self.namespace)  # noqa: S102 (this is the sandbox)
+        if not callable(self.namespace.get("grade")):
+            raise CheckFailed("after the module ran, grade is not callable")
+        return "the module runs and grade is callable"
+
+
+def _structure_problem(tree: ast.Module, found: ast.AST | None) -> str:
+    if isinstance(found, ast.FunctionDef):
+        return f"grade must be async: write `async def grade` at line {found.lineno}"
+    if isinstance(found, ast.ClassDef):
+        return f"grade is a class at line {found.lineno}; a top-level `async def grade(thread)` is needed"
+    nested = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == "grade"
+    ]
+    if nested:
+        return f"grade at line {nested[0].lineno} is nested; it must stand at the top level of the module"
+    names = [n.name for n in tree.body if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
+    there = f"; the functions there are {', '.join(names)}" if names else ""
+    return f"no top-level `async def grade(thread)`{there}"
+
+
+def _annotation_warnings(parameter: ast.arg, returns: ast.expr | None) -> list[str]:
+    found = []
+    for what, annotation, wanted in (
+        (f"parameter {parameter.arg}", parameter.annotation, "StringThread"),
+        ("the return", returns, "float"),
+    ):
+        if annotation is None:
+            found.append(f"{what} is not annotated; write {wanted}")
+        elif _annotation_name(annotation) != wanted:
+            found.append(f"{what} is annotated {ast.unparse(annotation)}, not {wanted}")
+    return found
+
+
+def _annotation_name(annotation: ast.expr) -> str:
+    if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
+        return annotation.value.strip().rsplit(".", 1)[-1]
+    return ast.unparse(annotation).rsplit(".", 1)[-1]
+
+
+def _metadata_warnings(tree: ast.Module) -> list[str]:
+    for node in ast.walk(tree):
+        if (
+            isinstance(node, ast.Attribute)
+            and node.attr == "get"
+            and isinstance(node.value, ast.Attribute)
+            and node.value.attr == "metadata"
+        ):
+            return [
+                f"line {node.lineno}: metadata is None on threads that were made without it, where .get fails; "
+                "threads of samples always have a dict"
+            ]
+    return []
+
+
+def describe(error: BaseException) -> str:
+    """One sentence of an exception and the grader's own line, whatever its `__str__` does."""
+    try:
+        text = str(error)
+    except BaseException:  # noqa: BLE001 (a stranger's __str__)
+        text = "(its message cannot be shown)"
+    name = type(error).__name__
+    return (f"{name}: {text}" if text else name)[:MAX_MESSAGE] + place(error)
+
+
+def place(error: BaseException) -> str:
+    """The last of the grader's own lines in a traceback, in brackets; "" where there is none."""
+    frames = [f for f in traceback.extract_tb(error.__traceback__, limit=-50) if f.filename == FILENAME]
+    if not frames:
+        return ""
+    last = frames[-1]
+    line = f": `{last.line.strip()[:120]}`" if last.line else ""
+    return f" (line {last.lineno}, in {last.name}{line})"

@@ -1,0 +1,284 @@
+"""Lock the calling process down, then try the locks.
+
+Standard library only, and alone: the zygote loads this file by its path. The layers, in the order
+they are put on:
+
+- *rlimits*: no new descriptor, no file growth, no process, no core, bounded address space;
+- *no_new_privs* and *dumpable 0*;
+- *Landlock*: no file, no exec, no TCP, no signal out of the domain, at the best ABI there is;
+- *seccomp*: an allow-list of calls; everything else answers EPERM.
+
+No layer is trusted for having been installed. `self_test` tries what must fail, and its answer alone
+decides the level: a kernel that accepts a rule and ignores it is not called confined.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import struct
+import sys
+
+try:
+    import resource
+except ImportError:  # Windows
+    resource = None  # type: ignore[assignment]
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+LAYERS = ("rlimits", "landlock", "seccomp", "audit")
+
+_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_SECCOMP, _PR_SET_NO_NEW_PRIVS = 1, 4, 22, 38
+_SECCOMP_MODE_FILTER = 2
+_LANDLOCK_CREATE, _LANDLOCK_RESTRICT = 444, 446
+_LANDLOCK_CREATE_VERSION = 1
+# What each Landlock ABI can handle: (ABI, file system bits, network bits, scope bits).
+_LANDLOCK_ABIS = (
+    (1, (1 << 13) - 1, 0, 0),
+    (2, (1 << 14) - 1, 0, 0),
+    (3, (1 << 15) - 1, 0, 0),
+    (4, (1 << 15) - 1, 3, 0),
+    (5, (1 << 16) - 1, 3, 0),
+    (6, (1 << 16) - 1, 3, 3),
+)
+
+_KILL, _ERRNO_EPERM, _ALLOW = 0x80000000, 0x00050000 | 1, 0x7FFF0000
+_LOAD, _JEQ, _JSET, _JGE, _RET = 0x20, 0x15, 0x45, 0x35, 0x06
+_NR, _ARCH, _ARG0, _ARG2 = 0, 4, 16, 32
+_PROT_EXEC = 4
+
+# Call numbers from the kernel's own tables (arch/x86/entry/syscalls, include/uapi/asm-generic).
+_X86_64 = {
+    "rt_sigaction": 13, "rt_sigprocmask": 14, "rt_sigreturn": 15, "munmap": 11, "brk": 12, "mremap": 25,
+    "sched_yield": 24, "madvise": 28, "nanosleep": 35, "getitimer": 36, "setitimer": 38, "getpid": 39,
+    "exit": 60, "gettimeofday": 96, "getrusage": 98, "times": 100, "sigaltstack": 131, "gettid": 186,
+    "time": 201, "futex": 202, "restart_syscall": 219, "clock_gettime": 228, "clock_getres": 229,
+    "clock_nanosleep": 230, "exit_group": 231, "getrandom": 318,
+}  # fmt: skip
+_AARCH64 = {
+    "exit": 93, "exit_group": 94, "futex": 98, "nanosleep": 101, "getitimer": 102, "setitimer": 103,
+    "clock_gettime": 113, "clock_getres": 114, "clock_nanosleep": 115, "sched_yield": 124,
+    "restart_syscall": 128, "sigaltstack": 132, "rt_sigaction": 134, "rt_sigprocmask": 135,
+    "rt_sigreturn": 139, "times": 153, "getrusage": 165, "gettimeofday": 169, "getpid": 172, "gettid": 178,
+    "brk": 214, "munmap": 215, "mremap": 216, "madvise": 233, "getrandom": 278,
+}  # fmt: skip
+_MACHINES = {
+    "x86_64": (0xC000003E, _X86_64, {"read": 0, "write": 1, "mmap": 9, "mprotect": 10}),
+    "aarch64": (0xC00000B7, _AARCH64, {"read": 63, "write": 64, "mmap": 222, "mprotect": 226}),
+}
+
+
+def seccomp_filter(machine: str, *, read_fd: int, write_fd: int) -> bytes:
+    """The allow-list as a classic BPF program.
+
+    Args:
+        machine: "x86_64" or "aarch64".
+        read_fd: The only descriptor that may be read.
+        write_fd: The only descriptor that may be written.
+
+    Raises:
+        KeyError: No table for this machine.
+    """
+    arch, plain, special = _MACHINES[machine]
+    code = [(_LOAD, 0, 0, _ARCH), (_JEQ, 1, 0, arch), (_RET, 0, 0, _KILL), (_LOAD, 0, 0, _NR)]
+    if machine == "x86_64":  # the x32 table shares the architecture number
+        code += [(_JGE, 0, 1, 0x40000000), (_RET, 0, 0, _KILL)]
+    for number in sorted(plain.values()):
+        code += [(_JEQ, 0, 1, number), (_RET, 0, 0, _ALLOW)]
+    for name, fd in (("read", read_fd), ("write", write_fd)):
+        code += _when(special[name], [(_LOAD, 0, 0, _ARG0), (_JEQ, 0, 1, fd), (_RET, 0, 0, _ALLOW)])
+    for name in ("mmap", "mprotect"):
+        code += _when(special[name], [(_LOAD, 0, 0, _ARG2), (_JSET, 1, 0, _PROT_EXEC), (_RET, 0, 0, _ALLOW)])
+    code.append((_RET, 0, 0, _ERRNO_EPERM))
+    return b"".join(struct.pack("<HBBI", *step) for step in code)
+
+
+def _when(number: int, steps: list[tuple[int, int, int, int]]) -> list[tuple[int, int, int, int]]:
+    """Run `steps` for one call number only; they end in a verdict or fall to the refusal behind them."""
+    body = [*steps, (_RET, 0, 0, _ERRNO_EPERM)]
+    return [(_JEQ, 0, len(body), number), *body]
+
+
+def lock_down(layers: tuple[str, ...], memory_bytes: int, *, read_fd: int, write_fd: int) -> list[str]:
+    """Put the layers on that this system has. A layer that cannot be put on is left out.
+
+    Args:
+        layers: Which of `LAYERS` to try.
+        memory_bytes: Address space allowed beyond what the process has now.
+        read_fd: The descriptor commands come from.
+        write_fd: The descriptor answers go to.
+
+    Returns:
+        The layers that say they are on. Ask `self_test` whether they hold.
+    """
+    steps: dict[str, Callable[[], bool]] = {
+        # Landlock needs one descriptor, so it comes before the limit that allows none.
+        "landlock": _restrict_files,
+        "rlimits": lambda: _limit_resources(memory_bytes),
+        "seccomp": lambda: _filter_calls(read_fd, write_fd),
+        "audit": _refuse_audited,
+    }
+    _drop_root()
+    if sys.platform == "linux":
+        _libc().prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+        _libc().prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
+        # After the change of user, which clears it: the kernel ends us when the zygote ends.
+        _libc().prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    installed = [name for name in ("landlock", "rlimits", "seccomp") if name in layers and _try(steps[name])]
+    if "audit" in layers and "seccomp" not in installed and _try(steps["audit"]):
+        installed.append("audit")  # a hook costs time on every event and adds nothing to the filter
+    return installed
+
+
+def _try(step: Callable[[], bool]) -> bool:
+    try:
+        return step()
+    except (OSError, KeyError, AttributeError, ImportError, ValueError):
+        return False
+
+
+def _libc() -> ctypes.CDLL:
+    return ctypes.CDLL(None, use_errno=True)
+
+
+def _drop_root() -> None:
+    """Give up root where we have it: the filter does not need this, but two locks are better than one."""
+    if not hasattr(os, "geteuid") or os.geteuid() != 0:
+        return
+    try:
+        os.setgroups([])
+        os.setresgid(65534, 65534, 65534)
+        os.setresuid(65534, 65534, 65534)
+    except OSError:
+        pass  # a container that does not allow it; the self-test still decides
+
+
+def _limit_resources(memory_bytes: int) -> bool:
+    zero = ("CORE", "FSIZE", "MSGQUEUE", "MEMLOCK", "NPROC", "NOFILE")
+    for name in zero:
+        number = getattr(resource, f"RLIMIT_{name}", None)
+        if number is not None:
+            resource.setrlimit(number, (0, 0))
+    limit = _address_space() + memory_bytes
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    return True
+
+
+def _address_space() -> int:
+    return _START_PAGES[0] * os.sysconf("SC_PAGE_SIZE")
+
+
+_START_PAGES = [1 << 17]
+
+
+def note_address_space() -> None:
+    """Remember how much address space this process has now, while /proc can still be read."""
+    try:
+        with open("/proc/self/statm", encoding="ascii") as file:
+            _START_PAGES[0] = int(file.read().split()[0])
+    except (OSError, ValueError):
+        pass  # not Linux: the default of 512 MiB stands
+
+
+def _restrict_files() -> bool:
+    libc = _libc()
+    abi = libc.syscall(_LANDLOCK_CREATE, None, 0, _LANDLOCK_CREATE_VERSION)
+    known = [entry for entry in _LANDLOCK_ABIS if entry[0] <= abi]
+    if not known:
+        return False
+    attributes = struct.pack("<QQQ", *known[-1][1:])
+    size = 8 if abi < 4 else 16 if abi < 6 else 24
+    ruleset = libc.syscall(_LANDLOCK_CREATE, attributes, size, 0)
+    if ruleset < 0:
+        return False
+    done = libc.syscall(_LANDLOCK_RESTRICT, ruleset, 0) == 0
+    os.close(ruleset)
+    return bool(done)
+
+
+def _filter_calls(read_fd: int, write_fd: int) -> bool:
+    if sys.platform != "linux":
+        return False
+    program = seccomp_filter(os.uname().machine, read_fd=read_fd, write_fd=write_fd)
+    buffer = ctypes.create_string_buffer(program, len(program))
+    header = struct.pack("<HxxxxxxQ", len(program) // 8, ctypes.addressof(buffer))
+    done = _libc().prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.c_char_p(header), 0, 0)
+    return bool(done == 0)
+
+
+# Events of the audit hook that a grader has no business with, by prefix.
+_REFUSED_EVENTS = (
+    "open", "os.", "socket.", "subprocess.", "ctypes.", "shutil.", "tempfile.", "urllib.", "mmap.", "fcntl.",
+    "signal.", "syslog.", "sqlite3.", "resource.", "pty.", "glob.", "pathlib.", "ftplib.", "http.", "smtplib.",
+    "poplib.", "imaplib.", "nntplib.", "telnetlib.", "webbrowser.", "winreg.", "msvcrt.", "_winapi.", "ensurepip.",
+    "sys.addaudithook", "sys.setprofile", "sys.settrace", "gc.", "_thread.start", "_posixsubprocess.",
+)  # fmt: skip
+
+
+def _refuse_audited() -> bool:
+    def hook(event: str, args: object) -> None:  # noqa: ARG001 (the interpreter's signature)
+        if event.startswith(_REFUSED_EVENTS):
+            raise PermissionError(f"{event} is not allowed in graders")
+
+    sys.addaudithook(hook)
+    return True
+
+
+def self_test() -> list[str]:
+    """Try what must fail.
+
+    Returns:
+        The names of the probes that succeeded: empty where the locks hold.
+    """
+    return [name for name, probe in _PROBES.items() if _leaks(probe)]
+
+
+def level(installed: list[str], leaks: list[str]) -> str:
+    """The label that installed layers and probes justify: "kernel", "partial" or "process".
+
+    *kernel* asks for the filter and for a clean self-test. *partial* asks that no file, socket or
+    process can be had; names and signals may leak. Anything else is only another *process*.
+    """
+    if "seccomp" in installed and not leaks:
+        return "kernel"
+    return "process" if {"open", "socket", "pipe", "fork"} & set(leaks) else "partial"
+
+
+def _leaks(probe: Callable[[], object]) -> bool:
+    try:
+        probe()
+    except (FileExistsError, FileNotFoundError, IsADirectoryError):
+        return True  # the kernel looked: it would have acted on another name
+    except (OSError, AttributeError):
+        return False
+    return True
+
+
+def _probe_fork() -> None:
+    pid = os.fork()
+    if pid == 0:
+        os._exit(0)
+    os.waitpid(pid, 0)
+
+
+def _probe_socket() -> None:
+    import socket
+
+    socket.socket(socket.AF_INET, socket.SOCK_DGRAM).close()
+
+
+_PROBES: dict[str, Callable[[], object]] = {
+    "open": lambda: os.close(os.open("/", os.O_RDONLY)),
+    "stat": lambda: os.stat("/"),
+    "mkdir": lambda: os.mkdir("/"),
+    "unlink": lambda: os.unlink("/"),
+    "socket": _probe_socket,
+    "memfd": lambda: os.close(os.memfd_create("probe")),
+    "pipe": lambda: [os.close(fd) for fd in os.pipe()],
+    "fork": _probe_fork,
+    "kill": lambda: os.kill(os.getpid(), 0),
+    "setpriority": lambda: os.setpriority(os.PRIO_PROCESS, 0, 19),
+}

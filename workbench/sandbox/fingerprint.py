@@ -1,0 +1,319 @@
+"""What a namespace holds, as plain JSON: equal descriptions mean equal behaviour.
+
+The host describes the live objects of a notebook, the sandbox describes the module built from their
+source, and the two are compared. So this file imports the standard library only and stands alone: the
+sandbox loads it by its path. It calls no method that a notebook or a module defines.
+
+Every value becomes a list whose first entry is a tag. What has an identity that matters (lists, dicts,
+functions, classes, instances) becomes a node, named by `["ref", number]`; that also ends cycles.
+"""
+
+from __future__ import annotations
+
+import dis
+import json
+import re
+import sys
+import types
+import warnings
+from bisect import bisect_left
+from functools import cached_property
+from typing import Any
+
+__all__ = ["MAX_NODES", "Walker", "code_facts", "describe", "global_reads"]
+
+MAX_NODES = 100_000
+"""Values described in one call; a source is at most 64 KiB, so more cannot come from literals."""
+
+_OURS = frozenset({"workbench", "adaptive_harmony"})
+_SHARED_MEMBERS = frozenset(
+    "__module__ __dict__ __weakref__ __doc__ __annotations__ __static_attributes__ __firstlineno__ "
+    "__qualname__ _abc_impl __annotate__ __annotations_cache__ __type_params__".split()
+)
+# What the compiler adds or drops depending on the rest of the unit (`mod.attr()` with and without
+# `import mod` beside it), and what only pads.
+_PADDING = frozenset({"PUSH_NULL", "NOP", "CACHE", "EXTENDED_ARG", "PRECALL"})
+_SAME = {"LOAD_METHOD": "LOAD_ATTR"}
+_FUTURE_FLAGS = 0x1FF0000
+_PLACE = frozenset({"__qualname__", "__firstlineno__"})
+
+
+def describe(namespace: dict[str, Any], names: list[str]) -> dict[str, Any]:
+    """Describe the values that `names` have in `namespace`.
+
+    Returns:
+        `{"names": {name: value}, "nodes": [node, ...]}`, plain JSON. A name that is not there reads
+        `["missing"]`; what cannot be described (open files, generators, locks) reads `["opaque", type]`.
+    """
+    walker = Walker()
+    found = {name: walker.value(namespace[name]) if name in namespace else ["missing"] for name in names}
+    return {"names": found, "nodes": walker.nodes}
+
+
+def code_facts(code: types.CodeType) -> list[Any]:
+    """What a code object does: its arguments and instructions without places, lines and padding."""
+    counts = [code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount]
+    names = [list(code.co_varnames), list(code.co_freevars), list(code.co_cellvars)]
+    return [counts, code.co_flags & ~_FUTURE_FLAGS, names, _steps(code)]
+
+
+def global_reads(code: types.CodeType) -> set[str]:
+    """Names that a code object, or one nested in it, reads from its module."""
+    reads = {step.argval for step in dis.get_instructions(code) if step.opname == "LOAD_GLOBAL"}
+    for part in code.co_consts:
+        if isinstance(part, types.CodeType):
+            reads |= global_reads(part)
+    return reads
+
+
+class Walker:
+    """Describes values one after another; shares one numbering of nodes.
+
+    Attributes:
+        nodes: What was described so far, by number.
+        functions: The Python functions met on the way that are not the standard library's.
+    """
+
+    def __init__(self) -> None:
+        self.nodes: list[Any] = []
+        self.functions: list[types.FunctionType] = []
+        self._numbers: dict[int, int] = {}
+        self._kept: list[Any] = []
+        self._count = 0
+
+    def value(self, value: Any) -> list[Any]:
+        """Describe one value."""
+        self._count += 1
+        if self._count > MAX_NODES:
+            return ["opaque", f"more than {MAX_NODES:,} values"]
+        try:
+            return self._value(value)
+        except RecursionError:
+            return ["opaque", "values nested too deeply"]
+
+    def _value(self, value: Any) -> list[Any]:
+        kind = type(value)
+        if value is None or value is Ellipsis or value is NotImplemented:
+            return ["constant", repr(value)]
+        atom = _ATOMS.get(kind)
+        if atom is not None:
+            return [kind.__name__, atom(value)]
+        if kind is tuple:
+            return ["tuple", [self.value(item) for item in value]]
+        if kind is frozenset:
+            return ["frozenset", self._unordered(value)]
+        if kind is re.Pattern:
+            return ["pattern", self.value(value.pattern), value.flags]
+        if isinstance(value, types.ModuleType):
+            return ["module", value.__name__]
+        return self._node(value)
+
+    def _node(self, value: Any) -> list[Any]:
+        number = self._numbers.get(id(value))
+        if number is None:
+            number = self._numbers[id(value)] = len(self.nodes)
+            self._kept.append(value)
+            self.nodes.append(None)
+            self.nodes[number] = self._parts(value)
+        return ["ref", number]
+
+    def _parts(self, value: Any) -> list[Any]:
+        kind = type(value)
+        if kind is list:
+            return ["list", [self.value(item) for item in value]]
+        if kind is dict:
+            return ["dict", self._pairs(value)]
+        if kind is set:
+            return ["set", self._unordered(value)]
+        if kind is types.FunctionType:
+            return self._function(value)
+        if isinstance(value, type):
+            return self._class(value)
+        return self._special(value) or self._instance(value)
+
+    def _unordered(self, values: Any) -> list[Any]:
+        return sorted((self.value(item) for item in values), key=json.dumps)
+
+    def _pairs(self, mapping: Any) -> list[Any]:
+        return [[self.value(key), self.value(item)] for key, item in dict.items(mapping)]
+
+    def _named(self, mapping: Any, skip: frozenset[str] = frozenset()) -> list[Any]:
+        return [[key, self.value(mapping[key])] for key in sorted(mapping) if key not in skip]
+
+    def _function(self, function: types.FunctionType) -> list[Any]:
+        cells = [self._cell(cell) for cell in function.__closure__ or ()]
+        rest = [cells, self._named(vars(function))]
+        home = function.__globals__.get("__name__")
+        if _is_shared(home):
+            return ["library function", home, function.__code__.co_qualname, *rest]
+        self.functions.append(function)
+        defaults = [self.value(function.__defaults__), self._named(function.__kwdefaults__ or {})]
+        return ["function", code_facts(function.__code__), *defaults, *rest]
+
+    def _cell(self, cell: types.CellType) -> list[Any]:
+        try:
+            return self.value(cell.cell_contents)
+        except ValueError:
+            return ["empty cell"]
+
+    def _class(self, cls: type) -> list[Any]:
+        if _is_shared(cls.__module__) or cls.__module__.partition(".")[0] in _OURS:
+            home = "ours" if cls.__module__.partition(".")[0] in _OURS else cls.__module__
+            return ["library class", home, cls.__qualname__]
+        bases = [self.value(base) for base in cls.__bases__]
+        members = self._named(_members(cls), _SHARED_MEMBERS)
+        return ["class", cls.__name__, self.value(type(cls)), bases, members]
+
+    def _special(self, value: Any) -> list[Any] | None:
+        """Kinds that `__reduce_ex__` describes by name only, or not at all."""
+        parts = _attributes(value)
+        if parts is not None:
+            return [type(value).__name__, [self.value(part) for part in parts]]
+        if isinstance(value, types.MappingProxyType):
+            return ["mappingproxy", self._pairs(dict(value))]
+        if type(value).__module__ == "typing" or isinstance(value, types.GenericAlias | types.UnionType):
+            arguments = [self.value(part) for part in getattr(value, "__args__", ())]
+            return ["typing", arguments or repr(value)]
+        return None
+
+    def _instance(self, value: Any) -> list[Any]:
+        kind = type(value)
+        if _is_shared(kind.__module__):
+            return self._reduced(value)
+        state = dict(_slot_value(value, "__dict__")[0]) if _slot_value(value, "__dict__") else {}
+        parts = [self.value(kind), self._named(state), self._named(dict(_slots(value)))]
+        return ["instance", *parts, self._content(value)]
+
+    def _content(self, value: Any) -> Any:
+        """What an instance holds by being a list, a dict, a text or a number as well."""
+        if isinstance(value, dict):
+            return self._pairs(value)
+        for base in (list, tuple):
+            if isinstance(value, base):
+                return [self.value(item) for item in base.__iter__(value)]
+        for base in (set, frozenset):
+            if isinstance(value, base):
+                return self._unordered(base.__iter__(value))
+        for base, atom in _ATOMS.items():
+            if isinstance(value, base):
+                return atom(value)
+        return None
+
+    def _reduced(self, value: Any) -> list[Any]:
+        if isinstance(value, types.AsyncGeneratorType | types.CoroutineType):
+            return ["opaque", type(value).__name__]
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # copying iterators is deprecated; until it goes it tells
+                parts = value.__reduce_ex__(4)
+        except Exception:  # noqa: BLE001 (any failure means the same: this cannot be copied)
+            return ["opaque", f"{type(value).__module__}.{type(value).__qualname__}"]
+        if isinstance(parts, str):
+            return ["global", type(value).__module__, parts]
+        head = [self.value(part) for part in parts[:3]]
+        tail = [[self.value(item) for item in part] if part is not None else None for part in parts[3:5]]
+        return ["library object", head, tail]
+
+
+def _is_shared(module: Any) -> bool:
+    """Whether both sides have this module, so that a name says all."""
+    if not isinstance(module, str) or module == "__main__":
+        return False
+    return module.partition(".")[0] in sys.stdlib_module_names
+
+
+def _members(cls: type) -> dict[str, Any]:
+    members = dict(type.__getattribute__(cls, "__dict__"))
+    fields = members.get("__dataclass_fields__")
+    if isinstance(fields, dict):
+        members["__dataclass_fields__"] = {name: _field(item) for name, item in fields.items()}
+    return members
+
+
+def _field(item: Any) -> list[Any]:
+    """A dataclass field without its type, which is text or object as the module's flags go."""
+    names = [name for name in type(item).__slots__ if name not in {"type", "_field_type"}]
+    return [[name, getattr(item, name)] for name in names] + [repr(item._field_type)]
+
+
+def _attributes(value: Any) -> list[Any] | None:
+    if isinstance(value, property):
+        return [value.fget, value.fset, value.fdel]
+    if isinstance(value, staticmethod | classmethod):
+        return [value.__func__]
+    if isinstance(value, types.MethodType):
+        return [value.__func__, value.__self__]
+    if isinstance(value, cached_property):
+        return [value.func, value.attrname]
+    if isinstance(value, types.BuiltinFunctionType):
+        return [value.__self__, value.__name__]
+    if isinstance(value, _DESCRIPTORS):
+        return [value.__name__]
+    if type(value).__name__ == "_lru_cache_wrapper":
+        return [value.__wrapped__, value.cache_parameters()]
+    return None
+
+
+def _slots(value: Any) -> list[tuple[str, Any]]:
+    names = [name for cls in type(value).__mro__ for name in _slot_names(cls)]
+    return [(name, found) for name in names for found in _slot_value(value, name)]
+
+
+def _slot_names(cls: type) -> list[str]:
+    slots = cls.__dict__.get("__slots__", ())
+    names = [slots] if isinstance(slots, str) else list(slots)
+    mangled = [f"_{cls.__name__.lstrip('_')}{n}" if n[:2] == "__" != n[-2:] else n for n in names]
+    return [name for name in mangled if name not in {"__dict__", "__weakref__"}]
+
+
+def _slot_value(value: Any, name: str) -> list[Any]:
+    try:
+        return [object.__getattribute__(value, name)]
+    except AttributeError:
+        return []
+
+
+def _steps(code: types.CodeType) -> list[Any]:
+    every = [step for step in dis.get_instructions(code) if step.opname not in _PADDING]
+    places = [step.offset for step in every]
+    followers = [*every[1:], None]
+    return [_step(step, places) for step, after in zip(every, followers, strict=True) if not _is_place(step, after)]
+
+
+def _is_place(step: dis.Instruction, after: dis.Instruction | None) -> bool:
+    """Whether a step only loads where a class stands: its full name or its line."""
+    stores = after is not None and after.opname == "STORE_NAME" and after.argval in _PLACE
+    return stores and step.opname == "LOAD_CONST"
+
+
+def _step(step: dis.Instruction, places: list[int]) -> list[Any]:
+    name = _SAME.get(step.opname, step.opname)
+    if step.opcode in dis.hasconst:
+        return [name, _constant(step.argval)]
+    if step.opcode in dis.hasjrel or step.opcode in dis.hasjabs:
+        return [name, bisect_left(places, step.argval)]
+    return [name, repr(step.argval)]
+
+
+def _constant(value: Any) -> list[Any]:
+    return ["code", code_facts(value)] if isinstance(value, types.CodeType) else Walker().value(value)
+
+
+_ATOMS: dict[type, Any] = {
+    bool: bool,
+    int: lambda value: hex(int.__index__(value)),
+    float: lambda value: float.hex(value),
+    complex: lambda value: [float.hex(value.real), float.hex(value.imag)],
+    str: lambda value: str.__str__(value),
+    bytes: lambda value: bytes.hex(value),
+    bytearray: lambda value: bytearray.hex(value),
+    range: repr,
+}
+_DESCRIPTORS = (
+    types.MemberDescriptorType,
+    types.GetSetDescriptorType,
+    types.WrapperDescriptorType,
+    types.MethodDescriptorType,
+    types.ClassMethodDescriptorType,
+    types.MethodWrapperType,
+)

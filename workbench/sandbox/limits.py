@@ -1,0 +1,56 @@
+"""What a grader may use, and the words for how well it is kept in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["ISOLATION", "Limits", "Program"]
+
+ISOLATION = {
+    "kernel": "Isolated (kernel-enforced): no file, network, process or environment; tested in every worker",
+    "partial": "Partly isolated (kernel limits): cannot open files or sockets; could rename or delete files "
+    "or signal your processes",
+    "process": "Process only: stops accidents, not an attacker",
+    "none": "Not isolated: runs with your rights",
+}
+"""Isolation labels, strongest first, and what each promises."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Limits of one run in the sandbox.
+
+    Attributes:
+        row_seconds: Time for one row; the watchdog ends a worker that ignores it at 1.8 times that.
+        load_seconds: Time for compiling and executing the module.
+        memory_mb: Address space beyond what a worker starts with, in MiB.
+        lost_workers: Workers lost with no row graded in between before a run stops.
+    """
+
+    row_seconds: float = 1.0
+    load_seconds: float = 5.0
+    memory_mb: int = 512
+    lost_workers: int = 3
+
+    def __post_init__(self) -> None:
+        for name in ("row_seconds", "load_seconds", "memory_mb", "lost_workers"):
+            if not getattr(self, name) > 0:
+                raise ValueError(f"{name} must be above 0, not {getattr(self, name)!r}")
+
+    @property
+    def hard_row_seconds(self) -> float:
+        """When the watchdog kills: soft limits can be swallowed, and C code never sees them."""
+        return max(1.8 * self.row_seconds, self.row_seconds + 0.5)
+
+
+@dataclass(frozen=True)
+class Program:
+    """What a worker loads: source text whose top-level `grade` scores a thread.
+
+    Attributes:
+        text: The module.
+        limits: What it may use.
+    """
+
+    text: str
+    limits: Limits = Limits()

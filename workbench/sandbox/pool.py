@@ -1,0 +1,295 @@
+"""Workers kept warm, and the four things the rest of the house asks of the sandbox.
+
+`check` runs the five checks, `run` grades a dataset, `fingerprint` describes a module's names,
+`warm` gets workers ready for a dataset before they are needed. One zygote serves the whole process.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import threading
+import weakref
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+from workbench.errors import SandboxError
+from workbench.sandbox.launch import Blob, Death, Layout, Worker, Zygote
+from workbench.sandbox.limits import Limits, Program
+from workbench.sandbox.run import Outcome, Run
+from workbench.thread import StringThread
+from workbench.wire import Packed
+
+__all__ = ["Pool", "default_workers", "fingerprint", "pool"]
+
+LAYERS = ("landlock", "rlimits", "seccomp", "audit")
+RESIDENT_ROWS = 160_000
+"""Rows decoded and kept in warm workers: 1.6 kB each, so 256 MB in all. Larger sets are decoded as needed."""
+_MIN_ROWS_A_WORKER = 64
+
+
+def default_workers() -> int:
+    """Workers a run uses when nobody says: all cores but one, at least one."""
+    return max(1, len(os.sched_getaffinity(0)) - 1 if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 2) - 1)
+
+
+@dataclass
+class _Spares:
+    """Workers that wait with their rows decoded, for one dataset and one layout of shards."""
+
+    key: tuple[Any, ...]
+    workers: list[Worker] = field(default_factory=list)
+
+
+class Pool:
+    """The sandbox of this process. Nothing starts before the first use.
+
+    Args:
+        layers: Locks to put on workers. Fewer than all is for tests of the weaker labels.
+    """
+
+    def __init__(self, layers: Sequence[str] = LAYERS) -> None:
+        self._layers = tuple(layers)
+        self._zygote: Zygote | None = None
+        self._owner = 0
+        self._lock = threading.RLock()
+        self._blobs: weakref.WeakKeyDictionary[Packed, Blob] = weakref.WeakKeyDictionary()
+        self._spares: _Spares | None = None
+        self._janitor: ThreadPoolExecutor | None = None
+
+    @property
+    def level(self) -> str:
+        """The isolation label here: "kernel", "partial" or "process". Starts a worker to find out."""
+        return self.probe()["level"]
+
+    def probe(self) -> dict[str, Any]:
+        """Start a worker, and say what its self-test found: level, layers, leaks."""
+        worker = self._worker(Limits())
+        info = dict(worker.info)
+        worker.close()
+        return info
+
+    def check(self, program: Program, threads: Sequence[tuple[str, StringThread]] = ()) -> dict[str, Any]:
+        """Run the checks on a source, and a test run on each labelled thread.
+
+        Returns:
+            `checks` (name, passed, message, seconds), `warnings`, `output`, `scores`, `level`, and
+            `death`: "" or why the worker was lost, with the checks that came before left empty.
+        """
+        limits = program.limits
+        command = {
+            "op": "load",
+            "text": program.text,
+            "seconds": limits.load_seconds,
+            "row_seconds": limits.row_seconds,
+            "threads": [(label, thread.to_wire()) for label, thread in threads],
+        }
+        budget = 2 * limits.load_seconds + limits.hard_row_seconds * max(1, len(threads))
+        return self._ask(command, limits, budget)
+
+    def _ask(self, command: dict[str, Any], limits: Limits, seconds: float) -> dict[str, Any]:
+        worker = self._worker(limits)
+        death = ""
+        reply: dict[str, Any] = {}
+        try:
+            reply = worker.receive(worker.send(command), seconds)
+        except Death as lost:
+            death = lost.reason
+        status = worker.close()
+        if death and status is not None and os.WIFEXITED(status):
+            death += f" (exit code {os.waitstatus_to_exitcode(status)})"
+        return {**reply, "level": worker.level, "death": death}
+
+    def fingerprint(self, text: str, names: Sequence[str]) -> dict[str, Any]:
+        """Load a module in a worker and describe some of its names as plain data.
+
+        Raises:
+            SandboxError: The module does not load, or the worker was lost.
+        """
+        limits = Limits()
+        worker = self._worker(limits)
+        try:
+            reply = worker.receive(
+                worker.send({"op": "load", "text": text, "seconds": limits.load_seconds}), 2 * limits.load_seconds + 1
+            )
+            for name, passed, message, _ in reply["checks"]:
+                if not passed and name in {"syntax", "execution"}:
+                    raise SandboxError("the captured module does not load", where=name, found=str(message))
+            command = {"op": "fingerprint", "names": list(names), "seconds": limits.load_seconds}
+            return dict(worker.receive(worker.send(command), 2 * limits.load_seconds + 1)["names"])
+        except (Death, KeyError) as error:
+            raise SandboxError("the captured module could not be examined", found=str(error)) from error
+        finally:
+            worker.close()
+
+    def run(
+        self,
+        program: Program,
+        packed: Packed,
+        *,
+        workers: int | None = None,
+        on_progress: Callable[[int, int], None] | None = None,
+        cancel: threading.Event | None = None,
+    ) -> Outcome:
+        """Grade every row of a dataset.
+
+        Args:
+            program: The grader.
+            packed: The dataset.
+            workers: Processes; all cores but one by default.
+            on_progress: Called with (rows done, rows failed), ten times a second at most.
+            cancel: Stops the run when set; what was graded is kept.
+
+        Raises:
+            SandboxError: The sandbox cannot start here.
+        """
+        shards = _shards(packed.rows, workers or default_workers())
+        ready = self._take_spares(packed, shards, program.limits)
+
+        def new_worker(first: int, last: int) -> Worker:
+            return ready.pop(first) if first in ready else self._worker(program.limits, packed, (first, last))
+
+        run = Run(
+            program, packed.rows, new_worker=new_worker, on_progress=on_progress, cancel=cancel,
+            discard=lambda worker: self._later(worker.close),
+        )  # fmt: skip
+        try:
+            return run.go(shards)
+        finally:
+            for worker in ready.values():
+                self._later(worker.close)
+            # Fresh workers decode the rows again while the user reads the result.
+            self.warm(packed, workers=workers, limits=program.limits, wait=False)
+
+    def _later(self, work: Callable[..., object], *args: Any) -> Future[None]:
+        """Do something on the janitor's thread: ending a worker means freeing its memory, which takes a while."""
+        with self._lock:
+            if self._janitor is None or self._owner != os.getpid():
+                self._janitor = ThreadPoolExecutor(1, thread_name_prefix="workbench-janitor")
+            return self._janitor.submit(_quietly, work, *args)
+
+    def warm(
+        self, packed: Packed, *, workers: int | None = None, limits: Limits | None = None, wait: bool = True
+    ) -> None:
+        """Start workers that decode this dataset and wait for a grader.
+
+        Only the last dataset is kept warm, and only up to `RESIDENT_ROWS` rows.
+        """
+        done = self._later(self._warm, packed, workers or default_workers(), limits or Limits())
+        if wait:
+            done.result()
+
+    def _warm(self, packed: Packed, workers: int, limits: Limits) -> None:
+        """On the janitor's thread, so that two wishes never pull at the same workers."""
+        shards = _shards(packed.rows, workers)
+        key = _key(packed, shards, limits)
+        with self._lock:
+            if self._spares is not None and self._spares.key == key:
+                return
+            self._drop_spares()
+            if packed.rows > RESIDENT_ROWS or not packed.rows:
+                return
+            blob = self._blob(packed)
+            fresh = [Worker.start(self._alive(), self._layout(limits, shard), blob) for shard in shards]
+        for worker in fresh:
+            worker.await_ready()
+        with self._lock:
+            self._spares = _Spares(key, fresh)
+            weakref.finalize(packed, self._drop_spares).atexit = False
+
+    def _take_spares(self, packed: Packed, shards: list[tuple[int, int]], limits: Limits) -> dict[int, Worker]:
+        with self._lock:
+            if self._spares is None or self._spares.key != _key(packed, shards, limits):
+                return {}
+            workers, self._spares = self._spares.workers, None
+        ready = {}
+        for worker in workers:
+            try:
+                worker.await_ready()
+                ready[worker.layout.shard[0]] = worker
+            except Death:
+                worker.close()
+        return ready
+
+    def _drop_spares(self) -> None:
+        with self._lock:
+            spares, self._spares = self._spares, None
+        if spares and self._owner == os.getpid():
+            for worker in spares.workers:
+                worker.close()
+
+    def _worker(self, limits: Limits, packed: Packed | None = None, shard: tuple[int, int] = (0, 0)) -> Worker:
+        with self._lock:
+            blob = self._blob(packed) if packed is not None and packed.rows else None
+            resident = shard if packed is not None and packed.rows <= RESIDENT_ROWS else (0, 0)
+            worker = Worker.start(self._alive(), self._layout(limits, resident), blob)
+        try:
+            worker.await_ready()
+        except Death as death:
+            worker.close()
+            raise SandboxError("a sandbox worker did not start", found=death.reason) from death
+        return worker
+
+    def _layout(self, limits: Limits, shard: tuple[int, int]) -> Layout:
+        return Layout(self._layers, limits.memory_mb * 1024 * 1024, shard)
+
+    def _blob(self, packed: Packed) -> Blob:
+        blob = self._blobs.get(packed)
+        if blob is None:
+            blob = self._blobs[packed] = Blob(packed.batches, packed.counts)
+            weakref.finalize(packed, blob.close)
+        return blob
+
+    def _alive(self) -> Zygote:
+        """The zygote, started when there is none, or when this process is a fork of the one that had it."""
+        if self._zygote is None or self._owner != os.getpid() or not self._zygote.alive:
+            self._zygote, self._owner = Zygote(), os.getpid()
+            atexit.register(self._zygote.close)
+        return self._zygote
+
+    def close(self) -> None:
+        """End every process of this pool. The next use starts anew."""
+        self._drop_spares()
+        with self._lock:
+            if self._zygote is not None and self._owner == os.getpid():
+                atexit.unregister(self._zygote.close)
+                self._zygote.close()
+            self._zygote = None
+
+
+def _quietly(work: Callable[..., object], *args: Any) -> None:
+    # The pool may be closed, or the interpreter ending, by the time the janitor gets here.
+    with contextlib.suppress(SandboxError, Death, OSError):
+        work(*args)
+
+
+def _shards(rows: int, workers: int) -> list[tuple[int, int]]:
+    """Rows in equal stretches, one a worker; fewer workers where there is little to do."""
+    count = max(1, min(workers, rows // _MIN_ROWS_A_WORKER))
+    edges = [rows * i // count for i in range(count + 1)]
+    return list(zip(edges[:-1], edges[1:], strict=True)) if rows else []
+
+
+def _key(packed: Packed, shards: list[tuple[int, int]], limits: Limits) -> tuple[Any, ...]:
+    return (id(packed), tuple(shards), limits.memory_mb)
+
+
+_POOL: Pool | None = None
+_POOL_LOCK = threading.Lock()
+
+
+def pool() -> Pool:
+    """The one pool of this process."""
+    global _POOL  # noqa: PLW0603 (one zygote a process is the point)
+    with _POOL_LOCK:
+        if _POOL is None:
+            _POOL = Pool()
+        return _POOL
+
+
+def fingerprint(text: str, names: Sequence[str]) -> dict[str, Any]:
+    """See `Pool.fingerprint`."""
+    return pool().fingerprint(text, names)

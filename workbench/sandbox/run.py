@@ -1,0 +1,358 @@
+"""One grader over one packed dataset: ranges of rows to workers, scores back, the dead replaced.
+
+Every worker owns a stretch of rows it decoded beforehand and takes ranges from its front; one that is
+done takes from the back of the longest stretch left. Two ranges are in flight a worker, one in each half
+of its page, so that it never waits for the host.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from workbench.columns import Grades
+from workbench.grade import ErrorKind, GradeError
+from workbench.sandbox.launch import CAPACITY, FAILED, NOT_SCORED, Death, Worker
+from workbench.sandbox.limits import Program
+from workbench.sandbox.text import clean
+
+__all__ = ["Outcome", "Run"]
+
+_TARGET_SECONDS = 0.05
+"""Work in one command: long enough to hide the round trip, short enough for a live bar."""
+_TICK_SECONDS = 0.05
+_FIRST_ROWS = 32
+
+
+@dataclass
+class Outcome:
+    """What a run left.
+
+    Attributes:
+        grades: One a row; rows never reached are failed with kind *cancelled* or *sandbox*.
+        stopped: Why the run ended early; "" when it did not.
+        output: The first of what the grader printed.
+        lost: Workers lost.
+    """
+
+    grades: Grades
+    stopped: str = ""
+    output: str = ""
+    lost: int = 0
+
+
+@dataclass
+class _Order:
+    first: int
+    count: int
+    half: int
+    seq: int
+
+
+@dataclass(eq=False)
+class _Lane:
+    """A worker with the rows that are its own."""
+
+    ranges: deque[tuple[int, int]]
+    worker: Worker | None = None
+    orders: deque[_Order] = field(default_factory=deque)
+    want: int = _FIRST_ROWS
+    mark: int = -1
+    since: float = 0.0
+    since_mark: float = 0.0
+
+    @property
+    def left(self) -> int:
+        return sum(stop - start for start, stop in self.ranges)
+
+    def take(self, want: int) -> tuple[int, int] | None:
+        """Rows from the front."""
+        if not self.ranges:
+            return None
+        start, stop = self.ranges.popleft()
+        cut = min(stop, start + want)
+        if cut < stop:
+            self.ranges.appendleft((cut, stop))
+        return start, cut
+
+    def give(self, most: int) -> tuple[int, int] | None:
+        """Rows from the back, for a lane that has none left; at most half of the last range."""
+        if not self.ranges:
+            return None
+        start, stop = self.ranges.pop()
+        cut = max(start, stop - max(1, min(most, (stop - start) // 2)))
+        if cut > start:
+            self.ranges.append((start, cut))
+        return cut, stop
+
+
+class Run:
+    """The state of one run; `go` does it.
+
+    Args:
+        program: What to load.
+        rows: Rows in the dataset.
+        new_worker: Makes a ready worker for a stretch of rows; called again when one is lost.
+        on_progress: Called with (rows done, rows failed), at most every 0.1 s and once at the end.
+        cancel: Stops the run when set.
+        discard: Takes a worker that is done with; it may end it later.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        rows: int,
+        *,
+        new_worker: Callable[[int, int], Worker],
+        on_progress: Callable[[int, int], None] | None = None,
+        cancel: threading.Event | None = None,
+        discard: Callable[[Worker], object] = Worker.close,
+    ) -> None:
+        self._program, self._limits = program, program.limits
+        self._new_worker, self._on_progress = new_worker, on_progress
+        self._cancel, self._discard = cancel or threading.Event(), discard
+        self._outcome = Outcome(Grades.empty(rows))
+        self._grades = self._outcome.grades
+        self._lanes: list[_Lane] = []
+        self._done = self._failed = self._lost_in_row = 0
+        self._told = 0.0
+        self._load_problem: GradeError | None = None
+
+    def go(self, shards: list[tuple[int, int]]) -> Outcome:
+        """Grade every row and return what came of it. Workers are gone when it returns."""
+        self._lanes = [_Lane(deque([shard])) for shard in shards]
+        try:
+            while self._busy() and not self._outcome.stopped:
+                self._step()
+        finally:
+            self._close()
+        self._tell(force=True)
+        self._finish()
+        return self._outcome
+
+    def _busy(self) -> bool:
+        return any(lane.ranges or lane.orders for lane in self._lanes)
+
+    def _step(self) -> None:
+        if self._cancel.is_set():
+            self._outcome.stopped = "cancelled"
+            return
+        for lane in self._lanes:
+            self._guard(lane, self._feed)
+        working = [lane for lane in self._lanes if lane.orders and lane.worker]
+        ready = select.select([lane.worker for lane in working], [], [], _TICK_SECONDS)[0] if working else []
+        for lane in working:
+            if lane.worker in ready:
+                self._guard(lane, self._collect)
+            else:
+                self._guard(lane, self._watch)
+        self._tell()
+
+    def _guard(self, lane: _Lane, action: Callable[[_Lane], None]) -> None:
+        try:
+            action(lane)
+        except Death as death:
+            self._bury(lane, death)
+
+    def _feed(self, lane: _Lane) -> None:
+        """Keep two ranges in flight."""
+        while len(lane.orders) < 2 and not self._outcome.stopped:
+            rows = lane.take(lane.want) or self._borrow(lane)
+            if rows is None:
+                return
+            if lane.worker is None:
+                lane.ranges.appendleft(rows)
+                self._hire(lane)
+                continue
+            self._order(lane, rows)
+
+    def _borrow(self, lane: _Lane) -> tuple[int, int] | None:
+        # A lane with work in flight does not reach for more, and small leftovers are not worth a decode.
+        if lane.orders:
+            return None
+        rich = max(self._lanes, key=lambda other: other.left)
+        return rich.give(lane.want) if rich.left > 2 * lane.want else None
+
+    def _hire(self, lane: _Lane) -> None:
+        first = lane.ranges[0][0]
+        worker = self._new_worker(first, max(stop for _, stop in lane.ranges))
+        lane.worker = worker
+        self._grades.isolation = worker.level
+        command = {"op": "load", "text": self._program.text, "seconds": self._limits.load_seconds}
+        seq = worker.send(command)
+        reply = worker.receive(seq, 2 * self._limits.load_seconds + 1)
+        self._note_output(reply)
+        crosses = [check for check in reply.get("checks", ()) if not check[1]]
+        if crosses:
+            self._load_problem = GradeError(ErrorKind.LOAD, clean(f"{crosses[0][0]}: {crosses[0][2]}"))
+            self._outcome.stopped = "load"
+
+    def _order(self, lane: _Lane, rows: tuple[int, int]) -> None:
+        assert lane.worker is not None
+        start, stop = rows
+        half = 1 - lane.orders[-1].half if lane.orders else 0
+        lane.worker.bits[half * CAPACITY :][: stop - start] = NOT_SCORED
+        command = {"op": "rows", "first": start, "count": stop - start, "half": half}
+        if not lane.orders:
+            lane.mark, lane.since = -1, time.monotonic()
+        try:
+            seq = lane.worker.send({**command, "seconds": self._limits.row_seconds})
+        except Death:
+            lane.ranges.appendleft(rows)
+            raise
+        lane.orders.append(_Order(start, stop - start, half, seq))
+
+    def _collect(self, lane: _Lane) -> None:
+        """Take every answer that has come whole: a second one may wait where `select` cannot see it."""
+        while lane.orders and lane.worker:
+            reply = lane.worker.poll(lane.orders[0].seq)
+            if reply is None:
+                self._watch(lane)
+                return
+            self._take(lane, lane.orders[0], reply)
+
+    def _take(self, lane: _Lane, order: _Order, reply: Mapping[str, Any]) -> None:
+        seconds = time.monotonic() - lane.since
+        self._store(lane, order, _errors(reply), seconds)
+        lane.orders.popleft()
+        lane.mark, lane.since = -1, time.monotonic()
+        per_row = seconds / order.count
+        lane.want = int(min(CAPACITY, 8 * lane.want, max(1, _TARGET_SECONDS / max(per_row, 1e-9))))
+        self._note_output(reply)
+
+    def _store(self, lane: _Lane, order: _Order, errors: Mapping[int, GradeError], seconds: float) -> None:
+        scores, bits = self._page(lane, order)
+        finite = np.isfinite(scores)
+        self._grades.put_scores(order.first, np.where(finite, scores, np.nan), seconds=seconds / order.count)
+        failed = np.flatnonzero(~finite)
+        for offset in failed.tolist():
+            self._grades.fail(order.first + offset, errors.get(offset) or _unscored(scores[offset], bits[offset]))
+        self._count(order.count, len(failed))
+
+    def _page(self, lane: _Lane, order: _Order) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+        """A copy: the worker could still write while we look."""
+        assert lane.worker is not None
+        rows = slice(order.half * CAPACITY, order.half * CAPACITY + order.count)
+        bits = lane.worker.bits[rows].copy()
+        return bits.view(np.float64), bits
+
+    def _count(self, done: int, failed: int) -> None:
+        self._done += done
+        self._failed += failed
+        self._lost_in_row = 0
+
+    def _watch(self, lane: _Lane) -> None:
+        """End a worker whose current row has not moved for too long."""
+        assert lane.worker is not None
+        order, now = lane.orders[0], time.monotonic()
+        _, bits = self._page(lane, order)
+        mark = int((bits != NOT_SCORED).sum())
+        if mark != lane.mark:
+            lane.mark, lane.since_mark = mark, now
+        elif now - lane.since_mark > self._limits.hard_row_seconds:
+            raise Death("timeout")
+
+    def _bury(self, lane: _Lane, death: Death) -> None:
+        """A worker is gone: keep its finished rows, blame the row it was at, put the rest back."""
+        orders, lane.orders = list(lane.orders), deque()
+        pages = [(order, *self._page(lane, order)) for order in orders[:1]] if lane.worker else []
+        status = lane.worker.close() if lane.worker else None
+        lane.worker = None
+        self._outcome.lost += 1
+        self._lost_in_row += 1
+        for order in reversed(orders[1:]):
+            lane.ranges.appendleft((order.first, order.first + order.count))
+        for order, scores, bits in pages:
+            self._salvage(lane, order, (scores, bits), _verdict(death, status, self._limits.hard_row_seconds))
+        if self._lost_in_row >= self._limits.lost_workers:
+            self._outcome.stopped = f"{self._lost_in_row} workers in a row were lost: {death.reason}"
+
+    def _salvage(
+        self,
+        lane: _Lane,
+        order: _Order,
+        page: tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]],
+        verdict: GradeError,
+    ) -> None:
+        scores, bits = page
+        open_rows = np.flatnonzero(bits == NOT_SCORED)
+        blamed = int(open_rows[0]) if len(open_rows) else order.count
+        kept = np.isfinite(scores[:blamed])
+        for offset in np.flatnonzero(kept):
+            self._grades.put_scores(order.first + int(offset), scores[offset : offset + 1], seconds=np.nan)
+        if kept.any():
+            self._count(int(kept.sum()), 0)
+            self._lost_in_row = 1
+        if blamed < order.count:
+            self._grades.fail(order.first + blamed, verdict)
+            self._done, self._failed = self._done + 1, self._failed + 1
+            if blamed + 1 < order.count:
+                lane.ranges.appendleft((order.first + blamed + 1, order.first + order.count))
+        # Failed rows before it lost their messages with the worker: they are asked again.
+        for offset in np.flatnonzero(bits[:blamed] == FAILED)[::-1]:
+            lane.ranges.appendleft((order.first + int(offset), order.first + int(offset) + 1))
+
+    def _note_output(self, reply: Mapping[str, Any]) -> None:
+        if not self._outcome.output and isinstance(reply.get("output"), str):
+            self._outcome.output = clean(reply["output"], 4000)
+
+    def _tell(self, *, force: bool = False) -> None:
+        now = time.monotonic()
+        if self._on_progress and (force or now - self._told >= 0.1):
+            self._told = now
+            self._on_progress(self._done, self._failed)
+
+    def _close(self) -> None:
+        for lane in self._lanes:
+            if lane.worker:
+                self._discard(lane.worker)
+
+    def _finish(self) -> None:
+        if self._load_problem:
+            self._grades.finish(ErrorKind.LOAD, self._load_problem.message)
+        elif self._outcome.stopped == "cancelled":
+            self._grades.finish()
+        elif self._outcome.stopped:
+            self._grades.finish(ErrorKind.SANDBOX, f"not graded: {self._outcome.stopped}")
+
+
+def _unscored(score: np.float64, bits: np.uint64) -> GradeError:
+    """Why a row has no score when the worker gave no reason."""
+    if bits in (NOT_SCORED, FAILED):
+        return GradeError(ErrorKind.SANDBOX, "the worker gave no score and no reason")
+    return GradeError(ErrorKind.NOT_FINITE, f"grade returned {float(score)!r}, which is not finite")
+
+
+def _errors(reply: Mapping[str, Any]) -> dict[int, GradeError]:
+    """The error table of an answer, with nothing in it taken on trust."""
+    texts, found = reply.get("texts"), {}
+    if not isinstance(texts, list) or not isinstance(reply.get("errors"), list):
+        return {}
+    for entry in reply["errors"]:
+        try:
+            row, kind, text = entry
+            found[int(row)] = GradeError(ErrorKind(kind), clean(str(texts[text])))
+        except (TypeError, ValueError, IndexError, OverflowError):
+            continue  # a forged entry: its row says that there was no reason
+    return found
+
+
+def _verdict(death: Death, status: int | None, seconds: float) -> GradeError:
+    if death.reason == "timeout":
+        return GradeError(ErrorKind.TIMEOUT, f"no score within {seconds:g} s, and no reaction to the time limit")
+    if status is not None and os.WIFSIGNALED(status):
+        name = signal.Signals(os.WTERMSIG(status)).name
+        if name == "SIGKILL" and death.reason == "it ended":
+            return GradeError(ErrorKind.MEMORY, "the system killed the worker (SIGKILL), most likely for memory")
+        return GradeError(ErrorKind.CRASH, f"the worker ended: {death.reason} ({name})")
+    code = "" if status is None else f" (exit code {os.waitstatus_to_exitcode(status)})"
+    return GradeError(ErrorKind.CRASH, f"the worker ended: {death.reason}{code}")

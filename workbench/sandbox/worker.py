@@ -1,0 +1,445 @@
+"""One locked process that runs one grader over its rows. Standard library only; loaded by its path.
+
+Life: map the rows and the score page, decode the own shard, lock down, say how well the locks hold,
+load one source, grade ranges of rows as they are asked for, be killed. Commands come in on
+descriptor 3 as `marshal` (from the host, which is trusted here); answers leave on descriptor 4 as a
+fixed header and a JSON text. Scores are stored one by one in a page shared with the host, so a
+worker that dies takes no finished row with it. Every score starts as *not scored*.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import asyncio.base_events
+import builtins
+import fcntl
+import gc
+import importlib.machinery
+import io
+import json
+import marshal
+import math
+import mmap
+import os
+import signal
+import struct
+import sys
+import time
+import types
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+READ_FD, WRITE_FD = 3, 4
+HEADER = struct.Struct("<IQI")  # magic, sequence number, bytes of text
+MAGIC = 0x57424631
+MAX_TEXT = 256 * 1024
+MAX_OUTPUT = 64 * 1024
+NOT_SCORED = 0x7FF8DEAD00000001  # a NaN no arithmetic makes
+FAILED = 0x7FF8DEAD00000002
+
+_thread = sys.modules["_wb_thread"]
+_confine = sys.modules["_wb_confine"]
+_checks = sys.modules["_wb_checks"]
+_fingerprint = sys.modules["_wb_fingerprint"]
+
+
+class RowTimeout(BaseException):
+    """A row took too long. Not an Exception, so that a grader's `except Exception` lets it through."""
+
+
+class Stuck(Exception):  # noqa: N818 (named for what happened)
+    """Everything is waiting and nothing can ever wake."""
+
+
+def main(config: dict[str, Any], fds: list[int]) -> None:
+    """Run as a worker until the host hangs up or kills."""
+    gc.disable()  # decoding makes many objects and no garbage
+    page, blob = _take_descriptors(config, fds)
+    rows = Rows(blob, config)
+    output = Output()
+    _clean_house(output)
+    _confine.note_address_space()
+    installed = _confine.lock_down(
+        tuple(config["layers"]), config["memory"], read_fd=READ_FD, write_fd=WRITE_FD
+    )
+    leaks = _confine.self_test()
+    level = _confine.level(installed, leaks)
+    _hide_modules()
+    answer(0, {"level": level, "layers": installed, "leaks": leaks})
+    Server(rows, page, output).serve()
+
+
+def _take_descriptors(config: dict[str, Any], fds: list[int]) -> tuple[mmap.mmap, mmap.mmap | None]:
+    """Map the shared memory and leave no descriptor open but the two pipes."""
+    page = mmap.mmap(fds[2], config["page_bytes"])
+    blob = mmap.mmap(fds[3], config["blob_bytes"], prot=mmap.PROT_READ) if len(fds) > 3 else None
+    high = [fcntl.fcntl(fd, fcntl.F_DUPFD, 64) for fd in fds[:2]]
+    os.dup2(high[0], READ_FD)
+    os.dup2(high[1], WRITE_FD)
+    os.closerange(5, 4096)
+    return page, blob
+
+
+def _clean_house(output: Output) -> None:
+    sys.stdin, sys.stdout, sys.stderr = io.StringIO(), output, output
+    sys.__stdin__ = sys.__stdout__ = sys.__stderr__ = None
+    sys.argv = ["grader"]
+    os.environ.clear()
+    os.chdir("/")
+    gc.set_threshold(50000, 20, 100)
+    gc.freeze()
+    gc.enable()
+    os.nice(5)
+
+
+def _hide_modules() -> None:
+    """Leave the standard library that was loaded, and say plainly what else is missing."""
+    for name in ("ctypes", "_ctypes", "mmap", "fcntl", "_wb_confine", "_wb_checks", "_wb_worker", "_wb_thread"):
+        sys.modules.pop(name, None)
+    for name in ("workbench", "adaptive_harmony"):
+        module = types.ModuleType(name)
+        module.StringThread = _thread.StringThread
+        sys.modules[name] = module
+    sys.path[:] = []
+    sys.path_hooks[:] = []
+    sys.path_importer_cache.clear()
+    sys.meta_path[:] = [importlib.machinery.BuiltinImporter, importlib.machinery.FrozenImporter, Refuser]
+
+
+class Refuser:
+    """The last importer: everything that is not there is refused with a reason."""
+
+    @staticmethod
+    def find_spec(name: str, path: object = None, target: object = None) -> None:  # noqa: ARG004
+        """Refuse."""
+        raise ModuleNotFoundError(f"{name} is not available in graders: only the standard library is", name=name)
+
+
+class Output(io.TextIOBase):
+    """What the grader prints: kept up to a limit, then dropped."""
+
+    def __init__(self) -> None:
+        self.parts: list[str] = []
+        self.room = MAX_OUTPUT
+
+    def writable(self) -> bool:
+        """Always."""
+        return True
+
+    def write(self, text: str) -> int:
+        """Keep what fits."""
+        if self.room > 0:
+            self.parts.append(str(text)[: self.room])
+            self.room -= len(self.parts[-1])
+        return len(text)
+
+    def take(self) -> str:
+        """What was printed since the last call."""
+        text = "".join(self.parts)
+        self.parts.clear()
+        return text
+
+
+class Rows:
+    """The dataset: the own shard decoded beforehand, the rest decoded when asked for."""
+
+    def __init__(self, blob: mmap.mmap | None, config: dict[str, Any]) -> None:
+        self._blob = blob
+        self._spans: list[list[int]] = config.get("spans") or []
+        self._starts: list[int] = []
+        total = 0
+        for _, _, count in self._spans:
+            self._starts.append(total)
+            total += count
+        first, last = config.get("shard") or (0, 0)
+        self._decoded: dict[int, list[Any]] = {}
+        for index in range(len(self._spans)):
+            if self._starts[index] < last and self._starts[index] + self._spans[index][2] > first:
+                self._decoded[index] = self._decode(index)
+        self._recent = -1
+
+    def _decode(self, index: int) -> list[Any]:
+        assert self._blob is not None
+        offset, size, _ = self._spans[index]
+        make = _thread.StringThread.from_wire
+        return [make(wire) for wire in marshal.loads(self._blob[offset : offset + size])]
+
+    def _batch(self, index: int) -> list[Any]:
+        kept = self._decoded.get(index)
+        if kept is None:
+            # Only one batch of the others' rows at a time: they are not ours to keep.
+            self._decoded.pop(self._recent, None)
+            kept = self._decoded[index] = self._decode(index)
+            self._recent = index
+        return kept
+
+    def range(self, first: int, count: int) -> list[Any]:
+        """The threads of rows first to first + count."""
+        import bisect
+
+        index = bisect.bisect_right(self._starts, first) - 1
+        out: list[Any] = []
+        while len(out) < count:
+            at = first + len(out) - self._starts[index]
+            out += self._batch(index)[at : at + count - len(out)]
+            index += 1
+        return out
+
+
+class Server:
+    """Answers the host's commands, one after the other."""
+
+    def __init__(self, rows: Rows, page: mmap.mmap, output: Output) -> None:
+        self._rows = rows
+        self._output = output
+        view = memoryview(page)
+        self._scores, self._bits = view.cast("d"), view.cast("Q")
+        self._half = len(self._scores) // 2
+        self._grade: Any = None
+        self._loading: Any = None
+
+    def serve(self) -> None:
+        """Until the host hangs up."""
+        while (command := receive()) is not None:
+            reply = getattr(self, "do_" + command["op"])(command)
+            answer(command["seq"], reply)
+
+    def do_load(self, command: dict[str, Any]) -> dict[str, Any]:
+        """Checks one to four, then the test runs on the threads that came along, if any."""
+        loading = _checks.Loading(command["text"], _thread.StringThread)
+        with Alarm(command["seconds"], lambda: 0, what="the module did not finish loading"):
+            passed = loading.run()
+        self._loading = loading
+        if passed:
+            self._grade = loading.namespace["grade"]
+        scores: list[float | None] = []
+        for label, wire in command.get("threads") or ():
+            if passed:
+                passed = self._test_run((label, wire), scores, command["row_seconds"])
+        return {
+            "checks": loading.results,
+            "warnings": loading.warnings,
+            "output": self._output.take(),
+            "scores": scores,
+        }
+
+    def _test_run(self, labelled: tuple[str, Any], scores: list[float | None], seconds: float) -> bool:
+        label, wire = labelled
+        thread = _thread.StringThread.from_wire(wire)
+        self._bits[0] = NOT_SCORED
+        errors: dict[int, tuple[str, str]] = {}
+
+        def step() -> str:
+            drive(self._grade, [thread], (self._scores, self._bits, 0), seconds, errors)
+            if errors:
+                raise _checks.CheckFailed(f"on {label}: {errors[0][1]}")
+            if not math.isfinite(self._scores[0]):
+                raise _checks.CheckFailed(f"on {label}: grade returned {self._scores[0]!r}, which is not finite")
+            scores.append(self._scores[0])
+            return f"{label} scores {self._scores[0]!r}"
+
+        return bool(self._loading.check("test_run", step))
+
+    def do_rows(self, command: dict[str, Any]) -> dict[str, Any]:
+        """Grade a range of rows into one half of the page."""
+        base = self._half * command["half"]
+        errors: dict[int, tuple[str, str]] = {}
+        rows = self._rows.range(command["first"], command["count"])
+        drive(self._grade, rows, (self._scores, self._bits, base), command["seconds"], errors)
+        return {"errors": errors, "output": self._output.take()}
+
+    def do_fingerprint(self, command: dict[str, Any]) -> dict[str, Any]:
+        """What the loaded module's names hold, as plain data."""
+        namespace = self._loading.namespace
+        with Alarm(command["seconds"], lambda: 0, what="the module did not finish loading"):
+            return {"names": _fingerprint.describe(namespace, command["names"])}
+
+
+class Alarm:
+    """Raise `RowTimeout` in the main thread when `current()` has not moved for `seconds`."""
+
+    def __init__(
+        self, seconds: float, current: Callable[[], int], *, what: str = "no score"
+    ) -> None:
+        self._seconds, self._current, self._what = seconds, current, what
+        self._row, self._since = -1, 0.0
+
+    def __enter__(self) -> Alarm:
+        self._since = time.monotonic()
+        signal.signal(signal.SIGALRM, self._tick)
+        pause = max(self._seconds / 5, 0.001)
+        signal.setitimer(signal.ITIMER_REAL, pause, pause)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
+    def _tick(self, *_: object) -> None:
+        row, now = self._current(), time.monotonic()
+        if row != self._row:
+            self._row, self._since = row, now
+        elif now - self._since >= self._seconds:
+            raise RowTimeout(f"{self._what} within {self._seconds:g} s")
+
+
+def drive(
+    grade: Any, threads: list[Any], where: tuple[memoryview, memoryview, int], seconds: float,
+    errors: dict[int, tuple[str, str]],
+) -> None:  # fmt: skip
+    """Grade `threads` into the page from `where` on; a row that ends the loop costs only itself.
+
+    Args:
+        grade: The loaded coroutine function.
+        threads: What to grade.
+        where: The page as floats, the page as bits, the index of the first row's score.
+        seconds: Limit a row.
+        errors: Filled with offset to (kind, message).
+    """
+    scores, bits, base = where
+    size = len(threads)
+
+    def current() -> int:
+        """First row without a verdict; they fill in order, so halve the range."""
+        low, high = 0, size
+        while low < high:
+            middle = (low + high) // 2
+            low, high = (low, middle) if bits[base + middle] == NOT_SCORED else (middle + 1, high)
+        return low
+
+    def fail(offset: int, error: BaseException | tuple[str, str]) -> None:
+        errors[offset] = error if isinstance(error, tuple) else (kind_of(error), message_of(error))
+        bits[base + offset] = FAILED
+
+    start = 0
+    while start < size:
+        loop = SilentLoop()
+        try:
+            with Alarm(seconds, current):
+                loop.run_until_complete(_each(grade, threads, start, (scores, base), fail))
+        except BaseException as error:  # noqa: BLE001 (raised while the loop ran, not the grader)
+            if current() < size:
+                fail(current(), error)
+        finally:
+            loop.close()
+        start = current()
+
+
+async def _each(
+    grade: Any, threads: list[Any], start: int, where: tuple[memoryview, int], fail: Callable[..., None]
+) -> None:
+    """Await every row in one coroutine: a task, or a loop run, for each row would cost ten times the row."""
+    scores, base = where
+    for index in range(start, len(threads)):
+        try:
+            value = await grade(threads[index])
+            # Exactly float or int: a bool, or a class of the grader's own, is no score. NaN and the
+            # infinities are stored as they are and refused by the host, for all rows at once.
+            if type(value) is float:
+                scores[base + index] = value
+            elif type(value) is int:
+                scores[base + index] = float(value)
+            else:
+                fail(index, ("return_type", _refusal(value)))
+        except (Stuck, GeneratorExit):
+            raise  # the loop is being given up: the rows behind this one start in a new one
+        except BaseException as error:  # noqa: BLE001 (whatever a grader raises is this row's result)
+            fail(index, error)
+
+
+def _refusal(value: object) -> str:
+    try:
+        shown = repr(value)[:80]
+    except BaseException:  # noqa: BLE001 (a stranger's __repr__)
+        shown = "a value that cannot be shown"
+    hint = "; write float(...)" if type(value) is bool else ""
+    return f"grade must return a number (int or float), not {shown} ({type(value).__name__}){hint}"
+
+
+def kind_of(error: BaseException) -> str:
+    """The error kind of an exception."""
+    if isinstance(error, RowTimeout):
+        return "timeout"
+    if isinstance(error, OverflowError) and "int too large" in str(error):
+        return "not_finite"
+    return "memory" if isinstance(error, MemoryError) else "runtime"
+
+
+def message_of(error: BaseException) -> str:
+    """The sentence for the author."""
+    if isinstance(error, RowTimeout):
+        return str(error) + _checks.place(error)
+    if isinstance(error, Stuck):
+        return "grade waits for something that can never happen (there is no network, thread or process here)"
+    if isinstance(error, MemoryError):
+        return "out of memory" + _checks.place(error)
+    return str(_checks.describe(error))
+
+
+class SilentLoop(asyncio.base_events.BaseEventLoop):
+    """An event loop without sockets: timers, tasks, locks and queues work; nothing else exists."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._selector = self
+
+    def select(self, timeout: float | None) -> list[Any]:
+        """Sleep; with nothing to wake up for, say so at once instead of for ever."""
+        if timeout is None:
+            raise Stuck
+        if timeout > 0:
+            time.sleep(timeout)
+        return []
+
+    def _process_events(self, event_list: list[Any]) -> None:
+        """There are none."""
+
+    def _write_to_self(self) -> None:
+        """Nobody else is here to wake us."""
+
+    def call_exception_handler(self, context: dict[str, Any]) -> None:
+        """A forgotten task's exception is nobody's score."""
+
+
+def receive() -> dict[str, Any] | None:
+    """The next command, or None when the host hung up."""
+    head = _read(4)
+    body = None if head is None else _read(struct.unpack("<I", head)[0])
+    return None if body is None else marshal.loads(body)
+
+
+def _read(size: int) -> bytes | None:
+    data = b""
+    while len(data) < size:
+        part = os.read(READ_FD, size - len(data))
+        if not part:
+            return None
+        data += part
+    return data
+
+
+def answer(seq: int, reply: dict[str, Any]) -> None:
+    """Send a header and a JSON text of at most `MAX_TEXT` bytes."""
+    errors = reply.pop("errors", {})
+    reply["output"] = reply.get("output", "")[:4000]
+    text = b""
+    for room in (2000, 400, 100, 20):  # a count of failures must not become a lost batch
+        text = json.dumps({**reply, **_error_table(errors, room)}).encode()
+        if len(text) <= MAX_TEXT:
+            break
+    else:
+        text = json.dumps({"too_large": len(text)}).encode()
+    data = memoryview(HEADER.pack(MAGIC, seq, len(text)) + text)
+    while data:
+        data = data[os.write(WRITE_FD, data) :]
+
+
+def _error_table(errors: dict[int, tuple[str, str]], room: int) -> dict[str, Any]:
+    """Errors with each text once: a thousand rows often fail for one reason."""
+    texts: dict[str, int] = {}
+    rows = [(row, kind, texts.setdefault(text[:room], len(texts))) for row, (kind, text) in errors.items()]
+    return {"texts": list(texts), "errors": rows}
+
+
+builtins.exit = builtins.quit = sys.exit  # -S leaves them out

@@ -1,0 +1,157 @@
+"""The process that workers are forked from: a clean interpreter with the standard library loaded.
+
+Run by its path with `-s -S -P -B` and an environment of ours, never imported by the host. It never
+runs grader code. It answers three requests on its control socket (a length, then JSON, with
+descriptors beside it): *fork* a worker, *kill* one, *reap* one. When the socket ends, it ends its
+workers and itself.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import importlib.util
+import json
+import os
+import signal
+import socket
+import struct
+import sys
+import types
+
+_HERE = os.path.dirname(os.path.abspath(__file__))
+
+# What a grader may import. Loaded here once, since a worker can open no file.
+PRELOAD = (
+    "abc argparse array ast asyncio asyncio.events asyncio.queues base64 binascii bisect builtins bz2 calendar "
+    "cmath codecs collections collections.abc colorsys configparser contextlib contextvars copy copyreg csv "
+    "dataclasses datetime decimal difflib dis email email.message email.parser email.utils email.policy enum errno "
+    "fnmatch fractions functools gc getopt gettext graphlib gzip hashlib heapq hmac html html.entities html.parser "
+    "http http.client http.cookies importlib importlib.metadata importlib.resources inspect io ipaddress itertools "
+    "json json.decoder json.encoder keyword linecache locale logging logging.handlers lzma marshal math mimetypes "
+    "numbers opcode operator os os.path pathlib pickle platform plistlib posixpath pprint queue quopri random re "
+    "reprlib sched secrets select selectors shlex shutil signal socket sqlite3 stat statistics string stringprep "
+    "struct subprocess symtable sys tempfile textwrap threading time timeit token tokenize tomllib traceback types "
+    "typing unicodedata unittest unittest.mock urllib urllib.error urllib.parse urllib.request uuid warnings weakref "
+    "xml xml.dom xml.dom.minidom xml.etree xml.etree.ElementTree xml.sax xml.sax.saxutils zlib zoneinfo "
+    "_strptime _bisect _heapq _random _json _csv _pydatetime _pydecimal _decimal concurrent.futures copyreg zipfile"
+).split()
+CODECS = (
+    "ascii utf_8 utf_8_sig utf_16 utf_16_le utf_16_be utf_32 utf_32_le utf_32_be utf_7 latin_1 iso8859_1 iso8859_2 "
+    "iso8859_5 iso8859_7 iso8859_9 iso8859_15 cp437 cp850 cp1250 cp1251 cp1252 cp1253 cp1254 cp1255 cp1256 cp1257 "
+    "koi8_r mac_roman idna punycode unicode_escape raw_unicode_escape hex_codec base64_codec rot_13 quopri_codec "
+    "zlib_codec charmap shift_jis euc_jp iso2022_jp gbk gb2312 gb18030 big5 euc_kr cp932 cp949"
+).split()
+
+
+def preload() -> None:
+    """Load what graders may import, and the data the standard library reads late."""
+    sys.modules["ssl"] = None  # type: ignore[assignment]  # a native library no grader can use
+    for name in PRELOAD:
+        _import(name)
+    for name in CODECS:
+        _import(f"encodings.{name}")
+    del sys.modules["ssl"]
+    _load_zones()
+
+
+def _import(name: str) -> None:
+    try:
+        importlib.import_module(name)
+    except ImportError:
+        pass  # left out of this build of Python, or of this version
+
+
+def _load_zones() -> None:
+    import zoneinfo
+
+    keys = zoneinfo.available_timezones()
+    # The module keeps zones in a weak cache: somebody must hold them, or they cannot be had later.
+    held = {key: zoneinfo.ZoneInfo(key) for key in keys if not key.startswith(("posix/", "right/"))}
+    zoneinfo.available_timezones = lambda: set(held)
+
+
+def load_file(name: str, *parts: str) -> types.ModuleType:
+    """Load one of our own files by its path, under a name graders cannot import."""
+    spec = importlib.util.spec_from_file_location(name, os.path.join(_HERE, *parts))
+    assert spec is not None and spec.loader is not None  # noqa: PT018
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def main(control_fd: int) -> None:
+    """Serve requests until the host goes away."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    preload()
+    for name, parts in (
+        ("_wb_thread", ("..", "thread.py")),
+        ("_wb_confine", ("confine.py",)),
+        ("_wb_fingerprint", ("fingerprint.py",)),
+        ("_wb_checks", ("checks.py",)),
+        ("_wb_worker", ("worker.py",)),
+    ):
+        load_file(name, *parts)
+    gc.collect()
+    gc.freeze()
+    control = socket.socket(fileno=control_fd)
+    children: set[int] = set()
+    try:
+        _answer(control, {"ready": os.getpid()})
+        while (request := _receive(control)) is not None:
+            _answer(control, _serve(control, request, children))
+    finally:
+        for pid in children:
+            os.kill(pid, signal.SIGKILL)
+
+
+def _receive(control: socket.socket) -> tuple[dict[str, object], list[int]] | None:
+    data, fds, _, _ = socket.recv_fds(control, 65536, 8)
+    if len(data) < 4:
+        return None
+    (size,) = struct.unpack("<I", data[:4])
+    while len(data) < 4 + size:
+        data += control.recv(65536)
+    return json.loads(data[4:]), list(fds)
+
+
+def _answer(control: socket.socket, reply: dict[str, object]) -> None:
+    data = json.dumps(reply).encode()
+    control.sendall(struct.pack("<I", len(data)) + data)
+
+
+def _serve(
+    control: socket.socket, request: tuple[dict[str, object], list[int]], children: set[int]
+) -> dict[str, object]:
+    message, fds = request
+    if message["op"] == "fork":
+        return {"pid": _fork(control, message, fds, children)}
+    pid = int(str(message["pid"]))
+    if pid not in children:
+        return {"status": None}
+    if message["op"] == "kill":
+        os.kill(pid, signal.SIGKILL)
+    done, status = os.waitpid(pid, 0 if message["op"] == "kill" else os.WNOHANG)
+    if done == 0:
+        return {"status": "running"}
+    children.discard(pid)
+    return {"status": status}
+
+
+def _fork(control: socket.socket, message: dict[str, object], fds: list[int], children: set[int]) -> int:
+    pid = os.fork()
+    if pid == 0:
+        try:
+            control.detach()
+            sys.modules["_wb_worker"].main(message, fds)
+        finally:
+            os._exit(70)
+    children.add(pid)
+    for fd in fds:
+        os.close(fd)
+    return pid
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))

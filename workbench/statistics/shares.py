@@ -1,0 +1,220 @@
+"""Shares with intervals: Wilson, for independent rows and for rows that come in clusters.
+
+Rows that answer one prompt are one cluster and say less than as many independent rows. A share of
+clustered rows gets Wilson's interval at the *effective* number of rows, with Student's quantile for
+the number of clusters (Korn & Graubard 1998, "Confidence intervals for proportions with small
+expected number of positive counts estimated from survey data"; Dean & Pagano 2015 found the Wilson
+form the best of these). With every row in its own cluster this is Wilson (1927) itself.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Interval", "Share", "effective_n", "holm", "rows_needed", "share", "wilson"]
+
+_NORMAL = NormalDist()
+# Below this many degrees of freedom Student's quantile is too wide to plan with.
+_PLANNING_DF = 30.0
+
+
+class Interval(NamedTuple):
+    """A confidence interval; `lo` and `hi` are both NaN where nothing can be said."""
+
+    lo: float
+    hi: float
+
+
+def wilson(k: float, n: float, *, confidence: float = 0.95) -> Interval:
+    """Wilson's score interval for a share, from Wilson (1927).
+
+    Args:
+        k: Hits, 0 to n. May be a fraction, for effective counts.
+        n: Rows. 0 gives the interval 0 to 1: nothing is known.
+        confidence: Two-sided, above 0 and below 1. 0.95 by convention.
+
+    Raises:
+        ValueError: `k` is not between 0 and n, or `confidence` not between 0 and 1.
+    """
+    if not 0 <= k <= n:
+        raise ValueError(f"k must lie between 0 and n={n}, not {k}")
+    return _score_interval(k / n if n else 0.0, n, _critical(confidence, math.inf))
+
+
+def _score_interval(value: float, n: float, critical: float) -> Interval:
+    if n <= 0 or math.isinf(critical):
+        return Interval(0.0, 1.0)
+    square = critical * critical
+    centre = (value + square / (2 * n)) / (1 + square / n)
+    half = critical / (1 + square / n) * math.sqrt(value * (1 - value) / n + square / (4 * n * n))
+    lo = 0.0 if value <= 0 else max(0.0, centre - half)
+    return Interval(lo, 1.0 if value >= 1 else min(1.0, centre + half))
+
+
+def _critical(confidence: float, df: float) -> float:
+    """Two-sided critical value: Student's with `df`, the normal one when `df` is infinite.
+
+    The exact inverse of `_normal_score`, so that bounds and p values never disagree. It is
+    Abramowitz & Stegun 26.7.8, within 1 % from 10 degrees on, wider than Student's below, and
+    infinite where 3 or fewer clusters cannot carry a bound.
+    """
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence must lie between 0 and 1, not {confidence}")
+    z = _NORMAL.inv_cdf(0.5 + confidence / 2)
+    if math.isinf(df):
+        return z
+    room = (1 - 1 / (4 * df)) ** 2 - z * z / (2 * df) if df >= 1 else 0.0
+    return z / math.sqrt(room) if room > 0 else math.inf
+
+
+def _normal_score(t: float, df: float) -> float:
+    if math.isinf(df):
+        return t
+    return t * (1 - 1 / (4 * df)) / math.sqrt(1 + t * t / (2 * df)) if df >= 1 else 0.0
+
+
+def effective_n(values: NDArray[np.float64], groups: NDArray[np.intp] | None = None) -> float:
+    """How many independent rows carry as much about the mean as these rows do.
+
+    n divided by Kish's design effect: the cluster-robust variance of the mean over the plain one.
+    Never above n. Never below (sum m)^2 / sum m^2 for cluster sizes m, which is what rows that agree
+    wholly within their cluster are worth; constant values get that bound, since they cannot show
+    how alike their clusters are.
+
+    Args:
+        values: float64 (n,).
+        groups: Integer cluster codes (n,) from 0 on; None when every row stands alone.
+    """
+    n = len(values)
+    if groups is None or n == 0:
+        return float(n)
+    sizes = np.bincount(groups)
+    sizes = sizes[sizes > 0]
+    if len(sizes) == n:
+        return float(n)
+    floor = n * n / float(np.square(sizes, dtype=float).sum())
+    residuals = values - values.mean()
+    plain = float(residuals @ residuals) / (n - 1) / n
+    if len(sizes) < 2 or plain <= 1e-24:
+        return floor
+    totals = np.bincount(groups, weights=residuals)
+    robust = len(sizes) / (len(sizes) - 1) * float(totals @ totals) / n**2
+    return float(np.clip(n * plain / robust if robust > 0 else n, floor, n))
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """A share of rows and what can be said about it.
+
+    Attributes:
+        k: Hits.
+        n: Rows.
+        effective: What the rows are worth as independent rows, at most n.
+        df: Clusters minus one; infinite where every row stands alone.
+    """
+
+    k: int
+    n: int
+    effective: float
+    df: float = math.inf
+
+    @property
+    def value(self) -> float:
+        """The share itself, NaN over no rows."""
+        return self.k / self.n if self.n else math.nan
+
+    def interval(self, confidence: float = 0.95) -> Interval:
+        """The two-sided interval; 0 to 1 where nothing is known."""
+        if not self.n:
+            return Interval(0.0, 1.0)
+        return _score_interval(self.value, self.effective, _critical(confidence, self.df))
+
+    def p_above(self, threshold: float) -> float:
+        """One-sided p value of "the share is at most `threshold`", which lies within 0 to 1.
+
+        It is below (1 - confidence) / 2 exactly when the interval's lower end is above the
+        threshold: Wilson's interval inverts this score test.
+        """
+        if not self.n:
+            return 1.0
+        spread = math.sqrt(threshold * (1 - threshold) / self.effective)
+        score = _normal_score((self.value - threshold) / spread, self.df)
+        return 0.5 * math.erfc(score / math.sqrt(2))
+
+    def needed_above(self, threshold: float, confidence: float = 0.95) -> int | None:
+        """Rows still needed until the lower end passes `threshold`, if share and clustering stay.
+
+        Returns:
+            0 when it has passed already; None when the share is at or below the threshold.
+        """
+        if self.interval(confidence).lo > threshold:
+            return 0
+        if not self.n or self.value <= threshold:
+            return None
+        df = max(self.df, _PLANNING_DF)
+        target = _target(self.value, threshold, _critical(confidence, df))
+        return max(1, math.ceil((target - self.effective) * self.n / self.effective))
+
+
+def share(flags: NDArray[np.bool_], groups: NDArray[np.intp] | None = None) -> Share:
+    """The share of true flags, knowing which rows belong together.
+
+    Args:
+        flags: bool (n,).
+        groups: Integer cluster codes (n,) from 0 on; None when every row stands alone.
+    """
+    n = len(flags)
+    clusters = n if groups is None else len(np.unique(groups))
+    df = math.inf if clusters == n else clusters - 1.0
+    return Share(int(flags.sum()), n, effective_n(flags.astype(float), groups), df)
+
+
+def rows_needed(value: float, threshold: float, *, n: int, confidence: float = 0.95) -> int | None:
+    """Independent rows needed beyond `n` until Wilson's lower end passes `threshold`.
+
+    Args:
+        value: The share seen, 0 to 1, taken to stay as it is.
+        threshold: 0 to 1.
+        n: Rows at hand.
+        confidence: Two-sided.
+
+    Returns:
+        0 when `n` rows are enough; None when the share is at or below the threshold, where no
+        number of rows would do.
+    """
+    if value <= threshold:
+        return None
+    return max(0, _target(value, threshold, _critical(confidence, math.inf)) - n)
+
+
+def _target(value: float, threshold: float, critical: float) -> int:
+    # The lower end passes the threshold t when (value - t)^2 > critical^2 t (1 - t) / n.
+    return math.floor(critical**2 * threshold * (1 - threshold) / (value - threshold) ** 2) + 1
+
+
+def holm(p: Sequence[float], *, alpha: float = 0.05) -> list[tuple[bool, float]]:
+    """Holm's step-down correction (Holm 1979), with the level each hypothesis was tested at.
+
+    Args:
+        p: p values, in any order.
+        alpha: The chance allowed of even one false rejection.
+
+    Returns:
+        (rejected, level) for each p value, in the order given. After the first hypothesis that
+        stands, the rest stand too and share its level.
+    """
+    results: list[tuple[bool, float]] = [(False, alpha)] * len(p)
+    going, level = True, alpha
+    for step, index in enumerate(sorted(range(len(p)), key=p.__getitem__)):
+        if going:
+            level = alpha / (len(p) - step)
+            going = p[index] <= level
+        results[index] = (going, level)
+    return results

@@ -1,0 +1,105 @@
+"""What a column of scores looks like: spread, quantiles, levels in use, likeness within prompts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = [
+    "LEVELS",
+    "SAME",
+    "effective_levels",
+    "icc1",
+    "level_counts",
+    "levels_of",
+    "quantiles",
+    "sample_sd",
+]
+
+LEVELS = 21
+"""Bins for counting levels: 0, 0.05, ... 1, so that 5- and 10-point scales fall on bin centres."""
+
+SAME = 1e-9
+"""Scores closer than this are one score: sums of weights differ by less from machine to machine."""
+
+
+def sample_sd(values: NDArray[np.float64]) -> float:
+    """The sample standard deviation (ddof=1), NaN below two values and exactly 0 for constants."""
+    if len(values) < 2:
+        return float("nan")
+    return float(np.std(values - np.median(values), ddof=1))
+
+
+def quantiles(values: NDArray[np.float64], at: Sequence[float] = (0.25, 0.5, 0.75)) -> list[float]:
+    """Quantiles by linear interpolation (numpy's default, type 7), NaN over no values."""
+    return [float(q) for q in np.quantile(values, at)] if len(values) else [float("nan")] * len(at)
+
+
+def level_counts(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """One-hot level of each value: float64 (n, 21). Values outside 0 to 1 count at the end level."""
+    at = np.clip(np.rint(values * (LEVELS - 1)), 0, LEVELS - 1).astype(np.intp)
+    counts: NDArray[np.float64] = np.zeros((len(values), LEVELS))
+    counts[np.arange(len(values)), at] = 1.0
+    return counts
+
+
+def levels_of(counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Effective number of levels out of counts (..., 21): exp of the entropy (Hill 1973, order 1).
+
+    The entropy of few rows is too small by (levels - 1) / 2n on average; that much is added
+    (Miller 1955), so that a short column does not look collapsed.
+    """
+    total = np.maximum(counts.sum(-1, keepdims=True), 1.0)
+    shares = counts / total
+    logs = np.log(shares, out=np.zeros_like(shares), where=shares > 0)
+    correction = ((counts > 0).sum(-1) - 1).clip(0) / (2 * total[..., 0])
+    levels: NDArray[np.float64] = np.exp(correction - (shares * logs).sum(-1))
+    return levels
+
+
+def effective_levels(values: NDArray[np.float64]) -> float:
+    """How many of 21 levels between 0 and 1 a column of scores really uses; NaN over no values.
+
+    1 for a constant, 2 for an even pass/fail, 21 for scores spread evenly.
+    """
+    return float(levels_of(level_counts(values).sum(0))) if len(values) else float("nan")
+
+
+def icc1(values: NDArray[np.float64], groups: NDArray[np.intp]) -> float:
+    """ICC(1): the share of the scores' variance that lies between groups rather than within them.
+
+    One-way analysis of variance, (MSB - MSW) / (MSB + (k - 1) MSW) with the usual average k for
+    groups of unequal size (Shrout & Fleiss 1979). 1 means every group has one score only. NaN
+    where nothing varies, or there are fewer than two groups, or no group has two rows.
+
+    Args:
+        values: float64 (n,).
+        groups: Integer codes (n,) from 0 on.
+    """
+    return float(icc_of(group_sums(values, groups).sum(0)))
+
+
+def group_sums(values: NDArray[np.float64], groups: NDArray[np.intp]) -> NDArray[np.float64]:
+    """Per group: 1, size, size squared, sum, sum of squares, squared sum over size. float64 (g, 6)."""
+    centred = values - np.median(values) if len(values) else values
+    size = np.bincount(groups).astype(float)
+    total = np.bincount(groups, weights=centred)
+    squares = np.bincount(groups, weights=centred**2)
+    there = size > 0
+    size, total, squares = size[there], total[there], squares[there]
+    return np.column_stack([np.ones_like(size), size, size**2, total, squares, total**2 / size])
+
+
+def icc_of(sums: NDArray[np.float64]) -> NDArray[np.float64]:
+    """ICC(1) out of summed columns of `group_sums`, (..., 6) to (...)."""
+    g, n, n2, total, squares, between = np.moveaxis(sums, -1, 0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        msb = (between - total**2 / n) / (g - 1)
+        msw = np.maximum(squares - between, 0.0) / (n - g)
+        k = (n - n2 / n) / (g - 1)
+        result: NDArray[np.float64] = np.where(
+            msb + msw > SAME**2, (msb - msw) / (msb + (k - 1) * msw), np.nan
+        )
+    return np.where((g > 1) & (n > g), result, np.nan)
