@@ -40,7 +40,7 @@ SCALAR = (
         [pd.NA, pd.NaT, np.datetime64("NaT"), np.float32("nan"), np.bool_(True), np.int8(3), np.str_("s")]
     )
     | st.builds(np.float64, st.floats())
-    | st.builds(pd.Timestamp, st.datetimes(dt.datetime(1700, 1, 1), dt.datetime(2200, 1, 1)))
+    | st.builds(pd.Timestamp, st.datetimes(dt.datetime(1700, 1, 1), dt.datetime(2200, 1, 1)))  # noqa: DTZ001
 )
 VALUE = st.recursive(
     SCALAR,

@@ -237,5 +237,5 @@ class TestWire:
 
     def test_subclassed_turns_are_taken(self):
         """A named tuple of another kind is a pair like any other."""
-        Pair = namedtuple("Pair", "who what")
+        Pair = namedtuple("Pair", "who what")  # noqa: PYI024
         assert StringThread([Pair(*QUESTION)]).get_turns() == [QUESTION]

@@ -16,7 +16,7 @@ from workbench.diagnostics.claim import Claim, settle
 from workbench.diagnostics.finding import Finding
 from workbench.errors import ReportError
 
-__all__ = ["Graded", "diagnose", "diagnostic", "kinds", "presets", "read_labels"]
+__all__ = ["Graded", "diagnose", "diagnostic", "group_codes", "kinds", "presets", "read_labels"]
 
 Diagnostic = Callable[[Case], Iterable[Claim | Finding]]
 _REGISTER: dict[str, dict[str, Diagnostic]] = {}
@@ -106,7 +106,12 @@ def diagnose(
     results: list[Claim | Finding] = []
     for name, grades in by_name.items():
         case = Case(
-            name, grades, _codes(prompts, len(grades)), read_labels(labels, len(grades)), threshold, scale
+            name,
+            grades,
+            group_codes(prompts, len(grades)),
+            read_labels(labels, len(grades)),
+            threshold,
+            scale,
         )
         results += [result for rule in rules.values() for result in rule(case)]
     return [replace(finding, preset=preset) for finding in _sorted(results, list(by_name))]
@@ -128,7 +133,12 @@ def _sorted(results: list[Claim | Finding], names: list[str]) -> list[Finding]:
     return sorted(found, key=lambda finding: (finding.severity.rank, names.index(finding.grader)))
 
 
-def _codes(groups: Sequence[Hashable] | None, n: int) -> NDArray[np.intp]:
+def group_codes(groups: Sequence[Hashable] | None, n: int) -> NDArray[np.intp]:
+    """Prompts as integer codes from 0 on, (n,); a missing prompt is a prompt of its own.
+
+    Raises:
+        ReportError: There are not n of them.
+    """
     if groups is None:
         return np.arange(n, dtype=np.intp)
     _check_length("groups", len(groups), n)

@@ -45,10 +45,19 @@ class Loading:
         self._tree = ast.Module(body=[], type_ignores=[])
         self._definition: ast.AsyncFunctionDef | None = None
 
-    def run(self) -> bool:
-        """Checks one to four; False at the first cross."""
-        steps = (self._syntax, self._structure, self._signature, self._execution)
+    def static(self) -> bool:
+        """Checks one to three; False at the first cross."""
+        steps = (self._syntax, self._structure, self._signature)
         return all(self.check(step.__name__.strip("_"), step) for step in steps)
+
+    def execute(self) -> bool:
+        """Check four."""
+        return self.check("execution", self._execution)
+
+    @property
+    def crossed(self) -> bool:
+        """Whether a check has failed."""
+        return not all(passed for _, passed, _, _ in self.results)
 
     def check(self, name: str, step: Callable[[], str]) -> bool:
         """Run one check and note its result."""
@@ -169,7 +178,9 @@ def describe(error: BaseException) -> str:
         text = str(error)
     except BaseException:  # noqa: BLE001 (a stranger's __str__)
         text = "(its message cannot be shown)"
-    name = type(error).__name__
+    name = "" if getattr(type(error), "plain", False) is True else type(error).__name__
+    if not name:
+        return text[:MAX_MESSAGE] + place(error)
     return (f"{name}: {text}" if text else name)[:MAX_MESSAGE] + place(error)
 
 

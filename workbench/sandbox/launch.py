@@ -39,6 +39,7 @@ FAILED = np.uint64(0x7FF8DEAD00000002)
 CAPACITY = 8192
 """Scores in one half of a worker's page: the most rows one command may ask for."""
 
+TIMED_OUT = "it took too long"
 _ENVIRONMENT = {"PYTHONHASHSEED": "0", "PYTHONUTF8": "1", "LC_ALL": "C.UTF-8", "TZ": "UTC", "PATH": ""}
 _START_SECONDS = 60.0
 
@@ -280,7 +281,7 @@ class Worker:
         while (frame := self.poll(seq)) is None:
             left = deadline - time.monotonic()
             if left <= 0:
-                raise Death(f"no answer within {seconds:g} s")
+                raise Death(TIMED_OUT)
             select.select([self._out], [], [], min(left, 0.5))
         return frame
 

@@ -19,7 +19,7 @@ from typing import Any
 from workbench.errors import SandboxError
 from workbench.sandbox.launch import Blob, Death, Layout, Worker, Zygote
 from workbench.sandbox.limits import Limits, Program
-from workbench.sandbox.run import Outcome, Run
+from workbench.sandbox.run import Outcome, Run, verdict
 from workbench.thread import StringThread
 from workbench.wire import Packed
 
@@ -73,35 +73,25 @@ class Pool:
         return info
 
     def check(self, program: Program, threads: Sequence[tuple[str, StringThread]] = ()) -> dict[str, Any]:
-        """Run the checks on a source, and a test run on each labelled thread.
+        """Run the checks on a source, and a test run on each labelled thread, stopping at the first cross.
 
         Returns:
-            `checks` (name, passed, message, seconds), `warnings`, `output`, `scores`, `level`, and
-            `death`: "" or why the worker was lost, with the checks that came before left empty.
+            `checks` (name, passed, message, seconds), `warnings`, `output` and `level`.
         """
-        limits = program.limits
-        command = {
-            "op": "load",
-            "text": program.text,
-            "seconds": limits.load_seconds,
-            "row_seconds": limits.row_seconds,
-            "threads": [(label, thread.to_wire()) for label, thread in threads],
-        }
-        budget = 2 * limits.load_seconds + limits.hard_row_seconds * max(1, len(threads))
-        return self._ask(command, limits, budget)
-
-    def _ask(self, command: dict[str, Any], limits: Limits, seconds: float) -> dict[str, Any]:
-        worker = self._worker(limits)
-        death = ""
-        reply: dict[str, Any] = {}
-        try:
-            reply = worker.receive(worker.send(command), seconds)
-        except Death as lost:
-            death = lost.reason
-        status = worker.close()
-        if death and status is not None and os.WIFEXITED(status):
-            death += f" (exit code {os.waitstatus_to_exitcode(status)})"
-        return {**reply, "level": worker.level, "death": death}
+        worker = self._worker(program.limits)
+        result: dict[str, Any] = {"checks": [], "warnings": [], "output": "", "level": worker.level}
+        for name, command, seconds in _stages(program, threads):
+            try:
+                reply = worker.receive(worker.send(command), seconds)
+            except Death as death:
+                result["checks"].append([name, False, verdict(death, worker.close(), seconds).message, seconds])
+                break
+            result |= {key: reply.get(key, result[key]) for key in ("checks", "warnings")}
+            result["output"] += str(reply.get("output", ""))
+            if any(not check[1] for check in result["checks"]):
+                break
+        worker.close()
+        return result
 
     def fingerprint(self, text: str, names: Sequence[str]) -> dict[str, Any]:
         """Load a module in a worker and describe some of its names as plain data.
@@ -271,6 +261,21 @@ def _shards(rows: int, workers: int) -> list[tuple[int, int]]:
     count = max(1, min(workers, rows // _MIN_ROWS_A_WORKER))
     edges = [rows * i // count for i in range(count + 1)]
     return list(zip(edges[:-1], edges[1:], strict=True)) if rows else []
+
+
+def _stages(
+    program: Program, threads: Sequence[tuple[str, StringThread]]
+) -> list[tuple[str, dict[str, Any], float]]:
+    """The check to blame when the worker is lost, the command, and how long the host waits."""
+    limits, load = program.limits, program.limits.load_seconds
+    stages: list[tuple[str, dict[str, Any], float]] = [
+        ("syntax", {"op": "static", "text": program.text, "seconds": load}, 1.5 * load),
+        ("execution", {"op": "execute", "seconds": load}, 1.5 * load),
+    ]
+    for label, thread in threads:
+        test = {"op": "test", "label": label, "thread": thread.to_wire(), "seconds": limits.row_seconds}
+        stages.append(("test_run", test, limits.hard_row_seconds))
+    return stages
 
 
 def _key(packed: Packed, shards: list[tuple[int, int]], limits: Limits) -> tuple[Any, ...]:

@@ -21,11 +21,11 @@ import numpy as np
 
 from workbench.columns import Grades
 from workbench.grade import ErrorKind, GradeError
-from workbench.sandbox.launch import CAPACITY, FAILED, NOT_SCORED, Death, Worker
+from workbench.sandbox.launch import CAPACITY, FAILED, NOT_SCORED, TIMED_OUT, Death, Worker
 from workbench.sandbox.limits import Program
 from workbench.sandbox.text import clean
 
-__all__ = ["Outcome", "Run"]
+__all__ = ["Outcome", "Run", "verdict"]
 
 _TARGET_SECONDS = 0.05
 """Work in one command: long enough to hide the round trip, short enough for a live bar."""
@@ -259,7 +259,7 @@ class Run:
         if mark != lane.mark:
             lane.mark, lane.since_mark = mark, now
         elif now - lane.since_mark > self._limits.hard_row_seconds:
-            raise Death("timeout")
+            raise Death(TIMED_OUT)
 
     def _bury(self, lane: _Lane, death: Death) -> None:
         """A worker is gone: keep its finished rows, blame the row it was at, put the rest back."""
@@ -272,7 +272,7 @@ class Run:
         for order in reversed(orders[1:]):
             lane.ranges.appendleft((order.first, order.first + order.count))
         for order, scores, bits in pages:
-            self._salvage(lane, order, (scores, bits), _verdict(death, status, self._limits.hard_row_seconds))
+            self._salvage(lane, order, (scores, bits), verdict(death, status, self._limits.hard_row_seconds))
         if self._lost_in_row >= self._limits.lost_workers:
             self._outcome.stopped = f"{self._lost_in_row} workers in a row were lost: {death.reason}"
 
@@ -346,9 +346,10 @@ def _errors(reply: Mapping[str, Any]) -> dict[int, GradeError]:
     return found
 
 
-def _verdict(death: Death, status: int | None, seconds: float) -> GradeError:
-    if death.reason == "timeout":
-        return GradeError(ErrorKind.TIMEOUT, f"no score within {seconds:g} s, and no reaction to the time limit")
+def verdict(death: Death, status: int | None, seconds: float) -> GradeError:
+    """What a lost worker means for the row, or the check, it was at."""
+    if death.reason == TIMED_OUT:
+        return GradeError(ErrorKind.TIMEOUT, f"timed out: no answer within {seconds:g} s, the soft limit was ignored")
     if status is not None and os.WIFSIGNALED(status):
         name = signal.Signals(os.WTERMSIG(status)).name
         if name == "SIGKILL" and death.reason == "it ended":

@@ -48,6 +48,8 @@ _fingerprint = sys.modules["_wb_fingerprint"]
 class RowTimeout(BaseException):
     """A row took too long. Not an Exception, so that a grader's `except Exception` lets it through."""
 
+    plain = True  # its message stands without the name of its class
+
 
 class Stuck(Exception):  # noqa: N818 (named for what happened)
     """Everything is waiting and nothing can ever wake."""
@@ -206,27 +208,29 @@ class Server:
             reply = getattr(self, "do_" + command["op"])(command)
             answer(command["seq"], reply)
 
-    def do_load(self, command: dict[str, Any]) -> dict[str, Any]:
-        """Checks one to four, then the test runs on the threads that came along, if any."""
-        loading = _checks.Loading(command["text"], _thread.StringThread)
-        with Alarm(command["seconds"], lambda: 0, what="the module did not finish loading"):
-            passed = loading.run()
-        self._loading = loading
-        if passed:
-            self._grade = loading.namespace["grade"]
-        scores: list[float | None] = []
-        for label, wire in command.get("threads") or ():
-            if passed:
-                passed = self._test_run((label, wire), scores, command["row_seconds"])
-        return {
-            "checks": loading.results,
-            "warnings": loading.warnings,
-            "output": self._output.take(),
-            "scores": scores,
-        }
+    def do_static(self, command: dict[str, Any]) -> dict[str, Any]:
+        """Checks one to three: nothing of the source runs."""
+        self._loading = _checks.Loading(command["text"], _thread.StringThread)
+        with self._time_to_load(command):
+            self._loading.static()
+        return self._so_far()
 
-    def _test_run(self, labelled: tuple[str, Any], scores: list[float | None], seconds: float) -> bool:
-        label, wire = labelled
+    def do_execute(self, command: dict[str, Any]) -> dict[str, Any]:
+        """Check four: the module's body runs."""
+        with self._time_to_load(command):
+            passed = self._loading.execute()
+        if passed:
+            self._grade = self._loading.namespace["grade"]
+        return self._so_far()
+
+    def do_load(self, command: dict[str, Any]) -> dict[str, Any]:
+        """Checks one to four at once, for a run."""
+        reply = self.do_static(command)
+        return reply if self._loading.crossed else self.do_execute(command)
+
+    def do_test(self, command: dict[str, Any]) -> dict[str, Any]:
+        """Check five: one test run on a thread that came along."""
+        label, wire, seconds = command["label"], command["thread"], command["seconds"]
         thread = _thread.StringThread.from_wire(wire)
         self._bits[0] = NOT_SCORED
         errors: dict[int, tuple[str, str]] = {}
@@ -237,10 +241,17 @@ class Server:
                 raise _checks.CheckFailed(f"on {label}: {errors[0][1]}")
             if not math.isfinite(self._scores[0]):
                 raise _checks.CheckFailed(f"on {label}: grade returned {self._scores[0]!r}, which is not finite")
-            scores.append(self._scores[0])
             return f"{label} scores {self._scores[0]!r}"
 
-        return bool(self._loading.check("test_run", step))
+        passed = self._loading.check("test_run", step)
+        return self._so_far() | {"score": self._scores[0] if passed else None}
+
+    def _time_to_load(self, command: dict[str, Any]) -> Alarm:
+        return Alarm(command["seconds"], lambda: 0, what="the module did not load")
+
+    def _so_far(self) -> dict[str, Any]:
+        loading = self._loading
+        return {"checks": loading.results, "warnings": loading.warnings, "output": self._output.take()}
 
     def do_rows(self, command: dict[str, Any]) -> dict[str, Any]:
         """Grade a range of rows into one half of the page."""
@@ -253,7 +264,7 @@ class Server:
     def do_fingerprint(self, command: dict[str, Any]) -> dict[str, Any]:
         """What the loaded module's names hold, as plain data."""
         namespace = self._loading.namespace
-        with Alarm(command["seconds"], lambda: 0, what="the module did not finish loading"):
+        with self._time_to_load(command):
             return {"names": _fingerprint.describe(namespace, command["names"])}
 
 
@@ -264,7 +275,7 @@ class Alarm:
         self, seconds: float, current: Callable[[], int], *, what: str = "no score"
     ) -> None:
         self._seconds, self._current, self._what = seconds, current, what
-        self._row, self._since = -1, 0.0
+        self._row, self._since = current(), 0.0
 
     def __enter__(self) -> Alarm:
         self._since = time.monotonic()
@@ -281,7 +292,7 @@ class Alarm:
         if row != self._row:
             self._row, self._since = row, now
         elif now - self._since >= self._seconds:
-            raise RowTimeout(f"{self._what} within {self._seconds:g} s")
+            raise RowTimeout(f"timed out: {self._what} within {self._seconds:g} s")
 
 
 def drive(

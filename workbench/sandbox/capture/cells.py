@@ -36,8 +36,8 @@ class Text:
     label: str
 
 
-_records: dict[int, list[Text]] = {}
-_installed: set[int] = set()
+_records: dict[int, tuple[Mapping[str, Any], list[Text]]] = {}
+"""By the id of a shell's namespace, which is kept beside its texts so that the id stays its own."""
 
 
 def install(ip: Any = None) -> bool:
@@ -52,17 +52,16 @@ def install(ip: Any = None) -> bool:
     shell = ip if ip is not None else _running_shell()
     if shell is None:
         return False
-    key = id(shell.user_global_ns)
-    if key not in _installed:
-        _installed.add(key)
-        _records[key] = []
+    namespace = shell.user_global_ns
+    if id(namespace) not in _records:
+        _records[id(namespace)] = (namespace, [])
         shell.events.register("pre_run_cell", lambda info: _remember(shell, info))
     return True
 
 
 def texts_for(namespace: Mapping[str, Any]) -> list[Text]:
     """Every text that may have filled a namespace, oldest first: cells, or the module's file."""
-    recorded = _records.get(id(namespace), [])
+    recorded = _recorded(namespace)
     known = {text.filename for text in recorded}
     cached = [text for text in _cached_cells(namespace) if text.filename not in known]
     filename = namespace.get("__file__")
@@ -72,7 +71,7 @@ def texts_for(namespace: Mapping[str, Any]) -> list[Text]:
 
 def texts_named(filename: str, namespace: Mapping[str, Any]) -> list[Text]:
     """The texts compiled under a file name, newest first."""
-    recorded = [text for text in reversed(_records.get(id(namespace), [])) if text.filename == filename]
+    recorded = [text for text in reversed(_recorded(namespace)) if text.filename == filename]
     found = [*recorded, *filter(None, [_cached(filename), _on_disk(filename)])]
     return list({text.text: text for text in found}.values())
 
@@ -80,6 +79,11 @@ def texts_named(filename: str, namespace: Mapping[str, Any]) -> list[Text]:
 def file_text(filename: str) -> Text | None:
     """A file's text as Python loaded it if that is still known, else as it is on disk."""
     return _cached(filename) or _on_disk(filename)
+
+
+def _recorded(namespace: Mapping[str, Any]) -> list[Text]:
+    found = _records.get(id(namespace))
+    return found[1] if found is not None else []
 
 
 def _running_shell() -> Any:
@@ -90,8 +94,7 @@ def _running_shell() -> Any:
 def _remember(shell: Any, info: Any) -> None:
     """Keep one cell. An exception here would show in the user's notebook, and no cell is worth that."""
     try:
-        record = _records[id(shell.user_global_ns)]
-        record.extend(_texts_of_cell(shell, info.raw_cell, bool(info.store_history)))
+        _recorded(shell.user_global_ns).extend(_texts_of_cell(shell, info.raw_cell, bool(info.store_history)))
     except Exception:  # noqa: BLE001
         return
 

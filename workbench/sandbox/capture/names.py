@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import dataclass
 
-__all__ = ["Names", "chains_in", "names_in"]
+__all__ = ["Names", "chains_in", "dotted", "names_in"]
 
 _COMPREHENSIONS = frozenset({"listcomp", "setcomp", "dictcomp", "genexpr"})
 _Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
@@ -62,9 +62,17 @@ def names_in(text: str, *, all_eager: bool = False) -> Names:
 
 
 def chains_in(text: str) -> list[tuple[str, ...]]:
-    """Dotted names in a text, longest first part: `os.path.join` gives `("os", "path", "join")`."""
-    nodes = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Attribute | ast.Name)]
-    return sorted({chain for chain in map(dotted, nodes) if chain})
+    """Dotted names in a text, each as long as it is written: `os.path.join` is `("os", "path", "join")`."""
+    return sorted(set(_chains(ast.parse(text))))
+
+
+def _chains(node: ast.AST) -> Iterator[tuple[str, ...]]:
+    chain = dotted(node)
+    if chain:
+        yield chain
+        return
+    for child in ast.iter_child_nodes(node):
+        yield from _chains(child)
 
 
 def dotted(node: ast.AST) -> tuple[str, ...]:
@@ -91,7 +99,7 @@ def _collect(table: symtable.SymbolTable, eager: bool, into: tuple[set[str], set
         elif symbol.is_assigned():
             into[2].add(symbol.get_name())
     # Type parameters (3.12) put a scope of their own around a def; what they enclose keeps its time.
-    passes = runs_now or (eager and str(table.get_type()).rpartition(".")[2] not in {"function", "FUNCTION"})
+    passes = runs_now or (eager and table.get_type() not in {"class", "function"})
     for child in table.get_children():
         _collect(child, passes, into)
 

@@ -1,0 +1,166 @@
+"""What every registered diagnostic owes, whatever the grades."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from workbench import diagnostics as wd
+from workbench.diagnostics.finding import Severity
+from workbench.diagnostics.registry import group_codes, read_labels
+
+EVERY = [(preset, kind) for preset in wd.presets() for kind in wd.kinds(preset)]
+RNG = np.random.default_rng(0)
+
+COLUMNS = {
+    "no rows": lambda graded: graded(),
+    "all failed": lambda graded: graded(np.ones(40), failed=range(40)),
+    "all skipped": lambda graded: graded(np.ones(40), skipped=range(40)),
+    "one row": lambda graded: graded([1.0]),
+    "two rows": lambda graded: graded([0.0, 1.0]),
+    "one scored row": lambda graded: graded(np.ones(10), failed=range(9)),
+    "constant high": lambda graded: graded(np.ones(200)),
+    "constant low": lambda graded: graded(np.zeros(200)),
+    "constant middle": lambda graded: graded(np.full(200, 0.7)),
+    "even": lambda graded: graded(RNG.random(200)),
+    "off the scale": lambda graded: graded(RNG.normal(50, 20, 200)),
+    "huge": lambda graded: graded([1.7e308, -1.7e308, 0.5, 5e-324] * 20),
+    "mixed": lambda graded: graded(RNG.random(200) < 0.95, failed=range(30), skipped=range(30, 50)),
+}
+GROUPS = {
+    "alone": lambda n: None,
+    "one prompt": lambda n: np.zeros(n, int),
+    "fours": lambda n: np.arange(n) // 4,
+    "uneven": lambda n: np.minimum(np.arange(n), 10),
+}
+
+
+@pytest.mark.parametrize("groups", GROUPS)
+@pytest.mark.parametrize("columns", COLUMNS)
+@pytest.mark.parametrize("preset", wd.presets())
+class TestAnyGrades:
+    def test_findings_are_sound(self, graded, preset, columns, groups):
+        """No crash, no warning, and every finding is one sentence with valid numbers and rows."""
+        grades = COLUMNS[columns](graded)
+        n = len(grades)
+        labels = [None if row % 3 == 2 else bool(row % 3) for row in range(n)]
+        found = wd.diagnose(grades, preset=preset, groups=GROUPS[groups](n), labels=labels)
+        for finding in found:
+            check(finding, n, preset)
+        assert [finding.severity.rank for finding in found] == sorted(
+            finding.severity.rank for finding in found
+        )
+
+    def test_one_finding_a_kind(self, graded, preset, columns, groups):
+        """A verdict, a note and a wish for rows never stand side by side for one kind."""
+        grades = COLUMNS[columns](graded)
+        found = wd.diagnose(grades, preset=preset, groups=GROUPS[groups](len(grades)))
+        kinds = [finding.kind for finding in found]
+        assert len(kinds) == len(set(kinds))
+
+
+def check(finding, n, preset):
+    assert finding.preset == preset
+    assert not math.isnan(finding.value)
+    assert 0 <= finding.n <= n
+    assert finding.needed >= 0
+    assert finding.advice
+    assert all(type(row) is int and 0 <= row < n for row in finding.rows)
+    assert len(set(finding.rows)) == len(finding.rows)
+    if finding.interval is not None:
+        assert finding.interval.lo <= finding.interval.hi
+    if finding.severity is not Severity.NOTE:
+        assert finding.needed == 0
+    sentence = str(finding)
+    assert sentence.startswith("grader: ")
+    assert sentence.endswith(".")
+    assert ". " not in sentence
+    assert "nan" not in sentence
+    assert "\n" not in sentence
+
+
+@pytest.mark.parametrize(("preset", "kind"), EVERY)
+class TestEveryDiagnostic:
+    def test_is_documented(self, preset, kind):
+        """Its docstring says the rule."""
+        assert wd.kinds(preset)[kind].__doc__
+
+    def test_says_nothing_of_healthy_grades(self, graded, preset, kind):
+        """Well spread scores, no failures: no verdict."""
+        healthy = graded(np.random.default_rng(1).beta(2, 1.5, 400))
+        found = wd.diagnose(healthy, preset=preset, groups=np.arange(400) // 4)
+        assert kind not in [finding.kind for finding in found]
+
+
+def test_only_scored_rows_enter(graded):
+    """A number left in a failed row changes nothing."""
+    clean = graded(np.full(60, 0.6), failed=range(30))
+    dirty = graded(np.full(60, 0.6), failed=range(30))
+    dirty.scores[:30] = 0.0
+    assert list(map(str, wd.diagnose(clean))) == list(map(str, wd.diagnose(dirty)))
+
+
+def test_graders_are_judged_by_name(graded):
+    """A mapping of grades gives findings under each name."""
+    found = wd.diagnose({"low": graded(np.zeros(50)), "high": graded(np.ones(50))})
+    assert {(finding.grader, finding.kind) for finding in found} >= {
+        ("low", "saturated-low"),
+        ("high", "saturated-high"),
+    }
+
+
+def test_unknown_preset_lists_what_exists(graded):
+    """The error names the presets there are."""
+    with pytest.raises(wd.registry.ReportError, match=r"'seed' or 'workbench'"):
+        wd.diagnose(graded([1.0]), preset="strict")
+
+
+def test_labels_must_fit(graded):
+    """One label a row, each of them true, false or missing."""
+    with pytest.raises(ValueError, match="one entry a row"):
+        wd.diagnose(graded([1.0, 1.0]), labels=[True])
+    with pytest.raises(ValueError, match="neither good, bad nor unknown"):
+        wd.diagnose(graded([1.0]), labels=["good"])
+
+
+def test_scale_must_have_a_direction(graded):
+    """The lowest score comes first."""
+    with pytest.raises(ValueError, match="scale"):
+        wd.diagnose(graded([1.0]), scale=(1, 0))
+
+
+def test_missing_labels_are_unknown():
+    """None, NaN and pandas' NA are no opinion."""
+    import pandas as pd
+
+    labels = [True, False, None, float("nan"), pd.NA, np.bool_(True), 0, 1.0]
+    assert read_labels(labels, 8).tolist() == [1, 0, -1, -1, -1, 1, 0, 1]
+
+
+def test_missing_groups_stand_alone():
+    """Rows without a prompt are not thrown together."""
+    assert group_codes(["a", None, "a", None], 4).tolist() == [0, 1, 0, 2]
+    assert group_codes([None, None], 2).tolist() == [0, 1]
+
+
+def test_correction_is_by_holm_over_all_graders(graded):
+    """A verdict that just fires alone does not among many of its kind, and the interval says why."""
+    alone = wd.diagnose({"g0": graded(np.tile([1.0] * 34 + [0.0], 3)[:100])})
+    many = wd.diagnose({f"g{at}": graded(np.tile([1.0] * 34 + [0.0], 3)[:100]) for at in range(12)})
+    first = [finding for finding in alone if finding.kind == "saturated-high"]
+    rest = [finding for finding in many if finding.kind == "saturated-high"]
+    assert [finding.severity for finding in first] == ["warning"]
+    assert {finding.severity for finding in rest} == {"note"}
+    assert all(finding.confidence > 0.99 or not finding.needed for finding in rest)
+
+
+def test_ten_thousand_rows_take_less_than_a_second(graded):
+    """The slowest case, clustered scores on a continuous scale, stays well below its bound."""
+    from time import process_time
+
+    scores = np.clip(np.random.default_rng(2).normal(0.7, 0.03, 10_000), 0, 1)
+    start = process_time()
+    wd.diagnose(graded(scores), groups=np.arange(10_000) // 8, labels=[True, False] * 5_000)
+    assert process_time() - start < 1.0

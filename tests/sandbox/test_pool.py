@@ -1,0 +1,291 @@
+"""The sandbox's promises about rows: each costs only itself, and nothing unscored reads as a score."""
+
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+from workbench.grade import ErrorKind
+from workbench.sandbox.limits import Limits, Program
+from workbench.sandbox.pool import Pool, pool
+from workbench.thread import StringThread
+from workbench.wire import pack
+
+FAST = Limits(row_seconds=0.3, load_seconds=2.0, memory_mb=256)
+
+
+def rows(n, make=str):
+    return pack([StringThread([("user", "q"), ("assistant", make(i))], {"i": i}) for i in range(n)])
+
+
+def run(body, n=10, *, module="", limits=FAST, workers=1, **settings):
+    lines = "\n".join("    " + line for line in body.splitlines())
+    text = f"{module}\nasync def grade(thread):\n    i = thread.metadata['i']\n{lines}\n"
+    return pool().run(Program(text, limits), rows(n), workers=workers, **settings)
+
+
+def kinds(outcome):
+    return {row: error.kind for row, error in outcome.grades.errors.items()}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="kernel confinement is Linux's")
+def test_level_is_kernel_on_linux():
+    """On Linux the self-test finds no leak and the label is the strongest, also for root."""
+    info = Pool().probe()
+    assert info["level"] == "kernel"
+    assert info["leaks"] == []
+    assert {"rlimits", "seccomp"} <= set(info["layers"])
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="layers are Linux's")
+@pytest.mark.parametrize(
+    ("layers", "level"), [(("rlimits", "audit"), "partial"), (("rlimits",), "partial"), (("landlock",), "process"), ((), "process")]
+)
+def test_weaker_layers_get_weaker_labels(layers, level):
+    """The self-test, not the set-up, decides the label."""
+    weak = Pool(layers)
+    assert weak.level == level
+    weak.close()
+
+
+def test_scores_come_back_in_row_order():
+    """Every row has its own score, whichever worker graded it."""
+    outcome = run("return float(thread.completion())", 5000, workers=2)
+    assert np.array_equal(outcome.grades.scores, np.arange(5000.0))
+    assert outcome.grades.n_scored == 5000
+
+
+def test_empty_dataset():
+    """No rows make no grades and no error."""
+    assert len(pool().run(Program("async def grade(t):\n    return 1.0\n", FAST), rows(0)).grades) == 0
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "part"),
+    [
+        ("True", "return_type", "True (bool)"),
+        ("None", "return_type", "None (NoneType)"),
+        ("'1'", "return_type", "'1' (str)"),
+        ("float('nan')", "not_finite", "nan"),
+        ("float('inf')", "not_finite", "inf"),
+        ("-float('inf')", "not_finite", "-inf"),
+        ("10**400", "not_finite", "int too large"),
+        ("1j", "return_type", "complex"),
+        ("[1.0]", "return_type", "list"),
+        ("type('F', (float,), {})(1.0)", "return_type", "F"),
+        ("type('I', (int,), {})(1)", "return_type", "I"),
+        ("__import__('decimal').Decimal(1)", "return_type", "Decimal"),
+        ("__import__('struct').unpack('d', (0x7FF8DEAD00000001).to_bytes(8, 'little'))[0]", "sandbox", "no score"),
+        ("__import__('struct').unpack('d', (0x7FF8DEAD00000002).to_bytes(8, 'little'))[0]", "sandbox", "no score"),
+    ],
+)
+def test_what_is_no_score_fails_its_row(value, kind, part):
+    """Only a finite float or int is a score; everything else fails with the value named."""
+    outcome = run(f"return {value} if i == 3 else 0.5")
+    assert kinds(outcome) == {3: kind}
+    assert part in outcome.grades.errors[3].message
+    assert np.isnan(outcome.grades.scores[3])
+    assert outcome.grades.n_scored == 9
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        ("if i == 3:\n    while True: pass", "timeout"),
+        ("if i == 3:\n    import time; time.sleep(60)", "timeout"),
+        ("if i == 3:\n    import asyncio; await asyncio.sleep(60)", "timeout"),
+        ("if i == 3:\n    import re; re.match('(a+)+$', 'a' * 60 + 'b')", "timeout"),
+        ("if i == 3:\n    return 3 ** 10 ** 9", "timeout"),
+        ("if i == 3:\n    import itertools; sum(itertools.repeat(0))", "timeout"),
+        ("if i == 3:\n    while True:\n        try:\n            while True: pass\n        except BaseException: pass", "timeout"),
+        ("if i == 3:\n    import signal; signal.setitimer(signal.ITIMER_REAL, 0)\n    while True: pass", "timeout"),
+        ("if i == 3:\n    import os; os._exit(3)", "crash"),
+        ("if i == 3:\n    import os; os._exit(0)", "crash"),
+        ("if i == 3:\n    import os; os.abort()", "crash"),
+        ("if i == 3:\n    import sys; sys.exit(0)", "runtime"),
+        ("if i == 3:\n    raise KeyboardInterrupt", "runtime"),
+        ("if i == 3:\n    raise GeneratorExit", "runtime"),
+        ("if i == 3:\n    raise BaseException('all the way')", "runtime"),
+        ("if i == 3:\n    import asyncio; raise asyncio.CancelledError", "runtime"),
+        ("if i == 3:\n    import asyncio; asyncio.current_task().cancel(); await asyncio.sleep(0)", "runtime"),
+        ("if i == 3:\n    import asyncio; await asyncio.Future()", "runtime"),
+        ("if i == 3:\n    import asyncio; asyncio.get_running_loop().stop(); await asyncio.sleep(0)", "runtime"),
+        ("if i == 3:\n    bytearray(10 ** 10)", "memory"),
+        ("if i == 3:\n    x = []\n    while True: x.append(bytearray(10 ** 7))", "memory"),
+        ("if i == 3:\n    def f(): return f()\n    f()", "runtime"),
+        ("if i == 3:\n    raise type('E', (Exception,), {'__str__': lambda s: 1 / 0})()", "runtime"),
+        ("if i == 3:\n    class R:\n        def __repr__(self): raise SystemExit\n    return R()", "return_type"),
+        ("if i == 3:\n    import threading; threading.Thread(target=print).start()", "runtime"),
+        ("if i == 3:\n    import os; os.write(4, b'x' * 20)\n    while True: pass", "crash"),
+        ("if i == 3:\n    import os; os.close(4)", None),
+        ("if i == 3:\n    import sys; sys.setrecursionlimit(10 ** 9)\n    def f(n): return [f(n + 1)]\n    f(0)", None),
+    ],
+)
+def test_one_bad_row_costs_one_row(body, kind):
+    """A row that hangs, crashes, floods or lies fails alone; its neighbours keep their scores."""
+    # Memory is filled slowly on some machines, and the limit, not the clock, is meant here.
+    limits = Limits(row_seconds=10, memory_mb=64) if kind == "memory" else FAST
+    outcome = run(body + "\nreturn 0.5", limits=limits)
+    if kind is None:  # what happens is the system's choice, but nobody else pays
+        assert set(outcome.grades.errors) <= {3}
+        return
+    assert kinds(outcome) == {3: kind}
+    assert outcome.grades.n_scored == 9
+    assert not outcome.stopped
+
+
+def test_bad_rows_far_apart_do_not_stop_a_run():
+    """Crashes with scored rows in between cost only their rows, however many they are."""
+    outcome = run("if i % 7 == 3:\n    import os; os._exit(1)\nreturn 0.5", 50)
+    assert outcome.grades.n_scored == 43
+    assert set(kinds(outcome).values()) == {ErrorKind.CRASH}
+
+
+def test_three_lost_workers_in_a_row_stop_the_run():
+    """A grader that always crashes does not cost a worker for each of a million rows."""
+    outcome = run("if i >= 20:\n    import os; os._exit(1)\nreturn 0.5", 2000)
+    assert outcome.lost == 3
+    assert "3 workers in a row" in outcome.stopped
+    assert outcome.grades.n_scored == 20
+    assert outcome.grades.n_failed == 1980
+    assert kinds(outcome)[1999] == ErrorKind.SANDBOX
+
+
+def test_failed_rows_keep_their_messages_when_the_worker_dies_later():
+    """Rows that failed before a crash are asked again, so that their reasons are not lost."""
+    outcome = run("if i == 2:\n    raise ValueError('mine')\nif i == 5:\n    import os; os._exit(1)\nreturn 0.5")
+    assert "ValueError: mine" in outcome.grades.errors[2].message
+    assert kinds(outcome) == {2: "runtime", 5: "crash"}
+
+
+def test_a_message_points_at_the_graders_own_line():
+    """A runtime error names the exception, the line and its text."""
+    outcome = run("return 1 / 0", 1)
+    assert outcome.grades.errors[0].message == "ZeroDivisionError: division by zero (line 4, in grade: `return 1 / 0`)"
+
+
+def test_many_failures_lose_no_batch():
+    """Thousands of long, different messages are cut, not turned into a lost worker."""
+    outcome = run("raise ValueError(str(i) + '\\N{PILE OF POO}' * 5000)", 3000)
+    assert outcome.lost == 0
+    assert outcome.grades.n_failed == 3000
+    assert set(kinds(outcome).values()) == {ErrorKind.RUNTIME}
+
+
+def test_text_from_the_sandbox_is_cleaned():
+    """Escape sequences, bidirectional overrides and lone surrogates do not reach the notebook."""
+    outcome = run("raise ValueError('\\x1b[31m \\u202e \\ud800 ok')", 1)
+    assert outcome.grades.errors[0].message.startswith("ValueError: \ufffd[31m \ufffd \ufffd ok")
+
+
+def test_prints_are_bounded():
+    """A flood of prints is dropped after the limit and costs nothing."""
+    outcome = run("for _ in range(100): print('x' * 10000)\nreturn 0.5", 3)
+    assert outcome.grades.n_scored == 3
+    assert len(outcome.output) <= 4000
+
+
+def test_load_failure_fails_every_row_with_its_reason():
+    """A module that does not load scores nothing."""
+    outcome = run("return 0.5", 5, module="import numpy")
+    assert set(kinds(outcome).values()) == {ErrorKind.LOAD}
+    assert "numpy is not available in graders" in outcome.grades.errors[0].message
+
+
+def test_compile_bomb_ends_in_the_worker():
+    """A source that takes gigabytes or minutes to compile is refused by the worker's limits, not by the host."""
+    depth = 18
+    bomb = "".join("    " * (k + 1) + "try:\n" + "    " * (k + 2) + "pass\n" + "    " * (k + 1) + "finally:\n" for k in range(depth))
+    text = "async def grade(t):\n" + bomb + "    " * (depth + 1) + "return 1.0\n"
+    result = pool().check(Program(text, Limits(load_seconds=0.5, memory_mb=64)))
+    assert result["checks"][-1][1] is False
+
+
+def test_cancel_keeps_what_was_graded():
+    """A stopped run keeps its scores and fails the rest as cancelled."""
+    stop = threading.Event()
+    outcome = run("import time; time.sleep(0.002)\nreturn 0.5", 5000, cancel=stop, on_progress=lambda done, failed: done > 50 and stop.set())
+    assert 50 < outcome.grades.n_scored < 5000
+    assert outcome.grades.n_scored + outcome.grades.n_failed == 5000
+    assert set(kinds(outcome).values()) == {ErrorKind.CANCELLED}
+
+
+def test_progress_ends_at_the_last_row():
+    """The last news is always sent."""
+    seen = []
+    run("return 0.5 if i else None", 100, on_progress=lambda done, failed: seen.append((done, failed)))
+    assert seen[-1] == (100, 1)
+
+
+def test_every_run_starts_with_fresh_globals():
+    """State a grader keeps between rows does not reach the next run."""
+    first = run("SEEN.append(1)\nreturn float(len(SEEN))", 5, module="SEEN = []")
+    second = run("SEEN.append(1)\nreturn float(len(SEEN))", 5, module="SEEN = []")
+    assert first.grades.scores.tolist() == second.grades.scores.tolist() == [1.0, 2.0, 3.0, 4.0, 5.0]
+
+
+def test_set_order_is_the_same_in_every_run():
+    """Hash order is fixed, so a score that depends on it does not change by itself."""
+    body = "return float(''.join(map(str, {str(k) for k in range(9)})))"
+    assert run(body, 1).grades.scores[0] == run(body, 1).grades.scores[0]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "import zoneinfo; return float(str(zoneinfo.ZoneInfo('Europe/Berlin')) == 'Europe/Berlin')",
+        "import datetime; return float(datetime.datetime.strptime('2026-11-21', '%Y-%m-%d').year == 2026)",
+        "return float('ä'.encode('cp1252') == b'\\xe4')",
+        "return float('bücher.example'.encode('idna') == b'xn--bcher-kva.example')",
+        "return float('x'.encode('utf-16') != b'')",
+        "import statistics, decimal, fractions; return float(statistics.mean([0, 2]))",
+        "import difflib; return float(difflib.SequenceMatcher(None, 'ab', 'ab').ratio())",
+        "import xml.etree.ElementTree as e; return float(e.fromstring('<a>1</a>').text)",
+        "import hashlib; return float(len(hashlib.sha256(b'x').hexdigest()) == 64)",
+        "import unicodedata; return float(unicodedata.normalize('NFC', 'e\\u0301') == 'é')",
+        "import random; random.seed(0); return float(random.random() > 0)",
+        "import uuid, logging, csv, io, textwrap, string, html, shlex, tomllib; return 1.0",
+        "import asyncio; await asyncio.sleep(0.001); return 1.0",
+        "import asyncio\nasync def one(): return 1.0\nreturn (await asyncio.gather(one(), one()))[0]",
+        "import asyncio\ntry:\n    await asyncio.wait_for(asyncio.Event().wait(), 0.01)\nexcept TimeoutError:\n    return 1.0",
+        "import asyncio\nq = asyncio.Queue()\nawait q.put(1.0)\nreturn await q.get()",
+        "import dataclasses\n@dataclasses.dataclass\nclass D:\n    x: int = 1\nreturn float(D().x)",
+        "import enum\nclass E(enum.Enum):\n    A = 1.0\nreturn E.A.value",
+        "from adaptive_harmony import StringThread; return float(isinstance(thread, StringThread))",
+        "from workbench import StringThread; return float(isinstance(thread, StringThread))",
+        "import workbench as wb; return float(isinstance(thread, wb.StringThread))",
+    ],
+)
+def test_the_standard_library_works(body):
+    """What graders use of the standard library works without opening a file."""
+    outcome = run(body, 1, limits=Limits(row_seconds=2.0))
+    assert outcome.grades.errors == {}
+    assert outcome.grades.scores[0] == 1.0
+
+
+def test_megabyte_rows_and_surrogates_pass():
+    """A completion of one megabyte and a lone surrogate reach the grader unharmed."""
+    packed = pack([StringThread([("assistant", "x" * 2**20)]), StringThread([("assistant", "\ud800")])])
+    program = Program("async def grade(t):\n    return float(len(t.completion()))\n", FAST)
+    assert pool().run(program, packed, workers=1).grades.scores.tolist() == [2.0**20, 1.0]
+
+
+def test_a_killed_zygote_is_replaced():
+    """When the sandbox process is killed from outside, the next run starts a new one."""
+    own = Pool()
+    program = Program("async def grade(t):\n    return 1.0\n", FAST)
+    own.run(program, rows(1))
+    own._zygote._process.kill()
+    own._zygote._process.wait()
+    assert own.run(program, rows(1)).grades.n_scored == 1
+    own.close()
+
+
+def test_nothing_is_left_behind():
+    """Closing a pool ends its zygote and its workers."""
+    own = Pool()
+    own.run(Program("async def grade(t):\n    return 1.0\n", FAST), rows(200), workers=2)
+    process = own._zygote._process
+    own.close()
+    assert process.poll() is not None

@@ -1,0 +1,72 @@
+"""One event loop in one thread, for everything asynchronous in the house.
+
+Users call synchronous methods; "the current loop" is never used and no loop is patched, so the same
+call works in a script, a kernel, a widget callback and under Voila. Nothing starts at import.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections.abc import Callable, Coroutine
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeout
+from typing import Any, TypeVar
+
+__all__ = ["run", "submit", "wait"]
+
+T = TypeVar("T")
+
+HEARTBEAT_SECONDS = 0.05
+"""How often a waiting cell looks up: an Interrupt is noticed within this time (0.3 s measured, not 3 s)."""
+
+_lock = threading.Lock()
+_loop: asyncio.AbstractEventLoop | None = None
+_owner = 0
+
+
+def _running_loop() -> asyncio.AbstractEventLoop:
+    global _loop, _owner  # noqa: PLW0603 (one loop a process is the point)
+    with _lock:
+        if _loop is None or _owner != os.getpid():
+            _loop, _owner = asyncio.new_event_loop(), os.getpid()
+            threading.Thread(target=_loop.run_forever, name="workbench-loop", daemon=True).start()
+        return _loop
+
+
+def submit(work: Coroutine[Any, Any, T]) -> Future[T]:
+    """Start a coroutine on the loop's thread."""
+    return asyncio.run_coroutine_threadsafe(work, _running_loop())
+
+
+def wait(future: Future[T], beat: Callable[[], object] | None = None) -> T:
+    """Wait in short steps, so that an Interrupt gets through.
+
+    Args:
+        future: What `submit` returned.
+        beat: Called between the steps, on the waiting thread: the place to draw a progress bar.
+
+    Raises:
+        RuntimeError: Called on the loop's own thread, which would wait for itself.
+    """
+    if _loop is not None and _owner == os.getpid() and threading.current_thread().name == "workbench-loop":
+        raise RuntimeError("a synchronous workbench call inside the workbench's own loop; await the coroutine instead")
+    while True:
+        try:
+            return future.result(HEARTBEAT_SECONDS)
+        except FutureTimeout:
+            if future.done():
+                raise
+            if beat is not None:
+                beat()
+
+
+def run(work: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine to its end from synchronous code."""
+    future = submit(work)
+    try:
+        return wait(future)
+    except KeyboardInterrupt:
+        future.cancel()
+        raise

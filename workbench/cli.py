@@ -1,0 +1,160 @@
+"""The command line: `workbench demo | validate | run | lab | sandbox`."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import workbench as wb
+from workbench.errors import WorkbenchError
+
+__all__ = ["main"]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command.
+
+    Args:
+        arguments: Words after `workbench`; the process's own by default.
+
+    Returns:
+        0 when all went well, 1 when a check or a file failed, 2 for wrong usage, 130 when interrupted.
+    """
+    options = _parser().parse_args(arguments)
+    try:
+        return int(options.command(options))
+    except WorkbenchError as error:
+        print(f"workbench: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("workbench: interrupted", file=sys.stderr)
+        return 130
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="workbench", description="Write, prove, run, diagnose and export graders.")
+    parser.add_argument("--version", action="version", version=f"workbench {wb.__version__}")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    _add_demo(commands)
+    _add_validate(commands)
+    _add_run(commands)
+    lab = commands.add_parser("lab", help="open JupyterLab on the quickstart notebook")
+    lab.add_argument("--folder", type=Path, default=Path("workbench-notebooks"), help="where to put the notebooks")
+    lab.add_argument("rest", nargs="*", help="passed on to jupyter lab (after --)")
+    lab.set_defaults(command=_lab)
+    sandbox = commands.add_parser("sandbox", help="say how well this machine confines graders")
+    sandbox.set_defaults(command=_sandbox)
+    return parser
+
+
+def _add_demo(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    demo = commands.add_parser("demo", help="the main job on bundled data: no key, no server")
+    demo.add_argument("--out", type=Path, default=Path("workbench-demo"), help="folder for graders.json and report.html")
+    demo.set_defaults(command=_demo)
+
+
+def _add_validate(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    validate = commands.add_parser("validate", help="run the five checks on a grader file")
+    validate.add_argument("file", type=Path, help="a .py module with one grade function, or a graders .json file")
+    validate.add_argument("--out", type=Path, help="write the validated graders to this .json file")
+    validate.add_argument("--trust", action="store_true", help="run the source even where it cannot be confined")
+    validate.set_defaults(command=_validate)
+
+
+def _add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    run = commands.add_parser("run", help="grade samples and print summary and findings")
+    run.add_argument("graders", type=Path, help="a .py module with one grade function, or a graders .json file")
+    run.add_argument("samples", type=Path, help=".jsonl, .json, .csv or .parquet")
+    run.add_argument("--draw", type=int, metavar="N", help="grade a random draw of N samples")
+    run.add_argument("--seed", type=int, default=0, help="of the draw (default 0)")
+    run.add_argument("--workers", type=int, help="sandbox processes (default: cores - 1)")
+    run.add_argument("--report", type=Path, metavar="HTML", help="write a self-contained report")
+    run.add_argument("--scores", type=Path, metavar="CSV", help="write one row a grade")
+    run.add_argument("--trust", action="store_true", help="run the source even where it cannot be confined")
+    run.set_defaults(command=_run)
+
+
+def _demo(options: argparse.Namespace) -> int:
+    from workbench.demo import demo_samples
+    from workbench.demo.graders import GRADERS
+
+    graders = [wb.grader(function) for function in GRADERS]
+    for item in graders:
+        print(f"\n{item.name}: {item.description}\n{item.validate()}")
+        item.validate().raise_for_failure()
+    samples = demo_samples()
+    print(f"\nGrading {len(samples):,} bundled samples with {len(graders)} graders ...")
+    truth = samples.frame["truth"].tolist()
+    report = wb.Suite(graders).run(samples, labels=truth)
+    print(f"\n{report}\n")
+    options.out.mkdir(parents=True, exist_ok=True)
+    print(f"wrote {wb.save(graders, options.out / 'graders.json')}")
+    print(f"wrote {report.to_html(options.out / 'report.html')}")
+    print("next:  workbench lab   (opens the quickstart notebook; needs: pip install 'grader-workbench[lab]')")
+    return 0
+
+
+def _graders(path: Path, *, trust: bool) -> list[wb.FunctionGrader]:
+    if path.suffix == ".json":
+        return [item for item in wb.load(path, trust=trust) if isinstance(item, wb.FunctionGrader)]
+    try:
+        text = path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise wb.errors.FormatError("the grader file cannot be read", where=str(path), found=str(error)) from error
+    return [wb.FunctionGrader.from_source(text)]
+
+
+def _validate(options: argparse.Namespace) -> int:
+    graders = _graders(options.file, trust=options.trust)
+    for item in graders:
+        print(f"{item.name}\n{item.validate()}\n")
+    failed = [item for item in graders if item.validation is None or not item.validation.ok]
+    if options.out and not failed:
+        print(f"wrote {wb.save(graders, options.out)}")
+    return 1 if failed else 0
+
+
+def _run(options: argparse.Namespace) -> int:
+    samples = wb.read_samples(options.samples)
+    if options.draw:
+        samples = samples.draw(options.draw, seed=options.seed)
+    report = wb.Suite(_graders(options.graders, trust=options.trust)).run(samples, workers=options.workers)
+    print(report)
+    if options.report:
+        print(f"wrote {report.to_html(options.report)}")
+    if options.scores:
+        report.frame.to_csv(options.scores, index=False)
+        print(f"wrote {options.scores}")
+    return 0
+
+
+def _sandbox(_: argparse.Namespace) -> int:
+    print(wb.sandbox_info())
+    return 0
+
+
+def _lab(options: argparse.Namespace) -> int:
+    if importlib.util.find_spec("jupyterlab") is None:
+        print("workbench: JupyterLab is not installed; run: pip install 'grader-workbench[lab]'", file=sys.stderr)
+        return 1
+    notebook = _notebooks(options.folder) / "01_quickstart.ipynb"
+    print(f"opening {notebook}")
+    return subprocess.call([sys.executable, "-m", "jupyter", "lab", str(notebook), *options.rest])
+
+
+def _notebooks(folder: Path) -> Path:
+    """The folder to open: the repository's own, or a copy of the packaged one that the reader may change."""
+    here = Path(__file__).resolve().parent
+    checkout = here.parent / "notebooks"
+    if (checkout / "01_quickstart.ipynb").exists():
+        return checkout
+    for source in sorted((here / "notebooks").glob("*.ipynb")):
+        folder.mkdir(parents=True, exist_ok=True)
+        if not (folder / source.name).exists():
+            shutil.copy(source, folder / source.name)
+    return folder

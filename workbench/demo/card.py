@@ -1,0 +1,146 @@
+"""The data card, with every figure counted from the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from workbench.demo.annotators import ANNOTATORS, HARD_RATE
+from workbench.demo.defects import DEFECTS, measure
+from workbench.demo.helpdesk import DECAYS
+from workbench.demo.writers import PROBES, WRITERS
+
+__all__ = ["card"]
+
+Row = Mapping[str, Any]
+
+
+def card(rows: Sequence[Row], *, seed: int) -> str:
+    """The card as Markdown."""
+    parts = (
+        _opening(len(rows), seed),
+        _tasks(rows),
+        _COLUMNS,
+        _writers(rows),
+        _annotators(rows),
+        _defects(rows),
+        _closing(rows),
+    )
+    return "\n\n".join(parts) + "\n"
+
+
+def _opening(count: int, seed: int) -> str:
+    return f"""# Data card: the demo data
+
+{count:,} answers to 280 prompts in four tasks, made by a program: `python -m workbench.demo.generate`, seed {seed}.
+**No person labelled these rows and no language model wrote them.** The answers come from *scripted writers*, the labels
+from *scripted annotators*. People, places, firms, machines and shops are invented. Licence: CC0-1.0.
+
+Use it to try graders and diagnostics whose right result is known. Do not use it to compare models, to train one, or
+to say anything about people who label."""
+
+
+def _tasks(rows: Sequence[Row]) -> str:
+    lines = [_head("task", "prompts", "answers each", "rows", "good rows", "how truth is known")]
+    known = {
+        "arithmetic": "computed; 1 for the right number given as the answer, else 0",
+        "extraction": "the note was made from the record; share of keys with the right value and type",
+        "rag": "by construction, claim by claim; share of claims the documents support, 0 without claims",
+        "helpdesk": "the decay applied: " + ", ".join(f"{name} {worth}" for name, worth in DECAYS.items()),
+    }
+    for task, how in known.items():
+        own = [row for row in rows if row["task"] == task]
+        prompts = len({row["group"] for row in own})
+        lines.append(
+            _line(task, prompts, len(own) // prompts, len(own), _share(own, lambda row: row["good"]), how)
+        )
+    return (
+        "## Tasks\n\n"
+        + "\n".join(lines)
+        + (
+            "\n\n`good` is truth = 1, for helpdesk truth >= 0.75. In rag it means that every claim is supported, which is"
+            "\nfaithfulness. A trick counts as making no claim, whatever it repeats."
+        )
+    )
+
+
+_COLUMNS = """## Columns
+
+| column | meaning |
+| --- | --- |
+| `id`, `group`, `task` | the row, the prompt it answers, the task |
+| `prompt` | text; for rag a list of chat messages: `document` turns, then the user's question |
+| `completion` | what the writer wrote; may be empty |
+| `expected` | the number, the record as JSON, or the reference answer |
+| `writer`, `operator` | who wrote it, and the exact operation that made it |
+| `truth`, `good` | 0 to 1, and whether that is good |
+| `claims` | rag only: each claim with `supported`; none for tricks and shells |
+| `sim_a`, `sim_b`, `sim_c` | scripted labels, 1 good, 0 bad |
+| `sim_hard` | whether the annotators tossed coins on this row |"""
+
+
+def _writers(rows: Sequence[Row]) -> str:
+    lines = [_head("writer", "rows", "good rows", "what it does")]
+    for writer, what in WRITERS.items():
+        own = [row for row in rows if row["writer"] == writer]
+        lines.append(_line(writer, len(own), _share(own, lambda row: row["good"]), what))
+    tricks = ", ".join(f"`{name}`" for name in PROBES)
+    return "## Writers\n\n" + "\n".join(lines) + f"\n\nThe gamer's tricks, in turn: {tricks}."
+
+
+def _annotators(rows: Sequence[Row]) -> str:
+    lines = [_head("column", "sensitivity", "specificity", "in these rows")]
+    for one in ANNOTATORS:
+        good = [row[one.column] for row in rows if row["good"]]
+        bad = [row[one.column] for row in rows if not row["good"]]
+        found = f"{_of(good.count(1), len(good))} of good, {_of(bad.count(0), len(bad))} of bad"
+        lines.append(_line(f"`{one.column}`", one.sensitivity, one.specificity, found))
+    hard = _share(rows, lambda row: row["sim_hard"] == 1)
+    return (
+        "## Annotators\n\n"
+        + "\n".join(lines)
+        + f"\n\nOn a row that is hard (chance {HARD_RATE:.0%}, here {hard}) each tosses"
+        " a coin instead, which is why the last\ncolumn is below the first two."
+    )
+
+
+def _defects(rows: Sequence[Row]) -> str:
+    lines = [_head("naive grader", "task", "good rows refused", "bad rows passed", "its fault")]
+    for one in DEFECTS:
+        rates = measure(one, rows)
+        refused, passed = _of(rates.rejected, rates.good), _of(rates.accepted, rates.bad)
+        lines.append(_line(one.name, one.task, refused, passed, one.fault))
+    return (
+        "## Planted defects\n\nGraders as one might first write them (`workbench.demo.defects`), and how wrong they are."
+        " A diagnosis\nthat works finds these sizes again.\n\n" + "\n".join(lines)
+    )
+
+
+def _closing(rows: Sequence[Row]) -> str:
+    groups: dict[str, set[bool]] = {}
+    for row in rows:
+        groups.setdefault(row["group"], set()).add(row["good"])
+    dead = _of(sum(len(kinds) == 1 for kinds in groups.values()), len(groups))
+    empty = sum(not row["completion"].strip() for row in rows)
+    return (
+        "## Limits\n\n"
+        "- English only; short texts; errors are of the kinds listed and no others, more regular than a model's.\n"
+        f"- Prompts whose answers are all good or all bad: {dead}. Blank completions: {empty}.\n"
+        "- Truth is in the threads' metadata: a grader that reads it grades nothing."
+    )
+
+
+def _share(rows: Sequence[Row], test: Callable[[Row], bool]) -> str:
+    return _of(sum(map(test, rows)), len(rows))
+
+
+def _of(part: int, whole: int) -> str:
+    return f"{part} of {whole} ({part / whole:.1%})"
+
+
+def _head(*names: str) -> str:
+    return f"{_line(*names)}\n{_line(*['---'] * len(names))}"
+
+
+def _line(*cells: object) -> str:
+    return "| " + " | ".join(map(str, cells)) + " |"

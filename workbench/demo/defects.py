@@ -1,0 +1,134 @@
+"""Naive graders with known faults: what a diagnosis of them on this data must find.
+
+Each is a plain function of completion and expected answer, as somebody might write it first.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["DEFECTS", "Defect", "Rates", "measure"]
+
+
+@dataclass(frozen=True)
+class Defect:
+    """A naive grader on one task.
+
+    Attributes:
+        name: What it is called in the data card.
+        task: The task it is for.
+        fault: What is wrong with it, in one sentence.
+        accepts: Completion and expected answer to whether it passes the row.
+    """
+
+    name: str
+    task: str
+    fault: str
+    accepts: Callable[[str, str], bool]
+
+
+@dataclass(frozen=True)
+class Rates:
+    """How often a grader errs.
+
+    Attributes:
+        good: Rows whose truth is good.
+        rejected: Good rows it refuses.
+        bad: Rows whose truth is not.
+        accepted: Bad rows it passes.
+    """
+
+    good: int
+    rejected: int
+    bad: int
+    accepted: int
+
+
+def measure(defect: Defect, rows: Sequence[Mapping[str, Any]]) -> Rates:
+    """Count a naive grader's errors on the rows of its task."""
+    own = [row for row in rows if row["task"] == defect.task]
+    passed = [(row["good"], defect.accepts(row["completion"], row["expected"])) for row in own]
+    return Rates(
+        good=sum(good for good, _ in passed),
+        rejected=sum(good and not accepted for good, accepted in passed),
+        bad=sum(not good for good, _ in passed),
+        accepted=sum(accepted and not good for good, accepted in passed),
+    )
+
+
+def last_number(completion: str, expected: str) -> bool:
+    """The last number anywhere in the text is the expected one."""
+    numbers = re.findall(r"-?\d+", completion)
+    return bool(numbers) and numbers[-1] == expected
+
+
+def contains(completion: str, expected: str) -> bool:
+    """The expected text stands somewhere in the answer."""
+    return expected.lower() in completion.lower()
+
+
+def exact(completion: str, expected: str) -> bool:
+    """The whole answer is the expected text."""
+    return completion.strip() == expected.strip()
+
+
+def same_keys(completion: str, expected: str) -> bool:
+    """The answer is a JSON object with the expected keys."""
+    found = _json(completion)
+    return isinstance(found, dict) and found.keys() == json.loads(expected).keys()
+
+
+def same_json(completion: str, expected: str) -> bool:
+    """The answer is the expected JSON and nothing else."""
+    return bool(_json(completion) == json.loads(expected))
+
+
+def shares_words(completion: str, expected: str) -> bool:
+    """At least half of the reference's words stand in the answer."""
+    wanted = set(re.findall(r"\w+", expected.lower()))
+    return len(wanted & set(re.findall(r"\w+", completion.lower()))) >= len(wanted) / 2
+
+
+def long_enough(completion: str, expected: str) -> bool:  # noqa: ARG001 (one shape for all)
+    """The answer has at least 25 words."""
+    return len(completion.split()) >= 25
+
+
+def _json(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return None
+
+
+DEFECTS = (
+    Defect(
+        "last number",
+        "arithmetic",
+        "too lenient: hedges, denials and repetitions end with the right number",
+        last_number,
+    ),
+    Defect(
+        "contains the number",
+        "arithmetic",
+        "too lenient: digits inside other numbers and hedges count",
+        contains,
+    ),
+    Defect("exact match", "arithmetic", "too strict: refuses every answer that shows its work", exact),
+    Defect("same keys", "extraction", "too lenient: never looks at the values", same_keys),
+    Defect("same JSON", "extraction", "too strict: refuses right records in a code fence", same_json),
+    Defect("exact match", "rag", "too strict: refuses supported answers that say more", exact),
+    Defect("shares words", "rag", "too lenient: changed values and heaps of words pass", shares_words),
+    Defect("shares words", "helpdesk", "too lenient: wrong facts and heaps of words pass", shares_words),
+    Defect(
+        "25 words or more",
+        "helpdesk",
+        "measures length: refuses short good replies, passes talk",
+        long_enough,
+    ),
+)
+"""The planted defects. Their true sizes are in the data card, and a test measures them again."""

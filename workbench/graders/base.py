@@ -1,0 +1,202 @@
+"""What every grader is: a value whose fields are its configuration and whose one method is its behaviour.
+
+To add a kind, write a frozen dataclass with an `async def grade(self, sample)` that returns a number or
+a `Grade`, and name it with `@kind("...")`. Everything else is written once, here: calling it, grading many
+rows, turning whatever happens into a `Grade`, and going to a plain dict and back.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import MISSING, Field, dataclass, fields
+from typing import Any, ClassVar, Self, TypeVar
+
+from workbench import background
+from workbench.columns import Grades
+from workbench.errors import FormatError, WorkbenchError
+from workbench.grade import ErrorKind, Grade
+from workbench.samples import Sample, Samples
+from workbench.thread import StringThread
+from workbench.upstairs import upstairs
+
+__all__ = ["KINDS", "Control", "Grader", "from_spec", "kind"]
+
+G = TypeVar("G", bound="type[Grader]")
+
+KINDS: dict[str, type[Grader]] = {}
+"""Every kind of grader by its registered name."""
+
+_CONCURRENT = 64
+
+
+def kind(name: str) -> Callable[[G], G]:
+    """Register a grader class under the name its specs carry.
+
+    Raises:
+        ValueError: Two classes want one name.
+    """
+
+    def register(cls: G) -> G:
+        if name in KINDS and KINDS[name].__qualname__ != cls.__qualname__:
+            raise ValueError(f"grader kind {name!r} is taken by {KINDS[name].__qualname__}")
+        cls.kind = name
+        KINDS[name] = cls
+        return cls
+
+    return register
+
+
+class Control:
+    """A run's two wires: news out, a stop in.
+
+    Args:
+        on_rows: Called with (rows done, rows failed) of the grader at work.
+        workers: Sandbox processes to use; None for the default.
+    """
+
+    def __init__(
+        self, on_rows: Callable[[int, int], None] | None = None, *, workers: int | None = None
+    ) -> None:
+        import threading
+
+        self.on_rows = on_rows
+        self.workers = workers
+        self.cancel = threading.Event()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Grader(ABC):
+    """Scores samples.
+
+    Attributes:
+        name: How reports and files call it.
+        description: One sentence for people.
+    """
+
+    kind: ClassVar[str] = ""
+
+    name: str = ""
+    description: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.name:
+            object.__setattr__(self, "name", self.kind or type(self).__name__)
+
+    @abstractmethod
+    async def grade(self, sample: Sample) -> float | Grade:
+        """Score one sample: a finite number or a `Grade`. Raise whatever goes wrong."""
+
+    def __call__(self, sample: Sample | StringThread) -> Grade:
+        """Grade one sample and wait for it. Never raises for what the grader does: that is a failed grade."""
+        return background.run(self.grade_one(_as_sample(sample)))
+
+    async def grade_one(self, sample: Sample) -> Grade:
+        """The border: whatever `grade` returns or raises leaves here as a `Grade`."""
+        start = time.perf_counter()
+        try:
+            result = await self.grade(sample)
+            if isinstance(result, Grade):
+                return result
+            return Grade(result, seconds=time.perf_counter() - start)
+        except asyncio.CancelledError:
+            raise
+        except Exception as error:  # noqa: BLE001 (the one border)
+            return Grade.failed(*_explain(error), seconds=time.perf_counter() - start)
+
+    async def grade_all(self, samples: Samples, control: Control) -> Grades:
+        """Grade every row; rows not reached when `control.cancel` is set are failed as cancelled."""
+        grades = Grades.empty(len(samples))
+        room = asyncio.Semaphore(_CONCURRENT)
+        problems = samples.problems
+        done = 0
+
+        async def one(row: int) -> None:
+            nonlocal done
+            async with room:
+                if control.cancel.is_set():
+                    return
+                grades.put(row, await self._row(samples, row, problems))
+                done += 1
+                if control.on_rows:
+                    control.on_rows(done, grades.n_failed)
+
+        await asyncio.gather(*(one(row) for row in range(len(samples))))
+        grades.finish()
+        return grades
+
+    async def _row(self, samples: Samples, row: int, problems: dict[int, str]) -> Grade:
+        if row in problems:
+            return Grade.failed(ErrorKind.SAMPLE, problems[row])
+        return await self.grade_one(samples[row])
+
+    def run(self, samples: Any, **settings: Any) -> Any:
+        """Grade samples and return a `Report`. See `Suite.run` for the settings."""
+        return upstairs("run")([self], samples, **settings)
+
+    def spec(self) -> dict[str, Any]:
+        """The grader as a plain dict: `kind`, then every field that is not at its default."""
+        values = {f.name: self._field_spec(f) for f in fields(self) if _is_config(f)}
+        changed = {f.name for f in fields(self) if _is_config(f) and getattr(self, f.name) != _default(f)}
+        return {"kind": self.kind, **{name: value for name, value in values.items() if name in changed}}
+
+    def _field_spec(self, f: Field[Any]) -> Any:
+        return getattr(self, f.name)
+
+    @classmethod
+    def build(cls, values: dict[str, Any]) -> Self:
+        """The grader out of a spec's fields, `kind` left out.
+
+        Raises:
+            FormatError: A field this kind does not have, or a value it refuses.
+        """
+        known = {f.name for f in fields(cls) if _is_config(f)}
+        if unknown := sorted(set(values) - known):
+            raise FormatError(
+                f"a {cls.kind} grader has no field {unknown[0]!r}", found=", ".join(unknown), expected=", ".join(sorted(known))
+            )
+        try:
+            return cls(**values)
+        except (TypeError, ValueError) as error:
+            raise FormatError(f"a {cls.kind} grader cannot be made from these fields", found=str(error)) from error
+
+
+def from_spec(spec: dict[str, Any]) -> Grader:
+    """The grader behind a spec.
+
+    Raises:
+        FormatError: Unknown kind, unknown field, refused value.
+    """
+    name = spec.get("kind")
+    if not isinstance(name, str) or name not in KINDS:
+        raise FormatError("unknown kind of grader", found=repr(name)[:80], expected=", ".join(sorted(KINDS)))
+    return KINDS[name].build({key: value for key, value in spec.items() if key != "kind"})
+
+
+def _is_config(f: Field[Any]) -> bool:
+    return f.init and not f.name.startswith("_")
+
+
+def _default(f: Field[Any]) -> Any:
+    return f.default_factory() if f.default_factory is not MISSING else f.default
+
+
+def _as_sample(sample: Any) -> Sample:
+    if isinstance(sample, StringThread):
+        return Sample(id="0", thread=sample, reference=None, group="0")
+    if isinstance(sample, Sample):
+        return sample
+    raise TypeError(f"a grader grades a Sample or a StringThread, not {type(sample).__name__}")
+
+
+def _explain(error: Exception) -> tuple[ErrorKind, str]:
+    message = str(error) or type(error).__name__
+    if isinstance(error, WorkbenchError):
+        return ErrorKind.SANDBOX if isinstance(error, RuntimeError) else ErrorKind.RUNTIME, message
+    if isinstance(error, TimeoutError):
+        return ErrorKind.TIMEOUT, message
+    return ErrorKind.RUNTIME, f"{type(error).__name__}: {message}"
+
+

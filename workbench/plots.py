@@ -1,0 +1,151 @@
+"""Reports as plotly figures. Payload independent of the number of rows: only counts are drawn."""
+
+from __future__ import annotations
+
+import html
+import textwrap
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from workbench.errors import ReportError
+from workbench.report.bins import Histogram
+from workbench.report.safe import shown
+
+if TYPE_CHECKING:
+    from workbench.report import Report
+
+__all__ = ["plot_scores"]
+
+# Greys and colours that stand out from white and from black alike.
+_INK, _QUIET, _LINE = "#808080", "#8a8a8a", "rgba(128,128,128,0.3)"
+_COLOURS = ("#4c8bd6", "#d9822b", "#3d9970", "#b46ad1", "#c75d5d")
+_SEVERITY = {"error": "#d2483f", "warning": "#c77700", "note": _QUIET}
+_LINE_HEIGHT, _BARS_HEIGHT, _AXIS_HEIGHT, _MARGIN = 16, 100, 44, 12  # pixels
+_MOST_FINDINGS = 3
+_WRAP = 100  # characters of a finding on one line of the figure
+
+
+def plot_scores(report: Report, graders: Sequence[str] | None = None) -> Any:
+    """The distribution of scores, one row a grader, with its findings written on it.
+
+    Bars are counts in 20 fixed bins over 0 to 1 (wider where scores lie outside), so that graders and
+    runs compare. Failed and skipped rows have no score: they are counted in words beside the name.
+    Nothing is white: the figure sits on whatever the page's theme is. `customdata` of each bar holds
+    its (low, high) ends, which `report.rows(grader, where=(low, high))` understands.
+
+    Args:
+        report: What to draw.
+        graders: Names, in this order; None for all.
+
+    Returns:
+        A `plotly.graph_objects.Figure`.
+
+    Raises:
+        ReportError: An unknown grader.
+    """
+    from plotly import graph_objects as go
+
+    names = list(report.graders if graders is None else graders)
+    _check(names, report.graders)
+    headings = [_heading(name, report) for name in names]
+    heights = [len(lines) * _LINE_HEIGHT + _BARS_HEIGHT + _AXIS_HEIGHT for lines in headings]
+    total = max(sum(heights), 1)
+    figure = go.Figure(layout=_layout(total + 2 * _MARGIN))
+    for at, name in enumerate(names):
+        _draw(figure, report.histograms[name], name, at=at)
+        bottom = total - sum(heights[: at + 1]) + _AXIS_HEIGHT
+        _place(figure, headings[at], (bottom / total, (bottom + _BARS_HEIGHT) / total), at=at)
+    return figure
+
+
+def _check(names: Sequence[str], known: Sequence[str]) -> None:
+    missing = [name for name in names if name not in known]
+    if missing:
+        raise ReportError(
+            f"there is no grader {missing[0]!r} in this report", expected=" or ".join(map(repr, known))
+        )
+
+
+def _layout(height: int) -> dict[str, Any]:
+    return {
+        "height": height,
+        "showlegend": False,
+        "bargap": 0.08,
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "rgba(0,0,0,0)",
+        "font": {"color": _INK, "size": 12},
+        "margin": {"l": 56, "r": 24, "t": _MARGIN, "b": _MARGIN},
+        "dragmode": "select",
+        "selectdirection": "h",
+    }
+
+
+def _draw(figure: Any, counted: Histogram, name: str, *, at: int) -> None:
+    bars = _bars(counted, name, _COLOURS[at % len(_COLOURS)])
+    figure.add_trace(bars.update(xaxis=_axis("x", at), yaxis=_axis("y", at)))
+
+
+def _place(figure: Any, heading: list[str], domain: tuple[float, float], *, at: int) -> None:
+    """Lay out one grader's axes, and its heading above them."""
+    x, y = _axis("x", at), _axis("y", at)
+    shared = {} if at == 0 else {"matches": "x"}
+    common = {"zeroline": False, "linecolor": _LINE}
+    figure.update_layout(
+        {
+            f"xaxis{x[1:]}": {**common, **shared, "anchor": y, "showgrid": False},
+            f"yaxis{y[1:]}": {
+                **common,
+                "anchor": x,
+                "domain": domain,
+                "gridcolor": _LINE,
+                "rangemode": "tozero",
+                "nticks": 4,
+            },
+        }
+    )
+    ends = {"xref": f"{x} domain", "yref": f"{y} domain", "xanchor": "left", "yanchor": "bottom"}
+    figure.add_annotation(text="<br>".join(heading), x=0, y=1, align="left", showarrow=False, **ends)
+
+
+def _axis(letter: str, at: int) -> str:
+    return letter if at == 0 else f"{letter}{at + 1}"
+
+
+def _bars(counted: Histogram, name: str, colour: str) -> Any:
+    from plotly import graph_objects as go
+
+    lows, highs = counted.edges[:-1].tolist(), counted.edges[1:].tolist()
+    ends = [[round(low, 6), round(high, 6)] for low, high in zip(lows, highs, strict=True)]
+    return go.Bar(
+        x=[low / 2 + high / 2 for low, high in ends],
+        y=counted.counts.tolist(),
+        width=[high - low for low, high in ends],
+        customdata=ends,
+        name=_text(name),
+        marker={"color": colour, "line": {"width": 0}},
+        hovertemplate="%{customdata[0]:.3g} to %{customdata[1]:.3g}<br>%{y:,} rows<extra></extra>",
+    )
+
+
+def _heading(name: str, report: Report) -> list[str]:
+    counted, mean = report.histograms[name], float(report.summary["mean"].loc[name])
+    parts = [f"{counted.scored:,} scored"]
+    parts += [f"{counted.failed:,} failed"] if counted.failed else []
+    parts += [f"{counted.skipped:,} skipped"] if counted.skipped else []
+    parts += [f"mean {mean:.3f}"] if counted.scored else []
+    lines = [f"<b>{_text(name)}</b>  {' · '.join(parts)}"]
+    found = [finding for finding in report.findings if finding.grader == name]
+    for finding in found[:_MOST_FINDINGS]:
+        lines += _said(finding.severity, str(finding)[len(name) + 2 :])
+    more = len(found) - _MOST_FINDINGS
+    return [*lines, *([f"and {more} more in report.findings"] if more > 0 else [])]
+
+
+def _said(severity: str, sentence: str) -> list[str]:
+    lines = textwrap.wrap(f"{severity}: {shown(sentence, 400)}", _WRAP)
+    return [f'<span style="color:{_SEVERITY[severity]}">{_text(line, 400)}</span>' for line in lines]
+
+
+def _text(text: str, limit: int = 60) -> str:
+    # plotly reads a few tags in texts; a grader's name is no markup.
+    return html.escape(shown(text, limit).replace("\n", " "), quote=False)

@@ -1,0 +1,109 @@
+"""Two graders on the same rows: the paired difference, and the rows they disagree on most."""
+
+from __future__ import annotations
+
+import html
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from workbench.columns import Grades
+from workbench.report.frames import row_frame
+from workbench.report.protocols import SamplesLike
+from workbench.report.safe import shown
+from workbench.statistics import Interval, bootstrap
+from workbench.statistics.spread import SAME
+
+__all__ = ["Comparison", "compare"]
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """What two graders say of the rows both have scored.
+
+    Attributes:
+        a: Name of one grader.
+        b: Name of the other.
+        n: Rows both have scored; only these are compared.
+        only_a: Rows only `a` has scored.
+        only_b: Rows only `b` has scored.
+        equal: Rows with the same score from both.
+        difference: Mean of `b` minus `a`, NaN over no rows.
+        interval: Its 95 % interval from the paired cluster bootstrap; NaN where it cannot be had.
+        frame: The compared rows with prompt, completion, reference, both scores, `difference`, and both
+            reasons where there are any; largest disagreement first, index row numbers.
+    """
+
+    a: str
+    b: str
+    n: int
+    only_a: int
+    only_b: int
+    equal: int
+    difference: float
+    interval: Interval
+    frame: pd.DataFrame
+
+    def __str__(self) -> str:
+        """One or two sentences."""
+        if not self.n:
+            return f"{shown(self.a)} and {shown(self.b)} have no scored row in common."
+        said = (
+            f"On {self.n:,} rows {shown(self.b)} scores {abs(self.difference):.3f} "
+            f"{'higher' if self.difference >= 0 else 'lower'} than {shown(self.a)} on average "
+            f"(95 % interval of the difference {self.interval.lo:+.3f} to {self.interval.hi:+.3f}); "
+            f"{self.equal:,} rows have the same score."
+        )
+        if not (self.only_a or self.only_b):
+            return said
+        return f"{said} Not compared: {self.only_a:,} rows with a score from {shown(self.a)} only, {self.only_b:,} from {shown(self.b)} only."
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        top = self.frame.head(5).map(shown).to_html(escape=True)
+        return f"<div class='wb-comparison'><p>{html.escape(str(self))}</p>{top}</div>"
+
+
+def compare(
+    samples: SamplesLike, grades: dict[str, Grades], groups: NDArray[np.intp], names: tuple[str, str]
+) -> Comparison:
+    """Compare the two named graders. See `Comparison`."""
+    a, b = (grades[name] for name in names)
+    in_a, in_b = a.codes == 1, b.codes == 1
+    rows = np.flatnonzero(in_a & in_b)
+    gaps = b.scores[rows] - a.scores[rows]
+    return Comparison(
+        *names,
+        n=len(rows),
+        only_a=int((in_a & ~in_b).sum()),
+        only_b=int((in_b & ~in_a).sum()),
+        equal=int((np.abs(gaps) <= SAME).sum()),
+        difference=float(gaps.mean()) if len(rows) else float("nan"),
+        interval=_paired(gaps, groups[rows]),
+        frame=_disagreements(samples, grades, names, rows[np.argsort(-np.abs(gaps), kind="stable")]),
+    )
+
+
+def _paired(gaps: NDArray[np.float64], groups: NDArray[np.intp]) -> Interval:
+    if not len(gaps):
+        return Interval(float("nan"), float("nan"))
+    codes = np.unique(groups, return_inverse=True)[1]
+    columns = np.column_stack([np.ones_like(gaps), gaps])
+    return bootstrap(columns, lambda sums: sums[..., 1] / sums[..., 0], groups=codes).interval()
+
+
+def _disagreements(
+    samples: SamplesLike, grades: dict[str, Grades], names: tuple[str, str], rows: NDArray[np.intp]
+) -> pd.DataFrame:
+    frame = row_frame(samples, {}, rows)
+    one, two = (grades[name] for name in names)
+    for name, columns in zip(names, (one, two), strict=True):
+        frame[f"score {name}"] = columns.scores[rows]
+    frame["difference"] = two.scores[rows] - one.scores[rows]
+    for name, columns in zip(names, (one, two), strict=True):
+        if columns.reasoning:
+            frame[f"reasoning {name}"] = [columns.reasoning.get(int(row)) for row in rows]
+    return frame

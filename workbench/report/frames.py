@@ -1,0 +1,158 @@
+"""Tidy tables out of columns of grades."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from workbench.columns import Grades
+from workbench.errors import SamplesError
+from workbench.report.protocols import SampleLike, SamplesLike
+from workbench.statistics import mean_interval, quantiles, sample_sd
+from workbench.thread import StringThread
+
+__all__ = ["long_frame", "row_frame", "score_frame", "summary_frame", "thread_prompt"]
+
+
+def long_frame(ids: Any, grades: Mapping[str, Grades]) -> pd.DataFrame:
+    """One line a sample and grader; see `Report.frame`."""
+    parts = [_grader_frame(ids, name, columns) for name, columns in grades.items()]
+    return pd.concat(parts, ignore_index=True) if parts else _grader_frame([], "", Grades.empty(0))
+
+
+def _grader_frame(ids: Any, name: str, grades: Grades) -> pd.DataFrame:
+    n = len(grades)
+    return pd.DataFrame(
+        {
+            "sample": _column(ids),
+            "row": np.arange(n),
+            "grader": pd.Series([name] * n, dtype=object),
+            "status": grades.statuses,
+            "score": grades.scores,
+            "passed": _verdicts(grades.passed),
+            "reasoning": _sparse(n, grades.reasoning),
+            "error_kind": _sparse(n, {row: str(error.kind) for row, error in grades.errors.items()}),
+            "error": _sparse(n, {row: error.message for row, error in grades.errors.items()}),
+            "seconds": grades.seconds,
+            "tokens": grades.tokens,
+            "cost": grades.cost,
+        }
+    )
+
+
+def _verdicts(passed: NDArray[np.int8]) -> pd.Series[Any]:
+    return pd.Series(pd.arrays.BooleanArray(passed == 1, passed < 0))
+
+
+def _sparse(n: int, values: Mapping[int, str]) -> pd.Series[Any]:
+    column = np.full(n, None, dtype=object)
+    for row, value in values.items():
+        column[row] = value
+    return _column(column)
+
+
+def _column(values: Any) -> pd.Series[Any]:
+    # Object, whatever the text: pandas' own strings refuse lone surrogates when stored as Arrow.
+    return pd.Series(list(values), dtype=object)
+
+
+def score_frame(ids: Any, grades: Mapping[str, Grades]) -> pd.DataFrame:
+    """One line a sample, one column a grader; see `Report.scores`."""
+    index = pd.Index(list(ids), name="sample", dtype=object)
+    return pd.DataFrame({name: columns.scores for name, columns in grades.items()}, index=index)
+
+
+def summary_frame(grades: Mapping[str, Grades], groups: NDArray[np.intp]) -> pd.DataFrame:
+    """One line a grader; see `Report.summary`."""
+    lines = {name: _summary(columns, groups) for name, columns in grades.items()}
+    names = list(_summary(Grades.empty(0), np.empty(0, np.intp)))
+    frame = pd.DataFrame.from_dict(lines, orient="index", columns=names)
+    return frame.rename_axis("grader")
+
+
+def _summary(grades: Grades, groups: NDArray[np.intp]) -> dict[str, Any]:
+    rows = grades.codes == 1
+    scores = grades.scores[rows]
+    n = len(scores)
+    lo, hi = mean_interval(scores, np.unique(groups[rows], return_inverse=True)[1])
+    q25, median, q75 = quantiles(scores)
+    return {
+        "n": len(grades),
+        "scored": n,
+        "failed": grades.n_failed,
+        "skipped": grades.n_skipped,
+        "mean": scores.mean() if n else np.nan,
+        "mean_lo": lo,
+        "mean_hi": hi,
+        "sd": sample_sd(scores),
+        "min": scores.min() if n else np.nan,
+        "q25": q25,
+        "median": median,
+        "q75": q75,
+        "max": scores.max() if n else np.nan,
+        "seconds_total": _total(grades.seconds),
+        "tokens": _total(grades.tokens),
+        "cost": _total(grades.cost),
+        "isolation": grades.isolation,
+    }
+
+
+def _total(values: NDArray[np.float64]) -> float:
+    known = values[~np.isnan(values)]
+    return float(known.sum()) if len(known) else float("nan")
+
+
+def row_frame(samples: SamplesLike, grades: Mapping[str, Grades], rows: NDArray[np.intp]) -> pd.DataFrame:
+    """Rows as a person reads them; see `Report.rows`. Index: row numbers."""
+    texts = _all_texts(samples, rows)
+    frame = pd.DataFrame(texts, columns=["sample", "prompt", "completion", "reference"], dtype=object)
+    columns = _one_grader(next(iter(grades.values())), rows) if len(grades) == 1 else _scores(grades, rows)
+    return frame.assign(**columns).set_index(pd.Index(rows, name="row"))
+
+
+def _all_texts(samples: SamplesLike, rows: NDArray[np.intp]) -> list[tuple[Any, ...]]:
+    try:
+        return [_texts(sample) for sample in samples.take(rows)]
+    except SamplesError:
+        return [_one_text(samples, int(row)) for row in rows]
+
+
+def _one_text(samples: SamplesLike, row: int) -> tuple[Any, ...]:
+    try:
+        return _texts(samples[row])
+    except SamplesError as error:
+        return (samples.ids[row], None, f"(unreadable: {error.what})", None)
+
+
+def _texts(sample: SampleLike) -> tuple[Any, ...]:
+    return (sample.id, thread_prompt(sample.thread), sample.thread.completion(), sample.reference)
+
+
+def thread_prompt(thread: StringThread) -> str:
+    """What the completion answers: the user's one turn as it is, several turns with their roles."""
+    turns = thread.messages()
+    if len(turns) == 1:
+        return str(turns[0].content)
+    return "\n".join(f"{turn.role}: {turn.content}" for turn in turns)
+
+
+def _one_grader(grades: Grades, rows: NDArray[np.intp]) -> dict[str, Any]:
+    errors = [grades.errors.get(int(row)) for row in rows]
+    return {
+        "status": grades.statuses[rows],
+        "score": grades.scores[rows],
+        "passed": _verdicts(grades.passed[rows]),
+        "reasoning": _column(grades.reasoning.get(int(row)) for row in rows),
+        "error": _column(None if error is None else str(error) for error in errors),
+    }
+
+
+def _scores(grades: Mapping[str, Grades], rows: NDArray[np.intp]) -> dict[str, Any]:
+    taken: Iterable[str] = ("sample", "prompt", "completion", "reference")
+    return {
+        f"{name} (score)" if name in taken else name: columns.scores[rows] for name, columns in grades.items()
+    }

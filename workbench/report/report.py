@@ -1,0 +1,283 @@
+"""`Report`: what graders said of samples, and what that says about the graders."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from workbench.columns import Grades
+from workbench.diagnostics import Finding, diagnose
+from workbench.diagnostics.registry import group_codes
+from workbench.errors import ReportError
+from workbench.report.bins import Histogram, histogram
+from workbench.report.compare import Comparison, compare
+from workbench.report.frames import long_frame, row_frame, score_frame, summary_frame
+from workbench.report.protocols import SamplesLike
+from workbench.report.rich import as_html
+from workbench.report.select import ordered, select
+from workbench.report.terminal import as_text, isolation_line
+
+__all__ = ["VIEWS", "Report"]
+
+VIEWS = {"plot": "workbench.plots:plot_scores", "html": "workbench.html:write_html"}
+"""Views that live above reports, by name, as "module:function". A view takes the report first.
+
+Computing never imports drawing: a view is looked up here when it is asked for.
+"""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Report:
+    """Grades of one or more graders over the same samples. Never changes.
+
+    Attributes:
+        samples: The rows, n of them.
+        grades: Grades by grader name, n rows each, in the samples' order.
+        preset: Rules behind `findings`: "workbench" (bounds decide) or "seed" (fixed cut-offs).
+        labels: What is known of each row (True good, False bad, None unknown), (n,); None without.
+        threshold: Pass mark for rows with a label.
+        scale: Lowest and highest score of the graders' scale.
+        sources: Source text by grader name, for the HTML report.
+
+    Raises:
+        ReportError: A grader has another number of rows than the samples.
+    """
+
+    samples: SamplesLike
+    grades: Mapping[str, Grades]
+    preset: str = field(default="workbench", kw_only=True)
+    labels: Sequence[bool | None] | None = field(default=None, kw_only=True)
+    threshold: float = field(default=0.5, kw_only=True)
+    scale: tuple[float, float] = field(default=(0.0, 1.0), kw_only=True)
+    sources: Mapping[str, str] = field(default_factory=dict, kw_only=True)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "grades", dict(self.grades))
+        for name, grades in self.grades.items():
+            if len(grades) != len(self.samples):
+                raise ReportError(
+                    "grades and samples do not belong together",
+                    where=f"grader {name!r}",
+                    found=f"{len(grades):,} grades",
+                    expected=f"{len(self.samples):,}, one a sample",
+                )
+
+    def __len__(self) -> int:
+        """Number of rows."""
+        return len(self.samples)
+
+    @property
+    def graders(self) -> list[str]:
+        """Names of the graders, in order."""
+        return list(self.grades)
+
+    @property
+    def groups(self) -> Sequence[Hashable]:
+        """The prompt each row answers, (n,)."""
+        return self.samples.groups
+
+    @cached_property
+    def _codes(self) -> NDArray[np.intp]:
+        return group_codes(self.groups, len(self))
+
+    @cached_property
+    def frame(self) -> pd.DataFrame:
+        """One line a sample and grader.
+
+        Columns: sample (id), row (number), grader, status ("scored", "failed", "skipped"), score (NaN
+        without), passed (the grader's own verdict, missing without), reasoning, error_kind, error,
+        seconds, tokens, cost (US dollars).
+        """
+        return long_frame(self.samples.ids, self.grades)
+
+    @cached_property
+    def scores(self) -> pd.DataFrame:
+        """One line a sample (index: ids), one float column a grader, NaN where there is no score."""
+        return score_frame(self.samples.ids, self.grades)
+
+    @cached_property
+    def summary(self) -> pd.DataFrame:
+        """One line a grader.
+
+        Columns: n, scored, failed, skipped; over the scored rows mean, mean_lo and mean_hi (95 %
+        interval that knows which rows answer one prompt), sd (sample sd, ddof=1), min, q25, median, q75,
+        max; seconds_total, tokens, cost (NaN where unknown) and isolation.
+        """
+        return summary_frame(self.grades, self._codes)
+
+    @cached_property
+    def findings(self) -> tuple[Finding, ...]:
+        """What is wrong with the graders, heaviest first; see `workbench.diagnostics.diagnose`."""
+        found = diagnose(
+            self, preset=self.preset, labels=self.labels, threshold=self.threshold, scale=self.scale
+        )
+        return Findings(found)
+
+    @cached_property
+    def errors(self) -> pd.DataFrame:
+        """The failed rows: sample, row, grader, error_kind, error, seconds."""
+        failed = self.frame[self.frame["status"] == "failed"]
+        return failed[["sample", "row", "grader", "error_kind", "error", "seconds"]].reset_index(drop=True)
+
+    @property
+    def isolation(self) -> str:
+        """How the graders were confined, such as "isolation: kernel"."""
+        return isolation_line(self.summary)
+
+    @cached_property
+    def histograms(self) -> dict[str, Histogram]:
+        """Scores of each grader counted into 20 bins."""
+        return {name: histogram(grades) for name, grades in self.grades.items()}
+
+    def diagnose(
+        self,
+        *,
+        preset: str | None = None,
+        labels: Sequence[bool | None] | None = None,
+        threshold: float | None = None,
+        scale: tuple[float, float] | None = None,
+    ) -> Report:
+        """The same report with other findings; what is not given stays as it is.
+
+        With `labels` (True known good, False known bad, None unknown) a saturated grader can be shown
+        to be too lenient or too strict, with the rows that prove it.
+
+        Raises:
+            ReportError: As `workbench.diagnostics.diagnose`.
+        """
+        asked = {"preset": preset, "labels": labels, "threshold": threshold, "scale": scale}
+        given: dict[str, Any] = {name: value for name, value in asked.items() if value is not None}
+        report = replace(self, **given)
+        _ = report.findings  # now, so that a wrong argument is reported here
+        return report
+
+    def rows(
+        self, grader: str | None = None, where: Any = None, *, sort: str | None = "", limit: int | None = None
+    ) -> pd.DataFrame:
+        """Rows to read: prompt, completion, reference, and what the grader said.
+
+        Args:
+            grader: Its name. May be left out where the report has one, or `where` is a finding; else
+                the frame has one score column a grader.
+            where: All rows (None), the evidence of a `Finding`, a status ("failed"), a function of the
+                score, a (low, high) bin as in the plot, n truth values, or row numbers in an array or list.
+            sort: "score" (lowest first), "-score", or None to keep the order. By default findings and
+                row numbers keep their order and all else is sorted by score.
+            limit: At most so many rows.
+
+        Returns:
+            Index: row numbers. Columns sample, prompt, completion, reference, then status, score, passed,
+            reasoning, error for one grader, or a score column for each of several.
+
+        Raises:
+            ReportError: An unknown grader, or a choice of rows that cannot be read.
+        """
+        names = self._names(grader or (where.grader if isinstance(where, Finding) else None))
+        one = self.grades[names[0]] if len(names) == 1 else None
+        rows = select(where, one, len(self))
+        if one is not None:
+            rows = ordered(rows, one, _order(where) if sort == "" else sort)
+        return row_frame(self.samples, {name: self.grades[name] for name in names}, rows[:limit])
+
+    def _names(self, grader: str | None) -> list[str]:
+        if grader is None:
+            return self.graders
+        if grader not in self.grades:
+            raise ReportError(
+                f"there is no grader {grader!r} in this report",
+                expected=" or ".join(map(repr, self.graders)) or "none: the report is empty",
+            )
+        return [grader]
+
+    def compare(self, a: str, b: str) -> Comparison:
+        """Two graders on the rows both have scored: paired difference and disagreements.
+
+        Raises:
+            ReportError: An unknown grader.
+        """
+        (one,), (two,) = self._names(a), self._names(b)
+        return compare(self.samples, dict(self.grades), self._codes, (one, two))
+
+    def merge(self, other: Report, *, suffix: str = "") -> Report:
+        """This report's graders and the other's, side by side, over the same samples.
+
+        Args:
+            other: A report over samples with the same ids in the same order.
+            suffix: Put behind the other's grader names where they clash, such as " v2".
+
+        Raises:
+            ReportError: Other samples, or a name that both have even with the suffix.
+        """
+        if list(self.samples.ids) != list(other.samples.ids):
+            raise ReportError(
+                "reports over different samples cannot be merged",
+                found=f"{len(self):,} and {len(other):,} rows",
+                expected="the same sample ids in the same order",
+                hint="run both graders on the same samples",
+            )
+        names = {name: f"{name}{suffix}" if name in self.grades else name for name in other.grades}
+        for name, new in names.items():
+            if new in self.grades:
+                raise ReportError(f"both reports have a grader {name!r}", hint="pass suffix=' v2'")
+        sources = {names.get(name, name): text for name, text in other.sources.items()}
+        grades = {names[name]: columns for name, columns in other.grades.items()}
+        labels = other.labels if self.labels is None else self.labels
+        return replace(
+            self, grades={**self.grades, **grades}, labels=labels, sources={**self.sources, **sources}
+        )
+
+    def plot(self, graders: Sequence[str] | None = None) -> Any:
+        """The distribution of each grader's scores as a plotly figure, with the findings written on it."""
+        return _view("plot")(self, graders)
+
+    def to_html(self, path: str | Path, **settings: Any) -> Path:
+        """Write the report as one self-contained HTML file; see `workbench.html.write_html`."""
+        written: Path = _view("html")(self, path, **settings)
+        return written
+
+    def __str__(self) -> str:
+        """The summary as a table, one sentence a finding, and the isolation label."""
+        return as_text(self.summary, self.findings, len(self))
+
+    def __repr__(self) -> str:
+        return f"Report({len(self):,} rows, graders {', '.join(map(repr, self.graders))})"
+
+    def _repr_html_(self) -> str:
+        return as_html(self.summary, self.histograms, self.findings, self._proof)
+
+    def _proof(self, finding: Finding, limit: int) -> pd.DataFrame:
+        return self.rows(finding.grader, finding, limit=limit)
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        return {"text/plain": str(self), "text/html": self._repr_html_()}
+
+
+class Findings(tuple[Finding, ...]):
+    """Findings that print as one sentence a line."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "\n".join(f"{finding.severity:<8}{finding}" for finding in self) or "no findings"
+
+
+def _order(where: Any) -> str | None:
+    """Findings and row numbers come in an order that means something."""
+    chosen = where is None or isinstance(where, str) or callable(where)
+    is_bin = isinstance(where, tuple) and len(where) == 2
+    is_mask = not chosen and not isinstance(where, Finding) and np.asarray(where).dtype == bool
+    return "score" if chosen or is_bin or is_mask else None
+
+
+def _view(name: str) -> Callable[..., Any]:
+    module, _, function = VIEWS[name].partition(":")
+    view: Callable[..., Any] = getattr(importlib.import_module(module), function)
+    return view

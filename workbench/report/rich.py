@@ -1,0 +1,138 @@
+"""A report as HTML for a notebook: no script, every text escaped, readable in light and dark themes.
+
+Its size does not depend on the number of rows: histograms are counts, a finding shows five rows.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from workbench.diagnostics import Finding
+from workbench.report.bins import Histogram
+from workbench.report.safe import shown
+from workbench.report.terminal import isolation_line, number
+
+__all__ = ["STYLE", "as_html", "bars"]
+
+MOST_FINDINGS = 12
+MOST_ROWS = 5
+
+STYLE = """
+.wb-report{color:var(--jp-ui-font-color1,var(--vscode-foreground,inherit));font-size:13px;line-height:1.45;max-width:70em}
+.wb-report table{border-collapse:collapse;font-size:inherit;margin:.4em 0}
+.wb-report th,.wb-report td{text-align:left;vertical-align:top;padding:3px 10px 3px 0;border-bottom:1px solid rgba(128,128,128,.3);background:none}
+.wb-report td.num,.wb-report th.num{text-align:right;font-variant-numeric:tabular-nums}
+.wb-report td.text{white-space:pre-wrap;overflow-wrap:anywhere;max-width:28em}
+.wb-report svg{display:block;color:var(--jp-brand-color1,var(--vscode-charts-blue,#5b8def))}
+.wb-report .badge{display:inline-block;min-width:5em;text-align:center;border-radius:3px;padding:0 .4em;border:1px solid currentColor;font-size:11px}
+.wb-report .error{color:var(--jp-error-color1,var(--vscode-errorForeground,#d2483f))}
+.wb-report .warning{color:var(--jp-warn-color1,var(--vscode-charts-orange,#c77700))}
+.wb-report .note{color:var(--jp-ui-font-color2,#808080)}
+.wb-report .quiet{color:var(--jp-ui-font-color2,#808080)}
+.wb-report ul{list-style:none;padding-left:0;margin:.4em 0}
+.wb-report li{margin:.5em 0}
+.wb-report summary{cursor:pointer}
+""".strip()
+
+
+def as_html(
+    summary: pd.DataFrame,
+    bins: Mapping[str, Histogram],
+    findings: Sequence[Finding],
+    proof: Callable[[Finding, int], pd.DataFrame],
+) -> str:
+    """The notebook view.
+
+    Args:
+        summary: `Report.summary`.
+        bins: Histogram by grader.
+        findings: `Report.findings`.
+        proof: A finding and a number to so many of its rows, as `Report.rows` gives them.
+    """
+    more = len(findings) - MOST_FINDINGS
+    items = [_finding(finding, proof) for finding in findings[:MOST_FINDINGS]]
+    items += [f"<li class='quiet'>and {more:,} more in report.findings</li>"] if more > 0 else []
+    found = f"<ul>{''.join(items)}</ul>" if items else "<p>no findings</p>"
+    isolation = _text(isolation_line(summary))
+    return (
+        f"<div class='wb-report'><style>{STYLE}</style>{_table(summary, bins)}{found}"
+        f"<p class='quiet'>{isolation}</p></div>"
+    )
+
+
+def _table(summary: pd.DataFrame, bins: Mapping[str, Histogram]) -> str:
+    names = ("scored", "failed", "skipped", "mean", "95 % interval", "sd")
+    head = "<th>grader</th><th>scores</th>" + "".join(f"<th class='num'>{name}</th>" for name in names)
+    body = "".join(_line(str(name), line, bins[str(name)]) for name, line in summary.iterrows())
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _line(name: str, line: pd.Series[Any], counted: Histogram) -> str:
+    interval = f"{number(line['mean_lo'])} to {number(line['mean_hi'])}"
+    counts = [f"{line[column]:,}" for column in ("scored", "failed", "skipped")]
+    cells = [*counts, number(line["mean"]), interval, number(line["sd"])]
+    numbers = "".join(f"<td class='num'>{cell}</td>" for cell in cells)
+    return f"<tr><td>{_text(name)}</td><td>{bars(counted)}</td>{numbers}</tr>"
+
+
+def bars(counted: Histogram, *, width: int = 200, height: int = 36) -> str:
+    """A histogram as a small inline SVG: 20 bars, the count of each as its tooltip."""
+    most, step = max(int(counted.counts.max()), 1), width / len(counted.counts)
+    rects = "".join(
+        _bar(at, int(count), counted, (step, height * int(count) / most, height))
+        for at, count in enumerate(counted.counts)
+        if count
+    )
+    label = f"{counted.scored:,} scores from {counted.edges[0]:g} to {counted.edges[-1]:g}"
+    return (
+        f"<svg role='img' aria-label='{label}' width='{width}' height='{height + 1}' "
+        f"viewBox='0 0 {width} {height + 1}'><line x1='0' x2='{width}' y1='{height + 0.5}' y2='{height + 0.5}' "
+        f"stroke='currentColor' stroke-opacity='.4'/>{rects}</svg>"
+    )
+
+
+def _bar(at: int, count: int, counted: Histogram, size: tuple[float, float, int]) -> str:
+    step, tall, height = size
+    title = f"{counted.edges[at]:.3g} to {counted.edges[at + 1]:.3g}: {count:,}"
+    # A bin with one row in a million still shows as a line.
+    tall = max(tall, 1.0)
+    return (
+        f"<rect x='{at * step + 0.5:.1f}' y='{height - tall:.1f}' width='{step - 1:.1f}' height='{tall:.1f}' "
+        f"fill='currentColor'><title>{title}</title></rect>"
+    )
+
+
+def _finding(finding: Finding, proof: Callable[[Finding, int], pd.DataFrame]) -> str:
+    badge = f"<span class='badge {finding.severity}'>{finding.severity}</span>"
+    said = f"{badge} {_text(str(finding), 1_000)} <span class='quiet'>{_text(finding.advice, 400)}</span>"
+    if not finding.rows:
+        return f"<li>{said}</li>"
+    count = min(MOST_ROWS, len(finding.rows))
+    rows = f"<details><summary>{count} of its rows</summary>{_rows(proof(finding, count))}</details>"
+    return f"<li>{said}{rows}</li>"
+
+
+def _rows(frame: pd.DataFrame) -> str:
+    names = ("sample", "prompt", "completion", "reference", "score", "reasoning", "error")
+    kept = [name for name in names if name in frame and frame[name].notna().any()]
+    head = "".join(f"<th>{name}</th>" for name in kept)
+    body = "".join(f"<tr>{_cells(line[kept])}</tr>" for _, line in frame.iterrows())
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _cells(values: Iterable[Any]) -> str:
+    return "".join(f"<td class='text'>{_text(_plain(value), 300)}</td>" for value in values)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, float):
+        return number(value)
+    return value
+
+
+def _text(value: Any, limit: int = 200) -> str:
+    return html.escape(shown(value, limit))

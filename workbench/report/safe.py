@@ -1,0 +1,42 @@
+"""Text from a dataset or a model, made safe to look at.
+
+Control and direction characters can hide or reorder what a reader sees, and a lone surrogate cannot
+be written as UTF-8. All of them are shown by their code point instead. Escaping for HTML comes after.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+__all__ = ["shown", "visible"]
+
+# C0 (but tab and newline), DEL and C1; soft hyphen; Arabic letter mark; zero-width space, marks and
+# overrides of direction (the joiners stay: scripts and emoji need them); line and paragraph separators;
+# word joiner to isolates; byte order mark; interlinear and tag characters; lone surrogates.
+_HIDDEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff"
+    "\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
+)
+
+
+def visible(text: str) -> str:
+    """`text` with every hidden character written as its code point, such as ⟨U+202E⟩."""
+    return _HIDDEN.sub(_code_point, text.replace("\r\n", "\n"))
+
+
+def _code_point(found: re.Match[str]) -> str:
+    return f"⟨U+{ord(found[0]):04X}⟩"
+
+
+def shown(value: Any, limit: int = 200) -> str:
+    """Any value as visible text of at most `limit` characters, and a note of what was cut.
+
+    None is empty. The cut comes before the code points are written, so the result may be longer.
+    """
+    if value is None:
+        return ""
+    text = value if isinstance(value, str) else str(value)
+    if len(text) <= limit:
+        return visible(text)
+    return f"{visible(text[:limit])}… ({len(text) - limit:,} more characters)"

@@ -1,0 +1,106 @@
+"""Which rows a reader means: a finding, a status, a condition on the score, a bin, a mask or numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.columns import Grades
+from workbench.diagnostics import Finding
+from workbench.errors import ReportError
+from workbench.grade import Status
+from workbench.report.bins import within
+
+__all__ = ["ordered", "select"]
+
+Rows = NDArray[np.intp]
+
+
+def select(where: Any, grades: Grades | None, n: int) -> Rows:
+    """Row numbers meant by `where`; see `Report.rows` for its forms.
+
+    Args:
+        where: The choice.
+        grades: The grader it is about; None where a report has several and none was named.
+        n: Rows of the report.
+
+    Raises:
+        ReportError: The choice cannot be read, does not fit, or needs one grader.
+    """
+    if where is None:
+        return np.arange(n, dtype=np.intp)
+    if isinstance(where, Finding):
+        return _numbers(np.array(where.rows, dtype=np.intp), n)
+    if isinstance(where, str) or callable(where) or _is_bin(where):
+        return _by_score(where, _needed(grades))
+    return _by_array(where, n)
+
+
+def _needed(grades: Grades | None) -> Grades:
+    if grades is None:
+        raise ReportError(
+            "this choice of rows is about one grader, and the report has several",
+            hint="name the grader: report.rows('name', where=...)",
+        )
+    return grades
+
+
+def _is_bin(where: Any) -> bool:
+    numbers = (int, float, np.integer, np.floating)
+    return isinstance(where, tuple) and len(where) == 2 and all(isinstance(end, numbers) for end in where)
+
+
+def _by_score(where: Any, grades: Grades) -> Rows:
+    if isinstance(where, str):
+        return _by_status(where, grades)
+    scored = np.flatnonzero(grades.codes == 1)
+    scores = grades.scores[scored]
+    return scored[_asked(where, scores) if callable(where) else within(scores, *where)]
+
+
+def _asked(where: Callable[[float], Any], scores: NDArray[np.float64]) -> NDArray[np.bool_]:
+    return np.fromiter((bool(where(float(score))) for score in scores), bool, len(scores))
+
+
+def _by_status(status: str, grades: Grades) -> Rows:
+    names = [*map(str, Status), "missing"]
+    if status not in names:
+        raise ReportError("there is no such status", found=repr(status), expected=", ".join(names))
+    return np.flatnonzero(grades.statuses == status)
+
+
+def _by_array(where: Any, n: int) -> Rows:
+    chosen = np.asarray(where)
+    if chosen.dtype == bool and chosen.shape == (n,):
+        return np.flatnonzero(chosen)
+    if chosen.ndim == 1 and (chosen.dtype.kind in "iu" or not chosen.size):
+        return _numbers(chosen.astype(np.intp), n)
+    raise ReportError(
+        "this choice of rows cannot be read",
+        found=f"{type(where).__name__} of {chosen.dtype}, shape {chosen.shape}",
+        expected=f"a finding, a status, a function of the score, a (low, high) bin, {n} truth values or row numbers",
+    )
+
+
+def _numbers(rows: Rows, n: int) -> Rows:
+    outside = rows[(rows < 0) | (rows >= n)]
+    if outside.size:
+        raise ReportError("there is no such row", found=f"row {outside[0]}", expected=f"0 to {n - 1}")
+    return rows
+
+
+def ordered(rows: Rows, grades: Grades, sort: str | None) -> Rows:
+    """Rows by score: "score" lowest first, "-score" highest first, None as they are. No score comes last.
+
+    Raises:
+        ReportError: Another word.
+    """
+    if sort is None:
+        return rows
+    if sort not in {"score", "-score"}:
+        raise ReportError("rows cannot be sorted so", found=repr(sort), expected="'score', '-score' or None")
+    scores = grades.scores[rows]
+    return rows[np.argsort(scores if sort == "score" else -scores, kind="stable")]

@@ -1,0 +1,62 @@
+"""A report as plain text: one table, one sentence a finding, the isolation label."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+
+from workbench.diagnostics import Finding
+from workbench.report.safe import shown
+
+__all__ = ["as_text", "isolation_line", "number"]
+
+_HEAD = ("grader", "scored", "failed", "skipped", "mean", "95 % interval", "sd", "min", "median", "max")
+
+
+def as_text(summary: pd.DataFrame, findings: Sequence[Finding], rows: int) -> str:
+    """The whole report as lines for a terminal."""
+    count = len(summary)
+    title = f"{count:,} grader{'' if count == 1 else 's'} on {rows:,} row{'' if rows == 1 else 's'}"
+    found = [f"  {finding.severity:<8}{shown(str(finding), 1_000)}" for finding in findings]
+    said = ["findings:", *found] if found else ["no findings"]
+    return "\n".join([title, *_table(summary), *said, isolation_line(summary)])
+
+
+def _table(summary: pd.DataFrame) -> list[str]:
+    lines = [_HEAD, *(_cells(str(name), line) for name, line in summary.iterrows())]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return ["  " + "  ".join(_aligned(line, widths)).rstrip() for line in lines]
+
+
+def _aligned(line: Sequence[str], widths: Sequence[int]) -> list[str]:
+    first, *rest = (
+        cell.ljust(width) if at == 0 else cell.rjust(width)
+        for at, (cell, width) in enumerate(zip(line, widths, strict=True))
+    )
+    return [first, *rest]
+
+
+def _cells(name: str, line: pd.Series[Any]) -> tuple[str, ...]:
+    counts = [f"{line[column]:,}" for column in ("scored", "failed", "skipped")]
+    interval = (
+        "-" if math.isnan(line["mean_lo"]) else f"{number(line['mean_lo'])} to {number(line['mean_hi'])}"
+    )
+    rest = [number(line[column]) for column in ("sd", "min", "median", "max")]
+    return (shown(name, 40).replace("\n", " "), *counts, number(line["mean"]), interval, *rest)
+
+
+def number(value: float) -> str:
+    """A score for a table: three decimals, a dash where there is none."""
+    return "-" if math.isnan(value) else f"{value:.3f}"
+
+
+def isolation_line(summary: pd.DataFrame) -> str:
+    """How the graders were confined, in one line: "isolation: kernel"."""
+    levels = {str(name): str(level) or "no sandbox" for name, level in summary["isolation"].items()}
+    if len(set(levels.values())) == 1:
+        return f"isolation: {next(iter(levels.values()))}"
+    each = ", ".join(f"{shown(name, 40)} {level}" for name, level in levels.items())
+    return f"isolation: {each or 'nothing was run'}"

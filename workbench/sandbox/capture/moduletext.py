@@ -1,0 +1,208 @@
+"""Source text that is a module already: find its grade function, give it its name, add what it reads.
+
+Nothing here compiles or runs the text. It may come from anybody, and even compiling can take seconds and
+gigabytes; the sandbox does that. A text that cannot be parsed is carried as it is, so that the first
+check of the validation reports it.
+"""
+
+from __future__ import annotations
+
+import ast
+import symtable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from workbench.errors import CaptureError
+from workbench.sandbox.capture import refusals
+from workbench.sandbox.capture.credentials import refuse_credentials_in
+from workbench.sandbox.capture.edits import replaced_name
+from workbench.sandbox.capture.items import Scope
+from workbench.sandbox.capture.modules import is_builtin
+from workbench.sandbox.capture.prove import Fingerprint, prove
+from workbench.sandbox.capture.render import FUTURE, arranged, assembled, import_lines
+from workbench.sandbox.capture.resolve import Resolver
+from workbench.sandbox.capture.statements import parsed, statements, targets
+from workbench.sandbox.source import Source
+
+__all__ = ["capture_text"]
+
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+_MODULE_NAMES = frozenset({"__name__", "__file__", "__doc__", "__builtins__"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Contents:
+    imports: tuple[str, ...]
+    helpers: tuple[str, ...]
+    constants: tuple[str, ...]
+
+
+def capture_text(
+    text: str, name: str | None, namespace: Mapping[str, Any] | None, fingerprint: Fingerprint
+) -> Source:
+    """The text as a source; with a namespace, what the text reads from it is put before it."""
+    text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+    text = text if text.endswith("\n") else text + "\n"
+    plain = Source(text, name or "grade")  # refuses a text that is too large before anything reads it
+    refuse_credentials_in(text, "text")
+    tree = _safely_parsed(text)
+    if tree is None:
+        return plain
+    function = _grade_function(tree, name)
+    if function is None:
+        return plain
+    before = tree
+    if function.name != "grade":
+        text = _as_grade(text, tree, function)
+        tree = parsed(text) or before
+    if namespace is not None:
+        text = _with_needs(text, tree, namespace, fingerprint)
+    contents = _contents(parsed(text) or tree, {"grade", function.name})
+    origin = "text" if namespace is None else "a cell"
+    return Source(text, function.name, origin, contents.imports, contents.helpers, contents.constants)
+
+
+def _safely_parsed(text: str) -> ast.Module | None:
+    tree = parsed(text)
+    # symtable and unparse recurse in Python; a tree deeper than this is no grader.
+    return tree if tree is not None and _depth_at_most(tree, 150) else None
+
+
+def _depth_at_most(tree: ast.AST, limit: int) -> bool:
+    level: list[ast.AST] = [tree]
+    for _ in range(limit):
+        level = [child for node in level for child in ast.iter_child_nodes(node)]
+        if not level:
+            return True
+    return False
+
+
+def _grade_function(tree: ast.Module, name: str | None) -> _Function | None:
+    """The function meant: the last of the name given, else of `grade`, else the only async def."""
+    functions = [node for node in statements(tree.body) if isinstance(node, _Function)]
+    for wanted in (name,) if name is not None else ("grade",):
+        found = [node for node in functions if node.name == wanted]
+        if found:
+            return found[-1]
+    if name is not None:
+        raise CaptureError(
+            f"no function called {name} at the top level of the text",
+            found=", ".join(dict.fromkeys(node.name for node in functions)) or "no function at all",
+            expected=f"async def {name}(thread): ...",
+            hint="give the name of one of these",
+        )
+    waiting = [node for node in functions if isinstance(node, ast.AsyncFunctionDef)]
+    return waiting[0] if len(waiting) == 1 else None
+
+
+def _as_grade(text: str, tree: ast.Module, function: _Function) -> str:
+    """Call the function grade, by its own token; keep the author's name where the text uses it."""
+    bound = {name for node in statements(tree.body) for name in targets(node)}
+    if "grade" in bound or _reads(text, "grade"):
+        raise refusals.grade_twice(function.name)
+    lines = replaced_name(text, function, "grade").split("\n")
+    if _used(tree, function):
+        end = function.end_lineno or function.lineno
+        indent = " " * function.col_offset
+        lines[end:end] = ["", "", f"{indent}{function.name} = grade"]
+    return "\n".join(lines)
+
+
+def _used(tree: ast.Module, function: _Function) -> bool:
+    nodes = ast.walk(tree)
+    names = any(isinstance(node, ast.Name) and node.id == function.name for node in nodes)
+    strings = any(isinstance(node, ast.Global) and function.name in node.names for node in ast.walk(tree))
+    return names or strings
+
+
+def _reads(text: str, name: str) -> bool:
+    return name in _global_reads(text)
+
+
+def _global_reads(text: str) -> set[str]:
+    """Names that the text reads from its module, wherever in it."""
+    try:
+        table = symtable.symtable(text, "<capture>", "exec")
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return set()
+    own = {symbol.get_name() for symbol in table.get_symbols() if symbol.is_referenced()}
+    return own | set(_nested_reads(table))
+
+
+def _nested_reads(table: symtable.SymbolTable) -> Iterable[str]:
+    for child in table.get_children():
+        yield from (s.get_name() for s in child.get_symbols() if s.is_global() and s.is_referenced())
+        yield from _nested_reads(child)
+
+
+def _with_needs(
+    text: str, tree: ast.Module, namespace: Mapping[str, Any], fingerprint: Fingerprint
+) -> str:
+    """The text with what it reads from a namespace put before it."""
+    bound = {name for node in statements(tree.body) for name in targets(node)}
+    missing = {name for name in _global_reads(text) - bound - _MODULE_NAMES if not is_builtin(name)}
+    if "*" in bound:
+        return text  # a star import may set any of them; the sandbox will tell
+    resolver = Resolver(None)
+    scope = Scope(namespace)
+    for name in sorted(missing):
+        resolver.needs(_reading(name, text), scope, "the cell")
+    if not resolver.imports and not resolver.items:
+        return text
+    resolver.unshare(scope)
+    head = assembled(arranged(resolver.items, ()), import_lines(resolver.imports), future=False)
+    if resolver.items:
+        prove(head, resolver.values, fingerprint, reads=resolver.values)
+    return _inserted(text, tree, head, future=resolver.future)
+
+
+def _reading(name: str, text: str) -> str:
+    """A statement that reads what the text reads through a name: the dotted names that start with it."""
+    lines = [line for line in map(".".join, _chains(text)) if line == name or line.startswith(name + ".")]
+    return "(" + ", ".join([*lines, ""]) + ")" if lines else name
+
+
+def _chains(text: str) -> list[tuple[str, ...]]:
+    from workbench.sandbox.capture.names import chains_in
+
+    return chains_in(text)
+
+
+def _inserted(text: str, tree: ast.Module, head: str, *, future: bool) -> str:
+    """Put a head above the text, but below its docstring and future imports."""
+    last = 0
+    for node in tree.body:
+        docstring = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and not last
+        if not docstring and not (isinstance(node, ast.ImportFrom) and node.module == "__future__"):
+            break
+        last = node.end_lineno or node.lineno
+    lines = text.split("\n")
+    top, rest = "\n".join(lines[:last]), "\n".join(lines[last:]).lstrip("\n")
+    if future and FUTURE not in top:
+        top = f"{top}\n{FUTURE}" if top else FUTURE
+    gap = "\n\n" if _defines(head) or _starts_with_definition(rest) else "\n"
+    return (f"{top}\n\n" if top else "") + head + gap + rest
+
+
+def _defines(head: str) -> bool:
+    tree = parsed(head)
+    return tree is not None and any(isinstance(node, _Function | ast.ClassDef) for node in tree.body)
+
+
+def _starts_with_definition(text: str) -> bool:
+    return text.startswith(("def ", "async def ", "class ", "@", "#"))
+
+
+def _contents(tree: ast.Module, main: set[str]) -> _Contents:
+    imports: dict[str, None] = {}
+    helpers: dict[str, None] = {}
+    constants: dict[str, None] = {}
+    for node in statements(tree.body):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            imports[ast.unparse(node)] = None
+        elif isinstance(node, _Function | ast.ClassDef):
+            helpers.update(dict.fromkeys({node.name} - main))
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            constants.update(dict.fromkeys(sorted(targets(node) - main)))
+    return _Contents(tuple(imports), tuple(helpers), tuple(constants))

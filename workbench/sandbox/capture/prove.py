@@ -1,0 +1,198 @@
+"""The proof: the built module, loaded apart, holds the same things as the notebook does.
+
+A registry filled later, a default that was changed, a class patched after its definition: all of them
+load without complaint and score differently. So what was carried is described on both sides and
+compared, part by part; the first difference is an error that names it.
+"""
+
+from __future__ import annotations
+
+import json
+import types
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from workbench.errors import CaptureError, SandboxError
+from workbench.sandbox.capture.items import MISSING
+from workbench.sandbox.fingerprint import Walker, global_reads
+from workbench.sandbox.source import MAX_BYTES
+
+__all__ = ["Fingerprint", "prove"]
+
+_CAPTURED = "__captured_grade__"
+
+Fingerprint = Callable[[str, list[str]], Mapping[str, Any]]
+"""Loads a module's text apart and describes the values of some of its names (see `fingerprint.describe`)."""
+
+
+def prove(
+    text: str, live: Mapping[str, Any], fingerprint: Fingerprint, *, reads: Mapping[str, Any]
+) -> None:
+    """Compare live values with those of the built module.
+
+    Args:
+        text: The built module.
+        live: Values by the name they have in the module.
+        fingerprint: What loads the module apart.
+        reads: Every value the module gives to a name, imports included: what functions may read.
+
+    Raises:
+        CaptureError: A live object that cannot be copied, or the first difference found.
+    """
+    walker = Walker()
+    here = {name: walker.value(value) for name, value in live.items()}
+    _refuse_opaque(here, walker.nodes)
+    for function in walker.functions:
+        _refuse_other_globals(function, reads)
+    there = _loaded(text, live, fingerprint)
+    difference = _Comparison(walker.nodes, there["nodes"])
+    for name, value in here.items():
+        for path, mine, other in difference.between(value, there["names"].get(name, ["missing"]), ()):
+            raise _changed(name, path, mine, other)
+
+
+def _loaded(text: str, live: Mapping[str, Any], fingerprint: Fingerprint) -> Mapping[str, Any]:
+    """Describe the built module's names.
+
+    The sandbox loads graders only, and what is proved may be less (helpers of a cell) or something its
+    checks will refuse with better words (a sync def). So a grader is put at the end of the text, and the
+    captured function, if there is one, is described under another name.
+    """
+    told = f"\n\n\n{_CAPTURED} = grade" if "grade" in live else ""
+    probe = f"{text}{told}\n\n\nasync def grade(thread):\n    return 0.0\n"
+    fits = len(probe.encode()) <= MAX_BYTES
+    names = [_CAPTURED if fits and name == "grade" else name for name in live]
+    try:
+        found = fingerprint(probe if fits else text, names)
+    except SandboxError as error:
+        if error.where not in {"syntax", "execution"}:
+            raise
+        raise _does_not_load(error) from error
+    described = dict(found["names"])
+    described["grade"] = described.pop(_CAPTURED, described.get("grade", ["missing"]))
+    return {"names": described, "nodes": found["nodes"]}
+
+
+def _does_not_load(error: SandboxError) -> CaptureError:
+    return CaptureError(
+        "the captured module does not load by itself",
+        where=error.where,
+        found=error.found,
+        expected="a module that needs nothing of this notebook",
+        hint="a statement that runs while the module loads needs something that is not there yet or not "
+        "allowed; move it into the function",
+    )
+
+
+class _Comparison:
+    """Walks two descriptions side by side; nodes must pair up one to one, so that sharing counts."""
+
+    def __init__(self, mine: Sequence[Any], other: Sequence[Any]) -> None:
+        self._mine, self._other = mine, other
+        self._there: dict[int, int] = {}
+        self._back: dict[int, int] = {}
+
+    def between(self, mine: Any, other: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any, Any]]:
+        """Each difference: where, what is live, what was built."""
+        if _is_ref(mine) and _is_ref(other):
+            yield from self._nodes(mine[1], other[1], path)
+        elif isinstance(mine, list | tuple) and isinstance(other, list | tuple):
+            if len(mine) != len(other):
+                yield path, mine, other
+                return
+            for index, (one, two) in enumerate(zip(mine, other, strict=True)):
+                yield from self.between(one, two, (*path, *_step(mine, index)))
+        elif mine != other:
+            yield path, mine, other
+
+    def _nodes(self, mine: int, other: int, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any, Any]]:
+        if mine in self._there or other in self._back:
+            if self._there.get(mine) != other:
+                yield (*path, "which object it is"), "one object in two places", "two objects"
+            return
+        self._there[mine], self._back[other] = other, mine
+        yield from self.between(self._mine[mine], self._other[other], path)
+
+
+def _is_ref(value: Any) -> bool:
+    return isinstance(value, list) and len(value) == 2 and value[0] == "ref"
+
+
+_PARTS = {
+    "function": ("", "code", "defaults", "keyword defaults", "closure", "attributes"),
+    "class": ("", "name", "metaclass", "bases", "members"),
+    "instance": ("", "class", "attributes", "slots", "content"),
+}
+
+
+def _step(parent: Any, index: int) -> tuple[str, ...]:
+    """The name of one part in a message."""
+    kind = parent[0] if parent and isinstance(parent[0], str) else ""
+    named = _PARTS.get(kind)
+    if named is not None and index < len(named):
+        return (named[index],) if named[index] else ()
+    if len(parent) == 2 and isinstance(kind, str) and kind.isidentifier() and isinstance(parent[1], list):
+        return (kind,) if index == 1 and kind not in {"list", "dict", "set", "tuple", "ref"} else ()
+    return ()
+
+
+def _refuse_opaque(here: Mapping[str, Any], nodes: Sequence[Any]) -> None:
+    for name, value in here.items():
+        found = _opaque(value, nodes, set())
+        if found is not None:
+            raise CaptureError(
+                f"{name} holds a live object that cannot be written as source",
+                found=found,
+                expected="values that can be made again: numbers, text, containers, functions, classes",
+                hint=f"make what you need inside the function, or keep a plain value in {name}",
+            )
+
+
+def _opaque(value: Any, nodes: Sequence[Any], seen: set[int]) -> str | None:
+    waiting = [value]
+    while waiting:
+        part = waiting.pop()
+        if not isinstance(part, list):
+            continue
+        if _is_ref(part):
+            if part[1] not in seen:
+                seen.add(part[1])
+                waiting.append(nodes[part[1]])
+        elif part[:1] == ["opaque"]:
+            return str(part[1])
+        else:
+            waiting.extend(part)
+    return None
+
+
+def _refuse_other_globals(function: types.FunctionType, reads: Mapping[str, Any]) -> None:
+    """Stop if a function found inside an object reads a name that means something else in the module."""
+    for name in sorted(global_reads(function.__code__)):
+        value = function.__globals__.get(name, MISSING)
+        carried = reads.get(name, MISSING)
+        if value is MISSING or carried is MISSING or value is carried:
+            continue
+        if Walker().value(value) != Walker().value(carried):
+            raise CaptureError(
+                f"two different things are called {name}",
+                where=function.__qualname__,
+                found="a function from another file or version reads its own value under that name",
+                expected="one meaning for each name, because a grader is one module",
+                hint=f"rename one of the two, or run the cell that defines {name} and its users again",
+            )
+
+
+def _changed(name: str, path: tuple[str, ...], mine: Any, other: Any) -> CaptureError:
+    place = " of ".join(reversed(path))
+    return CaptureError(
+        f"{name} changed after it was defined" + (f": {place}" if place else ""),
+        where=name,
+        found=f"now {_short(mine)}, but its source gives {_short(other)}",
+        expected="source that gives what the notebook holds",
+        hint="run the cells that define it again, or write the final value in one statement",
+    )
+
+
+def _short(value: Any) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= 120 else text[:119] + "…"

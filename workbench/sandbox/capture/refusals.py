@@ -1,0 +1,192 @@
+"""Why a name cannot travel, and the way out: one function a reason."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from workbench.errors import CaptureError
+
+__all__ = [
+    "grade_twice",
+    "in_steps",
+    "nested",
+    "no_statement",
+    "not_one_statement",
+    "notebook_only",
+    "ours_only",
+    "reads_globals",
+    "refuse_dunder",
+    "refuse_moment",
+    "two_things",
+    "undefined",
+]
+
+_MOMENT = frozenset(
+    "now today utcnow time time_ns perf_counter perf_counter_ns monotonic monotonic_ns process_time localtime "
+    "gmtime random randint randrange randbytes choice choices shuffle sample uniform gauss getrandbits urandom "
+    "uuid1 uuid4 token_hex token_bytes token_urlsafe SystemRandom input open getenv getpid gethostname getcwd "
+    "cwd home read_text read_bytes iterdir glob rglob listdir system getpass getuser run Popen check_output "
+    "urlopen id".split()
+)
+
+
+def undefined(name: str, asker: str) -> CaptureError:
+    """A name that nothing sets now."""
+    return CaptureError(
+        f"{name} is not defined",
+        where=asker,
+        found="no such name in the notebook or module now",
+        expected="everything the function reads is there when it is captured",
+        hint=f"run the cell that defines {name} first, then capture again",
+    )
+
+
+def notebook_only(name: str, asker: str) -> CaptureError:
+    """A name that only a notebook has, magics included."""
+    return CaptureError(
+        f"{name} exists only in a notebook",
+        where=asker,
+        found="a magic, a shell line or a name that IPython puts there",
+        expected="plain Python",
+        hint="take the magic or the notebook's name out of the function and what it calls",
+    )
+
+
+def two_things(name: str, asker: str) -> CaptureError:
+    """One name with two values in two modules."""
+    return CaptureError(
+        f"two different things are called {name}",
+        where=asker,
+        found="functions that come from different files or versions read different values under one name",
+        expected="one meaning for each name, because a grader is one module",
+        hint=f"rename one of the two, or run the cell that defines {name} and its users again",
+    )
+
+
+def grade_twice(author: str) -> CaptureError:
+    """A helper called grade beside a function that will be called grade."""
+    return CaptureError(
+        "two things called grade",
+        where=author,
+        found=f"{author} is exported under the name grade, and something it needs has that name already",
+        expected="no other name grade in the module",
+        hint="rename the other one, for example to grade_text",
+    )
+
+
+def nested(name: str) -> CaptureError:
+    """A function made by another function."""
+    return CaptureError(
+        f"{name} is nested: it was made inside another function",
+        found="a closure, or an inner def, whose variables have no text of their own",
+        expected="an async def at the top level of a cell or module",
+        hint="move it to the top level and make the variables it uses constants; "
+        "a decorator should use functools.wraps",
+    )
+
+
+def reads_globals(asker: str) -> CaptureError:
+    """`globals()`, which can read any name."""
+    return CaptureError(
+        "globals() cannot be followed",
+        where=asker,
+        found="a function that may read any name of the notebook",
+        expected="names written out",
+        hint="read the names directly, or keep the values in a dict",
+    )
+
+
+def ours_only(name: str, asker: str) -> CaptureError:
+    """A part of the workbench other than StringThread."""
+    return CaptureError(
+        f"{name} is a part of the workbench that graders cannot use",
+        where=asker,
+        found=f"{name}: where a grader runs, the modules workbench and adaptive_harmony hold StringThread only",
+        expected="the standard library and StringThread",
+        hint="keep shared logic in a plain function; combine graders in a Suite",
+    )
+
+
+def no_statement(name: str, value: Any, asker: str) -> CaptureError:
+    """An object without a text that makes it."""
+    return CaptureError(
+        f"{name} cannot be written as source",
+        where=asker,
+        found=f"a live {_kind(value)}, and no statement in any known cell that makes it",
+        expected="a plain value, an import, or a function, class or object made by one statement",
+        hint=f"make {name} by one assignment in a cell, or move it into the function",
+    )
+
+
+def not_one_statement(name: str, value: Any, node: ast.stmt) -> CaptureError:
+    """An object made by a loop, a with block, or by changing what was there."""
+    return CaptureError(
+        f"{name} is not made by one assignment",
+        where=f"line {node.lineno} of its cell",
+        found=f"a live {_kind(value)}, last set by a {_words(node)} statement",
+        expected=f"one statement: {name} = ...",
+        hint=f"write {name} = ... in one statement, or build it in a function and call that",
+    )
+
+
+def in_steps(name: str) -> CaptureError:
+    """An object whose newest assignment reads its own older value."""
+    return CaptureError(
+        f"{name} is made in several steps",
+        found=f"an assignment that reads the value {name} had before",
+        expected="one statement that makes the whole",
+        hint=f"write {name} = ... in one statement, or give the steps different names",
+    )
+
+
+def refuse_dunder(name: str, asker: str) -> None:
+    """Stop at names such as `__name__` and `__file__`, which differ from module to module.
+
+    Raises:
+        CaptureError: Always, for such a name.
+    """
+    if name.startswith("__") and name.endswith("__") and len(name) > 4:
+        raise CaptureError(
+            f"{name} means something else in another module",
+            where=asker,
+            expected="values that do not depend on where the function stands",
+            hint=f"keep the value you want in a constant instead of reading {name}",
+        )
+
+
+def refuse_moment(name: str, node: ast.stmt) -> None:
+    """Stop at an assignment that gives another value whenever it runs: the clock, chance, files.
+
+    Raises:
+        CaptureError: Names the call.
+    """
+    value = getattr(node, "value", None)
+    for part in ast.walk(value) if isinstance(value, ast.AST) else ():
+        called = _called(part)
+        if called in _MOMENT:
+            raise CaptureError(
+                f"{name} depends on when and where it is made",
+                found=f"a call of {called}() in the statement that makes it",
+                expected="a statement that gives the same value each time",
+                hint=f"write the value itself, or a plain form of it: {name} = ...",
+            )
+
+
+def _called(node: ast.AST) -> str:
+    if not isinstance(node, ast.Call):
+        return ""
+    function = node.func
+    if isinstance(function, ast.Attribute):
+        return function.attr
+    return function.id if isinstance(function, ast.Name) else ""
+
+
+def _kind(value: Any) -> str:
+    return type(value).__name__
+
+
+def _words(node: ast.stmt) -> str:
+    names = {"AugAssign": "+= (or like)", "ImportFrom": "from ... import", "AsyncFor": "for", "AsyncWith": "with"}
+    kind = type(node).__name__
+    return names.get(kind, kind.lower())

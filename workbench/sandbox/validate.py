@@ -1,0 +1,174 @@
+"""The five checks a source passes before anybody believes its scores.
+
+Syntax, structure, signature, execution, test run: in this order, stopping at the first cross, all of
+them in the sandbox. The test run uses Adaptive's mock thread (user "What is 2+2?", assistant "4",
+metadata {}), and after it any threads of the author's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+from workbench.errors import ValidationError
+from workbench.sandbox.limits import ISOLATION, Limits, Program
+from workbench.sandbox.text import clean
+from workbench.thread import StringThread
+
+__all__ = ["CHECKS", "Check", "Validation", "mock_thread", "validate_text"]
+
+CHECKS = ("syntax", "structure", "signature", "execution", "test_run")
+
+_ADVICE = {
+    "syntax": "correct the line named above",
+    "structure": "define `async def grade(thread)` at the top level",
+    "signature": "take exactly one parameter: the thread",
+    "execution": "make the module load on its own: standard library only, no files, no network",
+    "test_run": "return a float for every thread, also where metadata is empty or the completion is missing",
+}
+
+
+def mock_thread() -> StringThread:
+    """The thread of the test run, as Adaptive's SDK sends it."""
+    return StringThread([("user", "What is 2+2?"), ("assistant", "4")], {})
+
+
+@dataclass(frozen=True)
+class Check:
+    """One of the five.
+
+    Attributes:
+        name: Out of `CHECKS`.
+        passed: Tick or cross.
+        message: What was found.
+        seconds: Time it took.
+    """
+
+    name: str
+    passed: bool
+    message: str
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Validation:
+    """The result of the checks, in order, up to the first cross.
+
+    Attributes:
+        checks: At most one a name, but one *test_run* for each thread tried.
+        warnings: What does not fail the grader but may surprise.
+        isolation: The sandbox level they ran at.
+        sha256: Of the source that was checked.
+        output: What the source printed meanwhile.
+    """
+
+    checks: tuple[Check, ...]
+    warnings: tuple[str, ...] = ()
+    isolation: str = ""
+    sha256: str = ""
+    output: str = ""
+
+    @property
+    def ok(self) -> bool:
+        """Whether all five were reached and passed."""
+        return all(check.passed for check in self.checks) and {check.name for check in self.checks} >= set(CHECKS)
+
+    @property
+    def failure(self) -> Check | None:
+        """The first cross."""
+        return next((check for check in self.checks if not check.passed), None)
+
+    def raise_for_failure(self) -> None:
+        """Turn a cross into an error.
+
+        Raises:
+            ValidationError: A `ValueError` naming the check and its message.
+        """
+        failure = self.failure
+        if failure is not None:
+            raise ValidationError(f"{failure.name}: {failure.message}", hint=_ADVICE[failure.name])
+
+    def __str__(self) -> str:
+        lines = [f"{'✓' if c.passed else '✗'} {c.name:<10} {c.message}" for c in self.checks]
+        lines += [f"- {name:<10} not reached" for name in self._not_reached()]
+        lines += [f"! warning    {warning}" for warning in self.warnings]
+        if self.failure is not None:
+            lines.append(f"→ {_ADVICE[self.failure.name]}")
+        lines.append(f"sandbox: {ISOLATION.get(self.isolation, self.isolation)}")
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        failure = self.failure
+        return f"Validation({'passed' if self.ok else f'failed: {failure.name}' if failure else 'incomplete'})"
+
+    def _not_reached(self) -> list[str]:
+        return [name for name in CHECKS if name not in {check.name for check in self.checks}]
+
+    def _repr_html_(self) -> str:
+        rows = [_row("✓" if c.passed else "✗", c.name, c.message, c.seconds) for c in self.checks]
+        rows += [_row("–", name, "not reached", None) for name in self._not_reached()]
+        rows += [_row("!", "warning", warning, None) for warning in self.warnings]
+        advice = f"<p>→ {escape(_ADVICE[self.failure.name])}</p>" if self.failure else ""
+        output = f"<pre>{escape(self.output)}</pre>" if self.output else ""
+        label = escape(ISOLATION.get(self.isolation, self.isolation))
+        return (
+            f"{_STYLE}<div class='wb-checks' role='group' aria-label='Validation'>"
+            f"<table>{''.join(rows)}</table>{advice}{output}<p class='wb-label'>{label}</p></div>"
+        )
+
+
+_STYLE = """<style>
+.wb-checks{font-family:var(--jp-ui-font-family,sans-serif);font-size:13px;color:var(--jp-ui-font-color1,currentColor)}
+.wb-checks table{border-collapse:collapse;margin:0}
+.wb-checks td{padding:2px 10px 2px 0;text-align:left!important;vertical-align:top;background:transparent;
+white-space:pre-wrap;overflow-wrap:anywhere}
+.wb-checks .wb-ok{color:var(--jp-success-color1,#2e7d32)}
+.wb-checks .wb-no{color:var(--jp-error-color1,#c62828);font-weight:600}
+.wb-checks .wb-warn{color:var(--jp-warn-color1,#b26a00)}
+.wb-checks .wb-time,.wb-checks .wb-label{opacity:.7}
+.wb-checks pre{background:transparent;color:inherit;margin:4px 0;max-height:12em;overflow:auto}
+</style>"""
+_CLASSES = {"✓": "wb-ok", "✗": "wb-no", "!": "wb-warn", "–": "wb-time"}
+
+
+def _row(mark: str, name: str, message: str, seconds: float | None) -> str:
+    time = "" if seconds is None else f"{1000 * seconds:.1f} ms"
+    return (
+        f"<tr><td class='{_CLASSES[mark]}'>{mark}</td><td><b>{escape(name)}</b></td>"
+        f"<td>{escape(message)}</td><td class='wb-time'>{time}</td></tr>"
+    )
+
+
+def validate_text(
+    text: str, *, threads: Sequence[StringThread] = (), limits: Limits | None = None, sha256: str = ""
+) -> Validation:
+    """Prove a module's text in the sandbox.
+
+    Args:
+        text: The module; its grader is named `grade`.
+        threads: Threads of your own for further test runs, after the mock thread.
+        limits: What the source may use.
+        sha256: Noted in the result.
+
+    Raises:
+        SandboxError: The sandbox cannot start here.
+    """
+    from workbench.sandbox.pool import pool
+
+    labelled = [("the mock thread", mock_thread())]
+    labelled += [(f"test thread {number}", thread) for number, thread in enumerate(threads, 1)]
+    result = pool().check(Program(text, limits or Limits()), labelled)
+    return Validation(
+        checks=tuple(map(_check, result["checks"])),
+        warnings=tuple(clean(str(warning)) for warning in result["warnings"]),
+        isolation=str(result["level"]),
+        sha256=sha256,
+        output=clean(str(result["output"]), 4000),
+    )
+
+
+def _check(entry: Any) -> Check:
+    name, passed, message, seconds = entry
+    return Check(str(name), passed is True, clean(str(message)), float(seconds))

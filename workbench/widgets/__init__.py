@@ -1,0 +1,1 @@
+"""Thin notebook views over the pure objects below."""

@@ -1,0 +1,75 @@
+"""`%load_ext workbench` and the cell magic `%%grader`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from workbench.errors import WorkbenchError
+from workbench.graders import FunctionGrader
+from workbench.sandbox.capture import capture
+
+if TYPE_CHECKING:
+    from IPython.core.interactiveshell import InteractiveShell
+
+__all__ = ["load"]
+
+
+def load(shell: InteractiveShell) -> None:
+    """Register the magic and start keeping cells, so that capture finds their text."""
+    from workbench.sandbox.capture.cells import install
+
+    install(shell)
+
+    def grader(line: str, cell: str) -> None:
+        """`%%grader name [--timeout SECONDS] [--memory MIB]`: this cell is a grader; prove it at once."""
+        _run(shell, line, cell)
+
+    shell.register_magic_function(grader, magic_kind="cell", magic_name="grader")
+
+
+def _run(shell: InteractiveShell, line: str, cell: str) -> None:
+    from IPython.core.error import UsageError
+    from IPython.display import display
+
+    try:
+        item = make(line, cell, shell.user_ns)
+    except WorkbenchError as error:
+        # A message, not a traceback through our own files: what to do is in its words.
+        raise UsageError(str(error)) from None
+    shell.user_ns[item.name] = item
+    display(item.validate())
+
+
+def make(line: str, cell: str, namespace: dict[str, Any]) -> FunctionGrader:
+    """The grader of one cell. The cell's text is captured; it does not run in this process.
+
+    Args:
+        line: What stands behind `%%grader`.
+        cell: The cell's text.
+        namespace: The notebook's names, for helpers from other cells.
+
+    Raises:
+        WorkbenchError: The line is wrong, or the cell cannot be captured.
+    """
+    options = _options(line)
+    source = capture(cell, namespace=namespace)
+    return FunctionGrader(source=source, **options)
+
+
+def _options(line: str) -> dict[str, Any]:
+    name, *rest = line.split() or [""]
+    if not name.isidentifier():
+        raise WorkbenchError(
+            "%%grader needs a name", found=line.strip() or "nothing", expected="%%grader my_grader [--timeout 2]"
+        )
+    options: dict[str, Any] = {"name": name}
+    known = {"--timeout": ("timeout", float), "--memory": ("memory_mb", int)}
+    for flag, value in zip(rest[::2], [*rest[1::2], ""], strict=False):
+        if flag not in known:
+            raise WorkbenchError(f"%%grader does not know {flag}", expected=", ".join(known))
+        field, make_value = known[flag]
+        try:
+            options[field] = make_value(value)
+        except ValueError:
+            raise WorkbenchError(f"{flag} needs a number", found=value or "nothing") from None
+    return options
