@@ -304,6 +304,8 @@ class TestRows:
         assert len(self.samples) == 10
         assert self.samples[-1].id == "9"
         assert [s.id for s in self.samples] == [str(i) for i in range(10)]
+        assert list(self.samples[2:8:3].ids) == ["2", "5"]
+        assert list(self.samples[-2:].ids) == ["8", "9"]
         with pytest.raises(IndexError, match="row 10 of 10"):
             self.samples[10]
 
@@ -333,7 +335,7 @@ class TestRows:
 
     def test_where_refuses_what_does_not_fit(self):
         """Masks of another length, index or kind and unreadable queries are refused."""
-        for mask in ([True], [1] * 10, pd.Series([True] * 10, index=range(5, 15))):
+        for mask in ([True], True, None, [1] * 10, pd.Series([True] * 10, index=range(5, 15))):
             with pytest.raises(SamplesError, match="mask"):
                 self.samples.where(mask)
         with pytest.raises(SamplesError, match="query cannot be read"):
@@ -408,6 +410,8 @@ class TestProblems:
         assert unpacked(samples)[0][0] == [("user", "2+2?"), ("assistant", "4")]
         assert all(row[:2] == ([], {}) for row in unpacked(samples)[1:])
         assert len(samples.threads[1].get_turns()) == 0
+        samples.threads[1].metadata["changed"] = True
+        assert samples.threads[2].metadata == {}
         assert "which is not JSON" in samples.problems[1]
         assert "has no role" in samples.problems[2]
 

@@ -55,6 +55,7 @@ def test_a_broken_line_is_named(tmp_path):
         == f"{path}, row 2 (line 4): found '[1]' (list), expected one JSON object, in UTF-8"
     )
     assert samples[0].thread.completion() == "4"
+    assert samples.threads[1].to_wire() == wb.StringThread([], {}).to_wire()
     with pytest.raises(SamplesError, match="row 1 cannot be read"):
         samples[1]
 

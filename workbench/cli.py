@@ -85,12 +85,12 @@ def _demo(options: argparse.Namespace) -> int:
 
     graders = [wb.grader(function) for function in GRADERS]
     for item in graders:
-        print(f"\n{item.name}: {item.description}\n{item.validate()}")
-        item.validate().raise_for_failure()
+        proof = item.validate()
+        print(f"\n{item.name}: {item.description}\n{proof}")
+        proof.raise_for_failure()
     samples = demo_samples()
     print(f"\nGrading {len(samples):,} bundled samples with {len(graders)} graders ...")
-    truth = samples.frame["truth"].tolist()
-    report = wb.Suite(graders).run(samples, labels=truth)
+    report = wb.Suite(graders).run(samples, labels=samples.frame["good"].tolist())
     print(f"\n{report}\n")
     options.out.mkdir(parents=True, exist_ok=True)
     print(f"wrote {wb.save(graders, options.out / 'graders.json')}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import TracebackType
@@ -47,32 +46,28 @@ OnProgress = Callable[[Progress], object]
 class Bar:
     """A progress bar: text in a terminal, ipywidgets in a notebook, with rate, errors and time left.
 
-    Appears only when a run lasts: a bar that flashes is noise.
+    Silent where nobody looks: a terminal bar needs a terminal.
 
     Args:
         total: Rows times graders.
+        show: False for no bar at all.
     """
 
-    APPEAR_SECONDS = 0.3
-
-    def __init__(self, total: int) -> None:
-        self._total, self._bar, self._start = total, None, time.monotonic()
-        self._bar: Any
+    def __init__(self, total: int, *, show: bool = True) -> None:
+        self._total, self._show = total, show
+        self._bar: Any = None
 
     def __enter__(self) -> Self:
+        if self._show and self._total:
+            self._bar = _new_bar(self._total)
         return self
 
     def __call__(self, progress: Progress) -> None:
         """Show a moment."""
-        if self._bar is None:
-            if progress.seconds < self.APPEAR_SECONDS and progress.done < self._total:
-                return
-            if progress.done >= self._total:
-                return
-            self._bar = _new_bar(self._total)
-        self._bar.set_description(progress.grader, refresh=False)
-        self._bar.set_postfix(errors=progress.failed, refresh=False)
-        self._bar.update(progress.done - self._bar.n)
+        if self._bar is not None:
+            self._bar.set_description(progress.grader, refresh=False)
+            self._bar.set_postfix(errors=progress.failed, refresh=False)
+            self._bar.update(progress.done - self._bar.n)
 
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
@@ -84,4 +79,15 @@ class Bar:
 def _new_bar(total: int) -> Any:
     from tqdm.auto import tqdm
 
-    return tqdm(total=total, unit="rows", mininterval=0.1, file=sys.stderr, dynamic_ncols=True)
+    # None: tqdm looks whether the stream is a terminal; a kernel's stream is none, and has a better bar.
+    hidden = False if _in_kernel() else None
+    return tqdm(total=total, unit="rows", mininterval=0.1, disable=hidden, dynamic_ncols=True)
+
+
+def _in_kernel() -> bool:
+    """Whether this is a notebook kernel."""
+    if "ipykernel" not in sys.modules:
+        return False
+    from IPython import get_ipython
+
+    return hasattr(get_ipython(), "kernel")

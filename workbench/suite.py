@@ -70,7 +70,7 @@ class Suite:
             samples: `Samples`, a DataFrame, a list of dicts, or a path.
             on_progress: Called with a `Progress` on the calling thread, ten times a second at most and at the end.
             workers: Sandbox processes; all cores but one by default.
-            progress: Whether to show a bar (only on runs longer than 0.3 s).
+            progress: Whether to show a bar.
             preset: Which diagnostics the report carries.
             labels: One bool or None a row, known good or known bad: what turns *saturated* into *lenient*.
 
@@ -79,8 +79,8 @@ class Suite:
             IsolationError: Imported source where the machine cannot confine it.
         """
         data = as_samples(samples)
-        with Bar(len(data) * len(self.graders)) as bar:
-            listeners = [listen for listen in (on_progress, bar if progress else None) if listen]
+        with Bar(len(data) * len(self.graders), show=progress) as bar:
+            listeners = [listen for listen in (on_progress, bar) if listen]
             grades, stopped = _Work(self.graders, data, listeners, workers).go()
         if stopped:
             done = sum(len(g) - _cancelled(g) for g in grades.values())

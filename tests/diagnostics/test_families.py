@@ -118,7 +118,7 @@ class TestSaturation:
 class TestSpread:
     def test_collapse(self, graded):
         """Scores that nearly all are 0.7 have collapsed."""
-        finding = only(graded([0.7] * 96 + [0.2, 0.4, 0.9, 0.5]), "collapsed")
+        finding = only(graded([0.7] * 296 + [0.2, 0.4, 0.9, 0.5]), "collapsed")
         assert finding.severity == "warning"
         assert finding.interval.hi < 1.5
 

@@ -45,7 +45,7 @@ def run(case: dict) -> dict:
 
 def captured(shell: InteractiveShell, case: dict) -> dict:
     try:
-        if "text" in case:
+        if case.get("text"):
             source = capture(case["text"], namespace=shell.user_ns)
         else:
             source = eval(f"capture({case['capture']})", shell.user_global_ns, {"capture": taking})

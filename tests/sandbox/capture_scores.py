@@ -30,7 +30,8 @@ def scores(case: dict, thread: type) -> list:
         exec(compile(case["text"], "<captured>", "exec", dont_inherit=True), module.__dict__)
     except Exception as error:
         return [f"load: {type(error).__name__}: {error}"] * len(case["calls"])
-    return [score(module.grade, call, thread) for call in case["calls"]]
+    grade = getattr(module, "grade", None)
+    return [score(grade, call, thread) for call in case["calls"]]
 
 
 def score(grade, call: dict, thread: type) -> object:

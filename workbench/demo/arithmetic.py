@@ -194,7 +194,7 @@ def _wrong(item: Item, writer: str, rng: Random) -> Answer:
     slips = {
         "slip_by_one": right + rng.choice((-1, 1)),
         "slip_by_ten": right + 10,
-        "last_step_missing": before,
+        "step_missing": before,
         "digit_appended": right * 10 + rng.randint(0, 9),
     }
     operator = rng.choice(list(slips))
@@ -205,7 +205,7 @@ def _wrong(item: Item, writer: str, rng: Random) -> Answer:
 
 def _unrelated(item: Item, rng: Random, others: Sequence[Item]) -> Answer:
     drawn = rng.choice([other for other in others if other.expected != item.expected])
-    return Answer(_bare(drawn.facts["right"], rng), 0.0, "other_reference")
+    return Answer(_bare(drawn.facts["right"], rng), 0.0, "other_answer")
 
 
 def _bare(number: int, rng: Random) -> str:

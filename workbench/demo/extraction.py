@@ -91,7 +91,7 @@ def _repair(rng: Random) -> tuple[Record, Sequence[str]]:
 
 _KINDS: Sequence[Callable[[Random], tuple[Record, Sequence[str]]]] = (_order, _visit, _repair)
 _ASK = (
-    "Read the note and return a JSON object with the keys {keys}.\n\nNote: {note}",
+    "Return a JSON object with the keys {keys}.\n\nNote: {note}",
     "{note}\n\nExtract {keys} from the text above. Reply with JSON only.",
     "Turn this message into JSON ({keys}):\n{note}",
 )
@@ -125,7 +125,7 @@ def answer(item: Item, writer: str, rng: Random, others: Sequence[Item]) -> Answ
             [one for one in others if set(one.facts["record"]) == set(record) and one is not item]
         )
         return Answer(
-            json.dumps(other.facts["record"]), _share(record, other.facts["record"]), "other_reference"
+            json.dumps(other.facts["record"]), _share(record, other.facts["record"]), "other_answer"
         )
     if writer == "fluent_wrong":
         return _wrong(record, "value_changed", rng)
@@ -141,7 +141,7 @@ def _right(record: Record, writer: str, rng: Random) -> Answer:
         return Answer(json.dumps(record, separators=(",", ":")), 1.0, "bare")
     if writer == "careful":
         return Answer(json.dumps(record, indent=2 if rng.random() < 0.5 else None), 1.0, "worked")
-    return Answer(pad(f"```json\n{json.dumps(record)}\n```", rng), 1.0, "padded_and_fenced")
+    return Answer(pad(f"```json\n{json.dumps(record)}\n```", rng), 1.0, "fenced")
 
 
 def _wrong(record: Record, operator: str, rng: Random) -> Answer:

@@ -83,7 +83,7 @@ def _item_rows(task: _Task, item: Item, items: Sequence[Item], rng: Random) -> l
                 "expected": item.expected,
                 "writer": writer,
                 "operator": answer.operator,
-                "truth": answer.truth,
+                "truth": round(answer.truth, 4),
                 "good": good,
                 **_claims(answer),
                 **labels(good=good, rng=rng),

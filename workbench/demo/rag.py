@@ -33,34 +33,37 @@ class _Attribute:
     key: str
     document: tuple[str, str]
     question: str
-    claim: str
+    claim: tuple[str, str]
 
 
 _ATTRIBUTES = {
     "town": (
         _Attribute(
             "founded",
-            ("{s} was founded in {v}.", "The town charter of {s} dates from {v}."),
+            (
+                "Founding year of {s}: {v}.",
+                "The town charter of {s} dates from {v}.",
+            ),
             "when {s} was founded",
-            "{s} was founded in {v}.",
+            ("{s} was founded in {v}.", "The founding of {s} was in {v}."),
         ),
         _Attribute(
             "mayor",
             ("{v} has been mayor of {s} since the spring.", "In {s} the mayor's chain is worn by {v}."),
             "who its mayor is",
-            "The mayor of {s} is {v}.",
+            ("The mayor of {s} is {v}.", "{s} has {v} as its mayor."),
         ),
         _Attribute(
             "river",
             ("The river {v} runs past the market of {s}.", "{s} lies on a bend of the river {v}."),
             "which river it lies on",
-            "{s} lies on the river {v}.",
+            ("{s} lies on the river {v}.", "The river at {s} is called {v}."),
         ),
         _Attribute(
             "people",
             ("{v} people lived in {s} at the last count.", "The census gives {s} {v} inhabitants."),
             "how many people live there",
-            "{s} has {v} inhabitants.",
+            ("{s} has {v} inhabitants.", "The population of {s} is {v}."),
         ),
     ),
     "firm": (
@@ -68,51 +71,54 @@ _ATTRIBUTES = {
             "founded",
             ("{s} opened its doors in {v}.", "The first ledger of {s} is from {v}."),
             "when {s} was founded",
-            "{s} was founded in {v}.",
+            ("{s} was founded in {v}.", "The founding of {s} was in {v}."),
         ),
         _Attribute(
             "boss",
             ("{v} took over the running of {s}.", "{s} is led by {v}."),
             "who runs it",
-            "{s} is run by {v}.",
+            ("{s} is run by {v}.", "The head of {s} is {v}."),
         ),
         _Attribute(
             "ware",
             ("{s} is known for its {v}.", "Most of what {s} sells are {v}."),
             "what it makes",
-            "{s} makes {v}.",
+            ("{s} makes {v}.", "What {s} makes are {v}."),
         ),
         _Attribute(
             "staff",
             ("{s} employs {v} people.", "{v} men and women work at {s}."),
             "how many people work there",
-            "{s} has {v} employees.",
+            ("{s} has {v} employees.", "The staff of {s} numbers {v}."),
         ),
     ),
     "machine": (
         _Attribute(
             "year",
-            ("The {s} was first built in {v}.", "{v} saw the first {s} leave the hall."),
+            (
+                "The makers built their first {s} in {v}.",
+                "{v} saw the first {s} leave the hall.",
+            ),
             "when the {s} was first built",
-            "The {s} was first built in {v}.",
+            ("The {s} was first built in {v}.", "Building of the {s} began in {v}."),
         ),
         _Attribute(
             "weight",
-            ("It takes a crane to lift a {s}: it weighs {v} kg.", "A {s} tips the scales at {v} kg."),
+            ("Lifting a {s} means lifting {v} kg.", "A {s} tips the scales at {v} kg."),
             "what it weighs",
-            "The {s} weighs {v} kg.",
+            ("The {s} weighs {v} kg.", "The weight of the {s} is {v} kg."),
         ),
         _Attribute(
             "power",
             ("The motor of the {s} gives {v} kW.", "A {s} draws {v} kW at full load."),
             "how much power it has",
-            "The {s} has {v} kW.",
+            ("The {s} has {v} kW.", "The power of the {s} is {v} kW."),
         ),
         _Attribute(
             "designer",
             ("{v} drew the plans of the {s}.", "The {s} is the work of the engineer {v}."),
             "who designed it",
-            "The {s} was designed by {v}.",
+            ("The {s} was designed by {v}.", "The designer of the {s} is {v}."),
         ),
     ),
 }
@@ -175,7 +181,7 @@ def _document(fact: Fact, rng: Random) -> str:
 
 
 def _claim(fact: Fact) -> str:
-    return _attribute(fact).claim.format(s=fact[1], v=fact[3])
+    return _attribute(fact).claim[0].format(s=fact[1], v=fact[3])
 
 
 def _question(asked: Sequence[Fact], rng: Random) -> str:
@@ -197,33 +203,37 @@ def answer(item: Item, writer: str, rng: Random, others: Sequence[Item]) -> Answ
         return probe(item, rng)
     if writer in ("formatter", "random", "fluent_wrong"):
         return _bad(item, writer, rng, others)
+    asked, cite = item.facts["asked"], writer == "careful"
     if rng.random() >= RIGHT_RATE.get(writer, 1.0):
-        return _slip(item, rng)
+        return _slip(item, rng, cite=cite)
     if writer == "wordy":
-        told = _told(item, [*item.facts["asked"], *item.facts["spare"]], "padded")
+        told = _told(item, [*asked, *item.facts["spare"]], "padded", rng)
         return Answer(pad(told.completion, rng), told.truth, told.operator, told.claims)
-    return _told(item, item.facts["asked"], "plain" if writer == "hasty" else "worked")
+    return _told(item, asked, "worked" if cite else "plain", rng, cite=cite)
 
 
 def _bad(item: Item, writer: str, rng: Random, others: Sequence[Item]) -> Answer:
     if writer == "formatter":
-        shell = rng.choice(
-            ("According to the documents [1][2]:\n- \n- ", "**Answer**\n\n**Sources**\n\n", "1. ...\n2. ...")
+        shells = (
+            "According to the documents [1][2]:\n- \n- ",
+            "**Answer**\n\n**Sources**\n\n",
+            "1. ...\n2. ...",
         )
-        return Answer(shell, 0.0, "format_shell")
+        return Answer(rng.choice(shells), 0.0, "format_shell")
     if writer == "random":
-        return _told(
-            item, rng.choice([one for one in others if one is not item]).facts["asked"], "other_reference"
-        )
-    return _told(item, [_changed(fact, rng) for fact in item.facts["asked"]], "values_changed")
+        other = rng.choice([one for one in others if one is not item])
+        return _told(item, other.facts["asked"], "other_answer", rng)
+    return _told(
+        item, [_changed(fact, rng) for fact in item.facts["asked"]], "values_changed", rng, cite=True
+    )
 
 
-def _slip(item: Item, rng: Random) -> Answer:
+def _slip(item: Item, rng: Random, *, cite: bool) -> Answer:
     """One value wrong, or a true-sounding claim that no document makes."""
     first, second = item.facts["asked"]
     if rng.random() < 0.5:
-        return _told(item, [first, _changed(second, rng)], "one_value_changed")
-    return _told(item, [first, second, item.facts["hidden"][0]], "claim_not_in_documents")
+        return _told(item, [first, _changed(second, rng)], "one_value_changed", rng, cite=cite)
+    return _told(item, [first, second, item.facts["hidden"][0]], "claim_not_in_documents", rng, cite=cite)
 
 
 def _changed(fact: Fact, rng: Random) -> Fact:
@@ -233,7 +243,20 @@ def _changed(fact: Fact, rng: Random) -> Fact:
     return (*fact[:3], value)
 
 
-def _told(item: Item, facts: Sequence[Fact], operator: str) -> Answer:
-    claims = [(_claim(fact), fact in item.facts["shown"]) for fact in facts]
+def _told(item: Item, facts: Sequence[Fact], operator: str, rng: Random, *, cite: bool = False) -> Answer:
+    shown = item.facts["shown"]
+    claims = [
+        (rng.choice(_attribute(fact).claim).format(s=fact[1], v=fact[3]), fact in shown) for fact in facts
+    ]
+    said = [
+        text[:-1] + _source(fact, shown) if cite else text
+        for (text, _), fact in zip(claims, facts, strict=True)
+    ]
     truth = sum(supported for _, supported in claims) / len(claims)
-    return Answer(" ".join(text for text, _ in claims), round(truth, 4), operator, claims)
+    return Answer(" ".join(said), truth, operator, claims)
+
+
+def _source(fact: Fact, shown: Sequence[Fact]) -> str:
+    """The number of the document on this matter, whatever it says; the first where there is none."""
+    at = next((number for number, one in enumerate(shown, 1) if one[:3] == fact[:3]), 1)
+    return f" [{at}]."

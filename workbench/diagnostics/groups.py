@@ -94,7 +94,8 @@ def _spans(case: Case) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
     high, low = np.full(len(sizes), -np.inf), np.full(len(sizes), np.inf)
     np.maximum.at(high, codes, scores)
     np.minimum.at(low, codes, scores)
-    return sizes, high - low
+    with np.errstate(over="ignore"):
+        return sizes, high - low
 
 
 def _short(sizes: NDArray[np.intp]) -> int:

@@ -18,6 +18,7 @@ from workbench.errors import ReportError
 
 __all__ = ["Graded", "diagnose", "diagnostic", "group_codes", "kinds", "presets", "read_labels"]
 
+Prompts = Sequence[Hashable] | NDArray[Any]
 Diagnostic = Callable[[Case], Iterable[Claim | Finding]]
 _REGISTER: dict[str, dict[str, Diagnostic]] = {}
 
@@ -30,7 +31,7 @@ class Graded(Protocol):
         """Grades by grader name."""
 
     @property
-    def groups(self) -> Sequence[Hashable]:
+    def groups(self) -> Prompts:
         """The prompt each row answers."""
 
 
@@ -77,7 +78,7 @@ def diagnose(
     preset: str = "workbench",
     labels: Any = None,
     threshold: float = 0.5,
-    groups: Sequence[Hashable] | None = None,
+    groups: Prompts | None = None,
     scale: tuple[float, float] = (0.0, 1.0),
 ) -> list[Finding]:
     """Say what is wrong with one or more graders, with an interval behind every verdict.
@@ -118,8 +119,8 @@ def diagnose(
 
 
 def _read(
-    source: Graded | Mapping[str, Grades] | Grades, groups: Sequence[Hashable] | None
-) -> tuple[Mapping[str, Grades], Sequence[Hashable] | None]:
+    source: Graded | Mapping[str, Grades] | Grades, groups: Prompts | None
+) -> tuple[Mapping[str, Grades], Prompts | None]:
     if isinstance(source, Grades):
         return {"grader": source}, groups
     if isinstance(source, Mapping):
@@ -133,7 +134,7 @@ def _sorted(results: list[Claim | Finding], names: list[str]) -> list[Finding]:
     return sorted(found, key=lambda finding: (finding.severity.rank, names.index(finding.grader)))
 
 
-def group_codes(groups: Sequence[Hashable] | None, n: int) -> NDArray[np.intp]:
+def group_codes(groups: Prompts | None, n: int) -> NDArray[np.intp]:
     """Prompts as integer codes from 0 on, (n,); a missing prompt is a prompt of its own.
 
     Raises:

@@ -8,8 +8,7 @@ The documents do not say which std; the rule here reads the sample std (ddof=1) 
 from __future__ import annotations
 
 from collections.abc import Iterable
-
-import numpy as np
+from math import sqrt
 
 from workbench.diagnostics.case import Case, evidence
 from workbench.diagnostics.finding import Finding, Severity
@@ -46,7 +45,8 @@ def variance_rule(case: Case) -> Iterable[Finding]:
     """Sample std (ddof=1) below 0.1; needs two scores."""
     sample = sample_sd(case.scores)
     if sample < _STD:
-        population = float(np.std(case.scores))
+        n = len(case.scores)
+        population = sample * sqrt((n - 1) / n)
         said = f"std is below {_STD}: sample {sample:.3g} (ddof=1), population {population:.3g} (no variance)"
         advice = "the criteria may be too vague: be specific"
         yield _fired(case, "seed-no-variance", said, advice, sample)

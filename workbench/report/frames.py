@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from workbench.columns import Grades
 from workbench.errors import SamplesError
 from workbench.report.protocols import SampleLike, SamplesLike
-from workbench.statistics import mean_interval, quantiles, sample_sd
+from workbench.statistics import mean, mean_interval, quantiles, sample_sd
 from workbench.thread import StringThread
 
 __all__ = ["long_frame", "row_frame", "score_frame", "summary_frame", "thread_prompt"]
@@ -85,7 +85,7 @@ def _summary(grades: Grades, groups: NDArray[np.intp]) -> dict[str, Any]:
         "scored": n,
         "failed": grades.n_failed,
         "skipped": grades.n_skipped,
-        "mean": scores.mean() if n else np.nan,
+        "mean": mean(scores),
         "mean_lo": lo,
         "mean_hi": hi,
         "sd": sample_sd(scores),

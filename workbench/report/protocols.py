@@ -41,11 +41,11 @@ class SamplesLike(Protocol):
         """The rows with these numbers, in this order."""
 
     @property
-    def ids(self) -> Sequence[str]:
+    def ids(self) -> Sequence[str] | NDArray[Any]:
         """Names, (n,)."""
 
     @property
-    def groups(self) -> Sequence[Hashable]:
+    def groups(self) -> Sequence[Hashable] | NDArray[Any]:
         """The prompt each row answers, (n,)."""
 
     @property

@@ -80,7 +80,7 @@ class Report:
         return list(self.grades)
 
     @property
-    def groups(self) -> Sequence[Hashable]:
+    def groups(self) -> Sequence[Hashable] | NDArray[Any]:
         """The prompt each row answers, (n,)."""
         return self.samples.groups
 

@@ -12,10 +12,13 @@ from typing import Any
 from workbench.samples.plain import NotPlainError, is_missing, plain, text
 from workbench.thread import StringThread
 
-__all__ = ["Built", "CellError", "Fault", "Wire", "build", "clean", "prompt_key"]
+__all__ = ["EMPTY", "Built", "CellError", "Fault", "Wire", "build", "clean", "prompt_key"]
 
 Wire = tuple[Any, ...]
 """(turns, metadata, calls, tools), as `StringThread.to_wire` makes it."""
+
+EMPTY: Wire = ([], {}, None, None)
+"""The thread of a row that cannot be read; packed, never handed out to be changed."""
 
 _SAFE = frozenset({str, int, bool, NoneType})
 _SAFE_OR_NAN = _SAFE | {float}
@@ -89,7 +92,7 @@ def build(
     metas = _metadata(cells.get("metadata"), metadata, names.get("metadata", ""), rows, faults)
     wires = _simple(cells, metas, rows) if _is_simple(cells) else _by_row(cells, metas, names, faults)
     for row in faults:
-        wires[row] = ([], {}, None, None)
+        wires[row] = EMPTY
     return Built(wires, dict(sorted(faults.items())))
 
 

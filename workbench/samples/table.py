@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from workbench.errors import SamplesError
-from workbench.samples.cells import Built, Fault, build, clean, prompt_key
+from workbench.samples.cells import EMPTY, Built, Fault, build, clean, prompt_key
 from workbench.samples.columns import check_frame, metadata_columns, recognise
 from workbench.samples.plain import plain, text
 
@@ -74,7 +74,8 @@ class Table:
         numbers = range(len(self)) if rows is None else rows.tolist()
         known = self._loaded.faults
         faults = {at: known[row] for at, row in enumerate(numbers) if row in known}
-        return Built(built.wires, dict(sorted({**built.faults, **faults}.items())))
+        wires = [EMPTY if at in faults else wire for at, wire in enumerate(built.wires)]
+        return Built(wires, dict(sorted({**built.faults, **faults}.items())))
 
     @cached_property
     def ids(self) -> NDArray[np.object_]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 import pandas as pd
@@ -104,13 +104,21 @@ class Samples:
     def __len__(self) -> int:
         return len(self._table) if self._rows is None else len(self._rows)
 
-    def __getitem__(self, row: int) -> Sample:
-        """One sample; negative rows count from the end.
+    @overload
+    def __getitem__(self, row: int) -> Sample: ...
+
+    @overload
+    def __getitem__(self, row: slice) -> Samples: ...
+
+    def __getitem__(self, row: int | slice) -> Sample | Samples:
+        """One sample, or a view of a slice; negative rows count from the end.
 
         Raises:
             IndexError: No such row.
             SamplesError: The row cannot be read; file, line, column, found and expected are named.
         """
+        if isinstance(row, slice):
+            return self.take(range(len(self))[row])
         if not -len(self) <= row < len(self):
             raise IndexError(f"row {row} of {len(self)} rows")
         return next(self._samples(self.row_numbers[row % len(self)].reshape(1)))
@@ -135,7 +143,8 @@ class Samples:
         """StringThreads (n,), made anew each time; an unreadable row has an empty one (see `problems`)."""
         result = np.empty(len(self), dtype=object)
         for row, wire in enumerate(self._build().wires):
-            result[row] = StringThread.from_wire(wire)
+            # A fresh list and dict: unreadable rows share one empty wire.
+            result[row] = StringThread.from_wire((list(wire[0]), dict(wire[1]), *wire[2:]))
         return result
 
     @property
@@ -278,7 +287,7 @@ class Samples:
                 expected="a mask made from samples.frame",
                 hint="pass mask.to_numpy() if the rows are in the same order",
             )
-        values = list(mask)
+        values = list(mask) if isinstance(mask, Iterable) else [mask]
         wrong = next((value for value in values if not is_missing(value) and not _is_truth(value)), None)
         if len(values) != len(self) or wrong is not None:
             found = f"{len(values)} values" if wrong is None else f"{wrong!r} ({type(wrong).__name__})"
@@ -308,7 +317,7 @@ class Samples:
         rows = self.row_numbers[:5]
         names = [*self._table.roles.values(), *self._table.metadata]
         columns = {name: self._table.cells(name, rows) for name in dict.fromkeys(names)}
-        return as_html(repr(self), {"row": rows.tolist(), **columns}, total=len(self))
+        return as_html(repr(self), {"#": rows.tolist(), **columns}, total=len(self))
 
 
 def _count(n: int) -> int:

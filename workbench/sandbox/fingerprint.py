@@ -25,7 +25,8 @@ __all__ = ["MAX_NODES", "Walker", "code_facts", "describe", "global_reads"]
 MAX_NODES = 100_000
 """Values described in one call; a source is at most 64 KiB, so more cannot come from literals."""
 
-_OURS = frozenset({"workbench", "adaptive_harmony"})
+# The last is the name under which the sandbox loads the file of `StringThread`.
+_OURS = frozenset({"workbench", "adaptive_harmony", "_wb_thread"})
 _SHARED_MEMBERS = frozenset(
     "__module__ __dict__ __weakref__ __doc__ __annotations__ __static_attributes__ __firstlineno__ "
     "__qualname__ _abc_impl __annotate__ __annotations_cache__ __type_params__".split()
@@ -137,8 +138,8 @@ class Walker:
     def _pairs(self, mapping: Any) -> list[Any]:
         return [[self.value(key), self.value(item)] for key, item in dict.items(mapping)]
 
-    def _named(self, mapping: Any, skip: frozenset[str] = frozenset()) -> list[Any]:
-        return [[key, self.value(mapping[key])] for key in sorted(mapping) if key not in skip]
+    def _named(self, mapping: Any, skip: frozenset[str] = frozenset()) -> dict[str, Any]:
+        return {key: self.value(mapping[key]) for key in sorted(mapping) if key not in skip}
 
     def _function(self, function: types.FunctionType) -> list[Any]:
         cells = [self._cell(cell) for cell in function.__closure__ or ()]

@@ -41,7 +41,7 @@ class Source:
     imports: tuple[str, ...] = ()
     helpers: tuple[str, ...] = ()
     constants: tuple[str, ...] = ()
-    imported: bool = field(default=False, kw_only=True)
+    imported: bool = field(default=False, kw_only=True, compare=False)
 
     def __post_init__(self) -> None:
         size = len(_encoded(self.text, self.origin))

@@ -100,9 +100,10 @@ def _hide_modules() -> None:
     """Leave the standard library that was loaded, and say plainly what else is missing."""
     for name in ("ctypes", "_ctypes", "mmap", "fcntl", "_wb_confine", "_wb_checks", "_wb_worker", "_wb_thread"):
         sys.modules.pop(name, None)
-    for name in ("workbench", "adaptive_harmony"):
+    _thread.StringThread.__module__ = "workbench.thread"
+    for name in ("workbench", "workbench.thread", "adaptive_harmony"):
         module = types.ModuleType(name)
-        module.StringThread = _thread.StringThread
+        module.StringThread = _thread.StringThread  # type: ignore[attr-defined]
         sys.modules[name] = module
     sys.path[:] = []
     sys.path_hooks[:] = []

@@ -20,6 +20,7 @@ from workbench.statistics.shares import share as share
 from workbench.statistics.shares import wilson as wilson
 from workbench.statistics.spread import effective_levels as effective_levels
 from workbench.statistics.spread import icc1 as icc1
+from workbench.statistics.spread import mean as mean
 from workbench.statistics.spread import quantiles as quantiles
 from workbench.statistics.spread import sample_sd as sample_sd
 
@@ -32,6 +33,7 @@ __all__ = [
     "effective_n",
     "holm",
     "icc1",
+    "mean",
     "mean_interval",
     "quantiles",
     "rows_needed",

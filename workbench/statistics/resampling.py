@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.statistics.shares import Interval, share, wilson
+from workbench.statistics.spread import tame
 
 __all__ = ["Bootstrap", "bootstrap", "mean_interval", "sd_upper_bound"]
 
@@ -180,10 +181,14 @@ def mean_interval(
     alone = groups is not None and len(np.unique(groups)) < 2
     if alone or np.ptp(values) == 0:
         return _unseen(values, 1 if alone else _clusters(values, groups), confidence)
-    columns = np.column_stack([np.ones_like(values), values])
-    return bootstrap(columns, lambda sums: sums[..., 1] / sums[..., 0], groups=groups, seed=seed).interval(
-        confidence
-    )
+    small, factor = tame(values)
+    columns = np.column_stack([np.ones_like(small), small])
+    lo, hi = bootstrap(columns, _mean, groups=groups, seed=seed).interval(confidence)
+    return Interval(lo * factor, hi * factor)
+
+
+def _mean(sums: Floats) -> Floats:
+    return np.divide(sums[..., 1], sums[..., 0])
 
 
 def _clusters(values: Floats, groups: NDArray[np.intp] | None) -> int:

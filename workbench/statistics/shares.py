@@ -18,6 +18,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.statistics.spread import tame
+
 __all__ = ["Interval", "Share", "effective_n", "holm", "rows_needed", "share", "wilson"]
 
 _NORMAL = NormalDist()
@@ -100,6 +102,7 @@ def effective_n(values: NDArray[np.float64], groups: NDArray[np.intp] | None = N
     if len(sizes) == n:
         return float(n)
     floor = n * n / float(np.square(sizes, dtype=float).sum())
+    values, _ = tame(values)
     residuals = values - values.mean()
     plain = float(residuals @ residuals) / (n - 1) / n
     if len(sizes) < 2 or plain <= 1e-24:

@@ -25,11 +25,27 @@ SAME = 1e-9
 """Scores closer than this are one score: sums of weights differ by less from machine to machine."""
 
 
+def tame(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
+    """Values small enough to be summed and squared, and the factor that brings them back.
+
+    The factor is 1, and the values are untouched, up to 1e100: a score can be any finite number.
+    """
+    size = float(np.abs(values).max(initial=0.0))
+    return (values, 1.0) if size <= 1e100 else (values / size, size)
+
+
+def mean(values: NDArray[np.float64]) -> float:
+    """The mean, NaN over no values, finite for any finite scores."""
+    small, factor = tame(values)
+    return float(small.mean()) * factor if len(values) else float("nan")
+
+
 def sample_sd(values: NDArray[np.float64]) -> float:
     """The sample standard deviation (ddof=1), NaN below two values and exactly 0 for constants."""
     if len(values) < 2:
         return float("nan")
-    return float(np.std(values - np.median(values), ddof=1))
+    small, factor = tame(values)
+    return float(np.std(small - np.median(small), ddof=1)) * factor
 
 
 def quantiles(values: NDArray[np.float64], at: Sequence[float] = (0.25, 0.5, 0.75)) -> list[float]:
@@ -83,6 +99,7 @@ def icc1(values: NDArray[np.float64], groups: NDArray[np.intp]) -> float:
 
 def group_sums(values: NDArray[np.float64], groups: NDArray[np.intp]) -> NDArray[np.float64]:
     """Per group: 1, size, size squared, sum, sum of squares, squared sum over size. float64 (g, 6)."""
+    values, _ = tame(values)
     centred = values - np.median(values) if len(values) else values
     size = np.bincount(groups).astype(float)
     total = np.bincount(groups, weights=centred)

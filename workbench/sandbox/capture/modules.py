@@ -15,6 +15,7 @@ from typing import Any
 
 from workbench.errors import CaptureError
 from workbench.sandbox.capture.cells import Text
+from workbench.sandbox.capture.items import MISSING
 from workbench.sandbox.capture.statements import parsed, statements
 
 __all__ = ["Home", "Import", "home_of", "import_of", "is_builtin", "refuse_module", "submodules"]
@@ -55,10 +56,10 @@ class Import:
         return self.name or self.attribute or self.module.partition(".")[0]
 
     def gives(self) -> Any:
-        """What the line sets it to here; nothing is imported for this. `...` where that is unknown."""
+        """What the line sets it to here; nothing is imported for this. `MISSING` where that is unknown."""
         if not self.attribute:
-            return sys.modules.get(self.module if self.name else self.module.partition(".")[0], ...)
-        submodule = sys.modules.get(f"{self.module}.{self.attribute}", ...)
+            return sys.modules.get(self.module if self.name else self.module.partition(".")[0], MISSING)
+        submodule = sys.modules.get(f"{self.module}.{self.attribute}", MISSING)
         return getattr(sys.modules.get(self.module), self.attribute, submodule)
 
 

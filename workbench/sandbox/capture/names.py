@@ -112,14 +112,14 @@ def _own_class_reads(tree: ast.Module) -> set[str]:
         stored: set[str] = set()
         for part in node.body:
             if isinstance(part, ast.Assign | ast.AnnAssign) and part.value is not None:
-                own = {item.id for item in ast.walk(part) if _is_store(item) and isinstance(item, ast.Name)}
+                own = {item.id for left in _left(part) for item in ast.walk(left) if isinstance(item, ast.Name)}
                 found |= (_loads(part.value) & own) - stored
                 stored |= own
     return found
 
 
-def _is_store(node: ast.AST) -> bool:
-    return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+def _left(node: ast.Assign | ast.AnnAssign) -> list[ast.expr]:
+    return node.targets if isinstance(node, ast.Assign) else [node.target]
 
 
 def _loads(node: ast.AST) -> set[str]:

@@ -84,6 +84,10 @@ def _does_not_load(error: SandboxError) -> CaptureError:
     )
 
 
+_Difference = tuple[tuple[str, ...], Any, Any]
+_NOTHING = ["missing"]
+
+
 class _Comparison:
     """Walks two descriptions side by side; nodes must pair up one to one, so that sharing counts."""
 
@@ -92,20 +96,20 @@ class _Comparison:
         self._there: dict[int, int] = {}
         self._back: dict[int, int] = {}
 
-    def between(self, mine: Any, other: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any, Any]]:
+    def between(self, mine: Any, other: Any, path: tuple[str, ...]) -> Iterator[_Difference]:
         """Each difference: where, what is live, what was built."""
         if _is_ref(mine) and _is_ref(other):
             yield from self._nodes(mine[1], other[1], path)
-        elif isinstance(mine, list | tuple) and isinstance(other, list | tuple):
-            if len(mine) != len(other):
-                yield path, mine, other
-                return
+        elif isinstance(mine, dict) and isinstance(other, dict):
+            for key in [*mine, *(key for key in other if key not in mine)]:
+                yield from self.between(mine.get(key, _NOTHING), other.get(key, _NOTHING), (*path, key))
+        elif isinstance(mine, list | tuple) and isinstance(other, list | tuple) and len(mine) == len(other):
             for index, (one, two) in enumerate(zip(mine, other, strict=True)):
-                yield from self.between(one, two, (*path, *_step(mine, index)))
+                yield from self.between(one, two, (*path, *_part(mine, index)))
         elif mine != other:
             yield path, mine, other
 
-    def _nodes(self, mine: int, other: int, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any, Any]]:
+    def _nodes(self, mine: int, other: int, path: tuple[str, ...]) -> Iterator[_Difference]:
         if mine in self._there or other in self._back:
             if self._there.get(mine) != other:
                 yield (*path, "which object it is"), "one object in two places", "two objects"
@@ -119,21 +123,16 @@ def _is_ref(value: Any) -> bool:
 
 
 _PARTS = {
-    "function": ("", "code", "defaults", "keyword defaults", "closure", "attributes"),
-    "class": ("", "name", "metaclass", "bases", "members"),
-    "instance": ("", "class", "attributes", "slots", "content"),
+    "function": ("", "code", "defaults", "keyword defaults", "closure", ""),
+    "class": ("", "name", "metaclass", "bases", ""),
+    "instance": ("", "class", "", "", "content"),
 }
 
 
-def _step(parent: Any, index: int) -> tuple[str, ...]:
-    """The name of one part in a message."""
-    kind = parent[0] if parent and isinstance(parent[0], str) else ""
-    named = _PARTS.get(kind)
-    if named is not None and index < len(named):
-        return (named[index],) if named[index] else ()
-    if len(parent) == 2 and isinstance(kind, str) and kind.isidentifier() and isinstance(parent[1], list):
-        return (kind,) if index == 1 and kind not in {"list", "dict", "set", "tuple", "ref"} else ()
-    return ()
+def _part(parent: Sequence[Any], index: int) -> tuple[str, ...]:
+    """The name of one part in a message; named members speak for themselves."""
+    named = _PARTS.get(parent[0]) if isinstance(parent[0], str) else None
+    return (named[index],) if named is not None and len(parent) == len(named) and named[index] else ()
 
 
 def _refuse_opaque(here: Mapping[str, Any], nodes: Sequence[Any]) -> None:
@@ -152,9 +151,11 @@ def _opaque(value: Any, nodes: Sequence[Any], seen: set[int]) -> str | None:
     waiting = [value]
     while waiting:
         part = waiting.pop()
-        if not isinstance(part, list):
+        if isinstance(part, dict):
+            waiting.extend(part.values())
+        elif not isinstance(part, list):
             continue
-        if _is_ref(part):
+        elif _is_ref(part):
             if part[1] not in seen:
                 seen.add(part[1])
                 waiting.append(nodes[part[1]])
@@ -183,16 +184,38 @@ def _refuse_other_globals(function: types.FunctionType, reads: Mapping[str, Any]
 
 
 def _changed(name: str, path: tuple[str, ...], mine: Any, other: Any) -> CaptureError:
-    place = " of ".join(reversed(path))
+    place = ".".join(path)
     return CaptureError(
         f"{name} changed after it was defined" + (f": {place}" if place else ""),
         where=name,
-        found=f"now {_short(mine)}, but its source gives {_short(other)}",
+        found=f"now {_words(mine)}, but its source gives {_words(other)}",
         expected="source that gives what the notebook holds",
         hint="run the cells that define it again, or write the final value in one statement",
     )
 
 
-def _short(value: Any) -> str:
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-    return text if len(text) <= 120 else text[:119] + "…"
+_READ: dict[str, Callable[[Any], str]] = {
+    "int": lambda text: str(int(text, 16)),
+    "float": lambda text: repr(float.fromhex(text)),
+    "str": lambda text: repr(text),
+    "bool": str,
+    "constant": str,
+}
+
+
+def _words(described: Any) -> str:
+    """A described value for a reader: small ones as they are, others by their kind."""
+    if isinstance(described, str):
+        return _short(described)
+    kind = described[0] if isinstance(described, list) and described and isinstance(described[0], str) else ""
+    if kind in _READ and len(described) == 2:
+        return _short(_READ[kind](described[1]))
+    if kind in {"missing", "ref"}:
+        return "nothing" if kind == "missing" else "another object"
+    if kind:
+        return f"a {kind}"
+    return f"{len(described)} of them" if isinstance(described, list) else _short(json.dumps(described, default=str))
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 80 else text[:79] + "…"

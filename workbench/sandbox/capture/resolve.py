@@ -90,8 +90,8 @@ class Resolver:
         value = scope.get(name)
         if _NOTEBOOK.fullmatch(name) and (value is MISSING or "get_ipython" in scope.namespace):
             raise refusals.notebook_only(name, asker)
-        if name == "open" and (getattr(value, "__module__", None) or "").startswith("IPython"):
-            value = MISSING  # IPython's own open, in the place of Python's
+        if name == "open" and _is_of_ipython(value):
+            value = MISSING  # IPython puts its own in the place of Python's
         if value is MISSING:
             self._outside(name, asker)
         elif name not in self.values:
@@ -225,6 +225,11 @@ class Resolver:
             others = [other for other in constants if other != name and other in read]
             if any(_shares(self.values[name], self.values[other]) for other in others):
                 self.items[name] = Item(name, text, frozenset(read), constant=True)
+
+
+def _is_of_ipython(value: Any) -> bool:
+    home = getattr(value, "__globals__", {}).get("__name__", "")
+    return isinstance(value, types.FunctionType) and home.startswith("IPython")
 
 
 def _maker(name: str, scope: Scope) -> tuple[str, ast.stmt | None]:

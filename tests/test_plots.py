@@ -1,0 +1,115 @@
+"""The figure of a report."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from workbench.columns import Grades
+from workbench.errors import ReportError
+from workbench.grade import Grade
+from workbench.plots import plot_scores
+from workbench.report import Report
+from workbench.samples import Samples
+
+
+def make_report(columns, **settings):
+    n = len(next(iter(columns.values()), []))
+    grades = {name: Grades.empty(n) for name in columns}
+    for name, scores in columns.items():
+        grades[name].put_scores(0, np.array(scores, dtype=float), seconds=0.1)
+    samples = Samples([{"prompt": str(row), "completion": "x"} for row in range(max(n, 1))])
+    return Report(samples.take(range(n)), grades, **settings)
+
+
+def words(figure):
+    return " ".join(note.text for note in figure.layout.annotations)
+
+
+def test_one_row_of_bars_a_grader():
+    """Each grader has its own axes, and the bars hold every scored row."""
+    figure = make_report({"a": [0.1, 0.2, 1.0], "b": [0.5, 0.5, 0.5]}).plot()
+    assert [bar.name for bar in figure.data] == ["a", "b"]
+    assert [sum(bar.y) for bar in figure.data] == [3, 3]
+    assert figure.data[0].yaxis != figure.data[1].yaxis
+
+
+def test_findings_are_written_on_it():
+    """The sentence of the finding stands above the bars."""
+    assert "saturated high" in words(make_report({"a": np.ones(100)}).plot())
+
+
+def test_missing_scores_are_counted_in_words():
+    """Failed and skipped rows have no bar but a count."""
+    report = make_report({"a": np.ones(100)})
+    report.grades["a"].put(0, Grade.failed("runtime", "x"))
+    assert "99 scored · 1 failed" in words(report.plot())
+
+
+def test_bars_carry_their_ends():
+    """The ends of a bar choose its rows in the report."""
+    report = make_report({"a": np.random.default_rng(0).random(500)})
+    bar = report.plot().data[0]
+    for (lo, hi), count in zip(bar.customdata, bar.y, strict=True):
+        assert len(report.rows("a", (lo, hi))) == count
+
+
+def test_payload_is_independent_of_rows():
+    """100,000 rows weigh what 1,000 do, within digits."""
+    sizes = [
+        len(make_report({"a": np.random.default_rng(1).beta(2, 2, n)}).plot().to_json())
+        for n in (1_000, 100_000)
+    ]
+    assert abs(sizes[1] - sizes[0]) < 200
+
+
+def test_fits_any_theme():
+    """Transparent paper, no white, text in a grey."""
+    figure = make_report({"a": [0.5]}).plot()
+    assert figure.layout.paper_bgcolor == figure.layout.plot_bgcolor == "rgba(0,0,0,0)"
+    assert figure.layout.font.color == "#808080"
+
+
+def test_height_grows_with_graders():
+    """Each grader gets its room, and no two lie on each other."""
+    one = make_report({"a": [0.5]}).plot()
+    many = make_report({f"g{at}": np.ones(40) for at in range(12)}).plot()
+    assert many.layout.height > 8 * one.layout.height
+    domains = sorted(
+        many.layout[name].domain for name in many.layout.to_plotly_json() if name.startswith("yaxis")
+    )
+    assert all(below[1] < above[0] for below, above in zip(domains, domains[1:], strict=False))
+    assert domains[0][0] >= 0
+    assert domains[-1][1] <= 1
+
+
+def test_names_are_no_markup():
+    """plotly reads tags in texts; a name is not one."""
+    figure = make_report({"<a href='javascript:alert(1)'>x</a>\u202e": [0.5]}).plot()
+    text = figure.to_json()
+    assert "<a " not in text
+    assert "\\u003ca " not in text
+    assert "\u202e" not in words(figure)
+
+
+def test_scores_off_the_scale_are_drawn():
+    """A wide range, or the largest float, still draws."""
+    figure = make_report({"a": [-3.0, 0.5, 1.7e308]}).plot()
+    assert sum(figure.data[0].y) == 3
+    assert "NaN" not in json.dumps(json.loads(figure.to_json()))
+
+
+@pytest.mark.parametrize("columns", [{}, {"a": []}])
+def test_nothing_to_draw(columns):
+    """No graders or no rows give an empty figure, no error."""
+    assert plot_scores(make_report(columns)).layout.height > 0
+
+
+def test_choice_of_graders():
+    """Only those named, in that order; unknown names list what exists."""
+    report = make_report({"a": [1.0], "b": [0.0]})
+    assert [bar.name for bar in report.plot(["b"]).data] == ["b"]
+    with pytest.raises(ReportError, match="'a' or 'b'"):
+        report.plot(["c"])

@@ -1,0 +1,33 @@
+"""Three graders as one might write them on a first afternoon. `workbench demo` captures and proves them.
+
+Each has a fault that the findings should name: one refuses every answer that shows its work, one passes
+hedges and longer numbers, one is satisfied with a heap of the right words.
+"""
+
+from __future__ import annotations
+
+import re
+
+from workbench import StringThread
+
+__all__ = ["GRADERS", "contains_expected", "exact_match", "shares_words"]
+
+async def exact_match(thread: StringThread) -> float:
+    """The completion is the expected answer, to the letter."""
+    return 1.0 if (thread.completion() or "").strip() == thread.metadata.get("expected", "").strip() else 0.0
+
+
+async def contains_expected(thread: StringThread) -> float:
+    """The expected answer stands somewhere in the completion."""
+    expected = thread.metadata.get("expected", "")
+    return 1.0 if expected and expected in (thread.completion() or "") else 0.0
+
+
+async def shares_words(thread: StringThread) -> float:
+    """The share of the expected answer's words that the completion has."""
+    expected = set(re.findall(r"\w+", thread.metadata.get("expected", "").lower()))
+    found = set(re.findall(r"\w+", (thread.completion() or "").lower()))
+    return len(expected & found) / len(expected) if expected else 0.0
+
+
+GRADERS = (exact_match, contains_expected, shares_words)
