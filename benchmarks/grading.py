@@ -1,4 +1,6 @@
-"""What grading costs, against baselines in the same run. `python benchmarks/grading.py [--rounds 7]`
+"""What grading costs, against baselines in the same run.
+
+Run it with `python benchmarks/grading.py [--rounds 7]`.
 
 Read the ratios: machines differ and are shared. Rounds are interleaved (base, candidate, base, ...) and the
 median of the round ratios is shown. The *base* is an in-process loop over ready thread objects; the *floor*
@@ -9,12 +11,12 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import os
 import statistics
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import workbench as wb
 from workbench.graders.base import Control
@@ -54,7 +56,13 @@ def make_samples(rows: int, *, shape: bool) -> wb.Samples:
     answer = '{"name": "Ann", "email": "a@example.com", "age": %d}' if shape else "%d"
     return wb.Samples(
         [
-            {"system": system, "prompt": f"{i} {text}", "completion": answer % (i % 97), "expected": str(i % 89), "topic": f"t{i % 9}"}
+            {
+                "system": system,
+                "prompt": f"{i} {text}",
+                "completion": answer % (i % 97),
+                "expected": str(i % 89),
+                "topic": f"t{i % 9}",
+            }
             for i in range(rows)
         ]
     )
@@ -92,7 +100,9 @@ def sandboxed(grader: wb.FunctionGrader, samples: wb.Samples, workers: int) -> C
 def floor(samples: wb.Samples) -> Callable[[], float]:
     """Seconds of a child that only moves the bytes."""
     batches = samples.packed().batches
-    child = subprocess.Popen([sys.executable, "-S", "-c", FLOOR], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    child = subprocess.Popen(
+        [sys.executable, "-S", "-c", FLOOR], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
     assert child.stdin is not None
     assert child.stdout is not None
 
@@ -112,7 +122,11 @@ def throughput(rounds: int) -> list[tuple[str, ...]]:
         samples = make_samples(ROWS, shape=shape)
         grader = wb.FunctionGrader.from_source(text, name=name)
         base = bare_loop(text, list(samples.threads))
-        bodies = {"floor": floor(samples), "1 worker": sandboxed(grader, samples, 1), "2 workers": sandboxed(grader, samples, 2)}
+        bodies = {
+            "floor": floor(samples),
+            "1 worker": sandboxed(grader, samples, 1),
+            "2 workers": sandboxed(grader, samples, 2),
+        }
         times: dict[str, list[float]] = {key: [] for key in ("bare loop", *bodies)}
         ratios: dict[str, list[float]] = {key: [] for key in bodies}
         for _ in range(rounds):
@@ -125,12 +139,20 @@ def throughput(rounds: int) -> list[tuple[str, ...]]:
         for key, values in times.items():
             ratio = f"{statistics.median(ratios[key]):.2f} x" if key in ratios else "1"
             lines.append((f"{name}, {key}", f"{ROWS / statistics.median(values):,.0f} rows/s", ratio))
-        lines.append((f"{name}, 1 worker against floor", "", f"{statistics.median(times['floor']) / statistics.median(times['1 worker']):.2f} x"))
+        lines.append(
+            (
+                f"{name}, 1 worker against floor",
+                "",
+                f"{statistics.median(times['floor']) / statistics.median(times['1 worker']):.2f} x",
+            )
+        )
     return lines
 
 
 def command_seconds(code: str, rounds: int) -> float:
-    return statistics.median(timed(lambda: subprocess.run([sys.executable, "-c", code], check=True)) for _ in range(rounds))
+    return statistics.median(
+        timed(lambda: subprocess.run([sys.executable, "-c", code], check=True)) for _ in range(rounds)
+    )
 
 
 def latency(rounds: int) -> list[tuple[str, ...]]:
@@ -148,12 +170,21 @@ def latency(rounds: int) -> list[tuple[str, ...]]:
     rows = [
         ("python -c pass", f"{1000 * bare:.0f} ms", "1"),
         ("cold start to first score", *_against(statistics.median(cold() for _ in range(rounds)), bare)),
-        ("validation, warm workbench", *_against(statistics.median(timed(lambda: grader.validate(thread)) for _ in range(rounds)), bare)),
-        ("one row, warm workbench", *_against(statistics.median(timed(lambda: grader(thread)) for _ in range(rounds)), bare)),
+        (
+            "validation, warm workbench",
+            *_against(statistics.median(timed(lambda: grader.validate(thread)) for _ in range(rounds)), bare),
+        ),
+        (
+            "one row, warm workbench",
+            *_against(statistics.median(timed(lambda: grader(thread)) for _ in range(rounds)), bare),
+        ),
     ]
     pandas = command_seconds("import pandas", rounds)
     ours = command_seconds("import workbench", rounds)
-    rows += [("import pandas", f"{1000 * pandas:.0f} ms", "1"), ("import workbench", f"{1000 * ours:.0f} ms", f"{ours / pandas:.2f} x")]
+    rows += [
+        ("import pandas", f"{1000 * pandas:.0f} ms", "1"),
+        ("import workbench", f"{1000 * ours:.0f} ms", f"{ours / pandas:.2f} x"),
+    ]
     return rows
 
 
@@ -181,7 +212,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
 
 def memory() -> list[tuple[str, ...]]:
     def peak(rows: int) -> float:
-        code = MEMORY.format(folder=os.path.dirname(os.path.abspath(__file__)), rows=rows)
+        code = MEMORY.format(folder=str(Path(__file__).resolve().parent), rows=rows)
         done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
         return float(done.stdout)
 
@@ -205,7 +236,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=7)
     rounds = parser.parse_args().rounds
-    rows = [("what", "measured", "against base"), *throughput(rounds), *latency(rounds), *whole_run(), *memory()]
+    rows = [
+        ("what", "measured", "against base"),
+        *throughput(rounds),
+        *latency(rounds),
+        *whole_run(),
+        *memory(),
+    ]
     for what, measured, ratio in rows:
         print(f"{what:<48}{measured:>20}{ratio:>16}", flush=True)
 

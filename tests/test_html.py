@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html.parser
-import os
 
 import numpy as np
 import pytest
@@ -129,7 +128,7 @@ def test_small_and_independent_of_rows():
 
 
 def test_interactive_brings_its_own_script():
-    """plotly comes out of the installed package, and no text can end its script."""
+    """The script comes out of the installed package, and no text can end its script."""
     page = render_html(make_report(text="</script><b>", name="</script><b>"), interactive=True)
     assert "Plotly.newPlot" in page
     assert "script-src 'unsafe-inline'" in page
@@ -151,7 +150,7 @@ def test_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
     with pytest.raises(OSError, match="disk full"):
         report.to_html(path)
     assert path.read_text() == "old"
-    assert os.listdir(tmp_path) == ["report.html"]
+    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_replaces_an_older_file(tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -80,13 +81,13 @@ def test_height_grows_with_graders():
     domains = sorted(
         many.layout[name].domain for name in many.layout.to_plotly_json() if name.startswith("yaxis")
     )
-    assert all(below[1] < above[0] for below, above in zip(domains, domains[1:], strict=False))
+    assert all(below[1] < above[0] for below, above in pairwise(domains))
     assert domains[0][0] >= 0
     assert domains[-1][1] <= 1
 
 
 def test_names_are_no_markup():
-    """plotly reads tags in texts; a name is not one."""
+    """Figures read tags in texts; a name is not one."""
     figure = make_report({"<a href='javascript:alert(1)'>x</a>\u202e": [0.5]}).plot()
     text = figure.to_json()
     assert "<a " not in text

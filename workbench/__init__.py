@@ -67,7 +67,33 @@ _HOMES = {
     "validate": "graders.function",
 }
 
-__all__ = sorted(_HOMES)
+__all__ = [
+    "ErrorKind",
+    "Finding",
+    "FunctionGrader",
+    "Grade",
+    "GradeError",
+    "Grader",
+    "Grades",
+    "Report",
+    "Sample",
+    "Samples",
+    "Source",
+    "StringThread",
+    "Suite",
+    "Validation",
+    "capture",
+    "demo_samples",
+    "errors",
+    "grader",
+    "kind",
+    "load",
+    "plot_scores",
+    "read_samples",
+    "sandbox_info",
+    "save",
+    "validate",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -27,7 +27,7 @@ _owner = 0
 
 
 def _running_loop() -> asyncio.AbstractEventLoop:
-    global _loop, _owner  # noqa: PLW0603 (one loop a process is the point)
+    global _loop, _owner
     with _lock:
         if _loop is None or _owner != os.getpid():
             _loop, _owner = asyncio.new_event_loop(), os.getpid()
@@ -51,7 +51,9 @@ def wait(future: Future[T], beat: Callable[[], object] | None = None) -> T:
         RuntimeError: Called on the loop's own thread, which would wait for itself.
     """
     if _loop is not None and _owner == os.getpid() and threading.current_thread().name == "workbench-loop":
-        raise RuntimeError("a synchronous workbench call inside the workbench's own loop; await the coroutine instead")
+        raise RuntimeError(
+            "a synchronous workbench call inside the workbench's own loop; await the coroutine instead"
+        )
     while True:
         try:
             return future.result(HEARTBEAT_SECONDS)

@@ -37,14 +37,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="workbench", description="Write, prove, run, diagnose and export graders.")
+    parser = argparse.ArgumentParser(
+        prog="workbench", description="Write, prove, run, diagnose and export graders."
+    )
     parser.add_argument("--version", action="version", version=f"workbench {wb.__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     _add_demo(commands)
     _add_validate(commands)
     _add_run(commands)
     lab = commands.add_parser("lab", help="open JupyterLab on the quickstart notebook")
-    lab.add_argument("--folder", type=Path, default=Path("workbench-notebooks"), help="where to put the notebooks")
+    lab.add_argument(
+        "--folder", type=Path, default=Path("workbench-notebooks"), help="where to put the notebooks"
+    )
     lab.add_argument("rest", nargs="*", help="passed on to jupyter lab (after --)")
     lab.set_defaults(command=_lab)
     sandbox = commands.add_parser("sandbox", help="say how well this machine confines graders")
@@ -54,21 +58,29 @@ def _parser() -> argparse.ArgumentParser:
 
 def _add_demo(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     demo = commands.add_parser("demo", help="the main job on bundled data: no key, no server")
-    demo.add_argument("--out", type=Path, default=Path("workbench-demo"), help="folder for graders.json and report.html")
+    demo.add_argument(
+        "--out", type=Path, default=Path("workbench-demo"), help="folder for graders.json and report.html"
+    )
     demo.set_defaults(command=_demo)
 
 
 def _add_validate(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     validate = commands.add_parser("validate", help="run the five checks on a grader file")
-    validate.add_argument("file", type=Path, help="a .py module with one grade function, or a graders .json file")
+    validate.add_argument(
+        "file", type=Path, help="a .py module with one grade function, or a graders .json file"
+    )
     validate.add_argument("--out", type=Path, help="write the validated graders to this .json file")
-    validate.add_argument("--trust", action="store_true", help="run the source even where it cannot be confined")
+    validate.add_argument(
+        "--trust", action="store_true", help="run the source even where it cannot be confined"
+    )
     validate.set_defaults(command=_validate)
 
 
 def _add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     run = commands.add_parser("run", help="grade samples and print summary and findings")
-    run.add_argument("graders", type=Path, help="a .py module with one grade function, or a graders .json file")
+    run.add_argument(
+        "graders", type=Path, help="a .py module with one grade function, or a graders .json file"
+    )
     run.add_argument("samples", type=Path, help=".jsonl, .json, .csv or .parquet")
     run.add_argument("--draw", type=int, metavar="N", help="grade a random draw of N samples")
     run.add_argument("--seed", type=int, default=0, help="of the draw (default 0)")
@@ -95,7 +107,9 @@ def _demo(options: argparse.Namespace) -> int:
     options.out.mkdir(parents=True, exist_ok=True)
     print(f"wrote {wb.save(graders, options.out / 'graders.json')}")
     print(f"wrote {report.to_html(options.out / 'report.html')}")
-    print("next:  workbench lab   (opens the quickstart notebook; needs: pip install 'grader-workbench[lab]')")
+    print(
+        "next:  workbench lab   (opens the quickstart notebook; needs: pip install 'grader-workbench[lab]')"
+    )
     return 0
 
 
@@ -105,7 +119,9 @@ def _graders(path: Path, *, trust: bool) -> list[wb.FunctionGrader]:
     try:
         text = path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise wb.errors.FormatError("the grader file cannot be read", where=str(path), found=str(error)) from error
+        raise wb.errors.FormatError(
+            "the grader file cannot be read", where=str(path), found=str(error)
+        ) from error
     return [wb.FunctionGrader.from_source(text)]
 
 
@@ -140,7 +156,10 @@ def _sandbox(_: argparse.Namespace) -> int:
 
 def _lab(options: argparse.Namespace) -> int:
     if importlib.util.find_spec("jupyterlab") is None:
-        print("workbench: JupyterLab is not installed; run: pip install 'grader-workbench[lab]'", file=sys.stderr)
+        print(
+            "workbench: JupyterLab is not installed; run: pip install 'grader-workbench[lab]'",
+            file=sys.stderr,
+        )
         return 1
     notebook = _notebooks(options.folder) / "01_quickstart.ipynb"
     print(f"opening {notebook}")

@@ -98,7 +98,11 @@ class Grades:
             self.reasoning[row] = grade.reasoning
         if grade.metadata:
             self.metadata[row] = grade.metadata
-        for column, value in ((self.seconds, grade.seconds), (self.tokens, grade.tokens), (self.cost, grade.cost)):
+        for column, value in (
+            (self.seconds, grade.seconds),
+            (self.tokens, grade.tokens),
+            (self.cost, grade.cost),
+        ):
             if value is not None:
                 column[row] = value
 
@@ -121,7 +125,9 @@ class Grades:
         self.codes[row] = _FAILED
         self.errors[row] = error
 
-    def finish(self, kind: ErrorKind = ErrorKind.CANCELLED, message: str = "not graded: the run was stopped") -> None:
+    def finish(
+        self, kind: ErrorKind = ErrorKind.CANCELLED, message: str = "not graded: the run was stopped"
+    ) -> None:
         """Turn every missing row into a failure."""
         error = GradeError(kind, message)
         for row in np.flatnonzero(self.codes == _MISSING):

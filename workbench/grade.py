@@ -100,7 +100,9 @@ class Grade:
             return
         object.__setattr__(self, "score", check_score(self.score))
         if self.error is not None:
-            raise ValueError(f"a grade is scored or failed, not both: score {self.score!r}, error {self.error}")
+            raise ValueError(
+                f"a grade is scored or failed, not both: score {self.score!r}, error {self.error}"
+            )
 
     @classmethod
     def failed(cls, kind: ErrorKind | str, message: str, **rest: Any) -> Grade:
@@ -128,7 +130,9 @@ def check_score(value: object) -> float:
         ValueError: NaN or infinite.
     """
     if isinstance(value, bool) or not isinstance(value, Real):
-        raise TypeError(f"a score must be a number (int or float), not {_short(value)} ({type(value).__name__})")
+        raise TypeError(
+            f"a score must be a number (int or float), not {_short(value)} ({type(value).__name__})"
+        )
     try:
         number = float(value)
     except OverflowError:

@@ -157,9 +157,7 @@ def _sources(report: Report) -> Sequence[tuple[str, str]]:
 def _figure(report: Report) -> Any:
     from markupsafe import Markup
 
-    from workbench.plots import plot_scores
-
-    figure = plot_scores(report)
+    figure = report.plot()
     # plotly writes the characters < > and / of the figure's JSON as \u escapes, so no text ends the script.
     text = figure.to_html(
         full_html=False, include_plotlyjs=True, include_mathjax=False, config={"displaylogo": False}

@@ -40,10 +40,14 @@ class Suite:
             raise ValueError("a suite needs at least one grader")
         for item in self.graders:
             if not isinstance(item, Grader):
-                raise TypeError(f"a suite holds graders, not {type(item).__name__}; write @wb.grader above a function")
+                raise TypeError(
+                    f"a suite holds graders, not {type(item).__name__}; write @wb.grader above a function"
+                )
         names = [item.name for item in self.graders]
         if twice := sorted({name for name in names if names.count(name) > 1}):
-            raise ValueError(f"two graders are called {twice[0]!r}; give one another name: @wb.grader(name=...)")
+            raise ValueError(
+                f"two graders are called {twice[0]!r}; give one another name: @wb.grader(name=...)"
+            )
 
     def __iter__(self) -> Any:
         return iter(self.graders)

@@ -59,7 +59,9 @@ def pack(threads: Iterable[StringThread | Sequence[Any]], *, batch_rows: int = B
     batches: list[bytes] = []
     counts: list[int] = []
     rows = iter(threads)
-    while chunk := [row.to_wire() if isinstance(row, StringThread) else row for row in islice(rows, batch_rows)]:
+    while chunk := [
+        row.to_wire() if isinstance(row, StringThread) else row for row in islice(rows, batch_rows)
+    ]:
         for part in _parts(chunk, sum(counts)):
             batches.append(part[0])
             counts.append(part[1])
@@ -87,4 +89,6 @@ def _check_row(row: Any, index: int) -> None:
     try:
         marshal.dumps(row)
     except ValueError as error:
-        raise TypeError(f"row {index} holds a value that is not plain data (text, number, list, dict)") from error
+        raise TypeError(
+            f"row {index} holds a value that is not plain data (text, number, list, dict)"
+        ) from error

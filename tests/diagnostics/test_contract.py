@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from workbench import diagnostics as wd
+from workbench.columns import Grades
 from workbench.diagnostics.finding import Severity
 from workbench.diagnostics.registry import group_codes, read_labels
 
@@ -18,6 +19,7 @@ COLUMNS = {
     "no rows": lambda graded: graded(),
     "all failed": lambda graded: graded(np.ones(40), failed=range(40)),
     "all skipped": lambda graded: graded(np.ones(40), skipped=range(40)),
+    "never run": lambda _: Grades.empty(40),
     "one row": lambda graded: graded([1.0]),
     "two rows": lambda graded: graded([0.0, 1.0]),
     "one scored row": lambda graded: graded(np.ones(10), failed=range(9)),
@@ -154,6 +156,21 @@ def test_correction_is_by_holm_over_all_graders(graded):
     assert [finding.severity for finding in first] == ["warning"]
     assert {finding.severity for finding in rest} == {"note"}
     assert all(finding.needed and finding.message.startswith("nearly") for finding in rest)
+
+
+@pytest.mark.parametrize("labelled", [False, True])
+def test_healthy_clustered_graders_are_left_alone(graded, labelled):
+    """Answers alike within prompts, right nine times of ten: at most 5 % of 80 runs give any verdict."""
+    rng = np.random.default_rng(3)
+    groups, alarms = np.arange(320) // 8, 0
+    for _ in range(80):
+        good = rng.random(320) < np.repeat(rng.beta(3, 2, 40), 8)
+        scores = np.where(good, rng.beta(8, 2, 320), rng.beta(2, 8, 320))
+        wrong = rng.random(320) < 0.02
+        grades = graded(np.where(wrong, 1 - scores, scores), failed=np.flatnonzero(rng.random(320) < 0.01))
+        found = wd.diagnose(grades, groups=groups, labels=list(scores >= 0.5) if labelled else None)
+        alarms += any(finding.severity is not Severity.NOTE for finding in found)
+    assert alarms <= 4
 
 
 def test_ten_thousand_rows_take_less_than_a_second(graded):

@@ -29,6 +29,11 @@ class TestBroken:
         assert only(graded(np.ones(19), failed=range(19)), "broken").needed == 1
         assert only(graded(np.ones(20), failed=range(20)), "broken").severity == "error"
 
+    def test_failures_of_one_prompt_are_failures(self, graded):
+        """Few prompts do not excuse a grader that fails on every row."""
+        finding = only(graded(np.ones(40), failed=range(40)), "broken", groups=np.zeros(40, int))
+        assert finding.severity == "error"
+
     def test_rare_failures_are_silent(self, graded):
         """One failure in 200 rows is below 2 %."""
         assert only(graded(np.ones(200), failed=[3]), "broken") is None

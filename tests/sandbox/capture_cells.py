@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import linecache
 import os
 import sys
 import warnings
@@ -68,6 +69,7 @@ def outcome_of(error: BaseException, prefix: str = "") -> dict:
 
 
 def new_shell() -> InteractiveShell:
+    linecache.cache.clear()  # cells of the shell before
     config = Config()
     config.HistoryManager.enabled = False
     config.InteractiveShell.colors = "nocolor"

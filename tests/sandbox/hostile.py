@@ -102,7 +102,9 @@ def stage() -> Iterator[Stage]:
         unix.listen()
         for listener in (tcp, udp, unix):
             listener.setblocking(False)
-        victim = stack.enter_context(subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE))
+        victim = stack.enter_context(
+            subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+        )
         stack.callback(victim.kill)
         os.environ[ENV_NAME] = str(canary)
         stack.callback(os.environ.pop, ENV_NAME)
@@ -136,7 +138,7 @@ def _survivors(pool: Pool) -> bool:
     pool.close()
     deadline = time.monotonic() + 5
     while time.monotonic() < deadline:
-        if not any(_in_session(int(name), session) for name in os.listdir("/proc") if name.isdigit()):
+        if not any(_in_session(int(path.name), session) for path in Path("/proc").glob("[0-9]*")):
             return False
         select.select([], [], [], 0.01)
     return True
@@ -177,8 +179,15 @@ CASES = [
     Case("read", "proc host memory", _number("open('/proc/{HOSTPID}/mem', 'rb').read(10)")),
     Case("read", "directory list", "import os\nreturn BROKE if os.listdir('{DIR}') else 0.0"),
     Case("read", "glob", _number("[open(p).read() for p in __import__('glob').glob('{DIR}/*.txt')]")),
-    Case("read", "inherited descriptors", _number("[__import__('os').read(fd, 4096) for fd in (0, 1, 2, 5, 6, 7, 8)]")),
-    Case("read", "descriptor scan", """
+    Case(
+        "read",
+        "inherited descriptors",
+        _number("[__import__('os').read(fd, 4096) for fd in (0, 1, 2, 5, 6, 7, 8)]"),
+    ),
+    Case(
+        "read",
+        "descriptor scan",
+        """
         import os
         for fd in range(0, 200):
             try:
@@ -189,13 +198,32 @@ CASES = [
             found = re.findall(rb"\\d{12,13}", data)
             if found:
                 return float(found[0])
-    """),
-    Case("read", "importlib source loader", _number(
-        "__import__('importlib.machinery').machinery.SourceFileLoader('x', '{FILE}').get_data('{FILE}')")),
+    """,
+    ),
+    Case(
+        "read",
+        "importlib source loader",
+        _number(
+            "__import__('importlib.machinery').machinery.SourceFileLoader('x', '{FILE}').get_data('{FILE}')"
+        ),
+    ),
     Case("read", "zipimport and runpy", _number("__import__('runpy').run_path('{FILE}')")),
-    Case("read", "sqlite file", _number("__import__('sqlite3').connect('{FILE}').execute('select 1').fetchall()")),
-    Case("read", "urllib file scheme", _number("__import__('urllib.request').request.urlopen('file://{FILE}').read()")),
-    Case("read", "module-level open kept for later", "return DATA", "import re\nDATA = float(open('{FILE}').read())"),
+    Case(
+        "read",
+        "sqlite file",
+        _number("__import__('sqlite3').connect('{FILE}').execute('select 1').fetchall()"),
+    ),
+    Case(
+        "read",
+        "urllib file scheme",
+        _number("__import__('urllib.request').request.urlopen('file://{FILE}').read()"),
+    ),
+    Case(
+        "read",
+        "module-level open kept for later",
+        "return DATA",
+        "import re\nDATA = float(open('{FILE}').read())",
+    ),
     Case("read", "mmap of a file", "import mmap\nreturn float(mmap.mmap(3, 0).read())"),
     Case("read", "os.stat size", "import os\nreturn BROKE if os.stat('{FILE}').st_size else 0.0"),
     # --- write and damage
@@ -209,55 +237,115 @@ CASES = [
     Case("write", "chmod", "import os\nos.chmod('{FILE}', 0o000)"),
     Case("write", "utime", "import os\nos.utime('{FILE}', (1, 1))"),
     Case("write", "truncate", "import os\nos.truncate('{FILE}', 0)"),
-    Case("write", "mkfifo and mknod", "import os\nfor f in (os.mkfifo, os.mknod):\n    try:\n        f('{DIR}/' + f.__name__)\n    except OSError:\n        pass"),
+    Case(
+        "write",
+        "mkfifo and mknod",
+        "import os\nfor f in (os.mkfifo, os.mknod):\n    try:\n        f('{DIR}/' + f.__name__)\n    except OSError:\n        pass",
+    ),
     Case("write", "shutil rmtree", "import shutil\nshutil.rmtree('{DIR}', ignore_errors=True)"),
     Case("write", "tempfile", "import tempfile\ntempfile.mkstemp(dir='{DIR}')"),
-    Case("write", "at module level", "pass", "try:\n    open('{DIR}/new.txt', 'w').write('x')\nexcept OSError:\n    pass"),
+    Case(
+        "write",
+        "at module level",
+        "pass",
+        "try:\n    open('{DIR}/new.txt', 'w').write('x')\nexcept OSError:\n    pass",
+    ),
     # --- network
     Case("network", "tcp connect", "import socket\nsocket.create_connection(('127.0.0.1', {PORT}), 0.2)"),
-    Case("network", "udp send", "import socket\nsocket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b'x', ('127.0.0.1', {UDP}))"),
+    Case(
+        "network",
+        "udp send",
+        "import socket\nsocket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b'x', ('127.0.0.1', {UDP}))",
+    ),
     Case("network", "unix socket", "import socket\nsocket.socket(socket.AF_UNIX).connect('{UNIX}')"),
     Case("network", "raw _socket", "import _socket\n_socket.socket(2, 1).connect(('127.0.0.1', {PORT}))"),
-    Case("network", "http client", "import http.client\nhttp.client.HTTPConnection('127.0.0.1', {PORT}, timeout=0.2).request('GET', '/')"),
-    Case("network", "asyncio connection", "import asyncio\nawait asyncio.open_connection('127.0.0.1', {PORT})"),
+    Case(
+        "network",
+        "http client",
+        "import http.client\nhttp.client.HTTPConnection('127.0.0.1', {PORT}, timeout=0.2).request('GET', '/')",
+    ),
+    Case(
+        "network", "asyncio connection", "import asyncio\nawait asyncio.open_connection('127.0.0.1', {PORT})"
+    ),
     Case("network", "socketpair to fork", "import socket\na, b = socket.socketpair()\nreturn BROKE"),
-    Case("network", "logging socket handler", "import logging.handlers\nh = logging.handlers.DatagramHandler('127.0.0.1', {UDP})\nh.send(b'x')"),
+    Case(
+        "network",
+        "logging socket handler",
+        "import logging.handlers\nh = logging.handlers.DatagramHandler('127.0.0.1', {UDP})\nh.send(b'x')",
+    ),
     # --- processes, signals, kernel surface
     Case("process", "fork", "import os\npid = os.fork()\nif pid == 0:\n    import time\n    time.sleep(30)"),
     Case("process", "forkpty", "import os\nos.forkpty()"),
     Case("process", "system", "import os\nos.system('touch {DIR}/made')"),
     Case("process", "subprocess", "import subprocess\nsubprocess.run(['touch', '{DIR}/made'])"),
-    Case("process", "_posixsubprocess", "import os, _posixsubprocess\n_posixsubprocess.fork_exec([b'/bin/touch', b'{DIR}/made'], [b'/bin/touch'], True, (), None, None, -1, -1, -1, -1, -1, -1, -1, -1, False, False, 0, None, None, None, -1, None)"),
+    Case(
+        "process",
+        "_posixsubprocess",
+        "import os, _posixsubprocess\n_posixsubprocess.fork_exec([b'/bin/touch', b'{DIR}/made'], [b'/bin/touch'], True, (), None, None, -1, -1, -1, -1, -1, -1, -1, -1, False, False, 0, None, None, None, -1, None)",
+    ),
     Case("process", "exec", "import os\nos.execv('/bin/touch', ['touch', '{DIR}/made'])"),
     Case("process", "posix_spawn", "import os\nos.posix_spawn('/bin/touch', ['touch', '{DIR}/made'], {})"),
     Case("process", "kill the victim", "import os, signal\nos.kill({VICTIM}, signal.SIGKILL)"),
     Case("process", "kill the parent", "import os, signal\nos.kill(os.getppid(), signal.SIGKILL)"),
-    Case("process", "kill the group and everything", "import os, signal\nfor target in (0, -1):\n    try:\n        os.kill(target, signal.SIGTERM)\n    except OSError:\n        pass"),
-    Case("process", "pidfd signal", "import os, signal\nsignal.pidfd_send_signal(os.pidfd_open({VICTIM}), signal.SIGKILL)"),
-    Case("process", "thread that outlives", "import threading, time\nt = threading.Thread(target=time.sleep, args=(60,))\nt.start()"),
-    Case("process", "priority of the host", "import os\nos.setpriority(os.PRIO_PROCESS, {HOSTPID}, 19)\nreturn BROKE"),
-    Case("process", "multiprocessing", "import multiprocessing\nmultiprocessing.Process(target=print).start()"),
+    Case(
+        "process",
+        "kill the group and everything",
+        "import os, signal\nfor target in (0, -1):\n    try:\n        os.kill(target, signal.SIGTERM)\n    except OSError:\n        pass",
+    ),
+    Case(
+        "process",
+        "pidfd signal",
+        "import os, signal\nsignal.pidfd_send_signal(os.pidfd_open({VICTIM}), signal.SIGKILL)",
+    ),
+    Case(
+        "process",
+        "thread that outlives",
+        "import threading, time\nt = threading.Thread(target=time.sleep, args=(60,))\nt.start()",
+    ),
+    Case(
+        "process",
+        "priority of the host",
+        "import os\nos.setpriority(os.PRIO_PROCESS, {HOSTPID}, 19)\nreturn BROKE",
+    ),
+    Case(
+        "process", "multiprocessing", "import multiprocessing\nmultiprocessing.Process(target=print).start()"
+    ),
     Case("process", "ctypes syscall", "import ctypes\nctypes.CDLL(None).syscall(62, {VICTIM}, 9)"),
-    Case("process", "ctypes from the garbage collector", """
+    Case(
+        "process",
+        "ctypes from the garbage collector",
+        """
         import gc, types
         for thing in gc.get_objects():
             if isinstance(thing, types.ModuleType) and thing.__name__ == 'ctypes':
                 thing.CDLL(None).syscall(62, {VICTIM}, 9)
                 thing.CDLL(None).system(b'touch {DIR}/made')
-    """),
+    """,
+    ),
     Case("process", "executable memory", "import mmap\nmmap.mmap(-1, 4096, prot=7)\nreturn BROKE"),
     # --- packages, native code, import time
     Case("packages", "third party", "import numpy\nreturn BROKE"),
     Case("packages", "sys.path put back", "import sys, importlib\nsys.path.append('{DIR}')\nimport secret"),
-    Case("packages", "path finder put back", "import sys, importlib.machinery\nsys.meta_path.append(importlib.machinery.PathFinder)\nsys.path.append('/usr/lib/python3/dist-packages')\nimport pip\nreturn BROKE"),
+    Case(
+        "packages",
+        "path finder put back",
+        "import sys, importlib.machinery\nsys.meta_path.append(importlib.machinery.PathFinder)\nsys.path.append('/usr/lib/python3/dist-packages')\nimport pip\nreturn BROKE",
+    ),
     # --- source tricks
     Case("tricks", "exec and eval", _number("eval(\"open('{FILE}').read()\")")),
-    Case("tricks", "subclasses walk", """
+    Case(
+        "tricks",
+        "subclasses walk",
+        """
         for cls in ().__class__.__base__.__subclasses__():
             if cls.__name__ == 'FileLoader':
                 return float(cls('x', '{FILE}').get_data('{FILE}'))
-    """),
-    Case("tricks", "frames of the worker", """
+    """,
+    ),
+    Case(
+        "tricks",
+        "frames of the worker",
+        """
         import sys, re
         frame = sys._getframe()
         while frame:
@@ -266,15 +354,25 @@ CASES = [
             if found:
                 return float(found[0])
             frame = frame.f_back
-    """),
-    Case("tricks", "garbage collector for secrets", """
+    """,
+    ),
+    Case(
+        "tricks",
+        "garbage collector for secrets",
+        """
         import gc, re
         for thing in gc.get_objects():
             if isinstance(thing, dict) and '{ENV}' in thing:
                 return float(thing['{ENV}'])
-    """),
+    """,
+    ),
     Case("tricks", "null byte and coding line", _number("open('{FILE}').read()"), "# -*- coding: rot13 -*-"),
-    Case("tricks", "grade replaced by its own class", "return 0.0", "class float(float):\n    def __float__(self):\n        return open('{FILE}').read()"),
+    Case(
+        "tricks",
+        "grade replaced by its own class",
+        "return 0.0",
+        "class float(float):\n    def __float__(self):\n        return open('{FILE}').read()",
+    ),
 ]
 
 FAMILIES = sorted({case.family for case in CASES})
@@ -296,9 +394,13 @@ def main() -> None:
     totals = dict.fromkeys(LAYER_SETS, 0)
     for family in FAMILIES:
         cases = [case for case in CASES if case.family == family]
-        counts = {name: sum(is_safe(case, Pool(layers)) for case in cases) for name, layers in LAYER_SETS.items()}
+        counts = {
+            name: sum(is_safe(case, Pool(layers)) for case in cases) for name, layers in LAYER_SETS.items()
+        }
         totals = {name: totals[name] + counts[name] for name in LAYER_SETS}
-        print(f"{family:<10}{len(cases):>6}" + "".join(f"{counts[name]:>20}" for name in LAYER_SETS), flush=True)
+        print(
+            f"{family:<10}{len(cases):>6}" + "".join(f"{counts[name]:>20}" for name in LAYER_SETS), flush=True
+        )
     print(f"{'all':<10}{len(CASES):>6}" + "".join(f"{totals[name]:>20}" for name in LAYER_SETS))
 
 

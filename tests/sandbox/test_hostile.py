@@ -29,7 +29,9 @@ def test_filter_alone_is_enough(family):
 def test_canaries_can_die():
     """Without any layer attacks do get through: the canaries are alive."""
     broken = [case.name for case in CASES if not is_safe(case, Pool(()))]
-    assert {"open", "unlink", "tcp connect", "udp send", "fork", "subprocess", "directory list"} <= set(broken)
+    assert {"open", "unlink", "tcp connect", "udp send", "fork", "subprocess", "directory list"} <= set(
+        broken
+    )
 
 
 def test_there_are_enough_attacks():

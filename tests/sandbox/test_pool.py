@@ -40,7 +40,13 @@ def test_level_is_kernel_on_linux():
 
 @pytest.mark.skipif(sys.platform != "linux", reason="layers are Linux's")
 @pytest.mark.parametrize(
-    ("layers", "level"), [(("rlimits", "audit"), "partial"), (("rlimits",), "partial"), (("landlock",), "process"), ((), "process")]
+    ("layers", "level"),
+    [
+        (("rlimits", "audit"), "partial"),
+        (("rlimits",), "partial"),
+        (("landlock",), "process"),
+        ((), "process"),
+    ],
 )
 def test_weaker_layers_get_weaker_labels(layers, level):
     """The self-test, not the set-up, decides the label."""
@@ -76,8 +82,16 @@ def test_empty_dataset():
         ("type('F', (float,), {})(1.0)", "return_type", "F"),
         ("type('I', (int,), {})(1)", "return_type", "I"),
         ("__import__('decimal').Decimal(1)", "return_type", "Decimal"),
-        ("__import__('struct').unpack('d', (0x7FF8DEAD00000001).to_bytes(8, 'little'))[0]", "sandbox", "no score"),
-        ("__import__('struct').unpack('d', (0x7FF8DEAD00000002).to_bytes(8, 'little'))[0]", "sandbox", "no score"),
+        (
+            "__import__('struct').unpack('d', (0x7FF8DEAD00000001).to_bytes(8, 'little'))[0]",
+            "sandbox",
+            "no score",
+        ),
+        (
+            "__import__('struct').unpack('d', (0x7FF8DEAD00000002).to_bytes(8, 'little'))[0]",
+            "sandbox",
+            "no score",
+        ),
     ],
 )
 def test_what_is_no_score_fails_its_row(value, kind, part):
@@ -98,8 +112,14 @@ def test_what_is_no_score_fails_its_row(value, kind, part):
         ("if i == 3:\n    import re; re.match('(a+)+$', 'a' * 60 + 'b')", "timeout"),
         ("if i == 3:\n    return 3 ** 10 ** 9", "timeout"),
         ("if i == 3:\n    import itertools; sum(itertools.repeat(0))", "timeout"),
-        ("if i == 3:\n    while True:\n        try:\n            while True: pass\n        except BaseException: pass", "timeout"),
-        ("if i == 3:\n    import signal; signal.setitimer(signal.ITIMER_REAL, 0)\n    while True: pass", "timeout"),
+        (
+            "if i == 3:\n    while True:\n        try:\n            while True: pass\n        except BaseException: pass",
+            "timeout",
+        ),
+        (
+            "if i == 3:\n    import signal; signal.setitimer(signal.ITIMER_REAL, 0)\n    while True: pass",
+            "timeout",
+        ),
         ("if i == 3:\n    import os; os._exit(3)", "crash"),
         ("if i == 3:\n    import os; os._exit(0)", "crash"),
         ("if i == 3:\n    import os; os.abort()", "crash"),
@@ -108,18 +128,30 @@ def test_what_is_no_score_fails_its_row(value, kind, part):
         ("if i == 3:\n    raise GeneratorExit", "runtime"),
         ("if i == 3:\n    raise BaseException('all the way')", "runtime"),
         ("if i == 3:\n    import asyncio; raise asyncio.CancelledError", "runtime"),
-        ("if i == 3:\n    import asyncio; asyncio.current_task().cancel(); await asyncio.sleep(0)", "runtime"),
+        (
+            "if i == 3:\n    import asyncio; asyncio.current_task().cancel(); await asyncio.sleep(0)",
+            "runtime",
+        ),
         ("if i == 3:\n    import asyncio; await asyncio.Future()", "runtime"),
-        ("if i == 3:\n    import asyncio; asyncio.get_running_loop().stop(); await asyncio.sleep(0)", "runtime"),
+        (
+            "if i == 3:\n    import asyncio; asyncio.get_running_loop().stop(); await asyncio.sleep(0)",
+            "runtime",
+        ),
         ("if i == 3:\n    bytearray(10 ** 10)", "memory"),
         ("if i == 3:\n    x = []\n    while True: x.append(bytearray(10 ** 7))", "memory"),
         ("if i == 3:\n    def f(): return f()\n    f()", "runtime"),
         ("if i == 3:\n    raise type('E', (Exception,), {'__str__': lambda s: 1 / 0})()", "runtime"),
-        ("if i == 3:\n    class R:\n        def __repr__(self): raise SystemExit\n    return R()", "return_type"),
+        (
+            "if i == 3:\n    class R:\n        def __repr__(self): raise SystemExit\n    return R()",
+            "return_type",
+        ),
         ("if i == 3:\n    import threading; threading.Thread(target=print).start()", "runtime"),
         ("if i == 3:\n    import os; os.write(4, b'x' * 20)\n    while True: pass", "crash"),
         ("if i == 3:\n    import os; os.close(4)", None),
-        ("if i == 3:\n    import sys; sys.setrecursionlimit(10 ** 9)\n    def f(n): return [f(n + 1)]\n    f(0)", None),
+        (
+            "if i == 3:\n    import sys; sys.setrecursionlimit(10 ** 9)\n    def f(n): return [f(n + 1)]\n    f(0)",
+            None,
+        ),
     ],
 )
 def test_one_bad_row_costs_one_row(body, kind):
@@ -154,7 +186,9 @@ def test_three_lost_workers_in_a_row_stop_the_run():
 
 def test_failed_rows_keep_their_messages_when_the_worker_dies_later():
     """Rows that failed before a crash are asked again, so that their reasons are not lost."""
-    outcome = run("if i == 2:\n    raise ValueError('mine')\nif i == 5:\n    import os; os._exit(1)\nreturn 0.5")
+    outcome = run(
+        "if i == 2:\n    raise ValueError('mine')\nif i == 5:\n    import os; os._exit(1)\nreturn 0.5"
+    )
     assert "ValueError: mine" in outcome.grades.errors[2].message
     assert kinds(outcome) == {2: "runtime", 5: "crash"}
 
@@ -162,7 +196,10 @@ def test_failed_rows_keep_their_messages_when_the_worker_dies_later():
 def test_a_message_points_at_the_graders_own_line():
     """A runtime error names the exception, the line and its text."""
     outcome = run("return 1 / 0", 1)
-    assert outcome.grades.errors[0].message == "ZeroDivisionError: division by zero (line 4, in grade: `return 1 / 0`)"
+    assert (
+        outcome.grades.errors[0].message
+        == "ZeroDivisionError: division by zero (line 4, in grade: `return 1 / 0`)"
+    )
 
 
 def test_many_failures_lose_no_batch():
@@ -196,7 +233,10 @@ def test_load_failure_fails_every_row_with_its_reason():
 def test_compile_bomb_ends_in_the_worker():
     """A source that takes gigabytes or minutes to compile is refused by the worker's limits, not by the host."""
     depth = 18
-    bomb = "".join("    " * (k + 1) + "try:\n" + "    " * (k + 2) + "pass\n" + "    " * (k + 1) + "finally:\n" for k in range(depth))
+    bomb = "".join(
+        "    " * (k + 1) + "try:\n" + "    " * (k + 2) + "pass\n" + "    " * (k + 1) + "finally:\n"
+        for k in range(depth)
+    )
     text = "async def grade(t):\n" + bomb + "    " * (depth + 1) + "return 1.0\n"
     result = pool().check(Program(text, Limits(load_seconds=0.5, memory_mb=64)))
     assert result["checks"][-1][1] is False
@@ -205,7 +245,12 @@ def test_compile_bomb_ends_in_the_worker():
 def test_cancel_keeps_what_was_graded():
     """A stopped run keeps its scores and fails the rest as cancelled."""
     stop = threading.Event()
-    outcome = run("import time; time.sleep(0.002)\nreturn 0.5", 5000, cancel=stop, on_progress=lambda done, failed: done > 50 and stop.set())
+    outcome = run(
+        "import time; time.sleep(0.002)\nreturn 0.5",
+        5000,
+        cancel=stop,
+        on_progress=lambda done, failed: done > 50 and stop.set(),
+    )
     assert 50 < outcome.grades.n_scored < 5000
     assert outcome.grades.n_scored + outcome.grades.n_failed == 5000
     assert set(kinds(outcome).values()) == {ErrorKind.CANCELLED}

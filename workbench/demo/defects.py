@@ -121,7 +121,9 @@ DEFECTS = (
     Defect("exact match", "arithmetic", "too strict: refuses every answer that shows its work", exact),
     Defect("same keys", "extraction", "too lenient: never looks at the values", same_keys),
     Defect("same JSON", "extraction", "too strict: refuses right records in a code fence", same_json),
-    Defect("exact match", "rag", "too strict: refuses supported answers that say more", exact),
+    Defect(
+        "exact match", "rag", "too strict: refuses supported answers in other words or with sources", exact
+    ),
     Defect("shares words", "rag", "too lenient: changed values and heaps of words pass", shares_words),
     Defect("shares words", "helpdesk", "too lenient: wrong facts and heaps of words pass", shares_words),
     Defect(

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 
-from workbench import StringThread
+from workbench.thread import StringThread
 
 __all__ = ["GRADERS", "contains_expected", "exact_match", "shares_words"]
+
 
 async def exact_match(thread: StringThread) -> float:
     """The completion is the expected answer, to the letter."""

@@ -29,13 +29,14 @@ _ENOUGH = 35  # the fewest rows with which a verdict on saturation can fire
 def broken(case: Case) -> Iterable[Claim]:
     """More than 2 % of the rows tried failed (lower bound), from 20 rows on.
 
-    Rows that a stop or a spent budget left ungraded were never tried and do not count.
+    Rows that a stop or a spent budget left ungraded were never tried and do not count. Rows of one
+    prompt count singly here: a failure is a fault of the run, and each one cost a row.
     """
     tried, failed = _tried(case), _failed(case)
     rows = np.flatnonzero(failed)
     if not len(rows):
         return
-    found = share(failed[tried], np.unique(case.groups[tried], return_inverse=True)[1])
+    found = share(failed[tried])
     finding = Finding(
         case.grader,
         "broken",

@@ -100,6 +100,12 @@ def diagnose(
     Raises:
         ReportError: Unknown preset, labels or groups of the wrong length, labels that are neither
             True, False nor missing, or a scale whose ends are not in order.
+
+    Example:
+        >>> grades = Grades.empty(40)
+        >>> grades.put_scores(0, np.ones(40), seconds=0.001)
+        >>> print(diagnose({"polite": grades})[0])
+        polite: saturated high, 100 % of 40 scores at 0.95 or above (95 % interval 91.2 % to 100 %).
     """
     _check_scale(scale)
     by_name, prompts = _read(source, groups)

@@ -56,7 +56,9 @@ def load(path: str | os.PathLike[str], *, trust: bool = False) -> list[Grader]:
         with target.open("rb") as file:
             data = file.read(MAX_FILE_BYTES + 1)
     except OSError as error:
-        raise FormatError("the file cannot be read", where=str(target), found=error.strerror or str(error)) from error
+        raise FormatError(
+            "the file cannot be read", where=str(target), found=error.strerror or str(error)
+        ) from error
     if len(data) > MAX_FILE_BYTES:
         raise FormatError(
             "the file is too large", where=str(target), expected=f"at most {MAX_FILE_BYTES // 2**20} MiB"
@@ -91,7 +93,9 @@ def write_atomically(path: str | os.PathLike[str], text: str) -> Path:
         _keep_mode(temporary, target)
         temporary.replace(target)
     except OSError as error:
-        raise FormatError("the file cannot be written", where=str(target), found=error.strerror or str(error)) from error
+        raise FormatError(
+            "the file cannot be written", where=str(target), found=error.strerror or str(error)
+        ) from error
     finally:
         temporary.unlink(missing_ok=True)
     return target

@@ -51,7 +51,10 @@ def write(graders: Iterable[Grader], *, allow_unvalidated: bool = False) -> str:
     records = [_record(item, allow_unvalidated=allow_unvalidated) for item in items]
     try:
         text = json.dumps(
-            {"format": FORMAT, "version": VERSION, "graders": records}, indent=2, ensure_ascii=False, allow_nan=False
+            {"format": FORMAT, "version": VERSION, "graders": records},
+            indent=2,
+            ensure_ascii=False,
+            allow_nan=False,
         )
         text.encode()
     except (TypeError, ValueError) as error:
@@ -96,7 +99,9 @@ def read(text: str, *, where: str = "text", trust: bool = False) -> list[Grader]
             expected=str(VERSION), hint="upgrade the workbench, or save the graders again with this one",
         )  # fmt: skip
     _check_schema(document, where)
-    graders = [_grader(record, f"{where}, graders[{i}]", trust=trust) for i, record in enumerate(document["graders"])]
+    graders = [
+        _grader(record, f"{where}, graders[{i}]", trust=trust) for i, record in enumerate(document["graders"])
+    ]
     names = [item.name for item in graders]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise FormatError(f"two graders are called {twice[0]!r}", where=where)
@@ -107,10 +112,14 @@ def _parse(text: str, where: str) -> Any:
     try:
         document = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_no_twins)
     except RecursionError:
-        raise FormatError("the file is nested too deeply", where=where, expected=f"at most {_MAX_DEPTH} levels") from None
+        raise FormatError(
+            "the file is nested too deeply", where=where, expected=f"at most {_MAX_DEPTH} levels"
+        ) from None
     except json.JSONDecodeError as error:
         raise FormatError(
-            "the file is not JSON", where=f"{where}, line {error.lineno}, column {error.colno}", found=error.msg
+            "the file is not JSON",
+            where=f"{where}, line {error.lineno}, column {error.colno}",
+            found=error.msg,
         ) from None
     except ValueError as error:
         raise FormatError("the file is not plain JSON", where=where, found=str(error)) from None
@@ -127,7 +136,9 @@ def _no_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         keys = [key for key, _ in pairs]
-        raise ValueError(f"the key {next(key for key in keys if keys.count(key) > 1)!r} stands twice in one object")
+        raise ValueError(
+            f"the key {next(key for key in keys if keys.count(key) > 1)!r} stands twice in one object"
+        )
     return found
 
 
@@ -150,7 +161,11 @@ def _found_format(document: Any) -> str:
     if not isinstance(document, dict):
         return f"a JSON {type(document).__name__}"
     found = document.get("format")
-    return f'"format": {found!r}'[:80] if found is not None else f"keys {', '.join(map(repr, list(document)[:8]))}"
+    return (
+        f'"format": {found!r}'[:80]
+        if found is not None
+        else f"keys {', '.join(map(repr, list(document)[:8]))}"
+    )
 
 
 def _check_schema(document: Any, where: str) -> None:
@@ -159,7 +174,9 @@ def _check_schema(document: Any, where: str) -> None:
 
     error = best_match(Draft202012Validator(schema()).iter_errors(document))
     if error is not None:
-        raise FormatError("the file does not fit the format", where=f"{where}, {error.json_path}", found=error.message[:300])
+        raise FormatError(
+            "the file does not fit the format", where=f"{where}, {error.json_path}", found=error.message[:300]
+        )
 
 
 def _grader(record: dict[str, Any], where: str, *, trust: bool) -> Grader:
@@ -169,7 +186,9 @@ def _grader(record: dict[str, Any], where: str, *, trust: bool) -> Grader:
     try:
         item = from_spec(fields)
     except FormatError as error:
-        raise FormatError(error.what, where=where, found=error.found, expected=error.expected, hint=error.hint) from None
+        raise FormatError(
+            error.what, where=where, found=error.found, expected=error.expected, hint=error.hint
+        ) from None
     if isinstance(item, FunctionGrader) and "validation" in record:
         _attach_proof(item, record["validation"])
     return item

@@ -155,12 +155,16 @@ class Grader(ABC):
         known = {f.name for f in fields(cls) if _is_config(f)}
         if unknown := sorted(set(values) - known):
             raise FormatError(
-                f"a {cls.kind} grader has no field {unknown[0]!r}", found=", ".join(unknown), expected=", ".join(sorted(known))
+                f"a {cls.kind} grader has no field {unknown[0]!r}",
+                found=", ".join(unknown),
+                expected=", ".join(sorted(known)),
             )
         try:
             return cls(**values)
         except (TypeError, ValueError) as error:
-            raise FormatError(f"a {cls.kind} grader cannot be made from these fields", found=str(error)) from error
+            raise FormatError(
+                f"a {cls.kind} grader cannot be made from these fields", found=str(error)
+            ) from error
 
 
 def from_spec(spec: dict[str, Any]) -> Grader:
@@ -198,5 +202,3 @@ def _explain(error: Exception) -> tuple[ErrorKind, str]:
     if isinstance(error, TimeoutError):
         return ErrorKind.TIMEOUT, message
     return ErrorKind.RUNTIME, f"{type(error).__name__}: {message}"
-
-

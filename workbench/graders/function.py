@@ -25,7 +25,7 @@ __all__ = ["FunctionGrader", "grader", "validate"]
 @kind("function")
 @dataclass(frozen=True, kw_only=True)
 class FunctionGrader(Grader):
-    """An `async def grade(thread) -> float` that runs in the sandbox, exactly as its text says.
+    r"""An `async def grade(thread) -> float` that runs in the sandbox, exactly as its text says.
 
     The text is the grader: the live function it was captured from is never called. The score is any
     finite number; a bool, None or text fails the row. One worker keeps its module's globals for the rows
@@ -43,7 +43,7 @@ class FunctionGrader(Grader):
 
     Example:
         >>> import workbench as wb
-        >>> half = wb.FunctionGrader.from_source("async def grade(thread):\\n    return 0.5\\n")
+        >>> half = wb.FunctionGrader.from_source("async def grade(thread):\n    return 0.5\n")
         >>> half(wb.StringThread([("user", "Hi"), ("assistant", "Hello")])).score
         0.5
     """
@@ -91,7 +91,9 @@ class FunctionGrader(Grader):
         """
         self._check_isolation()
         threads = _threads(payload)
-        proof = validate_text(self.source.text, threads=threads, limits=self.limits, sha256=self.source.sha256)
+        proof = validate_text(
+            self.source.text, threads=threads, limits=self.limits, sha256=self.source.sha256
+        )
         self.remember(proof)
         return proof
 
@@ -159,7 +161,10 @@ class FunctionGrader(Grader):
 
     def _field_spec(self, f: Any) -> Any:
         if f.name == "source":
-            spec = {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(self.source).items()}
+            spec = {
+                key: list(value) if isinstance(value, tuple) else value
+                for key, value in asdict(self.source).items()
+            }
             imported = spec.pop("imported")
             return {**spec, "sha256": self.source.sha256, **({"imported": True} if imported else {})}
         return super()._field_spec(f)
@@ -180,16 +185,19 @@ class FunctionGrader(Grader):
 
 
 def _source(record: dict[str, Any]) -> Source:
-    parts = {key: tuple(value) if isinstance(value, list) else value for key, value in record.items() if key != "sha256"}
+    parts: dict[str, Any] = {
+        key: tuple(value) if isinstance(value, list) else value for key, value in record.items()
+    }
+    told = parts.pop("sha256", None)
     try:
         source = Source(**parts)
     except (TypeError, CaptureError) as error:
         raise FormatError("the source cannot be read", found=str(error)) from error
-    if source.sha256 != record.get("sha256"):
+    if source.sha256 != told:
         raise FormatError(
             "the source does not match its hash: it was changed after it was saved",
             found=f"sha256 {source.sha256[:16]}…",
-            expected=f"sha256 {str(record.get('sha256'))[:16]}…",
+            expected=f"sha256 {str(told)[:16]}…",
             hint="compare it with the original; to accept the change, take the text to FunctionGrader.from_source",
         )
     return source

@@ -63,15 +63,20 @@ def _column(values: Any) -> pd.Series[Any]:
 def score_frame(ids: Any, grades: Mapping[str, Grades]) -> pd.DataFrame:
     """One line a sample, one column a grader; see `Report.scores`."""
     index = pd.Index(list(ids), name="sample", dtype=object)
-    return pd.DataFrame({name: columns.scores for name, columns in grades.items()}, index=index)
+    frame = pd.DataFrame(dict(enumerate(columns.scores for columns in grades.values())), index=index)
+    return frame.set_axis(_names(grades), axis=1)
+
+
+def _names(names: Iterable[str], name: str | None = None) -> pd.Index[Any]:
+    # Object, as in `_column`: a name may be any text.
+    return pd.Index(list(names), dtype=object, name=name)
 
 
 def summary_frame(grades: Mapping[str, Grades], groups: NDArray[np.intp]) -> pd.DataFrame:
     """One line a grader; see `Report.summary`."""
-    lines = {name: _summary(columns, groups) for name, columns in grades.items()}
-    names = list(_summary(Grades.empty(0), np.empty(0, np.intp)))
-    frame = pd.DataFrame.from_dict(lines, orient="index", columns=names)
-    return frame.rename_axis("grader")
+    lines = [_summary(columns, groups) for columns in grades.values()]
+    columns = list(_summary(Grades.empty(0), np.empty(0, np.intp)))
+    return pd.DataFrame(lines, columns=columns, index=_names(grades, "grader"))
 
 
 def _summary(grades: Grades, groups: NDArray[np.intp]) -> dict[str, Any]:
@@ -110,6 +115,7 @@ def row_frame(samples: SamplesLike, grades: Mapping[str, Grades], rows: NDArray[
     """Rows as a person reads them; see `Report.rows`. Index: row numbers."""
     texts = _all_texts(samples, rows)
     frame = pd.DataFrame(texts, columns=["sample", "prompt", "completion", "reference"], dtype=object)
+    frame = frame.set_axis(_names(frame.columns), axis=1)
     columns = _one_grader(next(iter(grades.values())), rows) if len(grades) == 1 else _scores(grades, rows)
     return frame.assign(**columns).set_index(pd.Index(rows, name="row"))
 

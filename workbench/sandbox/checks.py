@@ -165,10 +165,8 @@ def _metadata_warnings(tree: ast.Module) -> list[str]:
             and isinstance(node.value, ast.Attribute)
             and node.value.attr == "metadata"
         ):
-            return [
-                f"line {node.lineno}: metadata is None on threads that were made without it, where .get fails; "
-                "threads of samples always have a dict"
-            ]
+            told = "metadata is None on threads made without it, where .get fails; samples always have a dict"
+            return [f"line {node.lineno}: {told}"]
     return []
 
 

@@ -127,7 +127,9 @@ def lock_down(layers: tuple[str, ...], memory_bytes: int, *, read_fd: int, write
         _libc().prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
         # After the change of user, which clears it: the kernel ends us when the zygote ends.
         _libc().prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    installed = [name for name in ("landlock", "rlimits", "seccomp") if name in layers and _try(steps[name])]
+    installed: list[str] = [
+        name for name in ("landlock", "rlimits", "seccomp") if name in layers and _try(steps[name])
+    ]
     if "audit" in layers and "seccomp" not in installed and _try(steps["audit"]):
         installed.append("audit")  # a hook costs time on every event and adds nothing to the filter
     return installed
@@ -264,6 +266,11 @@ def _probe_fork() -> None:
     os.waitpid(pid, 0)
 
 
+def _probe_pipe() -> None:
+    for fd in os.pipe():
+        os.close(fd)
+
+
 def _probe_socket() -> None:
     import socket
 
@@ -277,7 +284,7 @@ _PROBES: dict[str, Callable[[], object]] = {
     "unlink": lambda: os.unlink("/"),
     "socket": _probe_socket,
     "memfd": lambda: os.close(os.memfd_create("probe")),
-    "pipe": lambda: [os.close(fd) for fd in os.pipe()],
+    "pipe": _probe_pipe,
     "fork": _probe_fork,
     "kill": lambda: os.kill(os.getpid(), 0),
     "setpriority": lambda: os.setpriority(os.PRIO_PROCESS, 0, 19),

@@ -278,7 +278,11 @@ def _steps(code: types.CodeType) -> list[Any]:
     every = [step for step in dis.get_instructions(code) if step.opname not in _PADDING]
     places = [step.offset for step in every]
     followers = [*every[1:], None]
-    return [_step(step, places) for step, after in zip(every, followers, strict=True) if not _is_place(step, after)]
+    return [
+        _step(step, places)
+        for step, after in zip(every, followers, strict=True)
+        if not _is_place(step, after)
+    ]
 
 
 def _is_place(step: dis.Instruction, after: dis.Instruction | None) -> bool:

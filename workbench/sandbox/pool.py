@@ -14,6 +14,7 @@ import weakref
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 from workbench.errors import SandboxError
@@ -33,7 +34,9 @@ _MIN_ROWS_A_WORKER = 64
 
 def default_workers() -> int:
     """Workers a run uses when nobody says: all cores but one, at least one."""
-    return max(1, len(os.sched_getaffinity(0)) - 1 if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 2) - 1)
+    return max(
+        1, len(os.sched_getaffinity(0)) - 1 if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 2) - 1
+    )
 
 
 @dataclass
@@ -63,7 +66,7 @@ class Pool:
     @property
     def level(self) -> str:
         """The isolation label here: "kernel", "partial" or "process". Starts a worker to find out."""
-        return self.probe()["level"]
+        return str(self.probe()["level"])
 
     def probe(self) -> dict[str, Any]:
         """Start a worker, and say what its self-test found: level, layers, leaks."""
@@ -84,7 +87,9 @@ class Pool:
             try:
                 reply = worker.receive(worker.send(command), seconds)
             except Death as death:
-                result["checks"].append([name, False, verdict(death, worker.close(), seconds).message, seconds])
+                result["checks"].append(
+                    [name, False, verdict(death, worker.close(), seconds).message, seconds]
+                )
                 break
             result |= {key: reply.get(key, result[key]) for key in ("checks", "warnings")}
             result["output"] += str(reply.get("output", ""))
@@ -103,7 +108,8 @@ class Pool:
         worker = self._worker(limits)
         try:
             reply = worker.receive(
-                worker.send({"op": "load", "text": text, "seconds": limits.load_seconds}), 2 * limits.load_seconds + 1
+                worker.send({"op": "load", "text": text, "seconds": limits.load_seconds}),
+                2 * limits.load_seconds + 1,
             )
             for name, passed, message, _ in reply["checks"]:
                 if not passed and name in {"syntax", "execution"}:
@@ -190,7 +196,9 @@ class Pool:
             self._spares = _Spares(key, fresh)
             weakref.finalize(packed, self._drop_spares).atexit = False
 
-    def _take_spares(self, packed: Packed, shards: list[tuple[int, int]], limits: Limits) -> dict[int, Worker]:
+    def _take_spares(
+        self, packed: Packed, shards: list[tuple[int, int]], limits: Limits
+    ) -> dict[int, Worker]:
         with self._lock:
             if self._spares is None or self._spares.key != _key(packed, shards, limits):
                 return {}
@@ -211,7 +219,9 @@ class Pool:
             for worker in spares.workers:
                 worker.close()
 
-    def _worker(self, limits: Limits, packed: Packed | None = None, shard: tuple[int, int] = (0, 0)) -> Worker:
+    def _worker(
+        self, limits: Limits, packed: Packed | None = None, shard: tuple[int, int] = (0, 0)
+    ) -> Worker:
         with self._lock:
             blob = self._blob(packed) if packed is not None and packed.rows else None
             resident = shard if packed is not None and packed.rows <= RESIDENT_ROWS else (0, 0)
@@ -260,7 +270,7 @@ def _shards(rows: int, workers: int) -> list[tuple[int, int]]:
     """Rows in equal stretches, one a worker; fewer workers where there is little to do."""
     count = max(1, min(workers, rows // _MIN_ROWS_A_WORKER))
     edges = [rows * i // count for i in range(count + 1)]
-    return list(zip(edges[:-1], edges[1:], strict=True)) if rows else []
+    return list(pairwise(edges)) if rows else []
 
 
 def _stages(

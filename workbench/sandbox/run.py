@@ -149,7 +149,8 @@ class Run:
         for lane in self._lanes:
             self._guard(lane, self._feed)
         working = [lane for lane in self._lanes if lane.orders and lane.worker]
-        ready = select.select([lane.worker for lane in working], [], [], _TICK_SECONDS)[0] if working else []
+        listening = [lane.worker for lane in working if lane.worker]
+        ready = select.select(listening, [], [], _TICK_SECONDS)[0] if listening else []
         for lane in working:
             if lane.worker in ready:
                 self._guard(lane, self._collect)
@@ -235,7 +236,9 @@ class Run:
         self._grades.put_scores(order.first, np.where(finite, scores, np.nan), seconds=seconds / order.count)
         failed = np.flatnonzero(~finite)
         for offset in failed.tolist():
-            self._grades.fail(order.first + offset, errors.get(offset) or _unscored(scores[offset], bits[offset]))
+            self._grades.fail(
+                order.first + offset, errors.get(offset) or _unscored(scores[offset], bits[offset])
+            )
         self._count(order.count, len(failed))
 
     def _page(self, lane: _Lane, order: _Order) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
@@ -349,11 +352,15 @@ def _errors(reply: Mapping[str, Any]) -> dict[int, GradeError]:
 def verdict(death: Death, status: int | None, seconds: float) -> GradeError:
     """What a lost worker means for the row, or the check, it was at."""
     if death.reason == TIMED_OUT:
-        return GradeError(ErrorKind.TIMEOUT, f"timed out: no answer within {seconds:g} s, the soft limit was ignored")
+        return GradeError(
+            ErrorKind.TIMEOUT, f"timed out: no answer within {seconds:g} s, the soft limit was ignored"
+        )
     if status is not None and os.WIFSIGNALED(status):
         name = signal.Signals(os.WTERMSIG(status)).name
         if name == "SIGKILL" and death.reason == "it ended":
-            return GradeError(ErrorKind.MEMORY, "the system killed the worker (SIGKILL), most likely for memory")
+            return GradeError(
+                ErrorKind.MEMORY, "the system killed the worker (SIGKILL), most likely for memory"
+            )
         return GradeError(ErrorKind.CRASH, f"the worker ended: {death.reason} ({name})")
     code = "" if status is None else f" (exit code {os.waitstatus_to_exitcode(status)})"
     return GradeError(ErrorKind.CRASH, f"the worker ended: {death.reason}{code}")

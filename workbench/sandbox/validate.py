@@ -73,7 +73,9 @@ class Validation:
     @property
     def ok(self) -> bool:
         """Whether all five were reached and passed."""
-        return all(check.passed for check in self.checks) and {check.name for check in self.checks} >= set(CHECKS)
+        return all(check.passed for check in self.checks) and {check.name for check in self.checks} >= set(
+            CHECKS
+        )
 
     @property
     def failure(self) -> Check | None:
@@ -101,14 +103,16 @@ class Validation:
 
     def __repr__(self) -> str:
         failure = self.failure
-        return f"Validation({'passed' if self.ok else f'failed: {failure.name}' if failure else 'incomplete'})"
+        return (
+            f"Validation({'passed' if self.ok else f'failed: {failure.name}' if failure else 'incomplete'})"
+        )
 
     def _not_reached(self) -> list[str]:
         return [name for name in CHECKS if name not in {check.name for check in self.checks}]
 
     def _repr_html_(self) -> str:
         rows = [_row("✓" if c.passed else "✗", c.name, c.message, c.seconds) for c in self.checks]
-        rows += [_row("–", name, "not reached", None) for name in self._not_reached()]
+        rows += [_row("-", name, "not reached", None) for name in self._not_reached()]
         rows += [_row("!", "warning", warning, None) for warning in self.warnings]
         advice = f"<p>→ {escape(_ADVICE[self.failure.name])}</p>" if self.failure else ""
         output = f"<pre>{escape(self.output)}</pre>" if self.output else ""
@@ -130,7 +134,7 @@ white-space:pre-wrap;overflow-wrap:anywhere}
 .wb-checks .wb-time,.wb-checks .wb-label{opacity:.7}
 .wb-checks pre{background:transparent;color:inherit;margin:4px 0;max-height:12em;overflow:auto}
 </style>"""
-_CLASSES = {"✓": "wb-ok", "✗": "wb-no", "!": "wb-warn", "–": "wb-time"}
+_CLASSES = {"✓": "wb-ok", "✗": "wb-no", "!": "wb-warn", "-": "wb-time"}
 
 
 def _row(mark: str, name: str, message: str, seconds: float | None) -> str:

@@ -26,7 +26,7 @@ import struct
 import sys
 import time
 import types
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -86,7 +86,7 @@ def _take_descriptors(config: dict[str, Any], fds: list[int]) -> tuple[mmap.mmap
 
 def _clean_house(output: Output) -> None:
     sys.stdin, sys.stdout, sys.stderr = io.StringIO(), output, output
-    sys.__stdin__ = sys.__stdout__ = sys.__stderr__ = None
+    sys.__stdin__ = sys.__stdout__ = sys.__stderr__ = None  # type: ignore[misc]
     sys.argv = ["grader"]
     os.environ.clear()
     os.chdir("/")
@@ -98,7 +98,16 @@ def _clean_house(output: Output) -> None:
 
 def _hide_modules() -> None:
     """Leave the standard library that was loaded, and say plainly what else is missing."""
-    for name in ("ctypes", "_ctypes", "mmap", "fcntl", "_wb_confine", "_wb_checks", "_wb_worker", "_wb_thread"):
+    for name in (
+        "ctypes",
+        "_ctypes",
+        "mmap",
+        "fcntl",
+        "_wb_confine",
+        "_wb_checks",
+        "_wb_worker",
+        "_wb_thread",
+    ):
         sys.modules.pop(name, None)
     _thread.StringThread.__module__ = "workbench.thread"
     for name in ("workbench", "workbench.thread", "adaptive_harmony"):
@@ -117,7 +126,9 @@ class Refuser:
     @staticmethod
     def find_spec(name: str, path: object = None, target: object = None) -> None:  # noqa: ARG004
         """Refuse."""
-        raise ModuleNotFoundError(f"{name} is not available in graders: only the standard library is", name=name)
+        raise ModuleNotFoundError(
+            f"{name} is not available in graders: only the standard library is", name=name
+        )
 
 
 class Output(io.TextIOBase):
@@ -241,7 +252,9 @@ class Server:
             if errors:
                 raise _checks.CheckFailed(f"on {label}: {errors[0][1]}")
             if not math.isfinite(self._scores[0]):
-                raise _checks.CheckFailed(f"on {label}: grade returned {self._scores[0]!r}, which is not finite")
+                raise _checks.CheckFailed(
+                    f"on {label}: grade returned {self._scores[0]!r}, which is not finite"
+                )
             return f"{label} scores {self._scores[0]!r}"
 
         passed = self._loading.check("test_run", step)
@@ -272,13 +285,11 @@ class Server:
 class Alarm:
     """Raise `RowTimeout` in the main thread when `current()` has not moved for `seconds`."""
 
-    def __init__(
-        self, seconds: float, current: Callable[[], int], *, what: str = "no score"
-    ) -> None:
+    def __init__(self, seconds: float, current: Callable[[], int], *, what: str = "no score") -> None:
         self._seconds, self._current, self._what = seconds, current, what
         self._row, self._since = current(), 0.0
 
-    def __enter__(self) -> Alarm:
+    def __enter__(self) -> Self:
         self._since = time.monotonic()
         signal.signal(signal.SIGALRM, self._tick)
         pause = max(self._seconds / 5, 0.001)
@@ -297,7 +308,7 @@ class Alarm:
 
 
 def drive(
-    grade: Any, threads: list[Any], where: tuple[memoryview, memoryview, int], seconds: float,
+    grade: Any, threads: list[Any], where: tuple[memoryview[float], memoryview[int], int], seconds: float,
     errors: dict[int, tuple[str, str]],
 ) -> None:  # fmt: skip
     """Grade `threads` into the page from `where` on; a row that ends the loop costs only itself.
@@ -339,7 +350,11 @@ def drive(
 
 
 async def _each(
-    grade: Any, threads: list[Any], start: int, where: tuple[memoryview, int], fail: Callable[..., None]
+    grade: Any,
+    threads: list[Any],
+    start: int,
+    where: tuple[memoryview[float], int],
+    fail: Callable[..., None],
 ) -> None:
     """Await every row in one coroutine: a task, or a loop run, for each row would cost ten times the row."""
     scores, base = where
@@ -381,11 +396,11 @@ def kind_of(error: BaseException) -> str:
 def message_of(error: BaseException) -> str:
     """The sentence for the author."""
     if isinstance(error, RowTimeout):
-        return str(error) + _checks.place(error)
+        return f"{error}{_checks.place(error)}"
     if isinstance(error, Stuck):
         return "grade waits for something that can never happen (there is no network, thread or process here)"
     if isinstance(error, MemoryError):
-        return "out of memory" + _checks.place(error)
+        return f"out of memory{_checks.place(error)}"
     return str(_checks.describe(error))
 
 
@@ -454,4 +469,4 @@ def _error_table(errors: dict[int, tuple[str, str]], room: int) -> dict[str, Any
     return {"texts": list(texts), "errors": rows}
 
 
-builtins.exit = builtins.quit = sys.exit  # -S leaves them out
+builtins.exit = builtins.quit = sys.exit  # type: ignore[assignment]  # -S leaves them out

@@ -44,6 +44,10 @@ def wilson(k: float, n: float, *, confidence: float = 0.95) -> Interval:
 
     Raises:
         ValueError: `k` is not between 0 and n, or `confidence` not between 0 and 1.
+
+    Example:
+        >>> [round(end, 3) for end in wilson(35, 35)]
+        [0.901, 1.0]
     """
     if not 0 <= k <= n:
         raise ValueError(f"k must lie between 0 and n={n}, not {k}")
@@ -191,6 +195,10 @@ def rows_needed(value: float, threshold: float, *, n: int, confidence: float = 0
     Returns:
         0 when `n` rows are enough; None when the share is at or below the threshold, where no
         number of rows would do.
+
+    Example:
+        >>> rows_needed(1.0, 0.9, n=5)
+        30
     """
     if value <= threshold:
         return None

@@ -24,7 +24,7 @@ def load(shell: InteractiveShell) -> None:
         """`%%grader name [--timeout SECONDS] [--memory MIB]`: this cell is a grader; prove it at once."""
         _run(shell, line, cell)
 
-    shell.register_magic_function(grader, magic_kind="cell", magic_name="grader")
+    shell.register_magic_function(grader, magic_kind="cell", magic_name="grader")  # type: ignore[call-arg, arg-type]
 
 
 def _run(shell: InteractiveShell, line: str, cell: str) -> None:
@@ -37,7 +37,7 @@ def _run(shell: InteractiveShell, line: str, cell: str) -> None:
         # A message, not a traceback through our own files: what to do is in its words.
         raise UsageError(str(error)) from None
     shell.user_ns[item.name] = item
-    display(item.validate())
+    display(item.validate())  # type: ignore[no-untyped-call]
 
 
 def make(line: str, cell: str, namespace: dict[str, Any]) -> FunctionGrader:
@@ -60,7 +60,9 @@ def _options(line: str) -> dict[str, Any]:
     name, *rest = line.split() or [""]
     if not name.isidentifier():
         raise WorkbenchError(
-            "%%grader needs a name", found=line.strip() or "nothing", expected="%%grader my_grader [--timeout 2]"
+            "%%grader needs a name",
+            found=line.strip() or "nothing",
+            expected="%%grader my_grader [--timeout 2]",
         )
     options: dict[str, Any] = {"name": name}
     known = {"--timeout": ("timeout", float), "--memory": ("memory_mb", int)}

@@ -58,7 +58,9 @@ def _texts(name: str, value: Any) -> list[tuple[str, str]]:
         return [(name, value)]
     if isinstance(value, dict):
         keys = [pair for key in value for pair in _texts(name, key)] if value else []
-        return keys + [p for k, item in value.items() for p in _texts(k if isinstance(k, str) else name, item)]
+        return keys + [
+            p for k, item in value.items() for p in _texts(k if isinstance(k, str) else name, item)
+        ]
     if isinstance(value, list | tuple | set | frozenset):
         return [pair for item in value for pair in _texts(name, item)]
     return []

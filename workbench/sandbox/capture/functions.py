@@ -61,7 +61,9 @@ def refuse_kind(value: Any) -> None:
     """
     if isinstance(value, types.FunctionType):
         if value.__code__.co_name == "<lambda>":
-            raise _kind("a lambda has no name and cannot be async", "write it as: async def grade(thread): ...")
+            raise _kind(
+                "a lambda has no name and cannot be async", "write it as: async def grade(thread): ..."
+            )
         return
     for kinds, what, hint in _KINDS:
         if isinstance(value, kinds):

@@ -22,7 +22,9 @@ __all__ = ["Home", "Import", "home_of", "import_of", "is_builtin", "refuse_modul
 
 _OURS = frozenset({"workbench", "adaptive_harmony"})
 _THREAD = "StringThread"
-_NOT_BUILTIN = frozenset({"get_ipython", "display", "exit", "quit", "copyright", "credits", "license", "help"})
+_NOT_BUILTIN = frozenset(
+    {"get_ipython", "display", "exit", "quit", "copyright", "credits", "license", "help"}
+)
 # A kernel puts its own functions in the place of these two.
 _REPLACED = frozenset({"input", "open"})
 

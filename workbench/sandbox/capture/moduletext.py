@@ -136,9 +136,7 @@ def _nested_reads(table: symtable.SymbolTable) -> Iterable[str]:
         yield from _nested_reads(child)
 
 
-def _with_needs(
-    text: str, tree: ast.Module, namespace: Mapping[str, Any], fingerprint: Fingerprint
-) -> str:
+def _with_needs(text: str, tree: ast.Module, namespace: Mapping[str, Any], fingerprint: Fingerprint) -> str:
     """The text with what it reads from a namespace put before it."""
     bound = {name for node in statements(tree.body) for name in targets(node)}
     missing = {name for name in _global_reads(text) - bound - _MODULE_NAMES if not is_builtin(name)}

@@ -12,7 +12,6 @@ from __future__ import annotations
 import ast
 import symtable
 from collections.abc import Iterator
-from copy import deepcopy
 from dataclasses import dataclass
 
 __all__ = ["Names", "chains_in", "dotted", "names_in"]
@@ -48,7 +47,7 @@ def names_in(text: str, *, all_eager: bool = False) -> Names:
         all_eager: Count what its lambdas read as read at once, because the statement may call them.
     """
     tree = ast.parse(text)
-    table = symtable.symtable(ast.unparse(_Unannotated().visit(deepcopy(tree))), "<capture>", "exec")
+    table = symtable.symtable(ast.unparse(_Unannotated().visit(ast.parse(text))), "<capture>", "exec")
     eager, late, assigned = set(_top_reads(table)), set[str](), set[str]()
     for child in table.get_children():
         _collect(child, True, (eager, late, assigned))
@@ -112,7 +111,9 @@ def _own_class_reads(tree: ast.Module) -> set[str]:
         stored: set[str] = set()
         for part in node.body:
             if isinstance(part, ast.Assign | ast.AnnAssign) and part.value is not None:
-                own = {item.id for left in _left(part) for item in ast.walk(left) if isinstance(item, ast.Name)}
+                own = {
+                    item.id for left in _left(part) for item in ast.walk(left) if isinstance(item, ast.Name)
+                }
                 found |= (_loads(part.value) & own) - stored
                 stored |= own
     return found

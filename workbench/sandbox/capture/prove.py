@@ -25,9 +25,7 @@ Fingerprint = Callable[[str, list[str]], Mapping[str, Any]]
 """Loads a module's text apart and describes the values of some of its names (see `fingerprint.describe`)."""
 
 
-def prove(
-    text: str, live: Mapping[str, Any], fingerprint: Fingerprint, *, reads: Mapping[str, Any]
-) -> None:
+def prove(text: str, live: Mapping[str, Any], fingerprint: Fingerprint, *, reads: Mapping[str, Any]) -> None:
     """Compare live values with those of the built module.
 
     Args:
@@ -214,7 +212,11 @@ def _words(described: Any) -> str:
         return "nothing" if kind == "missing" else "another object"
     if kind:
         return f"a {kind}"
-    return f"{len(described)} of them" if isinstance(described, list) else _short(json.dumps(described, default=str))
+    return (
+        f"{len(described)} of them"
+        if isinstance(described, list)
+        else _short(json.dumps(described, default=str))
+    )
 
 
 def _short(text: str) -> str:

@@ -187,6 +187,11 @@ def _kind(value: Any) -> str:
 
 
 def _words(node: ast.stmt) -> str:
-    names = {"AugAssign": "+= (or like)", "ImportFrom": "from ... import", "AsyncFor": "for", "AsyncWith": "with"}
+    names = {
+        "AugAssign": "+= (or like)",
+        "ImportFrom": "from ... import",
+        "AsyncFor": "for",
+        "AsyncWith": "with",
+    }
     kind = type(node).__name__
     return names.get(kind, kind.lower())

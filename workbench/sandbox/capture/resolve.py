@@ -149,7 +149,9 @@ class Resolver:
         self.imports[name] = self.imports[name] | more
 
     def _refuse_foreign(self, name: str, value: Any, asker: str) -> None:
-        kind = value if isinstance(value, type | types.FunctionType | types.BuiltinFunctionType) else type(value)
+        kind = (
+            value if isinstance(value, type | types.FunctionType | types.BuiltinFunctionType) else type(value)
+        )
         module = getattr(kind, "__module__", None)
         home = home_of(module)
         if home is Home.THIRD_PARTY:
@@ -204,7 +206,9 @@ class Resolver:
         text, node = _maker(name, scope)
         if node is None:
             raise refusals.no_statement(name, value, asker)
-        if not isinstance(node, ast.Assign | ast.AnnAssign | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        if not isinstance(
+            node, ast.Assign | ast.AnnAssign | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+        ):
             raise refusals.not_one_statement(name, value, node)
         refusals.refuse_moment(name, node)
         definition = not isinstance(node, ast.Assign | ast.AnnAssign)
