@@ -267,6 +267,14 @@ class TestCompare:
         assert 0.04 < close.interval.lo < close.interval.hi < 0.06
         assert report.compare("a", "b").difference == pytest.approx(0.05)
 
+    def test_prompts_widen_the_interval(self):
+        """Differences that are alike within prompts count once a prompt."""
+        gaps = np.repeat(np.random.default_rng(4).random(40) * 0.5, 10)
+        columns = {"a": make_grades(np.zeros(400)), "b": make_grades(gaps)}
+        alone = Report(make_samples(400), columns).compare("a", "b").interval
+        shared = Report(make_samples(400, per_prompt=10), columns).compare("a", "b").interval
+        assert shared.hi - shared.lo > 2.5 * (alone.hi - alone.lo)
+
     def test_nothing_in_common(self):
         """No row scored by both: said in words, not in NaN."""
         a, b = make_grades([1.0], row0=Grade.skipped()), make_grades([1.0])

@@ -121,6 +121,11 @@ class TestClusters:
         worth = ws.effective_n(np.repeat(values, 10), np.repeat(np.arange(40), 10))
         assert worth == pytest.approx(40, rel=0.03)
 
+    def test_worth_by_hand(self):
+        """Six rows in three pairs: robust variance 1/12 over plain 1/20 leaves 3.6 rows."""
+        values, groups = np.array([1.0, 1, 0, 0, 1, 0]), np.array([0, 0, 1, 1, 2, 2])
+        assert ws.effective_n(values, groups) == pytest.approx(3.6)
+
     def test_constants_are_worth_their_groups(self):
         """Constant rows cannot show how alike their groups are: one row a group is assumed."""
         assert ws.effective_n(np.ones(40), np.repeat(np.arange(8), 5)) == pytest.approx(8)

@@ -64,11 +64,11 @@ def wait(future: Future[T], beat: Callable[[], object] | None = None) -> T:
                 beat()
 
 
-def run(work: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine to its end from synchronous code."""
+def run(work: Coroutine[Any, Any, T], beat: Callable[[], object] | None = None) -> T:
+    """Run a coroutine to its end from synchronous code; an Interrupt cancels it. See `wait` for `beat`."""
     future = submit(work)
     try:
-        return wait(future)
+        return wait(future, beat)
     except KeyboardInterrupt:
         future.cancel()
         raise

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = ["render_html", "write_html"]
 
-_MOST_ROWS = 10
-_MOST_TEXT = 2_000
+_MOST_ROWS, _ALL_ROWS = 10, 60  # evidence shown with one finding, and about so much in all
+_MOST_TEXT, _MOST_ELSE = 2_000, 500  # characters of a completion, and of any other text
 _MOST_SOURCE = 64 * 1024
 
 
@@ -38,9 +38,10 @@ def write_html(
 ) -> Path:
     """Write `report` as one self-contained file, whole or not at all.
 
-    It holds the summary, the distributions, the findings with up to 10 rows each (texts cut at 2,000
-    characters), the graders' source where the report has it, the isolation label, versions and date. A
-    content policy in the page forbids every request; without `interactive` it forbids scripts too.
+    It holds the summary, the distributions, the findings with up to 10 rows each (completions cut at
+    2,000 characters, other texts at 500), the graders' source where the report has it, the isolation
+    label, versions and date. A content policy in the page forbids every request; without `interactive`
+    it forbids scripts too.
 
     Args:
         report: What to write.
@@ -134,14 +135,16 @@ def _grader(report: Report, name: str) -> dict[str, Any]:
 
 
 def _finding(report: Report, finding: Finding) -> dict[str, Any]:
-    frame = report.rows(finding.grader, finding, limit=_MOST_ROWS)
+    limit = min(_MOST_ROWS, max(2, _ALL_ROWS // len(report.findings)))
+    frame = report.rows(finding.grader, finding, limit=limit)
     lines = [_line(row, line) for row, line in zip(frame.index, frame.to_dict("records"), strict=True)]
     return asdict(finding) | {"rows": lines, "count": len(finding.rows), "sentence": str(finding)}
 
 
 def _line(row: int, line: Mapping[Any, Any]) -> dict[str, str]:
     names = ("sample", "prompt", "completion", "reference", "reasoning", "error")
-    texts = {name: shown(_present(line.get(name)), _MOST_TEXT) for name in names}
+    limits = {"completion": _MOST_TEXT}
+    texts = {name: shown(_present(line.get(name)), limits.get(name, _MOST_ELSE)) for name in names}
     return texts | {"row": str(row), "score": number(float(line["score"]))}
 
 

@@ -158,6 +158,13 @@ def test_correction_is_by_holm_over_all_graders(graded):
     assert all(finding.needed and finding.message.startswith("nearly") for finding in rest)
 
 
+def test_graders_short_of_rows_do_not_weaken_others(graded):
+    """Only verdicts that can be given are corrected for."""
+    columns = {"full": graded(np.ones(35))} | {f"short{at}": graded(np.ones(10)) for at in range(20)}
+    verdicts = [str(finding.kind) for finding in wd.diagnose(columns) if finding.severity == "warning"]
+    assert "saturated-high" in verdicts
+
+
 @pytest.mark.parametrize("labelled", [False, True])
 def test_healthy_clustered_graders_are_left_alone(graded, labelled):
     """Answers alike within prompts, right nine times of ten: at most 5 % of 80 runs give any verdict."""

@@ -127,6 +127,10 @@ class TestSpread:
         assert finding.severity == "warning"
         assert finding.interval.hi < 1.5
 
+    def test_two_levels_in_use_are_no_collapse(self, graded):
+        """A fifth of the scores elsewhere is 1.65 levels, above 1.5."""
+        assert only(graded([0.7] * 800 + [0.3] * 200), "collapsed") is None
+
     def test_near_collapse_of_a_continuous_scale_is_a_note(self, graded):
         """Many distinct scores on two levels."""
         scores = np.random.default_rng(4).normal([0.7, 0.75] * 200, 0.001)
@@ -193,6 +197,15 @@ class TestGroups:
         finding = only(graded(scores), "dead-groups", groups=np.arange(116) // 4)
         assert (finding.severity, finding.needed) == ("note", 4)
 
+    @pytest.mark.parametrize(("dead", "fires"), [(600, True), (500, False)])
+    def test_more_than_half_must_be_dead(self, graded, dead, fires):
+        """Of 1,000 prompts 600 are past one half, 500 are not."""
+        scores = np.tile([0.2, 0.8], 1_000)
+        scores[: 2 * dead] = 0.5
+        groups = np.r_[np.arange(2_000) // 2, np.arange(120) // 4]
+        finding = only(graded(np.r_[scores, np.tile([0.1, 0.4, 0.6, 0.9], 30)]), "dead-groups", groups=groups)
+        assert (finding is not None and finding.severity == "warning") == fires
+
     def test_single_answers_say_nothing(self, graded):
         """Without two answers to one prompt there is no spread to miss."""
         assert only(graded(np.ones(100)), "dead-groups") is None
@@ -204,6 +217,12 @@ class TestGroups:
         finding = only(graded(scores), "prompt-decides", groups=np.arange(240) // 4)
         assert finding.severity == "note"
         assert finding.interval.lo > 0.9
+
+    def test_a_good_part_within_prompts_is_no_note(self, graded):
+        """An ICC of about 0.8 leaves enough to learn from."""
+        rng = np.random.default_rng(10)
+        scores = np.repeat(rng.normal(0.5, 0.1, 200), 4) + rng.normal(0, 0.05, 800)
+        assert only(graded(np.clip(scores, 0, 1)), "prompt-decides", groups=np.arange(800) // 4) is None
 
 
 class TestAgreement:

@@ -6,6 +6,7 @@ shell with the compiler of a notebook kernel.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import io
 import json
@@ -14,13 +15,12 @@ import os
 import sys
 import warnings
 
-from IPython.core.interactiveshell import InteractiveShell
 from ipykernel.compiler import XCachingCompiler
+from IPython.core.interactiveshell import InteractiveShell
 from traitlets.config import Config
 
 from workbench.errors import WorkbenchError
-from workbench.sandbox.capture import cells
-from workbench.sandbox.capture import capture
+from workbench.sandbox.capture import capture, cells
 
 
 def main() -> None:
@@ -74,6 +74,7 @@ def new_shell() -> InteractiveShell:
     config.HistoryManager.enabled = False
     config.InteractiveShell.colors = "nocolor"
     shell = InteractiveShell(config=config, compiler_class=XCachingCompiler)
+    atexit.unregister(shell.atexit_operations)  # it collects garbage once a shell
     InteractiveShell.clear_instance()
     InteractiveShell._instance = shell
     return shell

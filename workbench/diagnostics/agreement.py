@@ -16,10 +16,8 @@ from workbench.statistics import share
 __all__ = ["too_lenient", "too_strict"]
 
 _BAD, _GOOD = 0, 1
-_FALSE_ACCEPTS, _BAD_ROWS = (
-    0.05,
-    60,
-)  # 60 known-bad rows without a hit bound the rate at 4.9 % (exact, one-sided)
+# 60 known-bad rows without one accepted bound the rate at 4.9 % (exact, one-sided 95 %).
+_FALSE_ACCEPTS, _BAD_ROWS = 0.05, 60
 _FALSE_REJECTS, _GOOD_ROWS = 0.1, 30
 
 

@@ -110,16 +110,10 @@ def diagnose(
     _check_scale(scale)
     by_name, prompts = _read(source, groups)
     rules = kinds(preset)
+    known = {n: (group_codes(prompts, n), read_labels(labels, n)) for n in set(map(len, by_name.values()))}
     results: list[Claim | Finding] = []
     for name, grades in by_name.items():
-        case = Case(
-            name,
-            grades,
-            group_codes(prompts, len(grades)),
-            read_labels(labels, len(grades)),
-            threshold,
-            scale,
-        )
+        case = Case(name, grades, *known[len(grades)], threshold, scale)
         results += [result for rule in rules.values() for result in rule(case)]
     return [replace(finding, preset=preset) for finding in _sorted(results, list(by_name))]
 

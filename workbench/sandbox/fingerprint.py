@@ -17,7 +17,7 @@ import sys
 import types
 import warnings
 from bisect import bisect_left
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 __all__ = ["MAX_NODES", "Walker", "code_facts", "describe", "global_reads"]
@@ -27,10 +27,11 @@ MAX_NODES = 100_000
 
 # The last is the name under which the sandbox loads the file of `StringThread`.
 _OURS = frozenset({"workbench", "adaptive_harmony", "_wb_thread"})
-_SHARED_MEMBERS = frozenset(
+_PLAIN_MEMBERS = (
     "__module__ __dict__ __weakref__ __doc__ __annotations__ __static_attributes__ __firstlineno__ "
-    "__qualname__ _abc_impl __annotate__ __annotations_cache__ __type_params__".split()
+    "__qualname__ _abc_impl __annotate__ __annotations_cache__ __type_params__"
 )
+_SHARED_MEMBERS = frozenset(_PLAIN_MEMBERS.split())
 # What the compiler adds or drops depending on the rest of the unit (`mod.attr()` with and without
 # `import mod` beside it), and what only pads.
 _PADDING = frozenset({"PUSH_NULL", "NOP", "CACHE", "EXTENDED_ARG", "PRECALL"})
@@ -94,18 +95,17 @@ class Walker:
 
     def _value(self, value: Any) -> list[Any]:
         kind = type(value)
-        if value is None or value is Ellipsis or value is NotImplemented:
+        if any(value is single for single in _SINGLES):
             return ["constant", repr(value)]
         atom = _ATOMS.get(kind)
         if atom is not None:
             return [kind.__name__, atom(value)]
-        if kind is tuple:
-            return ["tuple", [self.value(item) for item in value]]
-        if kind is frozenset:
-            return ["frozenset", self._unordered(value)]
+        if kind is tuple or kind is frozenset:
+            parts = self._unordered(value) if kind is frozenset else [self.value(item) for item in value]
+            return [kind.__name__, parts]
         if kind is re.Pattern:
             return ["pattern", self.value(value.pattern), value.flags]
-        if isinstance(value, types.ModuleType):
+        if _is(value, types.ModuleType):
             return ["module", value.__name__]
         return self._node(value)
 
@@ -128,12 +128,13 @@ class Walker:
             return ["set", self._unordered(value)]
         if kind is types.FunctionType:
             return self._function(value)
-        if isinstance(value, type):
+        if _is(value, type):
             return self._class(value)
         return self._special(value) or self._instance(value)
 
     def _unordered(self, values: Any) -> list[Any]:
-        return sorted((self.value(item) for item in values), key=json.dumps)
+        """Items in an order of their descriptions, each told by itself: numbers of nodes depend on the order."""
+        return [self.value(item) for item in sorted(values, key=_alone)]
 
     def _pairs(self, mapping: Any) -> list[Any]:
         return [[self.value(key), self.value(item)] for key, item in dict.items(mapping)]
@@ -170,9 +171,9 @@ class Walker:
         parts = _attributes(value)
         if parts is not None:
             return [type(value).__name__, [self.value(part) for part in parts]]
-        if isinstance(value, types.MappingProxyType):
+        if _is(value, types.MappingProxyType):
             return ["mappingproxy", self._pairs(dict(value))]
-        if type(value).__module__ == "typing" or isinstance(value, types.GenericAlias | types.UnionType):
+        if type(value).__module__ == "typing" or _is(value, types.GenericAlias | types.UnionType):
             arguments = [self.value(part) for part in getattr(value, "__args__", ())]
             return ["typing", arguments or repr(value)]
         return None
@@ -187,21 +188,18 @@ class Walker:
 
     def _content(self, value: Any) -> Any:
         """What an instance holds by being a list, a dict, a text or a number as well."""
-        if isinstance(value, dict):
+        if _is(value, dict):
             return self._pairs(value)
-        for base in (list, tuple):
-            if isinstance(value, base):
-                return [self.value(item) for item in base.__iter__(value)]
-        for base in (set, frozenset):
-            if isinstance(value, base):
-                return self._unordered(base.__iter__(value))
-        for base, atom in _ATOMS.items():
-            if isinstance(value, base):
-                return atom(value)
-        return None
+        if _is(value, list | tuple):
+            base: Any = list if _is(value, list) else tuple
+            return [self.value(item) for item in base.__iter__(value)]
+        if _is(value, set | frozenset):
+            owner: Any = set if _is(value, set) else frozenset
+            return self._unordered(owner.__iter__(value))
+        return next((atom(value) for kind, atom in _ATOMS.items() if _is(value, kind)), None)
 
     def _reduced(self, value: Any) -> list[Any]:
-        if isinstance(value, types.AsyncGeneratorType | types.CoroutineType):
+        if _is(value, types.AsyncGeneratorType | types.CoroutineType):
             return ["opaque", type(value).__name__]
         try:
             with warnings.catch_warnings():
@@ -209,24 +207,33 @@ class Walker:
                 parts = value.__reduce_ex__(4)
         except Exception:  # noqa: BLE001 (any failure means the same: this cannot be copied)
             return ["opaque", f"{type(value).__module__}.{type(value).__qualname__}"]
-        if isinstance(parts, str):
+        if _is(parts, str):
             return ["global", type(value).__module__, parts]
         head = [self.value(part) for part in parts[:3]]
         tail = [[self.value(item) for item in part] if part is not None else None for part in parts[3:5]]
         return ["library object", head, tail]
 
 
+def _is(value: Any, kinds: Any) -> bool:
+    """`isinstance` without asking the value: its `__class__` may be code of the notebook's."""
+    return issubclass(type(value), kinds)
+
+
+def _alone(value: Any) -> str:
+    return json.dumps(Walker().value(value))
+
+
 def _is_shared(module: Any) -> bool:
     """Whether both sides have this module, so that a name says all."""
-    if not isinstance(module, str) or module == "__main__":
+    if not _is(module, str) or module == "__main__":
         return False
     return module.partition(".")[0] in sys.stdlib_module_names
 
 
 def _members(cls: type) -> dict[str, Any]:
     members = dict(type.__getattribute__(cls, "__dict__"))
-    fields = members.get("__dataclass_fields__")
-    if isinstance(fields, dict):
+    fields: Any = members.get("__dataclass_fields__")
+    if _is(fields, dict):
         members["__dataclass_fields__"] = {name: _field(item) for name, item in fields.items()}
     return members
 
@@ -234,24 +241,15 @@ def _members(cls: type) -> dict[str, Any]:
 def _field(item: Any) -> list[Any]:
     """A dataclass field without its type, which is text or object as the module's flags go."""
     names = [name for name in type(item).__slots__ if name not in {"type", "_field_type"}]
-    return [[name, getattr(item, name)] for name in names] + [repr(item._field_type)]
+    return [[name, getattr(item, name)] for name in names] + [repr(getattr(item, "_field_type", None))]
 
 
 def _attributes(value: Any) -> list[Any] | None:
-    if isinstance(value, property):
-        return [value.fget, value.fset, value.fdel]
-    if isinstance(value, staticmethod | classmethod):
-        return [value.__func__]
-    if isinstance(value, types.MethodType):
-        return [value.__func__, value.__self__]
-    if isinstance(value, cached_property):
-        return [value.func, value.attrname]
-    if isinstance(value, types.BuiltinFunctionType):
-        return [value.__self__, value.__name__]
-    if isinstance(value, _DESCRIPTORS):
-        return [value.__name__]
-    if type(value).__name__ == "_lru_cache_wrapper":
+    if _is(value, _LRU_CACHE):
         return [value.__wrapped__, value.cache_parameters()]
+    for kind, names in _TOLD_BY:
+        if _is(value, kind):
+            return [getattr(value, name) for name in names]
     return None
 
 
@@ -262,7 +260,7 @@ def _slots(value: Any) -> list[tuple[str, Any]]:
 
 def _slot_names(cls: type) -> list[str]:
     slots = cls.__dict__.get("__slots__", ())
-    names = [slots] if isinstance(slots, str) else list(slots)
+    names = [slots] if _is(slots, str) else list(slots)
     mangled = [f"_{cls.__name__.lstrip('_')}{n}" if n[:2] == "__" != n[-2:] else n for n in names]
     return [name for name in mangled if name not in {"__dict__", "__weakref__"}]
 
@@ -301,17 +299,17 @@ def _step(step: dis.Instruction, places: list[int]) -> list[Any]:
 
 
 def _constant(value: Any) -> list[Any]:
-    return ["code", code_facts(value)] if isinstance(value, types.CodeType) else Walker().value(value)
+    return ["code", code_facts(value)] if _is(value, types.CodeType) else Walker().value(value)
 
 
 _ATOMS: dict[type, Any] = {
     bool: bool,
     int: lambda value: hex(int.__index__(value)),
-    float: lambda value: float.hex(value),
+    float: float.hex,
     complex: lambda value: [float.hex(value.real), float.hex(value.imag)],
-    str: lambda value: str.__str__(value),
-    bytes: lambda value: bytes.hex(value),
-    bytearray: lambda value: bytearray.hex(value),
+    str: str.__str__,
+    bytes: bytes.hex,
+    bytearray: bytearray.hex,
     range: repr,
 }
 _DESCRIPTORS = (
@@ -321,4 +319,14 @@ _DESCRIPTORS = (
     types.MethodDescriptorType,
     types.ClassMethodDescriptorType,
     types.MethodWrapperType,
+)
+_SINGLES = (None, Ellipsis, NotImplemented)
+_LRU_CACHE = type(lru_cache(lambda: None))
+_TOLD_BY: tuple[tuple[Any, tuple[str, ...]], ...] = (
+    (property, ("fget", "fset", "fdel")),
+    ((staticmethod, classmethod), ("__func__",)),
+    (types.MethodType, ("__func__", "__self__")),
+    (cached_property, ("func", "attrname")),
+    (types.BuiltinFunctionType, ("__self__", "__name__")),
+    (_DESCRIPTORS, ("__name__",)),
 )

@@ -15,10 +15,10 @@ MAX_BYTES = 65536
 
 @dataclass(frozen=True)
 class Source:
-    """One self-contained module whose function is called `grade`.
+    r"""One self-contained module whose function is called `grade`.
 
     Attributes:
-        text: The module as exported, with `\\n` as line end.
+        text: The module as exported, with `\n` as line end.
         function: The name the author gave the function.
         origin: Where it came from: "cell 3", "graders.py:12", "text".
         imports: Import lines that were carried along.
@@ -30,9 +30,9 @@ class Source:
         CaptureError: The text is larger than `MAX_BYTES`, or no UTF-8 text can hold it.
 
     Example:
-        >>> source = Source("async def grade(thread):\\n    return 1.0\\n")
+        >>> source = Source("async def grade(thread):\n    return 1.0\n")
         >>> source.function, source.sha256[:8]
-        ('grade', '71d1c2d0')
+        ('grade', 'f25c9e7b')
     """
 
     text: str

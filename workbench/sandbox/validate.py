@@ -101,11 +101,10 @@ class Validation:
         lines.append(f"sandbox: {ISOLATION.get(self.isolation, self.isolation)}")
         return "\n".join(lines)
 
-    def __repr__(self) -> str:
-        failure = self.failure
-        return (
-            f"Validation({'passed' if self.ok else f'failed: {failure.name}' if failure else 'incomplete'})"
-        )
+    __repr__ = __str__
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:  # noqa: ARG002 (IPython's protocol)
+        printer.text(str(self))
 
     def _not_reached(self) -> list[str]:
         return [name for name in CHECKS if name not in {check.name for check in self.checks}]

@@ -25,7 +25,7 @@ from workbench.sandbox.capture.items import Item, Main, Scope
 from workbench.sandbox.capture.locate import Found, find_function
 from workbench.sandbox.capture.moduletext import capture_text
 from workbench.sandbox.capture.prove import Fingerprint, prove
-from workbench.sandbox.capture.render import arranged, assembled, import_lines
+from workbench.sandbox.capture.render import arranged, assembled, import_lines, touched
 from workbench.sandbox.capture.resolve import Resolver
 from workbench.sandbox.capture.statements import bindings, cut
 from workbench.sandbox.source import Source
@@ -40,7 +40,7 @@ def capture(
     namespace: Mapping[str, Any] | None = None,
     _fingerprint: Fingerprint | None = None,
 ) -> Source:
-    """Turn a function or a text into a `Source`.
+    r"""Turn a function or a text into a `Source`.
 
     Args:
         fn_or_text: A function from a cell, a module or any place that left its text in `linecache`; or a
@@ -57,7 +57,7 @@ def capture(
         SandboxError: The proof could not be run, because the sandbox cannot work here.
 
     Example:
-        >>> print(capture("async def exact(thread):\\n    return 1.0\\n").text, end="")
+        >>> print(capture("async def exact(thread):\n    return 1.0\n").text, end="")
         async def grade(thread):
             return 1.0
     """
@@ -90,9 +90,17 @@ def _capture_function(function: types.FunctionType, name: str | None, fingerprin
         raise refusals.grade_twice(author)
     if main.called and author != "grade":
         text += f"\n\n\n{author} = grade"
+    _refuse_clocks(resolver.items)
     items = dict(resolver.items)
     items["grade"] = Item("grade", text, needs.eager, needs.late, definition=True)
     return _built(main, items, resolver, (found.origin, name or author, fingerprint))
+
+
+def _refuse_clocks(items: Mapping[str, Item]) -> None:
+    made = [item for item in items.values() if not (item.constant or item.definition)]
+    for item in made:
+        for helper in sorted(touched(item.name, items)):
+            refusals.refuse_clock(item.name, items[helper].text)
 
 
 def _built(

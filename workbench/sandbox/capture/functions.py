@@ -15,7 +15,7 @@ from workbench.sandbox.capture.literal import is_plain, literal
 from workbench.sandbox.capture.names import dotted
 from workbench.sandbox.capture.statements import Definition
 
-__all__ = ["is_nested", "own_text", "ours_on", "refuse_kind", "unwrapped"]
+__all__ = ["is_nested", "ours_on", "own_text", "refuse_kind", "unwrapped"]
 
 
 def unwrapped(value: Any) -> Any:

@@ -87,11 +87,15 @@ def _wrapped(value: Any, inner: str) -> str:
         return f"{kind.__name__}()"
     if kind is tuple:
         return f"({inner},)" if len(value) == 1 else f"({inner})"
-    shapes = {list: f"[{inner}]", set: "{" + inner + "}", frozenset: "frozenset({" + inner + "})"}
+    shapes: dict[Any, str] = {
+        list: f"[{inner}]",
+        set: "{" + inner + "}",
+        frozenset: "frozenset({" + inner + "})",
+    }
     return shapes[kind]
 
 
-def _number(value: float | complex) -> str:
+def _number(value: Any) -> str:
     if isinstance(value, complex):
         return f"complex({_number(value.real)}, {_number(value.imag)})"
     if math.isfinite(value):

@@ -7,7 +7,6 @@ gives different code for the same text, so both ways are tried before a source i
 """
 
 from __future__ import annotations
-
 import __future__
 
 import ast

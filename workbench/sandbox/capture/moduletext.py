@@ -8,8 +8,7 @@ check of the validation reports it.
 from __future__ import annotations
 
 import ast
-import symtable
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +17,7 @@ from workbench.sandbox.capture import refusals
 from workbench.sandbox.capture.credentials import refuse_credentials_in
 from workbench.sandbox.capture.edits import replaced_name
 from workbench.sandbox.capture.items import Scope
-from workbench.sandbox.capture.modules import is_builtin
+from workbench.sandbox.capture.names import chains_in, names_in
 from workbench.sandbox.capture.prove import Fingerprint, prove
 from workbench.sandbox.capture.render import FUTURE, arranged, assembled, import_lines
 from workbench.sandbox.capture.resolve import Resolver
@@ -117,36 +116,24 @@ def _used(tree: ast.Module, function: _Function) -> bool:
 
 
 def _reads(text: str, name: str) -> bool:
-    return name in _global_reads(text)
-
-
-def _global_reads(text: str) -> set[str]:
-    """Names that the text reads from its module, wherever in it."""
-    try:
-        table = symtable.symtable(text, "<capture>", "exec")
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return set()
-    own = {symbol.get_name() for symbol in table.get_symbols() if symbol.is_referenced()}
-    return own | set(_nested_reads(table))
-
-
-def _nested_reads(table: symtable.SymbolTable) -> Iterable[str]:
-    for child in table.get_children():
-        yield from (s.get_name() for s in child.get_symbols() if s.is_global() and s.is_referenced())
-        yield from _nested_reads(child)
+    names = names_in(text)
+    return name in names.eager | names.late
 
 
 def _with_needs(text: str, tree: ast.Module, namespace: Mapping[str, Any], fingerprint: Fingerprint) -> str:
     """The text with what it reads from a namespace put before it."""
     bound = {name for node in statements(tree.body) for name in targets(node)}
-    missing = {name for name in _global_reads(text) - bound - _MODULE_NAMES if not is_builtin(name)}
     if "*" in bound:
         return text  # a star import may set any of them; the sandbox will tell
-    resolver = Resolver(None)
-    scope = Scope(namespace)
-    for name in sorted(missing):
+    known = bound | _MODULE_NAMES
+    names = names_in(text)
+    resolver, scope = Resolver(None), Scope(namespace)
+    for name in sorted((names.eager | names.late) - known):
         resolver.needs(_reading(name, text), scope, "the cell")
-    if not resolver.imports and not resolver.items:
+    if not _has_future(tree):
+        for name in sorted(names.annotations - known):
+            resolver.annotation(name, scope, text, "the cell")
+    if not (resolver.imports or resolver.items or resolver.future):
         return text
     resolver.unshare(scope)
     head = assembled(arranged(resolver.items, ()), import_lines(resolver.imports), future=False)
@@ -155,16 +142,15 @@ def _with_needs(text: str, tree: ast.Module, namespace: Mapping[str, Any], finge
     return _inserted(text, tree, head, future=resolver.future)
 
 
+def _has_future(tree: ast.Module) -> bool:
+    imports = [node for node in tree.body if isinstance(node, ast.ImportFrom)]
+    return any(node.module == "__future__" and "annotations" in targets(node) for node in imports)
+
+
 def _reading(name: str, text: str) -> str:
     """A statement that reads what the text reads through a name: the dotted names that start with it."""
-    lines = [line for line in map(".".join, _chains(text)) if line == name or line.startswith(name + ".")]
+    lines = [line for line in map(".".join, chains_in(text)) if line == name or line.startswith(name + ".")]
     return "(" + ", ".join([*lines, ""]) + ")" if lines else name
-
-
-def _chains(text: str) -> list[tuple[str, ...]]:
-    from workbench.sandbox.capture.names import chains_in
-
-    return chains_in(text)
 
 
 def _inserted(text: str, tree: ast.Module, head: str, *, future: bool) -> str:
@@ -179,6 +165,8 @@ def _inserted(text: str, tree: ast.Module, head: str, *, future: bool) -> str:
     top, rest = "\n".join(lines[:last]), "\n".join(lines[last:]).lstrip("\n")
     if future and FUTURE not in top:
         top = f"{top}\n{FUTURE}" if top else FUTURE
+    if not head.strip():
+        return f"{top}\n\n{rest}"
     gap = "\n\n" if _defines(head) or _starts_with_definition(rest) else "\n"
     return (f"{top}\n\n" if top else "") + head + gap + rest
 

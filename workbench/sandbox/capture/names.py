@@ -47,7 +47,7 @@ def names_in(text: str, *, all_eager: bool = False) -> Names:
         all_eager: Count what its lambdas read as read at once, because the statement may call them.
     """
     tree = ast.parse(text)
-    table = symtable.symtable(ast.unparse(_Unannotated().visit(ast.parse(text))), "<capture>", "exec")
+    table = _scopes(text)
     eager, late, assigned = set(_top_reads(table)), set[str](), set[str]()
     for child in table.get_children():
         _collect(child, True, (eager, late, assigned))
@@ -82,6 +82,12 @@ def dotted(node: ast.AST) -> tuple[str, ...]:
         head = dotted(node.value)
         return (*head, node.attr) if head else ()
     return ()
+
+
+def _scopes(text: str) -> symtable.SymbolTable:
+    """The compiler's scopes of a text without its annotations."""
+    tree = _Unannotated().visit(ast.parse(text))
+    return symtable.symtable(ast.unparse(tree), "<capture>", "exec")
 
 
 def _top_reads(table: symtable.SymbolTable) -> Iterator[str]:
@@ -156,23 +162,38 @@ def _modules(tree: ast.Module) -> tuple[str, ...]:
 
 
 class _Unannotated(ast.NodeTransformer):
-    """Takes every annotation out of a tree and changes nothing else."""
+    """Takes every annotation out of a tree, and gives every comprehension a scope of its own.
+
+    Python 3.12 and later count the variables of list, set and dict comprehensions among the names around
+    them; those of a generator expression still have their own scope, and read the same names.
+    """
+
+    def visit_ListComp(self, node: ast.ListComp | ast.SetComp) -> ast.GeneratorExp:
+        self.generic_visit(node)
+        return ast.GeneratorExp(node.elt, node.generators)
+
+    def visit_SetComp(self, node: ast.SetComp) -> ast.GeneratorExp:
+        return self.visit_ListComp(node)
+
+    def visit_DictComp(self, node: ast.DictComp) -> ast.GeneratorExp:
+        self.generic_visit(node)
+        return ast.GeneratorExp(ast.Tuple([node.key, node.value], ast.Load()), node.generators)
 
     def visit_arg(self, node: ast.arg) -> ast.arg:
         node.annotation = None
         return node
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:  # noqa: N802 (ast's name)
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
         node.returns = None
         self.generic_visit(node)
         return node
 
-    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AsyncFunctionDef:  # noqa: N802
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AsyncFunctionDef:
         node.returns = None
         self.generic_visit(node)
         return node
 
-    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.stmt:  # noqa: N802 (ast's name)
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.stmt:
         self.generic_visit(node)
         # A bare annotation still makes its name a local one; the constant stands for the annotation.
         node.annotation = ast.copy_location(ast.Constant(None), node.annotation)

@@ -101,7 +101,7 @@ class _Comparison:
         elif isinstance(mine, dict) and isinstance(other, dict):
             for key in [*mine, *(key for key in other if key not in mine)]:
                 yield from self.between(mine.get(key, _NOTHING), other.get(key, _NOTHING), (*path, key))
-        elif isinstance(mine, list | tuple) and isinstance(other, list | tuple) and len(mine) == len(other):
+        elif _is_list(mine) and _is_list(other) and len(mine) == len(other):
             for index, (one, two) in enumerate(zip(mine, other, strict=True)):
                 yield from self.between(one, two, (*path, *_part(mine, index)))
         elif mine != other:
@@ -114,6 +114,13 @@ class _Comparison:
             return
         self._there[mine], self._back[other] = other, mine
         yield from self.between(self._mine[mine], self._other[other], path)
+
+
+def _is_list(value: Any) -> bool:
+    """Whether a description has parts of its own; a number or text is compared whole."""
+    return isinstance(value, list) and not (
+        len(value) == 2 and isinstance(value[0], str) and value[0] in _READ
+    )
 
 
 def _is_ref(value: Any) -> bool:
@@ -195,7 +202,7 @@ def _changed(name: str, path: tuple[str, ...], mine: Any, other: Any) -> Capture
 _READ: dict[str, Callable[[Any], str]] = {
     "int": lambda text: str(int(text, 16)),
     "float": lambda text: repr(float.fromhex(text)),
-    "str": lambda text: repr(text),
+    "str": repr,
     "bool": str,
     "constant": str,
 }

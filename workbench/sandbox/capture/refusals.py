@@ -16,18 +16,24 @@ __all__ = [
     "notebook_only",
     "ours_only",
     "reads_globals",
+    "refuse_clock",
     "refuse_dunder",
     "refuse_moment",
+    "too_large",
     "two_things",
     "undefined",
 ]
 
-_MOMENT = frozenset(
+_MOMENT_NAMES = (
     "now today utcnow time time_ns perf_counter perf_counter_ns monotonic monotonic_ns process_time localtime "
     "gmtime random randint randrange randbytes choice choices shuffle sample uniform gauss getrandbits urandom "
     "uuid1 uuid4 token_hex token_bytes token_urlsafe SystemRandom input open getenv getpid gethostname getcwd "
     "cwd home read_text read_bytes iterdir glob rglob listdir system getpass getuser run Popen check_output "
-    "urlopen id".split()
+    "urlopen id"
+)
+_MOMENT = frozenset(_MOMENT_NAMES.split())
+_CLOCK = frozenset(
+    ["now", "today", "utcnow", "time", "time_ns", "localtime", "gmtime", "perf_counter", "monotonic", "randint", "uuid4"]
 )
 
 
@@ -61,6 +67,16 @@ def two_things(name: str, asker: str) -> CaptureError:
         found="functions that come from different files or versions read different values under one name",
         expected="one meaning for each name, because a grader is one module",
         hint=f"rename one of the two, or run the cell that defines {name} and its users again",
+    )
+
+
+def too_large(name: str, size: int) -> CaptureError:
+    """A value whose text alone is larger than a source may be."""
+    return CaptureError(
+        f"{name} is too large to be carried as source",
+        found=f"a value that takes more than {size:,} characters or entries",
+        expected="at most 65,536 bytes (64 KiB) for the whole source",
+        hint="move it into a column of the data and read it from thread.metadata",
     )
 
 
@@ -163,14 +179,30 @@ def refuse_moment(name: str, node: ast.stmt) -> None:
     """
     value = getattr(node, "value", None)
     for part in ast.walk(value) if isinstance(value, ast.AST) else ():
-        called = _called(part)
-        if called in _MOMENT:
-            raise CaptureError(
-                f"{name} depends on when and where it is made",
-                found=f"a call of {called}() in the statement that makes it",
-                expected="a statement that gives the same value each time",
-                hint=f"write the value itself, or a plain form of it: {name} = ...",
-            )
+        if _called(part) in _MOMENT:
+            raise _moment(name, _called(part))
+
+
+def refuse_clock(name: str, helper_text: str) -> None:
+    """Stop at an object made by a helper that reads the clock or draws at random.
+
+    The proof compares values; a date is the same until midnight, so it would not notice.
+
+    Raises:
+        CaptureError: Names the call.
+    """
+    for part in ast.walk(ast.parse(helper_text)):
+        if _called(part) in _CLOCK:
+            raise _moment(name, _called(part))
+
+
+def _moment(name: str, called: str) -> CaptureError:
+    return CaptureError(
+        f"{name} depends on when and where it is made",
+        found=f"a call of {called}() on the way to its value",
+        expected="a statement that gives the same value each time",
+        hint=f"write the value itself, or a plain form of it: {name} = ...",
+    )
 
 
 def _called(node: ast.AST) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from workbench.sandbox.capture.items import Item
 from workbench.sandbox.capture.modules import Import
 
-__all__ = ["FUTURE", "arranged", "assembled", "import_lines"]
+__all__ = ["FUTURE", "arranged", "assembled", "import_lines", "touched"]
 
 FUTURE = "from __future__ import annotations"
 
@@ -92,14 +92,14 @@ def _place(
     if name in placed or name in open_:
         return
     open_.add(name)
-    first = _touched(name, items)
+    first = touched(name, items)
     for needed in reading:
         if needed in first:
             _place(needed, items, reading, state)
     placed[name] = items[name]
 
 
-def _touched(name: str, items: Mapping[str, Item]) -> set[str]:
+def touched(name: str, items: Mapping[str, Item]) -> set[str]:
     """Everything that running one item may read: what it reads, and what that needs when called."""
     waiting, found = list(items[name].eager), set[str]()
     while waiting:

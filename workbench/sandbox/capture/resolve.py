@@ -32,6 +32,7 @@ from workbench.sandbox.capture.modules import (
 )
 from workbench.sandbox.capture.names import Names, chains_in, names_in
 from workbench.sandbox.capture.statements import bindings, cut, targets
+from workbench.sandbox.source import MAX_BYTES
 
 __all__ = ["Resolver"]
 
@@ -75,7 +76,7 @@ class Resolver:
             if scope.get(name) is not MISSING:
                 self._need(name, scope, text, asker)
         for name in sorted(names.annotations):
-            self._annotation(name, scope, text, asker)
+            self.annotation(name, scope, text, asker)
         return names
 
     def function(self, function: types.FunctionType, text: str, asker: str) -> Names:
@@ -111,7 +112,7 @@ class Resolver:
         elif not is_builtin(name):
             raise refusals.undefined(name, asker)
 
-    def _annotation(self, name: str, scope: Scope, text: str, asker: str) -> None:
+    def annotation(self, name: str, scope: Scope, text: str, asker: str) -> None:
         """Carry what only annotations read; if that cannot be, leave them unread."""
         before = (dict(self.items), dict(self.imports), dict(self.values))
         value = scope.get(name)
@@ -197,8 +198,12 @@ class Resolver:
         self.items[name] = Item(name, text, frozenset({own}))
 
     def _constant(self, name: str, value: Any, scope: Scope) -> None:
+        if isinstance(value, list | tuple | dict | set | frozenset) and len(value) > MAX_BYTES:
+            raise refusals.too_large(name, len(value))
         refuse_credentials(name, value)
         text = _written(name, value, scope) or f"{name} = {literal(value, before=len(name) + 3)}"
+        if len(text) > MAX_BYTES:
+            raise refusals.too_large(name, len(text))
         self.items[name] = Item(name, text, constant=True)
 
     def _statement(self, name: str, value: Any, scope: Scope, asker: str) -> None:

@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
-__all__ = ["Definition", "bindings", "cut", "definitions", "dedented", "first_line", "parsed", "targets"]
+__all__ = ["Definition", "bindings", "cut", "dedented", "definitions", "first_line", "parsed", "targets"]
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
@@ -72,7 +72,7 @@ def targets(node: ast.stmt) -> set[str]:
 def first_line(node: ast.stmt) -> int:
     """The line a statement starts on, its decorators included."""
     decorators = getattr(node, "decorator_list", [])
-    return min([node.lineno, *(part.lineno for part in decorators)])
+    return min([node.lineno, *(int(part.lineno) for part in decorators)])
 
 
 def cut(text: str, node: ast.stmt) -> str:

@@ -1,0 +1,1 @@
+"""The notebooks in a real JupyterLab, in a real browser."""

@@ -1,0 +1,68 @@
+"""One browser and one JupyterLab server for all browser tests."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+    from tests.browser.lab import Server
+
+HERE = Path(__file__).parent
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if HERE in item.path.parents:
+            item.add_marker(pytest.mark.browser)
+
+
+def _missing(what: str) -> None:
+    """Skip with the reason; on a build server the same is a failure."""
+    if os.environ.get("CI", "").lower() == "true":
+        pytest.fail(f"browser tests need {what}, and CI=true", pytrace=False)
+    pytest.skip(f"browser tests need {what}")
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    for module in ("playwright", "jupyterlab", "psutil"):
+        if importlib.util.find_spec(module) is None:
+            _missing(f"{module} (pip install 'grader-workbench[test]')")
+    from playwright.sync_api import sync_playwright
+
+    from tests.browser.lab import CHROMIUM_FLAGS, chromium
+
+    path = chromium()
+    if path is None:
+        _missing("Chromium on PATH, or its path in WORKBENCH_CHROMIUM")
+    root = hasattr(os, "geteuid") and os.geteuid() == 0
+    with sync_playwright() as play:
+        started = play.chromium.launch(
+            executable_path=path, args=[*CHROMIUM_FLAGS, *(["--no-sandbox"] if root else [])]
+        )
+        yield started
+        started.close()
+
+
+@pytest.fixture(scope="session")
+def lab(browser: Browser) -> Iterator[Server]:
+    from tests.browser.lab import ROOT, serve
+
+    with serve(ROOT / "notebooks") as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def dark_lab(browser: Browser) -> Iterator[Server]:
+    from tests.browser.lab import ROOT, serve
+
+    with serve(ROOT / "notebooks", dark=True) as server:
+        yield server

@@ -1,0 +1,166 @@
+"""Native JSON: exact round trip, atomic writes, and refusals that name the place."""
+
+import json
+import os
+import stat
+
+import pytest
+from jsonschema import Draft202012Validator
+
+import workbench as wb
+from workbench.errors import FormatError, NotValidatedError
+from workbench.formats.native import read, schema, write
+
+GRADER = wb.FunctionGrader.from_source(
+    "# a comment: ä 🎈\nasync def grade(thread: StringThread) -> float:\n    return 0.5\n",
+    name="half",
+    description="Always a half.",
+    timeout=2.5,
+)
+GRADER.validate()
+
+
+@pytest.fixture
+def document():
+    return json.loads(write([GRADER]))
+
+
+def test_round_trip_is_exact(tmp_path):
+    """What is read equals what was written, and writing it again gives the same bytes."""
+    first = wb.save([GRADER], tmp_path / "a.json")
+    loaded = wb.load(first)
+    assert loaded == [GRADER]
+    assert loaded[0].validation == GRADER.validation
+    assert wb.save(loaded, tmp_path / "b.json").read_bytes() == first.read_bytes()
+
+
+def test_loaded_source_is_imported(tmp_path):
+    """What comes from a file is a stranger's until it is trusted."""
+    path = wb.save(GRADER, tmp_path / "a.json")
+    assert wb.load(path)[0].source.imported
+    assert not wb.load(path)[0].trust
+    assert wb.load(path, trust=True)[0].trust
+
+
+def test_schema_is_valid_and_fits(document):
+    """The published schema is a schema, and our own files fit it."""
+    Draft202012Validator.check_schema(schema())
+    Draft202012Validator(schema()).validate(document)
+
+
+def test_unvalidated_is_refused_and_nothing_written(tmp_path):
+    """A grader without proof is not saved unless that is said."""
+    fresh = wb.FunctionGrader.from_source("async def grade(t):\n    return 1.0\n")
+    with pytest.raises(NotValidatedError, match="allow_unvalidated=True"):
+        wb.save(fresh, tmp_path / "a.json")
+    assert list(tmp_path.iterdir()) == []
+    wb.save(fresh, tmp_path / "a.json", allow_unvalidated=True)
+    assert wb.load(tmp_path / "a.json")[0].validation is None
+
+
+def test_a_proof_of_another_text_is_dropped(document):
+    """A record counts only for the text it was made for."""
+    document["graders"][0]["validation"]["sha256"] = "0" * 64
+    assert read(json.dumps(document))[0].validation is None
+
+
+@pytest.mark.parametrize(
+    ("change", "part"),
+    [
+        (lambda d: d.update(format="promptfoo"), "no grader workbench file"),
+        (lambda d: d.pop("format"), "no grader workbench file"),
+        (lambda d: d.update(version=2), "another version"),
+        (lambda d: d.update(version=True), "version"),
+        (lambda d: d.update(graders=[]), "graders"),
+        (lambda d: d.update(extra=1), "extra"),
+        (lambda d: d["graders"][0].update(kind="pickle"), "unknown kind"),
+        (lambda d: d["graders"][0].update(trust=True), "graders"),
+        (lambda d: d["graders"][0].update(surprise=1), "surprise"),
+        (lambda d: d["graders"][0].update(timeout=-1), "timeout"),
+        (lambda d: d["graders"][0].update(timeout="1"), "timeout"),
+        (lambda d: d["graders"][0].update(memory_mb=10**9), "memory_mb"),
+        (lambda d: d["graders"][0]["source"].update(text="async def grade(t):\n    return 1.0\n"), "changed after it was saved"),
+        (lambda d: d["graders"][0]["source"].update(imported=False), "imported"),
+        (lambda d: d["graders"][0]["source"].pop("sha256"), "sha256"),
+        (lambda d: d["graders"][0]["source"].update(text="x" * 70000), "the source"),
+        (lambda d: d["graders"][0]["source"].update(text="\ud800"), "the source"),
+        (lambda d: d["graders"][0]["validation"].update(isolation="perfect"), "isolation"),
+        (lambda d: d["graders"].append(d["graders"][0]), "two graders"),
+        (lambda d: d["graders"][0].update(name=""), "name"),
+    ],
+)
+def test_what_does_not_fit_is_refused(document, change, part):
+    """Foreign, tampered and malformed documents are errors that name the place."""
+    change(document)
+    with pytest.raises(FormatError, match=part):
+        read(json.dumps(document), where="f.json")
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("", "not JSON"),
+        ("{", "line 1, column"),
+        ("[]", "a JSON list"),
+        ("null", "a JSON NoneType"),
+        ("[" * 100_000, "nested too deeply"),
+        ('{"a":' * 60 + "1" + "}" * 60, "nested too deeply"),
+        ('{"format": "grader-workbench", "version": 1, "graders": [], "graders": [1]}', "stands twice"),
+        ('{"format": "grader-workbench", "version": NaN}', "NaN is not a JSON number"),
+        ('{"format": "grader-workbench", "version": ' + "9" * 5000 + "}", "plain JSON"),
+    ],
+)
+def test_hostile_text_is_refused(text, part):
+    """Broken, deep, ambiguous and overlong JSON ends in a clear error."""
+    with pytest.raises(FormatError, match=part):
+        read(text)
+
+
+def test_files_that_cannot_be_read(tmp_path):
+    """A missing, binary or huge file is said to be so."""
+    with pytest.raises(FormatError, match="cannot be read"):
+        wb.load(tmp_path / "none.json")
+    (tmp_path / "binary.json").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(FormatError, match="not UTF-8"):
+        wb.load(tmp_path / "binary.json")
+    with (tmp_path / "huge.json").open("wb") as file:
+        file.truncate(17 * 2**20)
+    with pytest.raises(FormatError, match="too large"):
+        wb.load(tmp_path / "huge.json")
+
+
+def test_a_failed_write_keeps_the_old_file(tmp_path, monkeypatch):
+    """When the disk is full the old file is still whole and no litter is left."""
+    path = wb.save(GRADER, tmp_path / "a.json")
+    before = path.read_bytes()
+
+    def full(_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(FormatError, match="No space left"):
+        wb.save(GRADER, path)
+    assert path.read_bytes() == before
+    assert [p.name for p in tmp_path.iterdir()] == ["a.json"]
+
+
+def test_missing_folder_is_an_error(tmp_path):
+    """A folder that is not there is named."""
+    with pytest.raises(FormatError, match="cannot be written"):
+        wb.save(GRADER, tmp_path / "no" / "a.json")
+
+
+def test_file_mode_is_kept(tmp_path):
+    """A file that was shared stays shared."""
+    path = wb.save(GRADER, tmp_path / "a.json")
+    path.chmod(0o640)
+    wb.save(GRADER, path)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+
+
+def test_nothing_and_twins_are_refused():
+    """An empty list and two graders of one name are mistakes."""
+    with pytest.raises(FormatError, match="no graders"):
+        write([])
+    with pytest.raises(FormatError, match="two graders"):
+        write([GRADER, GRADER])

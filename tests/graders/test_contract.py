@@ -1,0 +1,114 @@
+"""Every registered kind of grader keeps the same promises."""
+
+import asyncio
+import json
+import pickle
+from dataclasses import dataclass
+
+import pytest
+
+import workbench as wb
+from workbench.errors import FormatError
+from workbench.graders import KINDS, Control, from_spec
+from workbench.sandbox.validate import mock_thread
+
+
+@wb.kind("test-mentions")
+@dataclass(frozen=True, kw_only=True)
+class Mentions(wb.Grader):
+    """1.0 when the completion holds `word`; skips threads without one."""
+
+    word: str = "yes"
+
+    async def grade(self, sample):
+        text = sample.thread.completion()
+        if text is None:
+            return wb.Grade.skipped("no completion")
+        if text == "raise":
+            raise KeyError(text)
+        return {"bool": True, "nan": float("nan")}.get(text, float(self.word in text))
+
+
+EXAMPLES = {
+    "function": lambda: wb.FunctionGrader.from_source(
+        "async def grade(thread: StringThread) -> float:\n    return float(len(thread.completion() or ''))\n", name="f"
+    ),
+    "test-mentions": lambda: Mentions(word="4"),
+}
+THREADS = {
+    "mock": mock_thread(),
+    "empty": wb.StringThread([], {}),
+    "no assistant turn": wb.StringThread([("user", "q")], {}),
+    "tool only": wb.StringThread.from_messages([{"role": "assistant", "content": None, "tool_calls": [{"id": "1"}]}], {}),
+    "one megabyte": wb.StringThread([("assistant", "x" * 2**20)], {}),
+    "no metadata": wb.StringThread([("assistant", "x")]),
+}
+
+
+def test_every_kind_has_an_example():
+    """A new kind joins these tests."""
+    assert set(KINDS) == set(EXAMPLES)
+
+
+@pytest.mark.parametrize("kind", EXAMPLES)
+@pytest.mark.parametrize("thread", THREADS.values(), ids=THREADS)
+def test_every_thread_gets_a_grade(kind, thread):
+    """Whatever the thread, the answer is a grade: scored, failed or skipped."""
+    assert isinstance(EXAMPLES[kind]()(thread), wb.Grade)
+
+
+@pytest.mark.parametrize("kind", EXAMPLES)
+def test_value_semantics(kind):
+    """Spec, pickle, equality and repr agree; a spec is plain JSON."""
+    grader = EXAMPLES[kind]()
+    assert from_spec(json.loads(json.dumps(grader.spec()))) == grader
+    assert pickle.loads(pickle.dumps(grader)) == grader
+    assert repr(EXAMPLES[kind]()) == repr(grader)
+    assert grader.spec()["kind"] == kind == grader.kind
+
+
+@pytest.mark.parametrize("kind", EXAMPLES)
+def test_batches_and_singles_agree(kind):
+    """Grading all rows gives what grading each gives."""
+    grader = EXAMPLES[kind]()
+    samples = wb.Samples([{"prompt": "q", "completion": text} for text in ("4", "no", "44")])
+    grades = asyncio.run(grader.grade_all(samples, Control()))
+    assert [grade.score for grade in grades] == [grader(sample).score for sample in samples]
+
+
+@pytest.mark.parametrize("kind", EXAMPLES)
+def test_empty_samples(kind):
+    """No rows, no grades, no error."""
+    assert len(asyncio.run(EXAMPLES[kind]().grade_all(wb.Samples([{"completion": "x"}]).head(0), Control()))) == 0
+
+
+@pytest.mark.parametrize(("text", "kind"), [("raise", "runtime"), ("bool", "runtime"), ("nan", "runtime")])
+def test_the_border_turns_everything_into_a_grade(text, kind):
+    """An exception, a bool or NaN fails the row at the one border."""
+    grade = Mentions()(wb.StringThread([("assistant", text)]))
+    assert (grade.score, grade.error.kind) == (None, kind)
+
+
+def test_a_cancelled_run_fails_the_rest():
+    """Rows not reached are cancelled, not zero."""
+    control = Control()
+    control.cancel.set()
+    samples = wb.Samples([{"completion": "4"}] * 3)
+    grades = asyncio.run(Mentions().grade_all(samples, control))
+    assert {error.kind for error in grades.errors.values()} == {"cancelled"}
+
+
+def test_kinds_do_not_collide():
+    """Two classes cannot share a name in files."""
+    with pytest.raises(ValueError, match="taken"):
+        wb.kind("function")(Mentions)
+
+
+@pytest.mark.parametrize(
+    ("spec", "part"),
+    [({"kind": "nope"}, "unknown kind"), ({}, "unknown kind"), ({"kind": "test-mentions", "wrd": 1}, "no field 'wrd'")],
+)
+def test_bad_specs_are_refused(spec, part):
+    """A spec that does not fit is an error that names the field or lists the kinds."""
+    with pytest.raises(FormatError, match=part):
+        from_spec(spec)

@@ -1,0 +1,81 @@
+"""One loop in one thread: results, errors, and waiting that can be interrupted."""
+
+import asyncio
+import signal
+import threading
+
+import pytest
+
+from workbench import background
+
+
+async def _value(value):
+    await asyncio.sleep(0)
+    return value
+
+
+def test_run_returns_and_raises():
+    """A coroutine's value or exception reaches the caller."""
+    assert background.run(_value(3)) == 3
+    with pytest.raises(ZeroDivisionError):
+        background.run(_raise())
+
+
+async def _raise():
+    raise ZeroDivisionError
+
+
+def test_run_works_inside_a_running_loop():
+    """A synchronous call works where the caller has a loop of its own, as in a notebook."""
+
+    async def cell():
+        return background.run(_value(4))
+
+    assert asyncio.run(cell()) == 4
+
+
+def test_waiting_on_the_own_loop_is_refused():
+    """The loop's thread would wait for itself."""
+
+    async def nested():
+        work = _value(1)
+        try:
+            return background.run(work)
+        finally:
+            work.close()
+
+    with pytest.raises(RuntimeError, match="await the coroutine"):
+        background.run(nested())
+
+
+def test_interrupt_reaches_a_waiting_caller():
+    """Ctrl-C ends the wait within a heartbeat and cancels the work."""
+    started, ended = threading.Event(), threading.Event()
+
+    async def long():
+        try:
+            started.set()
+            await asyncio.sleep(60)
+        finally:
+            ended.set()
+
+    with pytest.raises(KeyboardInterrupt):
+        background.run(long(), beat=lambda: started.wait(5) and signal.raise_signal(signal.SIGINT))
+    assert ended.wait(5)
+
+
+def test_beat_is_called_on_the_waiting_thread():
+    """A bar is drawn where the caller waits."""
+    beaten = threading.Event()
+    threads = []
+
+    def beat():
+        threads.append(threading.current_thread())
+        beaten.set()
+
+    async def until_beaten():
+        while not beaten.is_set():
+            await asyncio.sleep(0.01)
+
+    background.wait(background.submit(until_beaten()), beat)
+    assert set(threads) == {threading.current_thread()}

@@ -1,0 +1,47 @@
+"""Columns of grades: rows start missing, and nothing missing ever reads as a score."""
+
+import numpy as np
+
+from workbench.columns import Grades
+from workbench.grade import ErrorKind, Grade, GradeError, Status
+
+
+def test_rows_start_missing():
+    """A fresh column has no scores, and its rows read as cancelled."""
+    grades = Grades.empty(3)
+    assert (grades.n_scored, grades.n_failed, grades.n_skipped) == (0, 0, 0)
+    assert grades[0].error.kind is ErrorKind.CANCELLED
+    assert np.isnan(grades.scores).all()
+
+
+def test_what_is_put_comes_back():
+    """Every part of a grade is kept."""
+    grades = Grades.empty(3)
+    kept = [
+        Grade(0.25, passed=True, reasoning="why", metadata={"k": 1}, seconds=0.5, tokens=7, cost=0.01),
+        Grade.failed("runtime", "boom"),
+        Grade.skipped("no"),
+    ]
+    for row, grade in enumerate(kept):
+        grades.put(row, grade)
+    assert list(grades) == kept
+    assert grades.statuses.tolist() == [Status.SCORED, Status.FAILED, Status.SKIPPED]
+
+
+def test_failing_a_scored_row_takes_its_number():
+    """A row never has both."""
+    grades = Grades.empty(1)
+    grades.put(0, Grade(1.0))
+    grades.fail(0, GradeError(ErrorKind.SAMPLE, "unreadable"))
+    assert np.isnan(grades.scores[0])
+    assert grades[0].status is Status.FAILED
+
+
+def test_finish_fails_only_missing_rows():
+    """A stopped run keeps what it has."""
+    grades = Grades.empty(4)
+    grades.put_scores(0, np.array([1.0, np.nan]), seconds=0.1)
+    grades.put(2, Grade.skipped())
+    grades.finish()
+    assert grades.statuses.tolist() == ["scored", "failed", "skipped", "failed"]
+    assert grades.errors[3].kind is ErrorKind.CANCELLED

@@ -1,0 +1,21 @@
+"""Examples in docstrings run."""
+
+import doctest
+import importlib
+import pkgutil
+
+import pytest
+
+import workbench
+
+# The sandbox child's files run in their own interpreter, by path.
+CHILD = {"workbench.sandbox.zygote", "workbench.sandbox.worker", "workbench.__main__"}
+MODULES = [
+    info.name for info in pkgutil.walk_packages(workbench.__path__, "workbench.") if info.name not in CHILD
+]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_docstring_examples(name):
+    """What a docstring shows is what happens."""
+    assert doctest.testmod(importlib.import_module(name)).failed == 0

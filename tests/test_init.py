@@ -1,0 +1,47 @@
+"""The public surface: names, laziness, and agreement with the README."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import workbench as wb
+
+ROOT = Path(__file__).resolve().parents[1]
+HEAVY = ["openai", "plotly", "ipywidgets", "sqlalchemy", "dask", "pandas", "numpy", "IPython", "jinja2", "pyarrow"]
+
+
+def test_all_is_sorted_and_complete():
+    """`__all__` is sorted, every name has a home, and every name loads."""
+    assert wb.__all__ == sorted(wb.__all__)
+    assert set(wb.__all__) == set(wb._HOMES)
+    for name in wb.__all__:
+        assert getattr(wb, name) is not None
+
+
+def test_readme_table_is_the_public_surface():
+    """The README's table of public names holds the public names and no others."""
+    text = (ROOT / "README.md").read_text("utf-8")
+    table = text.split("## Public names")[1].split("\n## ")[0]
+    cells = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]
+    assert sorted(name for cell in cells for name in re.findall(r"`(\w+)`", cell)) == wb.__all__
+
+
+def test_unknown_name_is_an_attribute_error():
+    """A misspelt name is said to be missing."""
+    with pytest.raises(AttributeError, match="'grade_all_the_things'"):
+        wb.grade_all_the_things  # noqa: B018
+
+
+def test_import_is_light():
+    """`import workbench` loads none of the heavy packages and starts no thread."""
+    code = f"import workbench, sys, threading; print([m for m in {HEAVY} if m in sys.modules], threading.active_count())"
+    done = subprocess.run([sys.executable, "-W", "error", "-c", code], check=True, capture_output=True, text=True)
+    assert done.stdout.strip() == "[] 1"
+
+
+def test_dir_lists_public_names():
+    """Tab completion offers the public names before they are loaded."""
+    assert set(wb.__all__) <= set(dir(wb))

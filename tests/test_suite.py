@@ -1,0 +1,114 @@
+"""Suites: one run, one report, progress, and an Interrupt that keeps what was graded."""
+
+import os
+import signal
+
+import pytest
+
+import workbench as wb
+
+ROWS = [{"prompt": str(i), "completion": "yes" if i % 2 else "no", "good": bool(i % 2)} for i in range(200)]
+YES = wb.FunctionGrader.from_source("async def grade(t):\n    return float(t.completion() == 'yes')\n", name="yes")
+HALF = wb.FunctionGrader.from_source("async def grade(t):\n    return 0.5\n", name="half")
+SLOW = wb.FunctionGrader.from_source(
+    "import time\nasync def grade(t):\n    time.sleep(0.01)\n    return 0.5\n", name="slow"
+)
+
+
+def test_every_grader_scores_every_row():
+    """The wide frame has one column a grader, in order."""
+    report = wb.Suite([YES, HALF]).run(ROWS, progress=False)
+    assert list(report.scores.columns) == ["yes", "half"]
+    assert report.scores["yes"].mean() == 0.5
+    assert report.isolation
+
+
+def test_two_workers_give_the_same_scores():
+    """How many workers there are does not change a score."""
+    one, two = (YES.run(ROWS, progress=False, workers=n).scores for n in (1, 2))
+    assert one.equals(two)
+
+
+def test_a_broken_grader_does_not_end_the_others():
+    """One grader that cannot load fails its own rows only."""
+    broken = wb.FunctionGrader.from_source("import numpy\nasync def grade(t):\n    return 1.0\n", name="broken")
+    report = wb.Suite([broken, YES]).run(ROWS, progress=False)
+    assert report.summary.loc["broken", "failed"] == 200
+    assert report.summary.loc["yes", "scored"] == 200
+    assert any(finding.grader == "broken" and finding.kind == "broken" for finding in report.findings)
+
+
+def test_progress_reaches_the_total():
+    """News comes on the calling thread and ends with the last row."""
+    seen = []
+    SLOW.run(ROWS[:60], progress=False, on_progress=seen.append)
+    assert (seen[-1].done, seen[-1].total, seen[-1].failed) == (60, 60, 0)
+    assert seen[-1].rate > 0
+    assert seen[-1].seconds_left == 0
+    assert [moment.done for moment in seen] == sorted(moment.done for moment in seen)
+
+
+def test_an_interrupt_keeps_what_was_graded(capsys):
+    """Ctrl-C ends the run, and the report holds the finished rows; the rest is cancelled, not zero."""
+
+    pressed = []
+
+    def interrupt(moment):
+        if moment.done > 20 and not pressed:
+            pressed.append(moment)
+            signal.raise_signal(signal.SIGINT)
+
+    report = SLOW.run(ROWS * 5, progress=False, on_progress=interrupt)
+    counts = report.summary.loc["slow"]
+    assert 20 < counts["scored"] < 1000
+    assert counts["scored"] + counts["failed"] == 1000
+    assert set(report.errors["error_kind"]) == {"cancelled"}
+    assert "Interrupted" in capsys.readouterr().out
+
+
+def test_an_error_in_a_listener_reaches_the_caller():
+    """A mistake in one's own callback is not swallowed, and the next run works."""
+
+    def wrong(_):
+        raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        SLOW.run(ROWS, progress=False, on_progress=wrong)
+    assert HALF.run(ROWS, progress=False).summary.loc["half", "scored"] == 200
+
+
+@pytest.mark.parametrize(
+    ("graders", "error", "part"),
+    [([], ValueError, "at least one"), ([YES, YES], ValueError, "'yes'"), ([print], TypeError, "wb.grader")],
+)
+def test_wrong_suites_are_refused(graders, error, part):
+    """No grader, twins and plain functions are mistakes that are said at once."""
+    with pytest.raises(error, match=part):
+        wb.Suite(graders)
+
+
+def test_labels_turn_saturation_into_a_verdict():
+    """With known-bad rows the report says too lenient."""
+    report = HALF.run(ROWS, progress=False, labels=[row["good"] for row in ROWS])
+    assert "too-lenient" in {finding.kind for finding in report.findings}
+
+
+def test_empty_samples_make_an_empty_report():
+    """No rows: no scores, no findings that claim anything, and it prints."""
+    report = YES.run(wb.Samples(ROWS).head(0), progress=False)
+    assert len(report.frame) == 0
+    assert str(report)
+
+
+def test_a_forked_process_has_its_own_sandbox():
+    """After a fork the child starts its own zygote instead of talking over the parent's."""
+    HALF.run(ROWS, progress=False)
+    pid = os.fork()
+    if pid == 0:
+        code = 1
+        try:
+            code = 0 if HALF.run(ROWS, progress=False).summary.loc["half", "scored"] == 200 else 2
+        finally:
+            os._exit(code)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+    assert HALF.run(ROWS, progress=False).summary.loc["half", "scored"] == 200
