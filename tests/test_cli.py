@@ -73,5 +73,7 @@ def test_sandbox_command(capsys):
 
 def test_module_form():
     """`python -m workbench` is the same command."""
-    done = subprocess.run([sys.executable, "-m", "workbench", "--version"], check=True, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "workbench", "--version"], check=True, capture_output=True, text=True
+    )
     assert done.stdout.startswith("workbench ")

@@ -10,7 +10,18 @@ import pytest
 import workbench as wb
 
 ROOT = Path(__file__).resolve().parents[1]
-HEAVY = ["openai", "plotly", "ipywidgets", "sqlalchemy", "dask", "pandas", "numpy", "IPython", "jinja2", "pyarrow"]
+HEAVY = [
+    "openai",
+    "plotly",
+    "ipywidgets",
+    "sqlalchemy",
+    "dask",
+    "pandas",
+    "numpy",
+    "IPython",
+    "jinja2",
+    "pyarrow",
+]
 
 
 def test_all_is_sorted_and_complete():
@@ -38,7 +49,9 @@ def test_unknown_name_is_an_attribute_error():
 def test_import_is_light():
     """`import workbench` loads none of the heavy packages and starts no thread."""
     code = f"import workbench, sys, threading; print([m for m in {HEAVY} if m in sys.modules], threading.active_count())"
-    done = subprocess.run([sys.executable, "-W", "error", "-c", code], check=True, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], check=True, capture_output=True, text=True
+    )
     assert done.stdout.strip() == "[] 1"
 
 

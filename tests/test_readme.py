@@ -17,7 +17,9 @@ def test_python_blocks_run(block, tmp_path):
     """A block pasted into a file runs as it stands, without a word on stderr."""
     script = tmp_path / "block.py"
     script.write_text(block, "utf-8")
-    done = subprocess.run([sys.executable, "-W", "error", script.name], cwd=tmp_path, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-W", "error", script.name], cwd=tmp_path, capture_output=True, text=True
+    )
     assert (done.returncode, done.stderr) == (0, "")
     assert (tmp_path / "graders.json").exists()
 

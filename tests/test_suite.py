@@ -8,7 +8,9 @@ import pytest
 import workbench as wb
 
 ROWS = [{"prompt": str(i), "completion": "yes" if i % 2 else "no", "good": bool(i % 2)} for i in range(200)]
-YES = wb.FunctionGrader.from_source("async def grade(t):\n    return float(t.completion() == 'yes')\n", name="yes")
+YES = wb.FunctionGrader.from_source(
+    "async def grade(t):\n    return float(t.completion() == 'yes')\n", name="yes"
+)
 HALF = wb.FunctionGrader.from_source("async def grade(t):\n    return 0.5\n", name="half")
 SLOW = wb.FunctionGrader.from_source(
     "import time\nasync def grade(t):\n    time.sleep(0.01)\n    return 0.5\n", name="slow"
@@ -31,7 +33,9 @@ def test_two_workers_give_the_same_scores():
 
 def test_a_broken_grader_does_not_end_the_others():
     """One grader that cannot load fails its own rows only."""
-    broken = wb.FunctionGrader.from_source("import numpy\nasync def grade(t):\n    return 1.0\n", name="broken")
+    broken = wb.FunctionGrader.from_source(
+        "import numpy\nasync def grade(t):\n    return 1.0\n", name="broken"
+    )
     report = wb.Suite([broken, YES]).run(ROWS, progress=False)
     assert report.summary.loc["broken", "failed"] == 200
     assert report.summary.loc["yes", "scored"] == 200

@@ -17,7 +17,9 @@ PLAIN = st.recursive(
 )
 
 
-@given(st.lists(st.tuples(st.lists(st.tuples(TEXT, TEXT), max_size=4), st.none() | st.dictionaries(TEXT, PLAIN))))
+@given(
+    st.lists(st.tuples(st.lists(st.tuples(TEXT, TEXT), max_size=4), st.none() | st.dictionaries(TEXT, PLAIN)))
+)
 def test_threads_survive_packing(rows):
     """Turns, metadata and lone surrogates come back as they were."""
     threads = [StringThread(turns, metadata) for turns, metadata in rows]

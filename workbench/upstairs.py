@@ -15,7 +15,7 @@ __all__ = ["upstairs"]
 _ROOMS = {
     "run": ("workbench.suite", "run"),
     "plot_scores": ("workbench.plots", "plot_scores"),
-    "to_html": ("workbench.html", "to_html"),
+    "write_html": ("workbench.html", "write_html"),
 }
 
 

@@ -111,7 +111,9 @@ class Server:
 
     def get(self, path: str) -> int:
         """The status of a page."""
-        request = urllib.request.Request(f"{self.url}{path}", headers={"Authorization": f"token {self.token}"})
+        request = urllib.request.Request(
+            f"{self.url}{path}", headers={"Authorization": f"token {self.token}"}
+        )
         try:
             with urllib.request.urlopen(request, timeout=5) as reply:
                 return int(reply.status)
@@ -129,7 +131,14 @@ class Server:
     def write(self, name: str, cells: list[str]) -> str:
         """Write a notebook of code cells; its name."""
         body = [
-            {"cell_type": "code", "id": f"cell-{n}", "metadata": {}, "source": text, "outputs": [], "execution_count": None}
+            {
+                "cell_type": "code",
+                "id": f"cell-{n}",
+                "metadata": {},
+                "source": text,
+                "outputs": [],
+                "execution_count": None,
+            }
             for n, text in enumerate(cells)
         ]
         kernel = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
@@ -148,7 +157,9 @@ def serve(notebooks: Path, *, dark: bool = False) -> Iterator[Server]:
         server = _start(home, copy, dark=dark)
         try:
             wait_until(
-                lambda: server.process.poll() is not None or server.get("/api/status") == 200, what="server", seconds=90
+                lambda: server.process.poll() is not None or server.get("/api/status") == 200,
+                what="server",
+                seconds=90,
             )
             if server.process.poll() is not None:
                 raise RuntimeError(f"JupyterLab ended at once:\n{server.log.read_text()[-3000:]}")

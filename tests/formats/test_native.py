@@ -79,7 +79,10 @@ def test_a_proof_of_another_text_is_dropped(document):
         (lambda d: d["graders"][0].update(timeout=-1), "timeout"),
         (lambda d: d["graders"][0].update(timeout="1"), "timeout"),
         (lambda d: d["graders"][0].update(memory_mb=10**9), "memory_mb"),
-        (lambda d: d["graders"][0]["source"].update(text="async def grade(t):\n    return 1.0\n"), "changed after it was saved"),
+        (
+            lambda d: d["graders"][0]["source"].update(text="async def grade(t):\n    return 1.0\n"),
+            "changed after it was saved",
+        ),
         (lambda d: d["graders"][0]["source"].update(imported=False), "imported"),
         (lambda d: d["graders"][0]["source"].pop("sha256"), "sha256"),
         (lambda d: d["graders"][0]["source"].update(text="x" * 70000), "the source"),

@@ -31,7 +31,8 @@ class Mentions(wb.Grader):
 
 EXAMPLES = {
     "function": lambda: wb.FunctionGrader.from_source(
-        "async def grade(thread: StringThread) -> float:\n    return float(len(thread.completion() or ''))\n", name="f"
+        "async def grade(thread: StringThread) -> float:\n    return float(len(thread.completion() or ''))\n",
+        name="f",
     ),
     "test-mentions": lambda: Mentions(word="4"),
 }
@@ -39,7 +40,9 @@ THREADS = {
     "mock": mock_thread(),
     "empty": wb.StringThread([], {}),
     "no assistant turn": wb.StringThread([("user", "q")], {}),
-    "tool only": wb.StringThread.from_messages([{"role": "assistant", "content": None, "tool_calls": [{"id": "1"}]}], {}),
+    "tool only": wb.StringThread.from_messages(
+        [{"role": "assistant", "content": None, "tool_calls": [{"id": "1"}]}], {}
+    ),
     "one megabyte": wb.StringThread([("assistant", "x" * 2**20)], {}),
     "no metadata": wb.StringThread([("assistant", "x")]),
 }
@@ -79,7 +82,10 @@ def test_batches_and_singles_agree(kind):
 @pytest.mark.parametrize("kind", EXAMPLES)
 def test_empty_samples(kind):
     """No rows, no grades, no error."""
-    assert len(asyncio.run(EXAMPLES[kind]().grade_all(wb.Samples([{"completion": "x"}]).head(0), Control()))) == 0
+    assert (
+        len(asyncio.run(EXAMPLES[kind]().grade_all(wb.Samples([{"completion": "x"}]).head(0), Control())))
+        == 0
+    )
 
 
 @pytest.mark.parametrize(("text", "kind"), [("raise", "runtime"), ("bool", "runtime"), ("nan", "runtime")])
@@ -106,7 +112,11 @@ def test_kinds_do_not_collide():
 
 @pytest.mark.parametrize(
     ("spec", "part"),
-    [({"kind": "nope"}, "unknown kind"), ({}, "unknown kind"), ({"kind": "test-mentions", "wrd": 1}, "no field 'wrd'")],
+    [
+        ({"kind": "nope"}, "unknown kind"),
+        ({}, "unknown kind"),
+        ({"kind": "test-mentions", "wrd": 1}, "no field 'wrd'"),
+    ],
 )
 def test_bad_specs_are_refused(spec, part):
     """A spec that does not fit is an error that names the field or lists the kinds."""

@@ -77,12 +77,17 @@ def test_payload_may_be_samples():
     """Samples of one's own join the test run."""
     samples = wb.Samples([{"prompt": "q", "completion": "no"}, {"prompt": "q", "completion": "yes"}])
     proof = says_yes.validate(samples)
-    assert [check.message for check in proof.checks][-2:] == ["test thread 1 scores 0.0", "test thread 2 scores 1.0"]
+    assert [check.message for check in proof.checks][-2:] == [
+        "test thread 1 scores 0.0",
+        "test thread 2 scores 1.0",
+    ]
 
 
 def test_unreadable_rows_fail_as_samples():
     """A row that cannot be read is failed, not scored as an empty thread."""
-    rows = wb.Samples([{"messages": "[{]", "id": "a"}, {"messages": [{"role": "assistant", "content": "yes"}], "id": "b"}])
+    rows = wb.Samples(
+        [{"messages": "[{]", "id": "a"}, {"messages": [{"role": "assistant", "content": "yes"}], "id": "b"}]
+    )
     report = says_yes.run(rows, progress=False)
     assert report.frame["status"].tolist() == ["failed", "scored"]
     assert report.frame["error_kind"].tolist()[0] == "sample"

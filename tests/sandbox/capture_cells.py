@@ -71,7 +71,7 @@ def outcome_of(error: BaseException, prefix: str = "") -> dict:
 def new_shell() -> InteractiveShell:
     linecache.cache.clear()  # cells of the shell before
     config = Config()
-    config.HistoryManager.enabled = False
+    config.HistoryManager.hist_file = ":memory:"
     config.InteractiveShell.colors = "nocolor"
     shell = InteractiveShell(config=config, compiler_class=XCachingCompiler)
     atexit.unregister(shell.atexit_operations)  # it collects garbage once a shell

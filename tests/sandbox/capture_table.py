@@ -1183,6 +1183,52 @@ HALF = (
 )
 SCOPES += [
     Case(
+        "annotation made by a statement",
+        [
+            "from typing import Union\nNum = Union[int, float]\nasync def grade(thread) -> Num:\n    return 0.5"
+        ],
+        {"x": 0.5},
+        has="Num = Union[int, float]",
+    ),
+    Case(
+        "timed cells share one file name",
+        [
+            "%%time\nK = 2\ndef h():\n    return K",
+            "%%time\nK = 3\ndef h():\n    return K + 1",
+            G + "return h()",
+        ],
+        {"x": 4},
+    ),
+    Case(
+        "standard library patched",
+        [
+            "import colorsys\ncolorsys.rgb_to_hsv = lambda *x: 99",
+            G + "return colorsys.rgb_to_hsv(1, 1, 1)",
+        ],
+        refused="colorsys.rgb_to_hsv was replaced",
+    ),
+    Case(
+        "iterator half used",
+        ["I = iter([1, 2, 3])\nnext(I)", G + "return next(I)"],
+        refused="I changed after it was defined",
+    ),
+    Case(
+        "view of a dict",
+        ["W = {'a': 1}.keys()", G + "return len(W)"],
+        refused="W holds a live object",
+    ),
+    Case(
+        "class without any text",
+        ["exec('class Z:\\n    k = 1')", G + "return Z.k"],
+        refused="Z cannot be written as source",
+    ),
+    Case(
+        "list repeated in a list",
+        ["R = [[0]] * 2", G + "return float(R[0] is R[1])"],
+        {"x": 1.0},
+        has="R = [[0]] * 2",
+    ),
+    Case(
         "decorated by us over another decorator",
         [DECORATED + HALF, "@grader\n@half\nasync def exact(thread) -> float:\n    return 1.0"],
         {"x": 0.5},

@@ -129,7 +129,8 @@ def is_safe(case: Case, pool: Pool) -> bool:
         broke = any(score == BROKE for score in outcome.grades.scores)
         told = any(str(scene.canary) in error.message for error in outcome.grades.errors.values())
         damaged = scene.snapshot() != before or scene.victim.poll() is not None
-        return not (betrayed or broke or told or damaged or scene.reached() or _survivors(pool))
+        survived = _survivors(pool)
+        return not (betrayed or broke or told or damaged or survived or scene.reached())
 
 
 def _survivors(pool: Pool) -> bool:

@@ -23,7 +23,14 @@ ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
 def python(*options: str, text: str = "") -> subprocess.CompletedProcess:
     command = [sys.executable, *options]
     return subprocess.run(
-        command, input=text, capture_output=True, text=True, env=ENVIRONMENT, cwd=ROOT, timeout=60, check=False
+        command,
+        input=text,
+        capture_output=True,
+        text=True,
+        env=ENVIRONMENT,
+        cwd=ROOT,
+        timeout=60,
+        check=False,
     )
 
 

@@ -15,8 +15,10 @@ ALLOW, EPERM, KILL = 0x7FFF0000, 0x00050001, 0x80000000
 def verdict(machine, number, args=(0, 0, 0), arch=None):
     """Run the program as the kernel would."""
     data = struct.pack("<IIQ6Q", number & 0xFFFFFFFF, arch or ARCH[machine], 0, *args, 0, 0, 0)
-    code = [struct.unpack_from("<HBBI", confine.seccomp_filter(machine, read_fd=3, write_fd=4), i) for i in range(
-        0, len(confine.seccomp_filter(machine, read_fd=3, write_fd=4)), 8)]
+    code = [
+        struct.unpack_from("<HBBI", confine.seccomp_filter(machine, read_fd=3, write_fd=4), i)
+        for i in range(0, len(confine.seccomp_filter(machine, read_fd=3, write_fd=4)), 8)
+    ]
     at, value = 0, 0
     while True:
         op, yes, no, k = code[at]

@@ -1,7 +1,11 @@
 """The sandbox's promises about rows: each costs only itself, and nothing unscored reads as a score."""
 
+import os
+import signal
+import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -327,6 +331,40 @@ def test_a_killed_zygote_is_replaced():
     own.close()
 
 
+def test_descriptors_above_a_thousand_work():
+    """A notebook with many open files still gets scores."""
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard < 4096:
+        pytest.skip("this machine allows fewer than 4,096 descriptors")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (4096, hard))
+    opened = [os.open("/dev/null", os.O_RDONLY) for _ in range(1100)]
+    try:
+        own = Pool()
+        assert own.run(Program("async def grade(t):\n    return 1.0\n", FAST), rows(3)).grades.n_scored == 3
+        own.close()
+    finally:
+        for fd in opened:
+            os.close(fd)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_runs_leave_no_descriptors_open():
+    """Fifty runs later as many descriptors are open as before."""
+    own = Pool()
+    program = Program("async def grade(t):\n    return 1.0\n", FAST)
+    own.run(program, rows(100))
+    own.close()
+    before = len(list(Path("/proc/self/fd").iterdir())) if Path("/proc/self/fd").exists() else 0
+    for _ in range(5):
+        for _ in range(10):
+            own.run(program, rows(100))
+        own.close()
+    after = len(list(Path("/proc/self/fd").iterdir())) if Path("/proc/self/fd").exists() else 0
+    assert after <= before + 3
+
+
 def test_nothing_is_left_behind():
     """Closing a pool ends its zygote and its workers."""
     own = Pool()
@@ -334,3 +372,71 @@ def test_nothing_is_left_behind():
     process = own._zygote._process
     own.close()
     assert process.poll() is not None
+
+
+def test_nothing_of_a_source_runs_in_this_process():
+    """Checks and runs leave no trace in the host: its modules and its builtins stay as they were."""
+    text = "import builtins, sys\nbuiltins.wb_was_here = sys.modules['wb_was_here'] = 1\n"
+    text += "async def grade(t):\n    return 1.0\n"
+    assert pool().check(Program(text, FAST))["checks"][-1][1]
+    assert pool().run(Program(text, FAST), rows(3)).grades.n_scored == 3
+    assert "wb_was_here" not in sys.modules
+    assert not hasattr(__builtins__, "wb_was_here")
+
+
+def test_a_pool_outlives_the_thread_that_started_it():
+    """Workers do not die with the thread that first used the sandbox."""
+    own = Pool()
+    program = Program("async def grade(t):\n    return 1.0\n", FAST)
+    thread = threading.Thread(target=own.run, args=(program, rows(3)))
+    thread.start()
+    thread.join()
+    assert own.run(program, rows(3)).grades.n_scored == 3
+    own.close()
+
+
+def test_the_zygote_has_its_own_session():
+    """An Interrupt to the kernel's process group does not reach it."""
+    own = Pool()
+    own.probe()
+    assert os.getsid(own._zygote._process.pid) != os.getsid(0)
+    own.close()
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks processes up in /proc")
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
+def test_a_killed_host_leaves_no_process(how):
+    """When the kernel dies, even by kill -9, zygote and workers go with it."""
+    code = (
+        "from workbench.sandbox.pool import pool; from workbench.wire import pack; from workbench.thread import StringThread\n"
+        "pool().warm(pack([StringThread([('user', 'x')])] * 200), workers=2)\n"
+        "print(pool()._zygote._process.pid, flush=True); input()"
+    )
+    host = subprocess.Popen(
+        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    session = int(host.stdout.readline())
+    assert in_session(session)
+    host.send_signal(how)
+    host.wait()
+    host.stdin.close()
+    host.stdout.close()
+    deadline = threading.Event()
+    for _ in range(200):
+        if not in_session(session):
+            break
+        deadline.wait(0.05)
+    assert in_session(session) == []
+
+
+def in_session(session):
+    """Living processes of a session."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*"):
+        try:
+            fields = (path / "stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if fields[0] != "Z" and int(fields[3]) == session:
+            found.append(int(path.name))
+    return found

@@ -31,14 +31,22 @@ def test_a_good_grader_gets_five_ticks():
         ("class grade:\n    pass\n", "structure", "a class"),
         ("def f():\n    async def grade(t):\n        return 1.0\n", "structure", "nested"),
         ("if True:\n    async def grade(t):\n        return 1.0\n", "structure", "nested"),
-        ("async def grade(t):\n    return 1.0\ndef grade(t):\n    return 1.0\n", "structure", "must be async"),
+        (
+            "async def grade(t):\n    return 1.0\ndef grade(t):\n    return 1.0\n",
+            "structure",
+            "must be async",
+        ),
         ("async def grade():\n    return 1.0\n", "signature", "none"),
         ("async def grade(a, b):\n    return 1.0\n", "signature", "a, b"),
         ("async def grade(a, b=1):\n    return 1.0\n", "signature", "exactly one"),
         ("async def grade(*a):\n    return 1.0\n", "signature", "takes 1 (a)"),
         ("async def grade(a, **k):\n    return 1.0\n", "signature", "k"),
         ("async def grade(a, *, k=1):\n    return 1.0\n", "signature", "k"),
-        ("raise RuntimeError('x')\nasync def grade(t):\n    return 1.0\n", "execution", "RuntimeError: x (line 1"),
+        (
+            "raise RuntimeError('x')\nasync def grade(t):\n    return 1.0\n",
+            "execution",
+            "RuntimeError: x (line 1",
+        ),
         ("L = nowhere\nasync def grade(t):\n    return 1.0\n", "execution", "nowhere"),
         ("import numpy\nasync def grade(t):\n    return 1.0\n", "execution", "only the standard library"),
         ("async def grade(t):\n    return 1.0\ngrade = 3\n", "execution", "not callable"),
@@ -113,7 +121,10 @@ def test_payload_runs_after_the_mock_thread():
 
 def test_mock_thread_is_adaptives():
     """The mock thread is the one the SDK sends."""
-    assert [tuple(turn) for turn in mock_thread().get_turns()] == [("user", "What is 2+2?"), ("assistant", "4")]
+    assert [tuple(turn) for turn in mock_thread().get_turns()] == [
+        ("user", "What is 2+2?"),
+        ("assistant", "4"),
+    ]
     assert mock_thread().metadata == {}
 
 
@@ -127,7 +138,9 @@ def test_checklist_prints():
 
 def test_html_is_escaped():
     """A message with markup is shown, not run."""
-    proof = validate_text("raise ValueError('<img src=x onerror=alert(1)>')\nasync def grade(t):\n    return 1.0\n")
+    proof = validate_text(
+        "raise ValueError('<img src=x onerror=alert(1)>')\nasync def grade(t):\n    return 1.0\n"
+    )
     html = proof._repr_html_()
     assert "<img" not in html
     assert "&lt;img" in html

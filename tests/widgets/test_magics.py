@@ -34,7 +34,9 @@ def test_magic_defines_and_shows_the_grader(shell, capsys):
 def test_magic_uses_names_of_other_cells(shell):
     """Helpers and constants of the notebook travel with the cell."""
     shell.run_cell("LIMIT = 3\ndef short(text):\n    return len(text) <= LIMIT\n").raise_error()
-    shell.run_cell_magic("grader", "brief", "async def grade(thread):\n    return float(short(thread.completion()))\n")
+    shell.run_cell_magic(
+        "grader", "brief", "async def grade(thread):\n    return float(short(thread.completion()))\n"
+    )
     assert shell.user_ns["brief"](wb.StringThread([("assistant", "abc")])).score == 1.0
     assert "LIMIT = 3" in shell.user_ns["brief"].source.text
 
@@ -54,7 +56,9 @@ def test_rerun_takes_the_new_text(shell):
     assert shell.user_ns["half"](wb.StringThread([("assistant", "x")])).score == 0.25
 
 
-@pytest.mark.parametrize("line", ["", "2x", "--timeout 3", "name --speed 3", "name --timeout soon", "name --timeout"])
+@pytest.mark.parametrize(
+    "line", ["", "2x", "--timeout 3", "name --speed 3", "name --timeout soon", "name --timeout"]
+)
 def test_wrong_lines_are_refused(line):
     """A missing name, an unknown flag or a value that is no number is said to be so."""
     with pytest.raises(WorkbenchError, match="%%grader|needs a number|does not know"):
@@ -65,4 +69,6 @@ def test_refusals_are_usage_errors(shell):
     """In the notebook a refusal is a message, not a traceback through our files."""
     with pytest.raises(UsageError, match="numpy"):
         shell.run_cell("import numpy").raise_error()
-        shell.run_cell_magic("grader", "third", "async def grade(thread):\n    return float(numpy.mean([1.0]))\n")
+        shell.run_cell_magic(
+            "grader", "third", "async def grade(thread):\n    return float(numpy.mean([1.0]))\n"
+        )

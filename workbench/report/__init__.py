@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from workbench.report.compare import Comparison as Comparison
 from workbench.report.protocols import SamplesLike as SamplesLike
-from workbench.report.report import VIEWS as VIEWS
 from workbench.report.report import Report as Report
 
-__all__ = ["VIEWS", "Comparison", "Report", "SamplesLike"]
+__all__ = ["Comparison", "Report", "SamplesLike"]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -24,14 +23,9 @@ from workbench.report.protocols import SamplesLike
 from workbench.report.rich import as_html
 from workbench.report.select import ordered, select
 from workbench.report.terminal import as_text, isolation_line
+from workbench.upstairs import upstairs
 
-__all__ = ["VIEWS", "Report"]
-
-VIEWS = {"plot": "workbench.plots:plot_scores", "html": "workbench.html:write_html"}
-"""Views that live above reports, by name, as "module:function". A view takes the report first.
-
-Computing never imports drawing: a view is looked up here when it is asked for.
-"""
+__all__ = ["Report"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -236,11 +230,11 @@ class Report:
 
     def plot(self, graders: Sequence[str] | None = None) -> Any:
         """The distribution of each grader's scores as a plotly figure, with the findings written on it."""
-        return _view("plot")(self, graders)
+        return upstairs("plot_scores")(self, graders)
 
     def to_html(self, path: str | Path, **settings: Any) -> Path:
         """Write the report as one self-contained HTML file; see `workbench.html.write_html`."""
-        written: Path = _view("html")(self, path, **settings)
+        written: Path = upstairs("write_html")(self, path, **settings)
         return written
 
     def __str__(self) -> str:
@@ -275,9 +269,3 @@ def _order(where: Any) -> str | None:
     is_bin = isinstance(where, tuple) and len(where) == 2
     is_mask = not chosen and not isinstance(where, Finding) and np.asarray(where).dtype == bool
     return "score" if chosen or is_bin or is_mask else None
-
-
-def _view(name: str) -> Callable[..., Any]:
-    module, _, function = VIEWS[name].partition(":")
-    view: Callable[..., Any] = getattr(importlib.import_module(module), function)
-    return view

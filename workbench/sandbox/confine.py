@@ -148,7 +148,7 @@ def _libc() -> ctypes.CDLL:
 
 def _drop_root() -> None:
     """Give up root where we have it: the filter does not need this, but two locks are better than one."""
-    if not hasattr(os, "geteuid") or os.geteuid() != 0:
+    if not hasattr(os, "setresuid") or os.geteuid() != 0:
         return
     try:
         os.setgroups([])
@@ -186,6 +186,8 @@ def note_address_space() -> None:
 
 
 def _restrict_files() -> bool:
+    if sys.platform != "linux":
+        return False
     libc = _libc()
     abi = libc.syscall(_LANDLOCK_CREATE, None, 0, _LANDLOCK_CREATE_VERSION)
     known = [entry for entry in _LANDLOCK_ABIS if entry[0] <= abi]

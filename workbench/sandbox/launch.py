@@ -28,16 +28,9 @@ from typing import Any
 import numpy as np
 
 from workbench.errors import SandboxError
+from workbench.sandbox.protocol import CAPACITY, HEADER, MAGIC, MAX_TEXT
 
-__all__ = ["Blob", "Death", "Layout", "Worker", "Zygote"]
-
-HEADER = struct.Struct("<IQI")
-MAGIC = 0x57424631
-MAX_TEXT = 256 * 1024
-NOT_SCORED = np.uint64(0x7FF8DEAD00000001)
-FAILED = np.uint64(0x7FF8DEAD00000002)
-CAPACITY = 8192
-"""Scores in one half of a worker's page: the most rows one command may ask for."""
+__all__ = ["Blob", "Death", "Layout", "Worker", "Zygote", "readable"]
 
 TIMED_OUT = "it took too long"
 _ENVIRONMENT = {"PYTHONHASHSEED": "0", "PYTHONUTF8": "1", "LC_ALL": "C.UTF-8", "TZ": "UTC", "PATH": ""}
@@ -282,7 +275,7 @@ class Worker:
             left = deadline - time.monotonic()
             if left <= 0:
                 raise Death(TIMED_OUT)
-            select.select([self._out], [], [], min(left, 0.5))
+            readable([self], min(left, 0.5))
         return frame
 
     def poll(self, seq: int) -> dict[str, Any] | None:
@@ -331,6 +324,18 @@ class Worker:
         with contextlib.suppress(BufferError):  # a caller still holds a view; the garbage collector frees it
             self._page.close()
         return status if isinstance(status, int) else None
+
+
+def readable(workers: Sequence[Worker], seconds: float) -> list[Worker]:
+    """The workers with something to read, waiting at most `seconds` for the first."""
+    if not hasattr(select, "poll"):
+        return list(select.select(workers, [], [], seconds)[0])
+    # poll, since select knows no descriptor above 1,023 and notebooks live long.
+    poll = select.poll()
+    for worker in workers:
+        poll.register(worker, select.POLLIN)
+    ready = {fd for fd, _ in poll.poll(1000 * seconds)}
+    return [worker for worker in workers if worker.fileno() in ready]
 
 
 def _parse(text: bytes) -> dict[str, Any]:

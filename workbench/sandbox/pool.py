@@ -7,17 +7,16 @@
 from __future__ import annotations
 
 import atexit
-import contextlib
 import os
 import threading
 import weakref
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
 from workbench.errors import SandboxError
+from workbench.sandbox.janitor import Janitor
 from workbench.sandbox.launch import Blob, Death, Layout, Worker, Zygote
 from workbench.sandbox.limits import Limits, Program
 from workbench.sandbox.run import Outcome, Run, verdict
@@ -58,10 +57,11 @@ class Pool:
         self._layers = tuple(layers)
         self._zygote: Zygote | None = None
         self._owner = 0
+        self._closed = False
         self._lock = threading.RLock()
         self._blobs: weakref.WeakKeyDictionary[Packed, Blob] = weakref.WeakKeyDictionary()
         self._spares: _Spares | None = None
-        self._janitor: ThreadPoolExecutor | None = None
+        self._janitor = Janitor()
 
     @property
     def level(self) -> str:
@@ -150,22 +150,15 @@ class Pool:
 
         run = Run(
             program, packed.rows, new_worker=new_worker, on_progress=on_progress, cancel=cancel,
-            discard=lambda worker: self._later(worker.close),
+            discard=lambda worker: self._janitor.later(worker.close),
         )  # fmt: skip
         try:
             return run.go(shards)
         finally:
             for worker in ready.values():
-                self._later(worker.close)
+                self._janitor.later(worker.close)
             # Fresh workers decode the rows again while the user reads the result.
             self.warm(packed, workers=workers, limits=program.limits, wait=False)
-
-    def _later(self, work: Callable[..., object], *args: Any) -> Future[None]:
-        """Do something on the janitor's thread: ending a worker means freeing its memory, which takes a while."""
-        with self._lock:
-            if self._janitor is None or self._owner != os.getpid():
-                self._janitor = ThreadPoolExecutor(1, thread_name_prefix="workbench-janitor")
-            return self._janitor.submit(_quietly, work, *args)
 
     def warm(
         self, packed: Packed, *, workers: int | None = None, limits: Limits | None = None, wait: bool = True
@@ -174,7 +167,7 @@ class Pool:
 
         Only the last dataset is kept warm, and only up to `RESIDENT_ROWS` rows.
         """
-        done = self._later(self._warm, packed, workers or default_workers(), limits or Limits())
+        done = self._janitor.later(self._warm, packed, workers or default_workers(), limits or Limits())
         if wait:
             done.result()
 
@@ -186,15 +179,19 @@ class Pool:
             if self._spares is not None and self._spares.key == key:
                 return
             self._drop_spares()
-            if packed.rows > RESIDENT_ROWS or not packed.rows:
+            if self._closed or packed.rows > RESIDENT_ROWS or not packed.rows:
                 return
             blob = self._blob(packed)
-            fresh = [Worker.start(self._alive(), self._layout(limits, shard), blob) for shard in shards]
-        for worker in fresh:
-            worker.await_ready()
+            spares = [Worker.start(self._alive(), self._layout(limits, shard), blob) for shard in shards]
+        try:
+            for worker in spares:
+                worker.await_ready()
+        except Death:
+            for worker in spares:
+                worker.close()
+            return
         with self._lock:
-            self._spares = _Spares(key, fresh)
-            weakref.finalize(packed, self._drop_spares).atexit = False
+            self._spares = _Spares(key, spares)
 
     def _take_spares(
         self, packed: Packed, shards: list[tuple[int, int]], limits: Limits
@@ -211,6 +208,13 @@ class Pool:
             except Death:
                 worker.close()
         return ready
+
+    def _forget(self, blob: Blob, dataset: int) -> None:
+        """A dataset is gone: give back its bytes and the workers that hold its rows."""
+        with self._lock:
+            if self._spares is not None and self._spares.key[0] == dataset:
+                self._drop_spares()
+        blob.close()
 
     def _drop_spares(self) -> None:
         with self._lock:
@@ -240,30 +244,27 @@ class Pool:
         blob = self._blobs.get(packed)
         if blob is None:
             blob = self._blobs[packed] = Blob(packed.batches, packed.counts)
-            weakref.finalize(packed, blob.close)
+            # Only a queue is touched in the finalizer: it may run in the middle of anything.
+            weakref.finalize(packed, self._janitor.post, self._forget, blob, id(packed)).atexit = False
         return blob
 
     def _alive(self) -> Zygote:
         """The zygote, started when there is none, or when this process is a fork of the one that had it."""
         if self._zygote is None or self._owner != os.getpid() or not self._zygote.alive:
-            self._zygote, self._owner = Zygote(), os.getpid()
+            self._zygote, self._owner, self._closed = Zygote(), os.getpid(), False
             atexit.register(self._zygote.close)
         return self._zygote
 
     def close(self) -> None:
         """End every process of this pool. The next use starts anew."""
+        self._closed = True
+        self._janitor.close()
         self._drop_spares()
         with self._lock:
             if self._zygote is not None and self._owner == os.getpid():
                 atexit.unregister(self._zygote.close)
                 self._zygote.close()
             self._zygote = None
-
-
-def _quietly(work: Callable[..., object], *args: Any) -> None:
-    # The pool may be closed, or the interpreter ending, by the time the janitor gets here.
-    with contextlib.suppress(SandboxError, Death, OSError):
-        work(*args)
 
 
 def _shards(rows: int, workers: int) -> list[tuple[int, int]]:

@@ -8,7 +8,6 @@ of its page, so that it never waits for the host.
 from __future__ import annotations
 
 import os
-import select
 import signal
 import threading
 import time
@@ -21,8 +20,9 @@ import numpy as np
 
 from workbench.columns import Grades
 from workbench.grade import ErrorKind, GradeError
-from workbench.sandbox.launch import CAPACITY, FAILED, NOT_SCORED, TIMED_OUT, Death, Worker
+from workbench.sandbox.launch import TIMED_OUT, Death, Worker, readable
 from workbench.sandbox.limits import Program
+from workbench.sandbox.protocol import CAPACITY, FAILED, NOT_SCORED
 from workbench.sandbox.text import clean
 
 __all__ = ["Outcome", "Run", "verdict"]
@@ -150,7 +150,7 @@ class Run:
             self._guard(lane, self._feed)
         working = [lane for lane in self._lanes if lane.orders and lane.worker]
         listening = [lane.worker for lane in working if lane.worker]
-        ready = select.select(listening, [], [], _TICK_SECONDS)[0] if listening else []
+        ready = readable(listening, _TICK_SECONDS) if listening else []
         for lane in working:
             if lane.worker in ready:
                 self._guard(lane, self._collect)

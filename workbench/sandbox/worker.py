@@ -9,50 +9,27 @@ worker that dies takes no finished row with it. Every score starts as *not score
 
 from __future__ import annotations
 
-import asyncio
-import asyncio.base_events
 import builtins
 import fcntl
 import gc
 import importlib.machinery
 import io
-import json
 import marshal
 import math
 import mmap
 import os
-import signal
-import struct
 import sys
-import time
 import types
-from typing import TYPE_CHECKING, Any, Self
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-READ_FD, WRITE_FD = 3, 4
-HEADER = struct.Struct("<IQI")  # magic, sequence number, bytes of text
-MAGIC = 0x57424631
-MAX_TEXT = 256 * 1024
-MAX_OUTPUT = 64 * 1024
-NOT_SCORED = 0x7FF8DEAD00000001  # a NaN no arithmetic makes
-FAILED = 0x7FF8DEAD00000002
+from typing import Any
 
 _thread = sys.modules["_wb_thread"]
 _confine = sys.modules["_wb_confine"]
 _checks = sys.modules["_wb_checks"]
 _fingerprint = sys.modules["_wb_fingerprint"]
+_protocol = sys.modules["_wb_protocol"]
+_drive = sys.modules["_wb_drive"]
 
-
-class RowTimeout(BaseException):
-    """A row took too long. Not an Exception, so that a grader's `except Exception` lets it through."""
-
-    plain = True  # its message stands without the name of its class
-
-
-class Stuck(Exception):  # noqa: N818 (named for what happened)
-    """Everything is waiting and nothing can ever wake."""
+MAX_OUTPUT = 64 * 1024
 
 
 def main(config: dict[str, Any], fds: list[int]) -> None:
@@ -64,7 +41,7 @@ def main(config: dict[str, Any], fds: list[int]) -> None:
     _clean_house(output)
     _confine.note_address_space()
     installed = _confine.lock_down(
-        tuple(config["layers"]), config["memory"], read_fd=READ_FD, write_fd=WRITE_FD
+        tuple(config["layers"]), config["memory"], read_fd=_protocol.READ_FD, write_fd=_protocol.WRITE_FD
     )
     leaks = _confine.self_test()
     level = _confine.level(installed, leaks)
@@ -72,7 +49,7 @@ def main(config: dict[str, Any], fds: list[int]) -> None:
     server = Server(rows, page, output)
     if config.get("shard"):
         server.rehearse()
-    answer(0, {"level": level, "layers": installed, "leaks": leaks})
+    _protocol.answer(0, {"level": level, "layers": installed, "leaks": leaks})
     server.serve()
 
 
@@ -81,8 +58,8 @@ def _take_descriptors(config: dict[str, Any], fds: list[int]) -> tuple[mmap.mmap
     page = mmap.mmap(fds[2], config["page_bytes"])
     blob = mmap.mmap(fds[3], config["blob_bytes"], prot=mmap.PROT_READ) if len(fds) > 3 else None
     high = [fcntl.fcntl(fd, fcntl.F_DUPFD, 64) for fd in fds[:2]]
-    os.dup2(high[0], READ_FD)
-    os.dup2(high[1], WRITE_FD)
+    os.dup2(high[0], _protocol.READ_FD)
+    os.dup2(high[1], _protocol.WRITE_FD)
     os.closerange(5, 4096)
     return page, blob
 
@@ -231,9 +208,9 @@ class Server:
 
     def serve(self) -> None:
         """Until the host hangs up."""
-        while (command := receive()) is not None:
+        while (command := _protocol.receive()) is not None:
             reply = getattr(self, "do_" + command["op"])(command)
-            answer(command["seq"], reply)
+            _protocol.answer(command["seq"], reply)
 
     def do_static(self, command: dict[str, Any]) -> dict[str, Any]:
         """Checks one to three: nothing of the source runs."""
@@ -259,11 +236,11 @@ class Server:
         """Check five: one test run on a thread that came along."""
         label, wire, seconds = command["label"], command["thread"], command["seconds"]
         thread = _thread.StringThread.from_wire(wire)
-        self._bits[0] = NOT_SCORED
+        self._bits[0] = _protocol.NOT_SCORED
         errors: dict[int, tuple[str, str]] = {}
 
         def step() -> str:
-            drive(self._grade, [thread], (self._scores, self._bits, 0), seconds, errors)
+            _drive.drive(self._grade, [thread], (self._scores, self._bits, 0), seconds, errors)
             if errors:
                 raise _checks.CheckFailed(f"on {label}: {errors[0][1]}")
             if not math.isfinite(self._scores[0]):
@@ -275,8 +252,8 @@ class Server:
         passed = self._loading.check("test_run", step)
         return self._so_far() | {"score": self._scores[0] if passed else None}
 
-    def _time_to_load(self, command: dict[str, Any]) -> Alarm:
-        return Alarm(command["seconds"], lambda: 0, what="the module did not load")
+    def _time_to_load(self, command: dict[str, Any]) -> Any:
+        return _drive.Alarm(command["seconds"], lambda: 0, what="the module did not load")
 
     def _so_far(self) -> dict[str, Any]:
         loading = self._loading
@@ -287,7 +264,7 @@ class Server:
         base = self._half * command["half"]
         errors: dict[int, tuple[str, str]] = {}
         rows = self._rows.range(command["first"], command["count"])
-        drive(self._grade, rows, (self._scores, self._bits, base), command["seconds"], errors)
+        _drive.drive(self._grade, rows, (self._scores, self._bits, base), command["seconds"], errors)
         return {"errors": errors, "output": self._output.take()}
 
     def do_fingerprint(self, command: dict[str, Any]) -> dict[str, Any]:
@@ -295,188 +272,6 @@ class Server:
         namespace = self._loading.namespace
         with self._time_to_load(command):
             return {"names": _fingerprint.describe(namespace, command["names"])}
-
-
-class Alarm:
-    """Raise `RowTimeout` in the main thread when `current()` has not moved for `seconds`."""
-
-    def __init__(self, seconds: float, current: Callable[[], int], *, what: str = "no score") -> None:
-        self._seconds, self._current, self._what = seconds, current, what
-        self._row, self._since = current(), 0.0
-
-    def __enter__(self) -> Self:
-        self._since = time.monotonic()
-        signal.signal(signal.SIGALRM, self._tick)
-        pause = max(self._seconds / 5, 0.001)
-        signal.setitimer(signal.ITIMER_REAL, pause, pause)
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-
-    def _tick(self, *_: object) -> None:
-        row, now = self._current(), time.monotonic()
-        if row != self._row:
-            self._row, self._since = row, now
-        elif now - self._since >= self._seconds:
-            raise RowTimeout(f"timed out: {self._what} within {self._seconds:g} s")
-
-
-def drive(
-    grade: Any, threads: list[Any], where: tuple[memoryview[float], memoryview[int], int], seconds: float,
-    errors: dict[int, tuple[str, str]],
-) -> None:  # fmt: skip
-    """Grade `threads` into the page from `where` on; a row that ends the loop costs only itself.
-
-    Args:
-        grade: The loaded coroutine function.
-        threads: What to grade.
-        where: The page as floats, the page as bits, the index of the first row's score.
-        seconds: Limit a row.
-        errors: Filled with offset to (kind, message).
-    """
-    scores, bits, base = where
-    size = len(threads)
-
-    def current() -> int:
-        """First row without a verdict; they fill in order, so halve the range."""
-        low, high = 0, size
-        while low < high:
-            middle = (low + high) // 2
-            low, high = (low, middle) if bits[base + middle] == NOT_SCORED else (middle + 1, high)
-        return low
-
-    def fail(offset: int, error: BaseException | tuple[str, str]) -> None:
-        errors[offset] = error if isinstance(error, tuple) else (kind_of(error), message_of(error))
-        bits[base + offset] = FAILED
-
-    start = 0
-    while start < size:
-        loop = SilentLoop()
-        try:
-            with Alarm(seconds, current):
-                loop.run_until_complete(_each(grade, threads, start, scores[base : base + size], fail))
-        except BaseException as error:  # noqa: BLE001 (raised while the loop ran, not the grader)
-            if current() < size:
-                fail(current(), error)
-        finally:
-            loop.close()
-        start = current()
-
-
-async def _each(
-    grade: Any, threads: list[Any], start: int, scores: memoryview[float], fail: Callable[..., None]
-) -> None:
-    """Await every row in one coroutine: a task, or a loop run, for each row would cost ten times the row."""
-    for index in range(start, len(threads)):
-        try:
-            value = await grade(threads[index])
-            # Exactly float or int: a bool, or a class of the grader's own, is no score. NaN and the
-            # infinities are stored as they are and refused by the host, for all rows at once.
-            if type(value) is float:
-                scores[index] = value
-            elif type(value) is int:
-                scores[index] = float(value)
-            else:
-                fail(index, ("return_type", _refusal(value)))
-        except (Stuck, GeneratorExit):
-            raise  # the loop is being given up: the rows behind this one start in a new one
-        except BaseException as error:  # noqa: BLE001 (whatever a grader raises is this row's result)
-            fail(index, error)
-
-
-def _refusal(value: object) -> str:
-    try:
-        shown = repr(value)[:80]
-    except BaseException:  # noqa: BLE001 (a stranger's __repr__)
-        shown = "a value that cannot be shown"
-    hint = "; write float(...)" if type(value) is bool else ""
-    return f"grade must return a number (int or float), not {shown} ({type(value).__name__}){hint}"
-
-
-def kind_of(error: BaseException) -> str:
-    """The error kind of an exception."""
-    if isinstance(error, RowTimeout):
-        return "timeout"
-    if isinstance(error, OverflowError) and "int too large" in str(error):
-        return "not_finite"
-    return "memory" if isinstance(error, MemoryError) else "runtime"
-
-
-def message_of(error: BaseException) -> str:
-    """The sentence for the author."""
-    if isinstance(error, RowTimeout):
-        return f"{error}{_checks.place(error)}"
-    if isinstance(error, Stuck):
-        return "grade waits for something that can never happen (there is no network, thread or process here)"
-    if isinstance(error, MemoryError):
-        return f"out of memory{_checks.place(error)}"
-    return str(_checks.describe(error))
-
-
-class SilentLoop(asyncio.base_events.BaseEventLoop):
-    """An event loop without sockets: timers, tasks, locks and queues work; nothing else exists."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._selector = self
-
-    def select(self, timeout: float | None) -> list[Any]:
-        """Sleep; with nothing to wake up for, say so at once instead of for ever."""
-        if timeout is None:
-            raise Stuck
-        if timeout > 0:
-            time.sleep(timeout)
-        return []
-
-    def _process_events(self, event_list: list[Any]) -> None:
-        """There are none."""
-
-    def _write_to_self(self) -> None:
-        """Nobody else is here to wake us."""
-
-    def call_exception_handler(self, context: dict[str, Any]) -> None:
-        """A forgotten task's exception is nobody's score."""
-
-
-def receive() -> dict[str, Any] | None:
-    """The next command, or None when the host hung up."""
-    head = _read(4)
-    body = None if head is None else _read(struct.unpack("<I", head)[0])
-    return None if body is None else marshal.loads(body)
-
-
-def _read(size: int) -> bytes | None:
-    data = b""
-    while len(data) < size:
-        part = os.read(READ_FD, size - len(data))
-        if not part:
-            return None
-        data += part
-    return data
-
-
-def answer(seq: int, reply: dict[str, Any]) -> None:
-    """Send a header and a JSON text of at most `MAX_TEXT` bytes."""
-    errors = reply.pop("errors", {})
-    reply["output"] = reply.get("output", "")[:4000]
-    text = b""
-    for room in (2000, 400, 100, 20):  # a count of failures must not become a lost batch
-        text = json.dumps({**reply, **_error_table(errors, room)}).encode()
-        if len(text) <= MAX_TEXT:
-            break
-    else:
-        text = json.dumps({"too_large": len(text)}).encode()
-    data = memoryview(HEADER.pack(MAGIC, seq, len(text)) + text)
-    while data:
-        data = data[os.write(WRITE_FD, data) :]
-
-
-def _error_table(errors: dict[int, tuple[str, str]], room: int) -> dict[str, Any]:
-    """Errors with each text once: a thousand rows often fail for one reason."""
-    texts: dict[str, int] = {}
-    rows = [(row, kind, texts.setdefault(text[:room], len(texts))) for row, (kind, text) in errors.items()]
-    return {"texts": list(texts), "errors": rows}
 
 
 builtins.exit = builtins.quit = sys.exit  # type: ignore[assignment]  # -S leaves them out

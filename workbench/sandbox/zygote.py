@@ -90,6 +90,8 @@ def main(control_fd: int) -> None:
         ("_wb_confine", ("confine.py",)),
         ("_wb_fingerprint", ("fingerprint.py",)),
         ("_wb_checks", ("checks.py",)),
+        ("_wb_protocol", ("protocol.py",)),
+        ("_wb_drive", ("drive.py",)),
         ("_wb_worker", ("worker.py",)),
     ):
         load_file(name, *parts)

@@ -92,7 +92,7 @@ def _capture_function(function: types.FunctionType, name: str | None, fingerprin
         text += f"\n\n\n{author} = grade"
     _refuse_clocks(resolver.items)
     items = dict(resolver.items)
-    items["grade"] = Item("grade", text, needs.eager, needs.late, definition=True)
+    items["grade"] = Item("grade", text, needs.first, needs.late, definition=True)
     return _built(main, items, resolver, (found.origin, name or author, fingerprint))
 
 

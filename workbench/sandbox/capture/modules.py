@@ -18,7 +18,16 @@ from workbench.sandbox.capture.cells import Text
 from workbench.sandbox.capture.items import MISSING
 from workbench.sandbox.capture.statements import parsed, statements
 
-__all__ = ["Home", "Import", "home_of", "import_of", "is_builtin", "refuse_module", "submodules"]
+__all__ = [
+    "Home",
+    "Import",
+    "home_of",
+    "import_of",
+    "is_builtin",
+    "is_replaced",
+    "refuse_module",
+    "submodules",
+]
 
 _OURS = frozenset({"workbench", "adaptive_harmony"})
 _THREAD = "StringThread"
@@ -82,6 +91,8 @@ def import_of(name: str, value: Any, texts: Sequence[Text]) -> Import | None:
 
     Only the standard library and the workbench's `StringThread` can be imported where graders run.
     """
+    if _is_foreign(value):
+        return None
     for line in _written(name, texts):
         if line.gives() is value and _available(line):
             return line
@@ -102,6 +113,16 @@ def submodules(name: str, module: types.ModuleType, chains: Sequence[tuple[str, 
         if path != module.__name__:
             found.add(Import(path))
     return found
+
+
+def is_replaced(module: types.ModuleType, path: Sequence[str]) -> bool:
+    """Whether an attribute of a standard module was replaced by a function or class of the user's."""
+    value: Any = module
+    for part in path:
+        if not isinstance(value, types.ModuleType):
+            return False
+        value = getattr(value, part, None)
+    return home_of(module.__name__) is Home.LIBRARY and _is_foreign(value)
 
 
 def is_builtin(name: str) -> bool:
@@ -139,6 +160,13 @@ def refuse_module(module: str, name: str, where: str) -> None:
         expected="the standard library and StringThread: graders run where nothing else is installed",
         hint=ways[home],
     )
+
+
+def _is_foreign(value: Any) -> bool:
+    """Whether a function or class was made outside the standard library and the workbench."""
+    if isinstance(value, types.FunctionType):
+        return home_of(value.__globals__.get("__name__")) not in {Home.LIBRARY, Home.OURS}
+    return isinstance(value, type) and home_of(value.__module__) not in {Home.LIBRARY, Home.OURS}
 
 
 def _available(line: Import) -> bool:

@@ -38,6 +38,11 @@ class Names:
     assigned: frozenset[str]
     modules: tuple[str, ...]
 
+    @property
+    def first(self) -> frozenset[str]:
+        """What has to stand above the statement: annotations are read when it runs, too."""
+        return self.eager | self.annotations
+
 
 def names_in(text: str, *, all_eager: bool = False) -> Names:
     """Find the names that one statement needs.

@@ -220,7 +220,7 @@ def _words(described: Any) -> str:
     if kind:
         return f"a {kind}"
     return (
-        f"{len(described)} of them"
+        f"{len(described)} parts"
         if isinstance(described, list)
         else _short(json.dumps(described, default=str))
     )

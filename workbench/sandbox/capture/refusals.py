@@ -19,6 +19,7 @@ __all__ = [
     "refuse_clock",
     "refuse_dunder",
     "refuse_moment",
+    "replaced",
     "too_large",
     "two_things",
     "undefined",
@@ -33,7 +34,19 @@ _MOMENT_NAMES = (
 )
 _MOMENT = frozenset(_MOMENT_NAMES.split())
 _CLOCK = frozenset(
-    ["now", "today", "utcnow", "time", "time_ns", "localtime", "gmtime", "perf_counter", "monotonic", "randint", "uuid4"]
+    [
+        "now",
+        "today",
+        "utcnow",
+        "time",
+        "time_ns",
+        "localtime",
+        "gmtime",
+        "perf_counter",
+        "monotonic",
+        "randint",
+        "uuid4",
+    ]
 )
 
 
@@ -121,6 +134,17 @@ def ours_only(name: str, asker: str) -> CaptureError:
         found=f"{name}: where a grader runs, the modules workbench and adaptive_harmony hold StringThread only",
         expected="the standard library and StringThread",
         hint="keep shared logic in a plain function; combine graders in a Suite",
+    )
+
+
+def replaced(name: str, asker: str) -> CaptureError:
+    """A part of the standard library that was patched here."""
+    return CaptureError(
+        f"{name} was replaced by something else",
+        where=asker,
+        found="a function or class that does not come from the standard library",
+        expected="the standard library as it is elsewhere",
+        hint=f"give your own version a name of its own and call that instead of {name}",
     )
 
 

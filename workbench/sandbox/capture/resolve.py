@@ -26,6 +26,7 @@ from workbench.sandbox.capture.modules import (
     home_of,
     import_of,
     is_builtin,
+    is_replaced,
     namespace_of,
     refuse_module,
     submodules,
@@ -144,6 +145,9 @@ class Resolver:
             for chain in chains:
                 if chain[1:2] != ("StringThread",):
                     raise refusals.ours_only(".".join(chain), asker)
+        for chain in chains:
+            if is_replaced(module, chain[1:]):
+                raise refusals.replaced(".".join(chain), asker)
         more = submodules(name, module, chains)
         if more and Import(name) in self.imports[name]:
             self.imports[name] = self.imports[name] - {Import(name)}
@@ -175,7 +179,7 @@ class Resolver:
             return
         text = own_text(found.text, function, name)
         names = self.function(function, text, f"helper {name}, {found.origin}")
-        self.items[name] = Item(name, text, names.eager, names.late, definition=True)
+        self.items[name] = Item(name, text, names.first, names.late, definition=True)
 
     def _class(self, name: str, cls: type, scope: Scope) -> bool:
         """Carry a class by its class statement; False where there is none that fits."""
@@ -189,7 +193,7 @@ class Resolver:
             self._alias(name, cls.__name__, home)
             return True
         names = self.needs(found.text, home, f"class {name}, {found.origin}")
-        self.items[name] = Item(name, found.text, names.eager, names.late, definition=True)
+        self.items[name] = Item(name, found.text, names.first, names.late, definition=True)
         return True
 
     def _alias(self, name: str, own: str, scope: Scope) -> None:
@@ -221,7 +225,7 @@ class Resolver:
         if name in names.eager:
             raise refusals.in_steps(name)
         names = self.needs(text, scope, name, all_eager=not definition)
-        self.items[name] = Item(name, text, names.eager, names.late, definition=definition)
+        self.items[name] = Item(name, text, names.first, names.late, definition=definition)
 
     def unshare(self, scope: Scope) -> None:
         """Let constants that hold one and the same list or dict share it in the module too."""

@@ -1,0 +1,180 @@
+"""The quickstart in JupyterLab, as a newcomer meets it."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Locator
+
+from tests.browser.lab import Notebook, opened
+
+NAME = "01_quickstart.ipynb"
+CHECKS = ["syntax", "structure", "signature", "execution", "test_run"]
+
+CONTRASTS = """element => {
+  const parse = text => (text.match(/[\\d.]+/g) ?? []).map(Number);
+  const over = (top, below) => {
+    const alpha = top[3] ?? 1;
+    return [0, 1, 2].map(i => alpha * top[i] + (1 - alpha) * below[i]);
+  };
+  const light = rgb => {
+    const [r, g, b] = rgb.map(v => v / 255).map(v => v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const ground = node => {
+    const layers = [];
+    for (let at = node; at; at = at.parentElement) layers.push(parse(getComputedStyle(at).backgroundColor));
+    return layers.reverse().reduce((below, top) => over(top, below), [255, 255, 255]);
+  };
+  const found = [];
+  for (const node of element.querySelectorAll('*')) {
+    const text = [...node.childNodes].filter(n => n.nodeType === 3).map(n => n.data).join('').trim();
+    if (!text || node.tagName === 'STYLE' || !node.getClientRects().length) continue;
+    const style = getComputedStyle(node), behind = ground(node);
+    let opacity = 1;
+    for (let at = node; at; at = at.parentElement) opacity *= Number(getComputedStyle(at).opacity);
+    const colour = parse(node.namespaceURI.endsWith('svg') ? style.fill : style.color);
+    colour[3] = (colour[3] ?? 1) * opacity;
+    const pair = [light(over(colour, behind)), light(behind)].sort((a, b) => b - a);
+    found.push([text.slice(0, 40), (pair[0] + 0.05) / (pair[1] + 0.05)]);
+  }
+  return found;
+}"""
+
+
+@pytest.fixture(scope="module")
+def run(browser, lab):
+    """The notebook, opened and run once."""
+    with opened(browser, lab, NAME) as notebook:
+        notebook.run_all()
+        yield notebook
+
+
+def chart(notebook: Notebook) -> Locator:
+    """The drawn plotly chart."""
+    drawn = notebook.find(".js-plotly-plot:has(.main-svg)").first
+    drawn.wait_for()
+    return drawn
+
+
+def assert_chart(drawn: Locator) -> None:
+    box = drawn.locator(".main-svg").first.bounding_box()
+    assert box is not None
+    assert box["width"] > 300
+    assert box["height"] > 100
+    bars = drawn.evaluate(
+        "e => e.data.map(trace => [trace.type, trace.x.length, trace.y.reduce((a, b) => a + b, 0)])"
+    )
+    assert bars
+    assert all(kind == "bar" and width > 1 and height > 0 for kind, width, height in bars)
+
+
+def test_every_cell_runs_without_errors(run):
+    """All code cells get a number, none shows an error or writes to stderr."""
+    assert run.errors() == []
+    assert all(cell["execution_count"] for cell in run.cells())
+
+
+def test_checklists_show_five_checks(run):
+    """The cell magic shows five ticks; the first try shows its cross and what to do."""
+    lists = run.find(".wb-checks").all()
+    names = [checks.locator("td:nth-child(2)").all_inner_texts() for checks in lists]
+    marks = [checks.locator("td:nth-child(1)").all_inner_texts() for checks in lists]
+    assert names[0] == CHECKS
+    assert marks[0] == ["✓", "✓", "✓", "✓", "✗"]
+    assert "→" in lists[0].inner_text()
+    assert names[1] == CHECKS
+    assert set(marks[1]) == {"✓"}
+
+
+def test_chart_is_drawn(run):
+    """The chart has a size and holds the counts."""
+    assert_chart(chart(run))
+
+
+def test_report_names_the_finding_with_its_evidence(run):
+    """The report says too lenient, with an interval, and unfolds to rows."""
+    report = run.find(".wb-report").filter(has_text="too lenient").first
+    assert "95 % interval" in report.inner_text()
+    evidence = report.locator("details").first
+    evidence.locator("summary").click()
+    assert evidence.locator("tr").count() >= 2
+    evidence.locator("summary").click()
+
+
+def test_nothing_is_cut_or_broken_in_the_middle_of_a_word(run):
+    """Names of checks stand on one line, and no table is wider than its cell."""
+    for cell in run.find(".wb-checks td:nth-child(2), .wb-checks td:nth-child(4)").all():
+        lines = cell.evaluate(
+            "e => { const r = document.createRange(); r.selectNodeContents(e);"
+            " return new Set([...r.getClientRects()].map(b => Math.round(b.top))).size; }"
+        )
+        assert lines == 1, cell.inner_text()
+    wide = run.page.evaluate(
+        "() => [...document.querySelectorAll('.jp-OutputArea-output')].filter(e => e.scrollWidth > e.clientWidth + 1)"
+        ".map(e => [e.innerText.slice(0, 60), e.scrollWidth, e.clientWidth])"
+    )
+    assert wide == []
+
+
+def test_page_is_quiet_and_stays_at_home(run):
+    """No console error, and no request to another host, drawn charts included."""
+    chart(run)
+    assert run.trouble.console == []
+    assert run.trouble.strangers == []
+
+
+def test_saved_notebook_shows_the_same_after_a_reload(browser, lab):
+    """Checklist, report and chart are there again without running anything."""
+    with opened(browser, lab, NAME) as notebook:
+        notebook.run_all()
+        before = chart(notebook).evaluate("e => JSON.stringify(e.data.map(trace => [trace.x, trace.y]))")
+        # The extension adds a picture of the chart to the file: wait, so that it is saved with the rest.
+        notebook.page.wait_for_function(
+            "() => window.jupyterapp.shell.currentWidget.content.model.toJSON().cells"
+            ".some(cell => (cell.outputs ?? []).some(output => 'image/png' in (output.data ?? {})))"
+        )
+        counts = [notebook.find(kind).count() for kind in (".wb-checks", ".wb-report")]
+        notebook.save_and_reload()
+        notebook.find(".plot-img, .js-plotly-plot .main-svg").first.wait_for()
+        assert [notebook.find(kind).count() for kind in (".wb-checks", ".wb-report")] == counts
+        picture = notebook.find(".plot-img")
+        if picture.count():  # it comes alive when asked
+            assert picture.first.evaluate("e => e.naturalWidth") > 300
+            picture.first.hover()
+        again = chart(notebook)
+        assert_chart(again)
+        assert again.evaluate("e => JSON.stringify(e.data.map(trace => [trace.x, trace.y]))") == before
+        assert notebook.errors() == []
+        assert notebook.trouble.console == []
+        assert notebook.trouble.strangers == []
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_text_can_be_read_in_both_themes(request, browser, theme):
+    """Text has the contrast WCAG AA asks for: 4.5, and 3 for marks, badges and the chart's grey."""
+    server = request.getfixturevalue("lab" if theme == "light" else "dark_lab")
+    with opened(browser, server, NAME) as notebook:
+        notebook.run_all()
+        drawn = chart(notebook)
+        for number, cell in enumerate(notebook.find(".jp-Cell").all()):
+            notebook.picture(f"{theme}-{number:02}", cell)
+        weak = []
+        for element in notebook.find(".wb-checks, .wb-report").all():
+            weak += [
+                pair for pair in element.evaluate(CONTRASTS) if pair[1] < (4.5 if len(pair[0]) > 8 else 3)
+            ]
+        weak += [pair for pair in drawn.evaluate(CONTRASTS) if pair[1] < 3]
+        assert weak == []
+
+
+def test_picture_for_the_readme(browser, lab):
+    """The view of the README: a grader's five ticks, its run, and the finding that says too lenient."""
+    with opened(browser, lab, NAME, width=1200, height=1000) as notebook:
+        notebook.command("application:toggle-left-area")
+        notebook.run_all()
+        chart(notebook)
+        report = notebook.find(".jp-CodeCell").filter(has_text="report.diagnose(labels=good)").first
+        report.locator("summary").first.click()
+        report.evaluate("e => e.scrollIntoView({block: 'start'})")
+        path = notebook.picture("quickstart", notebook.page.locator(".jp-NotebookPanel:visible").first)
+        assert path.stat().st_size < 400_000

@@ -1,0 +1,99 @@
+"""A long run in JupyterLab: it shows how far it is, and it can be stopped."""
+
+from __future__ import annotations
+
+import json
+
+import psutil
+
+from tests.browser.lab import opened, wait_until
+
+SETUP = "import workbench as wb\nsamples = wb.demo_samples('arithmetic').head(600)"
+
+SLOW = """
+@wb.grader
+async def slow(thread: wb.StringThread) -> float:
+    import time
+    time.sleep({seconds})
+    return 0.5
+"""
+RUN = "report = slow.run(samples)\nreport"
+KEPT = "import json\nprint(json.dumps([len(report.frame), int(report.frame['score'].notna().sum())]))"
+
+
+def workers(server) -> list[psutil.Process]:
+    """Sandbox workers of the server's kernels: children of a zygote."""
+    found = []
+    for process in server.processes():
+        try:
+            if any(part.endswith("zygote.py") for part in process.parent().cmdline()):
+                found.append(process)
+        except (psutil.NoSuchProcess, AttributeError):
+            continue
+    return found
+
+
+def test_progress_is_visible_while_a_run_lasts(browser, lab):
+    """The bar moves before the run ends, and says rows, rate and errors."""
+    name = lab.write("progress.ipynb", [SETUP, SLOW.format(seconds=0.005), RUN])
+    with opened(browser, lab, name) as notebook:
+        notebook.start_all()
+        bar = notebook.find(".jupyter-widgets.widget-hbox").first
+        bar.wait_for()
+        notebook.page.wait_for_function(
+            "() => { const at = document.querySelector('.jp-Notebook .widget-hbox')?.innerText.match(/(\\d+)\\/600/);"
+            " return at && Number(at[1]) > 0 && Number(at[1]) < 600; }"
+        )
+        text = bar.inner_text()
+        notebook.picture("progress", bar)
+        notebook.wait_done()
+        assert "slow" in text
+        assert "rows/s" in text
+        assert "errors=0" in text
+        assert "600/600" in bar.inner_text()
+        assert notebook.errors() == []
+        assert notebook.trouble.console == []
+
+
+def test_interrupt_keeps_what_was_graded_and_ends_the_workers(browser, lab):
+    """After Interrupt the report holds the rows done so far, the rest has no score, and no worker goes on."""
+    name = lab.write("interrupt.ipynb", [SETUP, SLOW.format(seconds=0.05), RUN])
+    before = {process.pid for process in workers(lab)}
+    with opened(browser, lab, name) as notebook:
+        notebook.start_all()
+        notebook.page.wait_for_function(
+            "() => { const at = document.querySelector('.jp-Notebook .widget-hbox')?.innerText.match(/(\\d+)\\/600/);"
+            " return at && Number(at[1]) > 5; }"
+        )
+        busy = [process for process in workers(lab) if process.pid not in before]
+        assert busy
+        notebook.command("notebook:interrupt-kernel")
+        notebook.wait_done()
+        assert notebook.errors() == []
+        assert "Interrupted" in notebook.find(".jp-OutputArea").all_inner_texts()[-1] or any(
+            "Interrupted" in "".join(output.get("text", "")) for output in notebook.outputs()
+        )
+        notebook.picture("interrupted")
+        wait_until(
+            lambda: not any(process.is_running() for process in busy), what="the workers end", seconds=10
+        )
+        total, scored = kept(notebook)
+        assert total == 600
+        assert 0 < scored < 600
+
+
+def kept(notebook) -> list[int]:
+    """Rows and scored rows of the report, asked of the kernel itself."""
+    return json.loads(
+        notebook.page.evaluate(
+            """code => new Promise((done, refuse) => {
+              const kernel = window.jupyterapp.shell.currentWidget.sessionContext.session.kernel;
+              const future = kernel.requestExecute({code});
+              future.onIOPub = message => {
+                if (message.header.msg_type === 'stream') done(message.content.text);
+                if (message.header.msg_type === 'error') refuse(new Error(message.content.evalue));
+              };
+            })""",
+            KEPT,
+        )
+    )

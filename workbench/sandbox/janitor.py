@@ -1,0 +1,59 @@
+"""One thread that tidies up behind runs: ending a worker means freeing its memory, which takes a while."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from queue import SimpleQueue
+
+__all__ = ["Janitor"]
+
+Job = tuple[Callable[..., object], tuple[object, ...], "Future[None]"]
+
+
+class Janitor:
+    """Does jobs in order on a thread of its own, started with the first one.
+
+    `SimpleQueue.put` may be called from a finalizer in the middle of anything, which no lock of ours may.
+    """
+
+    def __init__(self) -> None:
+        self._jobs: SimpleQueue[Job | None] = SimpleQueue()
+        self._thread: threading.Thread | None = None
+        self._owner = 0
+
+    def later(self, work: Callable[..., object], *args: object) -> Future[None]:
+        """Do something soon. Errors are kept in the future and bother nobody else."""
+        if self._owner != os.getpid():  # the first job here, or after a fork: the jobs there are not ours
+            self._jobs, self._owner, self._thread = SimpleQueue(), os.getpid(), None
+        if self._thread is None:
+            self._thread = threading.Thread(target=_work, args=(self._jobs,), name="workbench-janitor", daemon=True)
+            self._thread.start()
+        return self.post(work, *args)
+
+    def post(self, work: Callable[..., object], *args: object) -> Future[None]:
+        """The same without starting the thread: for finalizers."""
+        done: Future[None] = Future()
+        self._jobs.put((work, args, done))
+        return done
+
+    def close(self) -> None:
+        """Finish the jobs at hand and end the thread."""
+        thread, self._thread = self._thread, None
+        if thread is not None and self._owner == os.getpid() and thread is not threading.current_thread():
+            self._jobs.put(None)
+            thread.join()
+
+
+def _work(jobs: SimpleQueue[Job | None]) -> None:
+    while (job := jobs.get()) is not None:
+        work, args, done = job
+        try:
+            work(*args)
+        except Exception as error:  # noqa: BLE001 (told to whoever asks the future)
+            done.set_exception(error)
+        else:
+            done.set_result(None)
+        del work, args, done, job  # a waiting thread must not keep a dataset alive

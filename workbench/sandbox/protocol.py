@@ -1,0 +1,66 @@
+"""What host and worker say to each other. Standard library only; the worker loads it by its path.
+
+Commands go to the worker as a length and `marshal` (from the host, which is trusted there). Answers
+leave as a fixed header and a JSON text of bounded size, and every length is checked before it is read.
+"""
+
+from __future__ import annotations
+
+import json
+import marshal
+import os
+import struct
+from typing import Any
+
+READ_FD, WRITE_FD = 3, 4
+"""The worker's only descriptors."""
+HEADER = struct.Struct("<IQI")
+"""Magic, sequence number, bytes of text."""
+MAGIC = 0x57424631
+MAX_TEXT = 256 * 1024
+NOT_SCORED = 0x7FF8DEAD00000001
+"""What a score starts as: a NaN that no arithmetic makes."""
+FAILED = 0x7FF8DEAD00000002
+"""What a failed row's score is; why stands in the answer."""
+CAPACITY = 8192
+"""Scores in one half of a worker's page: the most rows one command may ask for."""
+
+
+def receive() -> dict[str, Any] | None:
+    """The next command, or None when the host hung up."""
+    head = _read(4)
+    body = None if head is None else _read(struct.unpack("<I", head)[0])
+    return None if body is None else marshal.loads(body)
+
+
+def _read(size: int) -> bytes | None:
+    data = b""
+    while len(data) < size:
+        part = os.read(READ_FD, size - len(data))
+        if not part:
+            return None
+        data += part
+    return data
+
+
+def answer(seq: int, reply: dict[str, Any]) -> None:
+    """Send a header and a JSON text of at most `MAX_TEXT` bytes."""
+    errors = reply.pop("errors", {})
+    reply["output"] = reply.get("output", "")[:4000]
+    text = b""
+    for room in (2000, 400, 100, 20):  # a count of failures must not become a lost batch
+        text = json.dumps({**reply, **_error_table(errors, room)}).encode()
+        if len(text) <= MAX_TEXT:
+            break
+    else:
+        text = json.dumps({"too_large": len(text)}).encode()
+    data = memoryview(HEADER.pack(MAGIC, seq, len(text)) + text)
+    while data:
+        data = data[os.write(WRITE_FD, data) :]
+
+
+def _error_table(errors: dict[int, tuple[str, str]], room: int) -> dict[str, Any]:
+    """Errors with each text once: a thousand rows often fail for one reason."""
+    texts: dict[str, int] = {}
+    rows = [(row, kind, texts.setdefault(text[:room], len(texts))) for row, (kind, text) in errors.items()]
+    return {"texts": list(texts), "errors": rows}
