@@ -46,7 +46,7 @@ def test_metadata(path):
 
 
 def test_format_is_valid(path):
-    """nbformat's own schema accepts it."""
+    """The format's own schema accepts it."""
     import nbformat
 
     nbformat.validate(nbformat.from_dict(read(path)))

@@ -38,7 +38,7 @@ def browser() -> Iterator[Browser]:
             _missing(f"{module} (pip install 'grader-workbench[test]')")
     from playwright.sync_api import sync_playwright
 
-    from tests.browser.lab import CHROMIUM_FLAGS, chromium
+    from tests.browser.page import CHROMIUM_FLAGS, chromium
 
     path = chromium()
     if path is None:

@@ -1,7 +1,4 @@
-"""A real JupyterLab server, and one notebook of it in a browser page.
-
-Everything waits on state (kernel status, execution counts, elements), never on time.
-"""
+"""A real JupyterLab server over a copy of the notebooks."""
 
 from __future__ import annotations
 
@@ -19,29 +16,15 @@ import urllib.error
 import urllib.request
 import uuid
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import psutil
-from playwright.sync_api import Browser, ConsoleMessage, Locator, Page, Route
 
 import workbench
 
 ROOT = Path(__file__).resolve().parents[2]
-ARTIFACTS = ROOT / "artifacts"
-
-CHROMIUM_FLAGS = [
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--disable-dev-shm-usage",
-]
-
 SETTINGS = {
     # Off-screen cells must be in the document, or their outputs never draw.
     "@jupyterlab/notebook-extension:tracker": {"windowingMode": "none", "autosaveInterval": 0},
@@ -49,18 +32,6 @@ SETTINGS = {
     "@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False},
     "@jupyterlab/extensionmanager-extension:plugin": {"enabled": False},
 }
-
-IGNORED_CONSOLE: dict[str, str] = {}
-"""Console errors that are JupyterLab's own: a piece of the text, and the reason."""
-
-TIMEOUT_MS = 120_000
-
-
-def chromium() -> str | None:
-    """The browser's path: WORKBENCH_CHROMIUM, or a Chromium or Chrome on PATH."""
-    names = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"]
-    found = [os.environ.get("WORKBENCH_CHROMIUM"), *map(shutil.which, names)]
-    return next((path for path in found if path and Path(path).exists()), None)
 
 
 def free_port() -> int:
@@ -193,135 +164,3 @@ def _environment(home: Path) -> dict[str, str]:
     own = {name: str(home / folder) for name, folder in {**folders, "IPYTHONDIR": "ipython"}.items()}
     paths = [source, *filter(None, [os.environ.get("PYTHONPATH")])]
     return {**os.environ, **own, "PYTHONPATH": os.pathsep.join(paths)}
-
-
-@dataclass
-class Trouble:
-    """What a page must not do.
-
-    Attributes:
-        console: Errors in the console, and uncaught ones.
-        strangers: Addresses on other hosts it asked for; all were refused.
-    """
-
-    console: list[str] = field(default_factory=list)
-    strangers: list[str] = field(default_factory=list)
-
-    def watch(self, page: Page, host: str) -> None:
-        """Collect from now on, and block other hosts."""
-
-        def guard(route: Route) -> None:
-            address = urlsplit(route.request.url)
-            if address.scheme in {"data", "blob", "about"} or address.netloc == host:
-                route.continue_()
-            else:
-                self.strangers.append(route.request.url)
-                route.abort()
-
-        page.route("**/*", guard)
-        page.on("console", self._note)
-        page.on("pageerror", lambda error: self.console.append(f"uncaught: {error}"))
-
-    def _note(self, message: ConsoleMessage) -> None:
-        if message.type == "error" and not any(piece in message.text for piece in IGNORED_CONSOLE):
-            self.console.append(f"{message.text} ({message.location.get('url', '')})")
-
-
-_PANEL = "window.jupyterapp?.shell?.currentWidget"
-_READY = f"""() => {{
-  const panel = {_PANEL}, kernel = panel?.sessionContext?.session?.kernel;
-  return panel?.content?.model?.cells?.length > 0 && kernel?.status === 'idle'
-    && kernel?.connectionStatus === 'connected' && document.querySelector('#jupyterlab-splash') === null;
-}}"""
-_DONE = f"""() => {{
-  const panel = {_PANEL}, kernel = panel.sessionContext.session.kernel;
-  const cells = panel.content.model.toJSON().cells.filter(cell => cell.cell_type === 'code');
-  const failed = cells.some(cell => cell.outputs.some(output => output.output_type === 'error'));
-  return kernel.status === 'idle' && (failed || cells.every(cell => cell.execution_count !== null));
-}}"""
-
-
-class Notebook:
-    """One open notebook.
-
-    Args:
-        page: A fresh page.
-        server: Who serves it.
-        name: The notebook's path below the served folder.
-    """
-
-    def __init__(self, page: Page, server: Server, name: str) -> None:
-        self.page, self.trouble, self._server = page, Trouble(), server
-        page.set_default_timeout(TIMEOUT_MS)
-        self.trouble.watch(page, urlsplit(server.url).netloc)
-        workspace = f"test-{uuid.uuid4().hex[:8]}"
-        page.goto(f"{server.url}/lab/workspaces/{workspace}/tree/{name}?reset&token={server.token}")
-        self.wait_ready()
-
-    def wait_ready(self) -> None:
-        """Until the kernel is connected and idle: what is asked before is lost."""
-        self.page.wait_for_function(_READY)
-
-    def command(self, name: str) -> None:
-        """Execute one of JupyterLab's commands and wait until it has ended."""
-        self.page.evaluate("name => window.jupyterapp.commands.execute(name)", name)
-
-    def start_all(self) -> None:
-        """Run all cells, without waiting."""
-        self.page.evaluate("() => { void window.jupyterapp.commands.execute('notebook:run-all-cells'); }")
-
-    def wait_done(self) -> None:
-        """Until every code cell has a number, or one has failed, and the kernel is idle."""
-        self.page.wait_for_function(_DONE)
-
-    def run_all(self) -> None:
-        """Run all cells to the end."""
-        self.start_all()
-        self.wait_done()
-
-    def cells(self) -> list[dict[str, Any]]:
-        """The code cells as they would be saved."""
-        cells = self.page.evaluate(f"() => {_PANEL}.content.model.toJSON().cells")
-        return [cell for cell in cells if cell["cell_type"] == "code"]
-
-    def outputs(self) -> list[dict[str, Any]]:
-        """All outputs, in order."""
-        return [output for cell in self.cells() for output in cell["outputs"]]
-
-    def errors(self) -> list[str]:
-        """Error outputs, and everything written to stderr."""
-        found = [f"{o['ename']}: {o['evalue']}" for o in self.outputs() if o["output_type"] == "error"]
-        return found + ["".join(o["text"]) for o in self.outputs() if o.get("name") == "stderr"]
-
-    def find(self, selector: str) -> Locator:
-        """Elements of the notebook's cells."""
-        return self.page.locator(f".jp-Notebook {selector}")
-
-    def save_and_reload(self) -> None:
-        """Save, then load the page anew from the file."""
-        self.command("docmanager:save")
-        self.page.reload()
-        self.wait_ready()
-
-    def picture(self, name: str, element: Locator | None = None) -> Path:
-        """Write a screenshot to the artefact folder: of one element, or of what the window shows."""
-        ARTIFACTS.mkdir(exist_ok=True)
-        path = ARTIFACTS / f"{name}.png"
-        if element is None:
-            self.page.screenshot(path=path)
-        else:
-            element.scroll_into_view_if_needed()
-            element.screenshot(path=path)
-        return path
-
-
-@contextlib.contextmanager
-def opened(
-    browser: Browser, server: Server, name: str, *, width: int = 1280, height: int = 900
-) -> Iterator[Notebook]:
-    """A notebook in a fresh profile, closed afterwards."""
-    context = browser.new_context(viewport={"width": width, "height": height}, device_scale_factor=1)
-    try:
-        yield Notebook(context.new_page(), server, name)
-    finally:
-        context.close()

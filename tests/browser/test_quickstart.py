@@ -5,10 +5,21 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Locator
 
-from tests.browser.lab import Notebook, opened
+from tests.browser.page import Notebook, opened
 
 NAME = "01_quickstart.ipynb"
 CHECKS = ["syntax", "structure", "signature", "execution", "test_run"]
+
+LINES = """element => {
+  const range = document.createRange();
+  range.selectNodeContents(element);
+  return new Set([...range.getClientRects()].map(box => Math.round(box.top))).size;
+}"""
+
+TOO_WIDE = """() => [...document.querySelectorAll('.jp-OutputArea-output, .jp-OutputArea-output *')]
+  .filter(e => e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).overflowX !== 'visible' && e.clientWidth > 0)
+  .filter(e => !e.closest('svg, .js-plotly-plot, .jupyter-widgets'))
+  .map(e => [e.className, e.innerText.slice(0, 60), e.scrollWidth, e.clientWidth])"""
 
 CONTRASTS = """element => {
   const parse = text => (text.match(/[\\d.]+/g) ?? []).map(Number);
@@ -102,18 +113,18 @@ def test_report_names_the_finding_with_its_evidence(run):
 
 
 def test_nothing_is_cut_or_broken_in_the_middle_of_a_word(run):
-    """Names of checks stand on one line, and no table is wider than its cell."""
+    """Names and times of checks stand on one line, and no output is wider than its cell."""
     for cell in run.find(".wb-checks td:nth-child(2), .wb-checks td:nth-child(4)").all():
-        lines = cell.evaluate(
-            "e => { const r = document.createRange(); r.selectNodeContents(e);"
-            " return new Set([...r.getClientRects()].map(b => Math.round(b.top))).size; }"
-        )
-        assert lines == 1, cell.inner_text()
-    wide = run.page.evaluate(
-        "() => [...document.querySelectorAll('.jp-OutputArea-output')].filter(e => e.scrollWidth > e.clientWidth + 1)"
-        ".map(e => [e.innerText.slice(0, 60), e.scrollWidth, e.clientWidth])"
+        assert cell.evaluate(LINES) <= 1, cell.inner_text()
+    assert run.page.evaluate(TOO_WIDE) == []
+
+
+def test_text_stands_on_the_left(run):
+    """Words are aligned left, figures right, against JupyterLab's own rule for tables."""
+    aligned = run.find(".wb-report th:not(.num), .wb-report td:not(.num)").evaluate_all(
+        "all => all.map(e => [e.innerText.slice(0, 20), getComputedStyle(e).textAlign])"
     )
-    assert wide == []
+    assert [text for text, side in aligned if side not in {"left", "start"}] == []
 
 
 def test_page_is_quiet_and_stays_at_home(run):
@@ -137,10 +148,9 @@ def test_saved_notebook_shows_the_same_after_a_reload(browser, lab):
         notebook.save_and_reload()
         notebook.find(".plot-img, .js-plotly-plot .main-svg").first.wait_for()
         assert [notebook.find(kind).count() for kind in (".wb-checks", ".wb-report")] == counts
-        picture = notebook.find(".plot-img")
-        if picture.count():  # it comes alive when asked
-            assert picture.first.evaluate("e => e.naturalWidth") > 300
-            picture.first.hover()
+        if notebook.find(".plot-img").count():  # a picture first; it comes alive under the pointer
+            assert notebook.find(".plot-img").first.evaluate("e => e.naturalWidth") > 300
+            notebook.find(".jp-RenderedPlotly").first.hover()
         again = chart(notebook)
         assert_chart(again)
         assert again.evaluate("e => JSON.stringify(e.data.map(trace => [trace.x, trace.y]))") == before

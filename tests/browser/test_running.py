@@ -6,7 +6,8 @@ import json
 
 import psutil
 
-from tests.browser.lab import opened, wait_until
+from tests.browser.lab import wait_until
+from tests.browser.page import opened
 
 SETUP = "import workbench as wb\nsamples = wb.demo_samples('arithmetic').head(600)"
 

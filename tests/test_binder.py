@@ -1,0 +1,310 @@
+"""The Binder folder: its files, and the environment they make, as Binder's plain user under its memory limit."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import stat
+import subprocess
+import sys
+import time
+import tomllib
+import urllib.error
+import urllib.request
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+
+from tests.browser.lab import end_group, free_port, wait_until
+
+ROOT = Path(__file__).resolve().parents[1]
+BINDER = ROOT / "binder"
+LIMIT = 2 * 1024**3
+NOBODY = 65534
+GROUPS = Path("/sys/fs/cgroup/memory")
+NO_NETWORK = ("name resolution", "NewConnectionError", "Connection refused", "ProxyError", "ConnectTimeout")
+
+ENTER = """
+import os, resource, sys
+limit, group, user, *command = sys.argv[1:]
+if group:
+    open(group, "w").write(str(os.getpid()))
+else:
+    resource.setrlimit(resource.RLIMIT_DATA, (int(limit), int(limit)))
+if user:
+    os.setgroups([])
+    os.setgid(int(user))
+    os.setuid(int(user))
+os.execv("/usr/bin/env", ["env", *command])
+"""
+"""Enters the memory group, becomes the plain user, and turns into the command."""
+
+RUN_NOTEBOOK = """
+import nbclient, nbformat
+notebook = nbformat.read("notebooks/01_quickstart.ipynb", 4)
+nbclient.NotebookClient(notebook, timeout=120, resources={"metadata": {"path": "notebooks"}}).execute()
+outputs = [o for cell in notebook.cells if cell.cell_type == "code" for o in cell.outputs]
+print([o for o in outputs if o.output_type == "error" or o.get("name") == "stderr"], len(outputs))
+"""
+
+
+def requirements() -> dict[str, str]:
+    """Name to pin."""
+    lines = [
+        line.partition("#")[0].strip() for line in (BINDER / "requirements.txt").read_text().splitlines()
+    ]
+    return dict(line.split("==") for line in lines if line)
+
+
+def test_runtime_names_a_python_the_project_supports():
+    """Without this file Binder takes a Python on which the package does not install."""
+    assert (BINDER / "runtime.txt").read_text().strip() == "python-3.12"
+
+
+def test_requirements_are_pinned_and_hold_every_dependency():
+    """All of the project's run-time dependencies, at versions it allows; no path and no address."""
+    from packaging.requirements import Requirement
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    wanted = [Requirement(line) for line in project["dependencies"] + project["optional-dependencies"]["lab"]]
+    pins = requirements()
+    for requirement in wanted:
+        assert requirement.specifier.contains(pins[requirement.name.lower()]), requirement
+    assert all(re.fullmatch(r"[\d.]+", pin) for pin in pins.values())
+    assert not re.search(r"://|^\s*[./-]", (BINDER / "requirements.txt").read_text(), re.MULTILINE)
+
+
+def test_post_build_is_a_program():
+    """An executable bash script that bash can read."""
+    script = BINDER / "postBuild"
+    assert script.stat().st_mode & stat.S_IXUSR
+    assert script.read_text().startswith("#!/bin/bash\n")
+    subprocess.run(["bash", "-n", script], check=True)
+
+
+@dataclass
+class Image:
+    """What Binder would build, in a folder.
+
+    Attributes:
+        home: The plain user's home; holds `venv` and `repo`.
+        group: The memory group's folder, or None where the limit is one of the process.
+        user: The plain user's number, or empty for ourselves.
+    """
+
+    home: Path
+    group: Path | None
+    user: str
+    environment: dict[str, str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        kept = {name: value for name, value in os.environ.items() if name in {"LANG", "TZ", "TMPDIR"}}
+        path = f"{self.home / 'venv' / 'bin'}:/usr/local/bin:/usr/bin:/bin"
+        self.environment = {**kept, "HOME": str(self.home), "PATH": path, "PYTHONUNBUFFERED": "1"}
+
+    @property
+    def repo(self) -> Path:
+        return self.home / "repo"
+
+    def command(self, *words: str) -> list[str]:
+        group = str(self.group / "cgroup.procs") if self.group else ""
+        return [sys.executable, "-c", ENTER, str(LIMIT), group, self.user, *words]
+
+    def run(self, *words: str, timeout: float = 180) -> str:
+        """Run a command as the plain user, in the repository; what it printed."""
+        done = subprocess.run(
+            self.command(*words),
+            cwd=self.repo,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+        )
+        assert done.returncode == 0, f"{words[:2]}\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}"
+        return done.stdout
+
+    def peak(self) -> str:
+        """The most memory all its processes held together, the files they read included."""
+        if self.group is None:
+            return "unknown (no memory group)"
+        most, fails = (
+            int((self.group / f"memory.{name}").read_text()) for name in ("max_usage_in_bytes", "failcnt")
+        )
+        return f"{most / 2**20:,.0f} MiB of {LIMIT / 2**20:,.0f}; refused {fails} times"
+
+
+def missing(what: str) -> NoReturn:
+    """Skip with the reason; on a build server the same is a failure."""
+    if os.environ.get("CI", "").lower() == "true":
+        pytest.fail(f"the Binder test needs {what}, and CI=true", pytrace=False)
+    pytest.skip(f"the Binder test needs {what}")
+
+
+def open_to_all(path: Path) -> bool:
+    """Whether a plain user may reach a file."""
+    return all(folder.stat().st_mode & stat.S_IXOTH for folder in [path, *path.parents])
+
+
+def interpreter(*, plain: bool) -> str:
+    """A Python that the project supports and the user of the test may read.
+
+    Args:
+        plain: Whether that is another user than ourselves.
+    """
+    names = ["python3.12", "python3.13", "python3.11", "python3"]
+    found = [
+        getattr(sys, "_base_executable", sys.executable),
+        *(f"/usr/bin/{n}" for n in names),
+        *map(shutil.which, names),
+    ]
+    for path in filter(None, found):
+        if not Path(path).exists() or (plain and not open_to_all(Path(path).resolve())):
+            continue
+        ask = "import sys, venv; print(sys.version_info >= (3, 11))"
+        if subprocess.run([path, "-c", ask], capture_output=True, text=True).stdout.strip() == "True":
+            return path
+    missing("a Python 3.11 or later that a plain user may read, with venv")
+
+
+def memory_group() -> Path | None:
+    """A memory group of ours with the limit; None where we may not make one."""
+    group = GROUPS / f"workbench-binder-{uuid.uuid4().hex[:8]}"
+    try:
+        group.mkdir()
+        (group / "memory.limit_in_bytes").write_text(str(LIMIT))
+    except OSError:
+        return None
+    return group
+
+
+def install(venv: Path, python: str) -> None:
+    """A fresh environment with pip and the pinned requirements; nothing of ours."""
+    subprocess.run([python, "-m", "venv", "--without-pip", str(venv)], check=True)
+    target = str(venv / "bin" / "python")
+    command = [sys.executable, "-m", "pip", "--python", target, "install", "--quiet", "pip"]
+    done = subprocess.run([*command, "-r", str(BINDER / "requirements.txt")], capture_output=True, text=True)
+    if done.returncode and any(piece in done.stderr for piece in NO_NETWORK):
+        missing("a network for pip")
+    assert done.returncode == 0, done.stderr[-3000:]
+
+
+def copy_repository(target: Path) -> None:
+    """What a commit of this working tree would hold."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-coz", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True
+    )
+    if listed.returncode:
+        missing("a git checkout")
+    for name in filter(None, listed.stdout.split("\0")):
+        if (ROOT / name).is_file():
+            (target / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, target / name)
+
+
+@pytest.fixture(scope="module")
+def image(tmp_path_factory) -> Iterator[Image]:
+    root = hasattr(os, "geteuid") and os.geteuid() == 0
+    python = interpreter(plain=root)
+    home = (
+        Path("/tmp" if root else tmp_path_factory.mktemp("binder"))
+        / f"workbench-binder-{uuid.uuid4().hex[:8]}"
+    )
+    home.mkdir(mode=0o755)
+    group = memory_group() if root else None
+    try:
+        install(home / "venv", python)
+        copy_repository(home / "repo")
+        if root:
+            subprocess.run(["chown", "-R", f"{NOBODY}:{NOBODY}", str(home)], check=True)
+        made = Image(home, group, str(NOBODY) if root else "")
+        made.run("binder/postBuild")
+        yield made
+        print(f"\nBinder image on {python}: peak memory {made.peak()}")
+    finally:
+        shutil.rmtree(home, ignore_errors=True)
+        if group is not None:
+            remove(group)
+
+
+def remove(group: Path) -> None:
+    """Take the memory group away once the last process has left it."""
+    with contextlib.suppress(TimeoutError):
+        wait_until(lambda: not (group / "cgroup.procs").read_text(), what="the group empties", seconds=10)
+    with contextlib.suppress(OSError):
+        group.rmdir()
+
+
+@pytest.mark.slow
+def test_package_is_installed_apart_from_the_checkout(image):
+    """What postBuild installed is used, from the environment; doing it again changes nothing."""
+    ask = "import os; os.chdir('/'); import workbench; print(workbench.__file__, workbench.__version__)"
+    before = image.run("python", "-P", "-c", ask)
+    assert before.startswith(str(image.home / "venv"))
+    image.run("binder/postBuild")
+    assert image.run("python", "-P", "-c", ask) == before
+    assert list((image.home / "venv").rglob("workbench/__pycache__/suite.*.pyc"))
+
+
+@pytest.mark.slow
+def test_plain_user_runs_the_quickstart(image, record_property):
+    """The notebook runs to its end within the limit, without an error or a word on stderr."""
+    start = time.monotonic()
+    found = image.run("python", "-P", "-c", RUN_NOTEBOOK).strip()
+    record_property("notebook_seconds", round(time.monotonic() - start, 1))
+    record_property("peak_memory", image.peak())
+    print(f"quickstart under Binder's limits: {time.monotonic() - start:.1f} s, peak memory {image.peak()}")
+    assert re.fullmatch(r"\[\] \d\d", found), found
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="kernel confinement is Linux only")
+def test_plain_user_gets_kernel_confinement(image):
+    """The sandbox holds without root as it does with it."""
+    level = image.run("python", "-P", "-c", "import workbench; print(workbench.sandbox_info().level)")
+    assert level.strip() == "kernel"
+
+
+@pytest.mark.slow
+def test_jupyterlab_opens_the_quickstart(image):
+    """The link of a Binder badge leads to the notebook."""
+    port, token = free_port(), uuid.uuid4().hex
+    options = [
+        "--no-browser",
+        f"--ServerApp.port={port}",
+        "--ServerApp.port_retries=0",
+        "--ServerApp.ip=127.0.0.1",
+    ]
+    log = (image.home.parent / f"{image.home.name}.log").open("w+")
+    server = subprocess.Popen(
+        image.command("jupyter", "lab", *options, f"--IdentityProvider.token={token}"),
+        cwd=image.repo, env=image.environment, stdout=log, stderr=log, start_new_session=True,
+    )  # fmt: skip
+    address = f"http://127.0.0.1:{port}/lab/tree/notebooks/01_quickstart.ipynb?token={token}"
+    try:
+        wait_until(
+            lambda: server.poll() is not None or answers(address), what="JupyterLab answers", seconds=60
+        )
+        log.seek(0)
+        assert server.poll() is None, log.read()[-3000:]
+        assert answers(address) == 200
+    finally:
+        end_group(server)
+        log.close()
+        Path(log.name).unlink(missing_ok=True)
+
+
+def answers(address: str) -> int:
+    """The status of a page; 0 when nobody is there yet."""
+    try:
+        with urllib.request.urlopen(address, timeout=10) as reply:
+            return int(reply.status)
+    except urllib.error.HTTPError as error:
+        return error.code
+    except OSError:
+        return 0
