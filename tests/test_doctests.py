@@ -9,7 +9,12 @@ import pytest
 import workbench
 
 # The sandbox child's files run in their own interpreter, by path.
-CHILD = {"workbench.sandbox.zygote", "workbench.sandbox.worker", "workbench.sandbox.drive", "workbench.__main__"}
+CHILD = {
+    "workbench.sandbox.zygote",
+    "workbench.sandbox.worker",
+    "workbench.sandbox.drive",
+    "workbench.__main__",
+}
 MODULES = [
     info.name for info in pkgutil.walk_packages(workbench.__path__, "workbench.") if info.name not in CHILD
 ]

@@ -54,7 +54,6 @@ def test_progress_reaches_the_total():
 
 def test_an_interrupt_keeps_what_was_graded(capsys):
     """Ctrl-C ends the run, and the report holds the finished rows; the rest is cancelled, not zero."""
-
     pressed = []
 
     def interrupt(moment):

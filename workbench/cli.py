@@ -113,9 +113,9 @@ def _demo(options: argparse.Namespace) -> int:
     return 0
 
 
-def _graders(path: Path, *, trust: bool) -> list[wb.FunctionGrader]:
+def _graders(path: Path, *, trust: bool) -> list[wb.Grader]:
     if path.suffix == ".json":
-        return [item for item in wb.load(path, trust=trust) if isinstance(item, wb.FunctionGrader)]
+        return wb.load(path, trust=trust)
     try:
         text = path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -127,9 +127,10 @@ def _graders(path: Path, *, trust: bool) -> list[wb.FunctionGrader]:
 
 def _validate(options: argparse.Namespace) -> int:
     graders = _graders(options.file, trust=options.trust)
-    for item in graders:
+    functions = [item for item in graders if isinstance(item, wb.FunctionGrader)]
+    for item in functions:
         print(f"{item.name}\n{item.validate()}\n")
-    failed = [item for item in graders if item.validation is None or not item.validation.ok]
+    failed = [item for item in functions if item.validation is None or not item.validation.ok]
     if options.out and not failed:
         print(f"wrote {wb.save(graders, options.out)}")
     return 1 if failed else 0

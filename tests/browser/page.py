@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from playwright.sync_api import Browser, ConsoleMessage, Locator, Page, Route
+from playwright.sync_api import Browser, ConsoleMessage, FloatRect, Locator, Page, Route
 
 from tests.browser.lab import ROOT, Server
 
@@ -156,16 +156,41 @@ class Notebook:
         """End the notebook's kernel: the next one who opens it gets a fresh one."""
         self.page.evaluate(f"() => {_PANEL}.sessionContext.shutdown()")
 
-    def picture(self, name: str, element: Locator | None = None) -> Path:
-        """Write a screenshot to the artefact folder: of one element, or of what the window shows."""
+    def rest(self) -> None:
+        """Look untouched: no cell is active in view, and the pointer is elsewhere."""
+        self.page.mouse.move(0, 0)
+        self.page.evaluate(
+            f"() => {{ const all = {_PANEL}.content; all.activeCellIndex = all.widgets.length - 1; }}"
+        )
+
+    def picture(
+        self, name: str, element: Locator | None = None, *, clip: tuple[Locator, Locator] | None = None
+    ) -> Path:
+        """Write a screenshot to the artefact folder; its path.
+
+        Args:
+            name: Of the file, without ending.
+            element: What to show; the window by default.
+            clip: First and last element of a part of the window.
+        """
         ARTIFACTS.mkdir(exist_ok=True)
         path = ARTIFACTS / f"{name}.png"
-        if element is None:
-            self.page.screenshot(path=path)
-        else:
+        if element is not None:
             element.scroll_into_view_if_needed()
             element.screenshot(path=path)
+        elif clip is not None:
+            self.page.screenshot(path=path, clip=_around(*clip))
+        else:
+            self.page.screenshot(path=path)
         return path
+
+
+def _around(first: Locator, last: Locator) -> FloatRect:
+    above, below = first.bounding_box(), last.bounding_box()
+    assert above is not None
+    assert below is not None
+    height = below["y"] + below["height"] - above["y"]
+    return {"x": above["x"], "y": above["y"], "width": above["width"], "height": height}
 
 
 @contextlib.contextmanager

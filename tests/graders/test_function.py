@@ -129,7 +129,6 @@ def test_imported_source_needs_the_kernel(monkeypatch):
 
 def test_validate_takes_functions_and_text():
     """`wb.validate` proves whatever can become a grader."""
-
     assert wb.validate(HALF).ok
     assert wb.validate(says_yes).ok
     assert not wb.validate("async def grade():\n    return 1.0\n").ok

@@ -332,6 +332,23 @@ def test_a_killed_zygote_is_replaced():
     own.close()
 
 
+def test_a_zygote_killed_in_mid_run_loses_nothing_scored():
+    """Workers die with their zygote; a new one takes over, and at most the rows in flight fail."""
+    own = Pool()
+    killed = []
+
+    def kill(done, failed):
+        if done > 40 and not killed:
+            killed.append(done)
+            own._zygote._process.kill()
+
+    program = Program("import time\nasync def grade(t):\n    time.sleep(0.005)\n    return 1.0\n", FAST)
+    outcome = own.run(program, rows(200), workers=1, on_progress=kill)
+    assert killed
+    assert outcome.grades.n_scored >= 199
+    own.close()
+
+
 def test_descriptors_above_a_thousand_work():
     """A notebook with many open files still gets scores."""
     import resource

@@ -8,6 +8,7 @@ rows, turning whatever happens into a `Grade`, and going to a plain dict and bac
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -60,8 +61,6 @@ class Control:
     def __init__(
         self, on_rows: Callable[[int, int], None] | None = None, *, workers: int | None = None
     ) -> None:
-        import threading
-
         self.on_rows = on_rows
         self.workers = workers
         self.cancel = threading.Event()

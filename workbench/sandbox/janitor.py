@@ -29,7 +29,9 @@ class Janitor:
         if self._owner != os.getpid():  # the first job here, or after a fork: the jobs there are not ours
             self._jobs, self._owner, self._thread = SimpleQueue(), os.getpid(), None
         if self._thread is None:
-            self._thread = threading.Thread(target=_work, args=(self._jobs,), name="workbench-janitor", daemon=True)
+            self._thread = threading.Thread(
+                target=_work, args=(self._jobs,), name="workbench-janitor", daemon=True
+            )
             self._thread.start()
         return self.post(work, *args)
 

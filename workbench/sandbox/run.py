@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from workbench.columns import Grades
+from workbench.errors import SandboxError
 from workbench.grade import ErrorKind, GradeError
 from workbench.sandbox.launch import TIMED_OUT, Death, Worker, readable
 from workbench.sandbox.limits import Program
@@ -163,6 +164,10 @@ class Run:
             action(lane)
         except Death as death:
             self._bury(lane, death)
+        except SandboxError as error:
+            if not self._done:
+                raise
+            self._outcome.stopped = f"the sandbox failed: {error.what}"  # what was graded is kept
 
     def _feed(self, lane: _Lane) -> None:
         """Keep two ranges in flight."""
@@ -257,6 +262,8 @@ class Run:
         """End a worker whose current row has not moved for too long."""
         assert lane.worker is not None
         order, now = lane.orders[0], time.monotonic()
+        if now - lane.since > order.count * self._limits.hard_row_seconds + 1:
+            raise Death(TIMED_OUT)  # it moves, or pretends to, but not at the speed it was given
         _, bits = self._page(lane, order)
         mark = int((bits != NOT_SCORED).sum())
         if mark != lane.mark:
