@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from workbench.columns import Grades
 from workbench.report.frames import row_frame
 from workbench.report.protocols import SamplesLike
+from workbench.report.rich import STYLE, rows_table
 from workbench.report.safe import shown
 from workbench.statistics import Interval, mean, mean_interval
 from workbench.statistics.spread import SAME
@@ -63,8 +64,9 @@ class Comparison:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        top = self.frame.head(5).map(shown).to_html(escape=True)
-        return f"<div class='wb-comparison'><p>{html.escape(str(self))}</p>{top}</div>"
+        scores = [name for name in self.frame if str(name).startswith(("score ", "difference"))]
+        top = rows_table(self.frame.head(8), [str(name) for name in scores])
+        return f"<div class='wb-report'><style>{STYLE}</style><p>{html.escape(str(self))}</p>{top}</div>"
 
 
 def compare(

@@ -16,16 +16,17 @@ from workbench.report.bins import Histogram
 from workbench.report.safe import shown
 from workbench.report.terminal import isolation_line, number
 
-__all__ = ["STYLE", "as_html", "bars"]
+__all__ = ["STYLE", "as_html", "bars", "rows_table"]
 
 MOST_FINDINGS = 12
 MOST_ROWS = 5
 
+# The class stands twice: JupyterLab right-aligns cells by a rule as strong as one class.
 STYLE = """
 .wb-report{color:var(--jp-ui-font-color1,var(--vscode-foreground,inherit));font-size:13px;line-height:1.45;max-width:70em}
 .wb-report table{border-collapse:collapse;font-size:inherit;margin:.4em 0}
-.wb-report th,.wb-report td{text-align:left;vertical-align:top;padding:3px 10px 3px 0;border-bottom:1px solid rgba(128,128,128,.3);background:none}
-.wb-report td.num,.wb-report th.num{text-align:right;font-variant-numeric:tabular-nums}
+.wb-report.wb-report th,.wb-report.wb-report td{text-align:left;vertical-align:top;padding:3px 10px 3px 0;border-bottom:1px solid rgba(128,128,128,.3);background:none}
+.wb-report.wb-report td.num,.wb-report.wb-report th.num{text-align:right;font-variant-numeric:tabular-nums}
 .wb-report td.text{white-space:pre-wrap;overflow-wrap:anywhere;max-width:28em}
 .wb-report svg{display:block;color:var(--jp-brand-color1,var(--vscode-charts-blue,#5b8def))}
 .wb-report .badge{display:inline-block;min-width:5em;text-align:center;border-radius:3px;padding:0 .4em;border:1px solid currentColor;font-size:11px}
@@ -112,14 +113,15 @@ def _finding(finding: Finding, proof: Callable[[Finding, int], pd.DataFrame]) ->
     if not finding.rows:
         return f"<li>{said}</li>"
     count = min(MOST_ROWS, len(finding.rows))
-    rows = f"<details><summary>{count} of its rows</summary>{_rows(proof(finding, count))}</details>"
+    rows = f"<details><summary>{count} of its rows</summary>{rows_table(proof(finding, count))}</details>"
     return f"<li>{said}{rows}</li>"
 
 
-def _rows(frame: pd.DataFrame) -> str:
-    names = ("sample", "prompt", "completion", "reference", "score", "reasoning", "error")
+def rows_table(frame: pd.DataFrame, scores: Sequence[str] = ("score",)) -> str:
+    """Rows of `Report.rows` or of a comparison as a table of text; columns without a value are left out."""
+    names = ("sample", "prompt", "completion", "reference", *scores, "reasoning", "error")
     kept = [name for name in names if name in frame and frame[name].notna().any()]
-    head = "".join(f"<th>{name}</th>" for name in kept)
+    head = "".join(f"<th>{_text(name)}</th>" for name in kept)
     body = "".join(f"<tr>{_cells(line[kept])}</tr>" for _, line in frame.iterrows())
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
