@@ -37,7 +37,15 @@ SCALAR = (
     | st.uuids()
     | st.complex_numbers()
     | st.sampled_from(
-        [pd.NA, pd.NaT, np.datetime64("NaT"), np.float32("nan"), np.bool_(True), np.int8(3), np.str_("s")]
+        [
+            pd.NA,
+            pd.NaT,
+            np.datetime64("NaT", "s"),
+            np.float32("nan"),
+            np.bool_(True),
+            np.int8(3),
+            np.str_("s"),
+        ]
     )
     | st.builds(np.float64, st.floats())
     | st.builds(pd.Timestamp, st.datetimes(dt.datetime(1700, 1, 1), dt.datetime(2200, 1, 1)))  # noqa: DTZ001

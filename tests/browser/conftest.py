@@ -6,7 +6,7 @@ import importlib.util
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 
@@ -24,7 +24,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.browser)
 
 
-def _missing(what: str) -> None:
+def _missing(what: str) -> NoReturn:
     """Skip with the reason; on a build server the same is a failure."""
     if os.environ.get("CI", "").lower() == "true":
         pytest.fail(f"browser tests need {what}, and CI=true", pytrace=False)

@@ -18,11 +18,12 @@ import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-import psutil
+from typing import TYPE_CHECKING, Any
 
 import workbench
+
+if TYPE_CHECKING:
+    import psutil
 
 ROOT = Path(__file__).resolve().parents[2]
 SETTINGS = {
@@ -95,6 +96,8 @@ class Server:
 
     def processes(self) -> list[psutil.Process]:
         """Everything below the server now: kernels, and what they started."""
+        import psutil
+
         with contextlib.suppress(psutil.NoSuchProcess):
             return psutil.Process(self.process.pid).children(recursive=True)
         return []

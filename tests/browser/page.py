@@ -12,12 +12,13 @@ import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from playwright.sync_api import Browser, ConsoleMessage, FloatRect, Locator, Page, Route
-
 from tests.browser.lab import ROOT, Server
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, ConsoleMessage, FloatRect, Locator, Page, Route
 
 ARTIFACTS = ROOT / "artifacts"
 
@@ -82,12 +83,12 @@ _READY = f"""() => {{
   return panel?.content?.model?.cells?.length > 0 && kernel?.status === 'idle'
     && kernel?.connectionStatus === 'connected' && document.querySelector('#jupyterlab-splash') === null;
 }}"""
-_DONE = f"""() => {{
-  const panel = {_PANEL}, kernel = panel.sessionContext.session.kernel;
-  const cells = panel.content.model.toJSON().cells.filter(cell => cell.cell_type === 'code');
-  const failed = cells.some(cell => cell.outputs.some(output => output.output_type === 'error'));
-  return kernel.status === 'idle' && (failed || cells.every(cell => cell.execution_count !== null));
-}}"""
+_RUN_ALL = """() => {
+  window.workbenchRan = false;
+  window.jupyterapp.commands.execute('notebook:run-all-cells').finally(() => { window.workbenchRan = true; });
+}"""
+# A cell that fails by a UsageError has no error output, so "all cells numbered" may never come: ask Lab itself.
+_DONE = f"""() => window.workbenchRan && {_PANEL}.sessionContext.session.kernel.status === 'idle'"""
 
 
 class Notebook:
@@ -117,10 +118,10 @@ class Notebook:
 
     def start_all(self) -> None:
         """Run all cells, without waiting."""
-        self.page.evaluate("() => { void window.jupyterapp.commands.execute('notebook:run-all-cells'); }")
+        self.page.evaluate(_RUN_ALL)
 
     def wait_done(self) -> None:
-        """Until every code cell has a number, or one has failed, and the kernel is idle."""
+        """Until the last cell has ended, or one has failed, and the kernel is idle."""
         self.page.wait_for_function(_DONE)
 
     def run_all(self) -> None:

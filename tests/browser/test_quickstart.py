@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
-from playwright.sync_api import Locator
 
 from tests.browser.page import Notebook, opened
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Locator
 
 NAME = "01_quickstart.ipynb"
 CHECKS = ["syntax", "structure", "signature", "execution", "test_run"]
@@ -18,7 +22,7 @@ LINES = """element => {
 
 TOO_WIDE = """() => [...document.querySelectorAll('.jp-OutputArea-output, .jp-OutputArea-output *')]
   .filter(e => e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).overflowX !== 'visible' && e.clientWidth > 0)
-  .filter(e => !e.closest('svg, .js-plotly-plot, .jupyter-widgets'))
+  .filter(e => !e.closest('svg, .js-plotly-plot, .jupyter-widgets, .workbench-samples'))
   .map(e => [e.className, e.innerText.slice(0, 60), e.scrollWidth, e.clientWidth])"""
 
 CONTRASTS = """element => {
@@ -117,6 +121,13 @@ def test_nothing_is_cut_or_broken_in_the_middle_of_a_word(run):
     for cell in run.find(".wb-checks td:nth-child(2), .wb-checks td:nth-child(4)").all():
         assert cell.evaluate(LINES) <= 1, cell.inner_text()
     assert run.page.evaluate(TOO_WIDE) == []
+
+
+def test_headings_keep_their_words_whole(run):
+    """No heading of a table is squeezed until its words break."""
+    heads = run.find(".jp-OutputArea-output th:visible").all()
+    broken = [head.inner_text() for head in heads if head.evaluate(LINES) > len(head.inner_text().split())]
+    assert broken == []
 
 
 def test_text_stands_on_the_left(run):

@@ -20,10 +20,13 @@ from bisect import bisect_left
 from functools import cached_property, lru_cache
 from typing import Any
 
-__all__ = ["MAX_NODES", "Walker", "code_facts", "describe", "global_reads"]
+__all__ = ["MAX_NODES", "MAX_SETS_WITHIN", "Walker", "code_facts", "describe", "global_reads"]
 
 MAX_NODES = 100_000
 """Values described in one call; a source is at most 64 KiB, so more cannot come from literals."""
+
+MAX_SETS_WITHIN = 3
+"""Sets within sets whose items are put in order; each level multiplies the work."""
 
 # The last is the name under which the sandbox loads the file of `StringThread`.
 _OURS = frozenset({"workbench", "adaptive_harmony", "_wb_thread"})
@@ -76,7 +79,8 @@ class Walker:
         functions: The Python functions met on the way that are not the standard library's.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, depth: int = 0) -> None:
+        self._depth = depth
         self.nodes: list[Any] = []
         self.functions: list[types.FunctionType] = []
         self._numbers: dict[int, int] = {}
@@ -134,7 +138,15 @@ class Walker:
 
     def _unordered(self, values: Any) -> list[Any]:
         """Items in an order of their descriptions, each told by itself: numbers of nodes depend on the order."""
-        return [self.value(item) for item in sorted(values, key=_alone)]
+        return [self.value(item) for item in sorted(values, key=self._alone)]
+
+    def _alone(self, value: Any) -> str:
+        # Sets within sets within classes can lead back to themselves; three levels down the order is given up,
+        # which may refuse a capture and never passes a wrong one.
+        if self._depth >= MAX_SETS_WITHIN:
+            return type(value).__qualname__
+        walker = Walker(self._depth + 1)
+        return json.dumps([walker.value(value), walker.nodes])
 
     def _pairs(self, mapping: Any) -> list[Any]:
         return [[self.value(key), self.value(item)] for key, item in dict.items(mapping)]
@@ -217,10 +229,6 @@ class Walker:
 def _is(value: Any, kinds: Any) -> bool:
     """`isinstance` without asking the value: its `__class__` may be code of the notebook's."""
     return issubclass(type(value), kinds)
-
-
-def _alone(value: Any) -> str:
-    return json.dumps(Walker().value(value))
 
 
 def _is_shared(module: Any) -> bool:
