@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from numbers import Real
 from typing import Any
@@ -113,6 +113,12 @@ class Grade:
     def skipped(cls, reasoning: str | None = None, **rest: Any) -> Grade:
         """A grade without a score, because the grader does not apply to this sample."""
         return cls(reasoning=reasoning, **rest)
+
+    def __repr__(self) -> str:
+        """The parts that say something; the time does not, and would make every repr different."""
+        shown = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "seconds"}
+        parts = [f"{name}={value!r}" for name, value in shown.items() if value not in (None, {})]
+        return f"Grade({', '.join(parts) or 'skipped'})"
 
     @property
     def status(self) -> Status:

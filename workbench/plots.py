@@ -92,7 +92,7 @@ def _place(figure: Any, heading: list[str], domain: tuple[float, float], *, at: 
     common = {"zeroline": False, "linecolor": _LINE}
     figure.update_layout(
         {
-            f"xaxis{x[1:]}": {**common, **shared, "anchor": y, "showgrid": False},
+            f"xaxis{x[1:]}": {**common, **shared, "anchor": y, "showgrid": False, "title": {"text": "score"}},
             f"yaxis{y[1:]}": {
                 **common,
                 "anchor": x,
@@ -100,6 +100,7 @@ def _place(figure: Any, heading: list[str], domain: tuple[float, float], *, at: 
                 "gridcolor": _LINE,
                 "rangemode": "tozero",
                 "nticks": 4,
+                "title": {"text": "rows"},
             },
         }
     )

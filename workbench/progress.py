@@ -79,9 +79,10 @@ class Bar:
 def _new_bar(total: int) -> Any:
     from tqdm.auto import tqdm
 
+    # Rows come in batches, so only the rate over the whole run says something.
     # None: tqdm looks whether the stream is a terminal; a kernel's stream is none, and has a better bar.
     hidden = False if _in_kernel() else None
-    return tqdm(total=total, unit="rows", mininterval=0.1, disable=hidden, dynamic_ncols=True)
+    return tqdm(total=total, unit=" rows", smoothing=0, mininterval=0.1, disable=hidden, dynamic_ncols=True)
 
 
 def _in_kernel() -> bool:

@@ -120,7 +120,8 @@ class _Work:
             stopped = True
             self._control.cancel.set()
             background.wait(future)  # for the rows in flight; a second Interrupt leaves at once
-        self._tell()
+        if not stopped:  # else the bar stays where the run was
+            self._tell()
         return self._grades, stopped
 
     async def _all(self) -> None:

@@ -111,13 +111,31 @@ def _total(values: NDArray[np.float64]) -> float:
     return float(known.sum()) if len(known) else float("nan")
 
 
+class RowFrame(pd.DataFrame):
+    """A DataFrame of rows to read, which a notebook shows as text: left-aligned, whole, escaped."""
+
+    MOST_SHOWN = 20
+
+    @property
+    def _constructor(self) -> type[RowFrame]:
+        return RowFrame
+
+    def _repr_html_(self) -> str:
+        from workbench.report.rich import STYLE, rows_table
+
+        top = rows_table(self.head(self.MOST_SHOWN), None)
+        left = len(self) - self.MOST_SHOWN
+        more = f"<p class='quiet'>{left:,} more rows</p>" if left > 0 else ""
+        return f"<div class='wb-report'><style>{STYLE}</style>{top}{more}</div>"
+
+
 def row_frame(samples: SamplesLike, grades: Mapping[str, Grades], rows: NDArray[np.intp]) -> pd.DataFrame:
     """Rows as a person reads them; see `Report.rows`. Index: row numbers."""
     texts = _all_texts(samples, rows)
     frame = pd.DataFrame(texts, columns=["sample", "prompt", "completion", "reference"], dtype=object)
     frame = frame.set_axis(_names(frame.columns), axis=1)
     columns = _one_grader(next(iter(grades.values())), rows) if len(grades) == 1 else _scores(grades, rows)
-    return frame.assign(**columns).set_index(pd.Index(rows, name="row"))
+    return RowFrame(frame.assign(**columns).set_index(pd.Index(rows, name="row")))
 
 
 def _all_texts(samples: SamplesLike, rows: NDArray[np.intp]) -> list[tuple[Any, ...]]:

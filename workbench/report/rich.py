@@ -14,7 +14,7 @@ import pandas as pd
 from workbench.diagnostics import Finding
 from workbench.report.bins import Histogram
 from workbench.report.safe import shown
-from workbench.report.terminal import isolation_line, number
+from workbench.report.terminal import interval_text, isolation_line, number
 
 __all__ = ["STYLE", "as_html", "bars", "rows_table"]
 
@@ -34,7 +34,7 @@ STYLE = """
 .wb-report .warning{color:var(--jp-warn-color1,var(--vscode-charts-orange,#c77700))}
 .wb-report .note{color:var(--jp-ui-font-color2,#808080)}
 .wb-report .quiet{color:var(--jp-ui-font-color2,#808080)}
-.wb-report ul{list-style:none;padding-left:0;margin:.4em 0}
+div.wb-report.wb-report.wb-report ul{list-style:none;padding-left:0;margin:.4em 0}
 .wb-report li{margin:.5em 0}
 .wb-report summary{cursor:pointer}
 """.strip()
@@ -73,7 +73,7 @@ def _table(summary: pd.DataFrame, bins: Mapping[str, Histogram]) -> str:
 
 
 def _line(name: str, line: pd.Series[Any], counted: Histogram) -> str:
-    interval = f"{number(line['mean_lo'])} to {number(line['mean_hi'])}"
+    interval = interval_text(line["mean_lo"], line["mean_hi"])
     counts = [f"{line[column]:,}" for column in ("scored", "failed", "skipped")]
     cells = [*counts, number(line["mean"]), interval, number(line["sd"])]
     numbers = "".join(f"<td class='num'>{cell}</td>" for cell in cells)
@@ -117,10 +117,17 @@ def _finding(finding: Finding, proof: Callable[[Finding, int], pd.DataFrame]) ->
     return f"<li>{said}{rows}</li>"
 
 
-def rows_table(frame: pd.DataFrame, scores: Sequence[str] = ("score",)) -> str:
-    """Rows of `Report.rows` or of a comparison as a table of text; columns without a value are left out."""
-    names = ("sample", "prompt", "completion", "reference", *scores, "reasoning", "error")
+def rows_table(frame: pd.DataFrame, scores: Sequence[str] | None = ("score",)) -> str:
+    """Rows of `Report.rows` or of a comparison as a table of text.
+
+    Args:
+        frame: The rows.
+        scores: Names of its score columns, shown with the texts where they hold anything; None for every
+            column of the frame as it is.
+    """
+    names = ("sample", "prompt", "completion", "reference", *(scores or ()), "reasoning", "error")
     kept = [name for name in names if name in frame and frame[name].notna().any()]
+    kept = kept if scores is not None else [name for name in frame if isinstance(name, str)]
     head = "".join(f"<th>{_text(name)}</th>" for name in kept)
     body = "".join(f"<tr>{_cells(line[kept])}</tr>" for _, line in frame.iterrows())
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

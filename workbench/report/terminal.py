@@ -41,9 +41,7 @@ def _aligned(line: Sequence[str], widths: Sequence[int]) -> list[str]:
 
 def _cells(name: str, line: pd.Series[Any]) -> tuple[str, ...]:
     counts = [f"{line[column]:,}" for column in ("scored", "failed", "skipped")]
-    interval = (
-        "-" if math.isnan(line["mean_lo"]) else f"{number(line['mean_lo'])} to {number(line['mean_hi'])}"
-    )
+    interval = interval_text(line["mean_lo"], line["mean_hi"])
     rest = [number(line[column]) for column in ("sd", "min", "median", "max")]
     return (shown(name, 40).replace("\n", " "), *counts, number(line["mean"]), interval, *rest)
 
@@ -51,6 +49,11 @@ def _cells(name: str, line: pd.Series[Any]) -> tuple[str, ...]:
 def number(value: float) -> str:
     """A score for a table: three decimals, a dash where there is none."""
     return "-" if math.isnan(value) else f"{value:.3f}"
+
+
+def interval_text(lo: float, hi: float) -> str:
+    """An interval for a table; a dash where there is none."""
+    return "-" if math.isnan(lo) else f"{number(lo)} to {number(hi)}"
 
 
 def isolation_line(summary: pd.DataFrame) -> str:

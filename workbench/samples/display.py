@@ -15,12 +15,15 @@ MAX_TEXT = 200
 """Characters of a cell shown: enough to recognise a row, few enough for a notebook page."""
 
 _MAX_COLUMNS = 14
+_LONG = 40
 
 
 # The class stands twice: JupyterLab right-aligns cells by a rule as strong as one class.
 _STYLE = (
     ".workbench-samples.workbench-samples th,.workbench-samples.workbench-samples td"
-    "{text-align:left;vertical-align:top;white-space:pre-wrap;max-width:28em;overflow-wrap:anywhere}"
+    "{text-align:left;vertical-align:top;white-space:pre-wrap;max-width:22em;overflow-wrap:break-word}"
+    ".workbench-samples.workbench-samples th{white-space:nowrap}"
+    ".workbench-samples.workbench-samples td.wide{min-width:16em}"
 )
 
 
@@ -43,16 +46,21 @@ def as_html(line: str, columns: Mapping[str, Sequence[Any]], *, total: int) -> s
     names = list(columns)[:_MAX_COLUMNS]
     rows = list(zip(*(columns[name] for name in names), strict=True))
     head = "".join(f"<th scope='col'>{_escaped(name)}</th>" for name in names)
-    body = "".join(
-        "<tr>" + "".join(f"<td>{_escaped(_shown(cell))}</td>" for cell in row) + "</tr>" for row in rows
-    )
+    body = "".join("<tr>" + "".join(_cell(cell) for cell in row) + "</tr>" for row in rows)
     left = total - len(rows)
     more = f"<p>{left:,} more row{'' if left == 1 else 's'}</p>" if left else ""
     return (
+        f"<p>{_escaped(line)}</p>"
         f"<div class='workbench-samples' style='overflow-x:auto'><style>{_STYLE}</style><table>"
-        f"<caption style='text-align:left'>{_escaped(line)}</caption>"
         f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}</div>"
     )
+
+
+def _cell(value: Any) -> str:
+    text = _shown(value)
+    # Long texts get room, or a prompt would be one word wide beside many columns.
+    kind = " class='wide'" if len(text) > _LONG else ""
+    return f"<td{kind}>{_escaped(text)}</td>"
 
 
 def _shown(value: Any) -> str:

@@ -126,7 +126,8 @@ _STYLE = """<style>
 .wb-checks{font-family:var(--jp-ui-font-family,sans-serif);font-size:13px;color:var(--jp-ui-font-color1,currentColor)}
 .wb-checks table{border-collapse:collapse;margin:0}
 .wb-checks td{padding:2px 10px 2px 0;text-align:left!important;vertical-align:top;background:transparent;
-white-space:pre-wrap;overflow-wrap:anywhere}
+white-space:pre-wrap;overflow-wrap:break-word;max-width:48em}
+.wb-checks.wb-checks td:nth-child(2),.wb-checks.wb-checks td:nth-child(4){white-space:nowrap}
 .wb-checks .wb-ok{color:var(--jp-success-color1,#2e7d32)}
 .wb-checks .wb-no{color:var(--jp-error-color1,#c62828);font-weight:600}
 .wb-checks .wb-warn{color:var(--jp-warn-color1,#b26a00)}
