@@ -77,3 +77,66 @@ def test_module_form():
         [sys.executable, "-m", "workbench", "--version"], check=True, capture_output=True, text=True
     )
     assert done.stdout.startswith("workbench ")
+
+
+DECORATED = """import re
+import workbench as wb
+
+@wb.grader(timeout=2.0, name="yes")
+async def says_yes(thread: wb.StringThread) -> float:
+    return float("yes" in (thread.completion() or ""))
+
+
+@wb.grader
+async def brief(thread: wb.StringThread) -> float:
+    return float(len(thread.completion() or "") < 3)
+"""
+
+
+def test_decorated_modules_are_read_as_written(files, capsys):
+    """A file with @wb.grader above its functions holds so many graders, with their settings."""
+    (files / "d.py").write_text(DECORATED, "utf-8")
+    assert main(["validate", str(files / "d.py"), "--out", str(files / "d.json")]) == 0
+    saved = json.loads((files / "d.json").read_text("utf-8"))["graders"]
+    assert [(g["name"], g.get("timeout")) for g in saved] == [("yes", 2.0), ("brief", None)]
+    assert main(["run", str(files / "d.json"), str(files / "s.jsonl")]) == 0
+    assert "2 graders on 60 rows" in capsys.readouterr().out
+
+
+def test_columns_and_labels_from_the_shell(files, capsys):
+    """A CSV with other column names and text labels gets its verdict from the shell."""
+    lines = [f"q{i},{'yes' if i % 2 else 'yes!'},{'TRUE' if i % 2 else 'false'}" for i in range(200)]
+    (files / "m.csv").write_text("\n".join(["question,model_out,ok", *lines]), "utf-8")
+    command = ["run", str(files / "g.py"), str(files / "m.csv"), "--labels", "ok"]
+    assert main(command) == 1
+    assert "no column was recognised as the completion" in capsys.readouterr().err
+    assert main([*command, "--columns", "completion=model_out"]) == 0
+    assert "too lenient, accepts 100 of 100 known-bad rows" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "option", [["--report", "no/r.html"], ["--scores", "no/s.csv"], ["--draw", "-1"], ["--workers", "0"]]
+)
+def test_wrong_options_are_said_before_grading(files, capsys, option):
+    """A folder that is not there, or a number out of range, is a sentence."""
+    assert main(["run", str(files / "g.py"), str(files / "s.jsonl"), *option]) == 1
+    said = capsys.readouterr()
+    assert said.err.startswith("workbench: ")
+    assert said.out == ""
+
+
+def test_a_grader_without_a_score_is_exit_one(files):
+    """A run in which a grader scored nothing is not a success."""
+    (files / "b.py").write_text("async def grade(t):\n    return t.metadata['zz']\n", "utf-8")
+    assert main(["run", str(files / "b.py"), str(files / "s.jsonl")]) == 1
+
+
+def test_lab_copies_notebooks_where_asked(tmp_path, monkeypatch):
+    """With a folder the notebooks are copied there, and JupyterLab takes this process's place."""
+    from workbench import cli
+
+    started = []
+    monkeypatch.setattr(cli.os, "execv", lambda program, command: started.append(command))
+    main(["lab", "--folder", str(tmp_path / "mine")])
+    assert (tmp_path / "mine" / "01_quickstart.ipynb").exists()
+    assert started[0][-1] == str(tmp_path / "mine" / "01_quickstart.ipynb")

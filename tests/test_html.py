@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from workbench.columns import Grades
+from workbench.errors import FormatError
 from workbench.grade import Grade
 from workbench.html import render_html, write_html
 from workbench.report import Report
@@ -144,10 +145,10 @@ def test_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
     report = make_report()
 
     def refuse(*_):
-        raise OSError("disk full")
+        raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("pathlib.Path.replace", refuse)
-    with pytest.raises(OSError, match="disk full"):
+    with pytest.raises(FormatError, match="No space left"):
         report.to_html(path)
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]

@@ -407,3 +407,47 @@ class TestBins:
     def test_svg_numbers_are_clean(self, report):
         """Bars are numbers only."""
         assert not re.search("nan|inf", report._repr_html_())
+
+
+class TestLabels:
+    """Labels as people give them."""
+
+    def report(self, labels):
+        import workbench as wb
+
+        rows = [{"prompt": str(i), "completion": "x", "ok": i % 2 == 0} for i in range(200)]
+        grades = Grades.empty(200)
+        grades.put_scores(0, np.ones(200), seconds=0.0)
+        return Report(wb.Samples(rows), {"g": grades}, labels=labels)
+
+    def test_a_column_name_is_enough(self):
+        """A column of the samples can say what is known."""
+        assert "too-lenient" in {finding.kind for finding in self.report("ok").findings}
+        with pytest.raises(ReportError, match="no column 'nope'"):
+            self.report("nope")
+
+    def test_words_are_read(self):
+        """Text labels, as CSV files have them, are understood."""
+        words = ["TRUE" if i % 2 == 0 else "no" for i in range(200)]
+        assert [str(f) for f in self.report(words).findings] == [str(f) for f in self.report("ok").findings]
+
+    def test_a_shuffled_series_is_refused(self):
+        """A Series with an index of its own would be taken by position, silently wrong."""
+        series = pd.Series([i % 2 == 0 for i in range(200)])
+        assert self.report(series).findings == self.report("ok").findings
+        with pytest.raises(ReportError, match="index of its own"):
+            self.report(series.sample(frac=1, random_state=0)).findings  # noqa: B018
+
+    @pytest.mark.parametrize("labels", [True, 3, {"a": 1}, b"x", print])
+    def test_what_is_no_list_is_refused(self, labels):
+        """A single value is not a column of labels."""
+        with pytest.raises(ReportError, match="one entry a row"):
+            self.report(labels).findings  # noqa: B018
+
+    @pytest.mark.parametrize("threshold", [float("nan"), float("inf"), True, "x", None])
+    def test_the_pass_mark_is_a_number(self, threshold):
+        """A pass mark that compares with nothing is refused."""
+        from workbench.diagnostics import diagnose
+
+        with pytest.raises(ReportError, match="pass mark"):
+            diagnose(self.report("ok"), threshold=threshold)

@@ -115,3 +115,25 @@ def test_a_forked_process_has_its_own_sandbox():
             os._exit(code)
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
     assert HALF.run(ROWS, progress=False).summary.loc["half", "scored"] == 200
+
+
+def test_labels_of_a_drawn_frame_are_taken_row_by_row():
+    """A column of the drawn samples' own frame fits although its index has gaps."""
+    drawn = wb.Samples(ROWS).draw(150, seed=3)
+    report = HALF.run(drawn, progress=False, labels=drawn.frame["good"])
+    assert report.findings == HALF.run(drawn, progress=False, labels="good").findings
+
+
+def test_samples_without_a_completion_are_not_graded():
+    """A column of zeros for silence would look like a result."""
+    from workbench.errors import SamplesError
+
+    with pytest.raises(SamplesError, match="no column was recognised as the completion"):
+        HALF.run([{"prompt": "q", "model_out": "a"}], progress=False)
+
+
+def test_one_grader_is_a_suite_and_workers_are_counted():
+    """A single grader needs no brackets, and fewer than one worker is a mistake."""
+    assert wb.Suite(HALF).graders == (HALF,)
+    with pytest.raises(ValueError, match="workers must be 1 or more"):
+        HALF.run(ROWS, progress=False, workers=0)

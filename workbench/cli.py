@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import os
 import shutil
 import subprocess
 import sys
@@ -12,6 +13,8 @@ from pathlib import Path
 
 import workbench as wb
 from workbench.errors import WorkbenchError
+from workbench.files import check_writable, write_atomically
+from workbench.sandbox.capture.decorated import decorated
 
 __all__ = ["main"]
 
@@ -28,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         return int(options.command(options))
-    except WorkbenchError as error:
+    except (WorkbenchError, ValueError) as error:
         print(f"workbench: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
@@ -46,9 +49,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_validate(commands)
     _add_run(commands)
     lab = commands.add_parser("lab", help="open JupyterLab on the quickstart notebook")
-    lab.add_argument(
-        "--folder", type=Path, default=Path("workbench-notebooks"), help="where to put the notebooks"
-    )
+    lab.add_argument("--folder", type=Path, default=None, help="copy the notebooks here first")
     lab.add_argument("rest", nargs="*", help="passed on to jupyter lab (after --)")
     lab.set_defaults(command=_lab)
     sandbox = commands.add_parser("sandbox", help="say how well this machine confines graders")
@@ -84,6 +85,14 @@ def _add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     run.add_argument("samples", type=Path, help=".jsonl, .json, .csv or .parquet")
     run.add_argument("--draw", type=int, metavar="N", help="grade a random draw of N samples")
     run.add_argument("--seed", type=int, default=0, help="of the draw (default 0)")
+    run.add_argument(
+        "--columns",
+        action="append",
+        default=[],
+        metavar="ROLE=NAME",
+        help="which column plays a role, e.g. completion=out",
+    )
+    run.add_argument("--labels", metavar="COLUMN", help="column that says which rows are known good or bad")
     run.add_argument("--workers", type=int, help="sandbox processes (default: cores - 1)")
     run.add_argument("--report", type=Path, metavar="HTML", help="write a self-contained report")
     run.add_argument("--scores", type=Path, metavar="CSV", help="write one row a grade")
@@ -95,6 +104,7 @@ def _demo(options: argparse.Namespace) -> int:
     from workbench.demo import demo_samples
     from workbench.demo.graders import GRADERS
 
+    _make_folder(options.out)
     graders = [wb.grader(function) for function in GRADERS]
     for item in graders:
         proof = item.validate()
@@ -102,30 +112,52 @@ def _demo(options: argparse.Namespace) -> int:
         proof.raise_for_failure()
     samples = demo_samples()
     print(f"\nGrading {len(samples):,} bundled samples with {len(graders)} graders ...")
-    report = wb.Suite(graders).run(samples, labels=samples.frame["good"].tolist())
+    report = wb.Suite(graders).run(samples, labels="good")
     print(f"\n{report}\n")
-    options.out.mkdir(parents=True, exist_ok=True)
     print(f"wrote {wb.save(graders, options.out / 'graders.json')}")
     print(f"wrote {report.to_html(options.out / 'report.html')}")
-    print(
-        "next:  workbench lab   (opens the quickstart notebook; needs: pip install 'grader-workbench[lab]')"
-    )
+    print("next:  workbench lab   (opens the quickstart notebook; needs: pip install '.[lab]')")
     return 0
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise wb.errors.FormatError(
+            "the folder cannot be made",
+            where=str(folder),
+            found=error.strerror or str(error),
+            hint="choose another: --out",
+        ) from error
 
 
 def _graders(path: Path, *, trust: bool) -> list[wb.Grader]:
     if path.suffix == ".json":
         return wb.load(path, trust=trust)
+    if path.suffix != ".py":
+        raise wb.errors.FormatError(
+            "graders are read from a .py module or a .json file",
+            where=str(path),
+            found=path.suffix or "no ending",
+        )
     try:
-        text = path.read_text("utf-8")
+        text = path.read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise wb.errors.FormatError(
             "the grader file cannot be read", where=str(path), found=str(error)
         ) from error
-    return [wb.FunctionGrader.from_source(text)]
+    found = decorated(text)
+    if not found:
+        return [wb.FunctionGrader.from_source(text)]
+    return [
+        wb.FunctionGrader(source=wb.capture(text, name=name), **settings) for name, settings in found.items()
+    ]
 
 
 def _validate(options: argparse.Namespace) -> int:
+    if options.out:
+        check_writable(options.out)
     graders = _graders(options.file, trust=options.trust)
     functions = [item for item in graders if isinstance(item, wb.FunctionGrader)]
     for item in functions:
@@ -137,17 +169,31 @@ def _validate(options: argparse.Namespace) -> int:
 
 
 def _run(options: argparse.Namespace) -> int:
-    samples = wb.read_samples(options.samples)
-    if options.draw:
+    # Whatever could stop the end is looked at first: grading may have taken an hour by then.
+    for path in filter(None, (options.report, options.scores)):
+        check_writable(path)
+    graders = _graders(options.graders, trust=options.trust)
+    samples = wb.read_samples(options.samples, columns=_columns(options.columns))
+    if options.draw is not None:
         samples = samples.draw(options.draw, seed=options.seed)
-    report = wb.Suite(_graders(options.graders, trust=options.trust)).run(samples, workers=options.workers)
+    report = wb.Suite(graders).run(samples, workers=options.workers, labels=options.labels)
     print(report)
     if options.report:
         print(f"wrote {report.to_html(options.report)}")
     if options.scores:
-        report.frame.to_csv(options.scores, index=False)
-        print(f"wrote {options.scores}")
-    return 0
+        print(f"wrote {write_atomically(options.scores, report.frame.to_csv(index=False))}")
+    unscored = [name for name, row in report.summary.iterrows() if len(samples) and not row["scored"]]
+    return 1 if unscored else 0
+
+
+def _columns(pairs: Sequence[str]) -> dict[str, str | None]:
+    """ROLE=NAME words as a mapping; an empty name switches the role off."""
+    if wrong := [pair for pair in pairs if "=" not in pair]:
+        raise wb.errors.SamplesError(
+            "--columns takes ROLE=NAME", found=wrong[0], expected="completion=model_out"
+        )
+    split = [pair.partition("=") for pair in pairs]
+    return {role: name or None for role, _, name in split}
 
 
 def _sandbox(_: argparse.Namespace) -> int:
@@ -155,26 +201,30 @@ def _sandbox(_: argparse.Namespace) -> int:
     return 0
 
 
-def _lab(options: argparse.Namespace) -> int:
+def _lab(options: argparse.Namespace) -> int:  # noqa: RET503 (execv does not return)
     if importlib.util.find_spec("jupyterlab") is None:
         print(
-            "workbench: JupyterLab is not installed; run: pip install 'grader-workbench[lab]'",
-            file=sys.stderr,
+            "workbench: JupyterLab is not installed; run: pip install '.[lab]' in the clone", file=sys.stderr
         )
         return 1
     notebook = _notebooks(options.folder) / "01_quickstart.ipynb"
-    print(f"opening {notebook}")
-    return subprocess.call([sys.executable, "-m", "jupyter", "lab", str(notebook), *options.rest])
+    print(f"opening {notebook}", flush=True)
+    command = [sys.executable, "-m", "jupyter", "lab", str(notebook), *options.rest]
+    if sys.platform == "win32":
+        return subprocess.call(command)
+    # In this process's place, so that a signal to it reaches the server.
+    os.execv(command[0], command)  # noqa: S606 (a fixed argument list)
 
 
-def _notebooks(folder: Path) -> Path:
-    """The folder to open: the repository's own, or a copy of the packaged one that the reader may change."""
+def _notebooks(folder: Path | None) -> Path:
+    """The folder to open: the repository's own, or a copy that the reader may change."""
     here = Path(__file__).resolve().parent
-    checkout = here.parent / "notebooks"
-    if (checkout / "01_quickstart.ipynb").exists():
+    checkout, packaged = here.parent / "notebooks", here / "notebooks"
+    if folder is None and (checkout / "01_quickstart.ipynb").exists():
         return checkout
-    for source in sorted((here / "notebooks").glob("*.ipynb")):
-        folder.mkdir(parents=True, exist_ok=True)
-        if not (folder / source.name).exists():
-            shutil.copy(source, folder / source.name)
-    return folder
+    target = folder or Path("workbench-notebooks")
+    _make_folder(target)
+    for source in sorted((packaged if packaged.is_dir() else checkout).glob("*.ipynb")):
+        if not (target / source.name).exists():
+            shutil.copy(source, target / source.name)
+    return target

@@ -50,6 +50,10 @@ class WorkbenchError(Exception):
         lines = [what, *(f"  {label}: {text}" for label, text in parts if text)]
         super().__init__("\n".join(lines))
 
+    def _render_traceback_(self) -> list[str]:
+        """What IPython shows: the sentence, not the way through our own files."""
+        return [f"{type(self).__name__}: {self}"]
+
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle by the parts, so that a copy reads the same."""
         return (_rebuild, (type(self), self.what, self.where, self.found, self.expected, self.hint))

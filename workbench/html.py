@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-import secrets
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
@@ -12,6 +11,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from workbench.files import write_atomically
 from workbench.report.rich import bars
 from workbench.report.safe import shown, visible
 from workbench.report.terminal import number
@@ -56,23 +56,10 @@ def write_html(
         The path written.
 
     Raises:
-        OSError: The file cannot be written.
+        FormatError: The file cannot be written.
     """
     text = render_html(report, title=title, generated=generated, versions=versions, interactive=interactive)
-    return _write_whole(Path(path), text)
-
-
-def _write_whole(path: Path, text: str) -> Path:
-    # In the same folder, because a rename across file systems is a copy.
-    part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
-    try:
-        with part.open("x", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-        part.replace(path)
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise
-    return path
+    return write_atomically(path, text)
 
 
 def render_html(

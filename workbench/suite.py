@@ -31,8 +31,9 @@ class Suite:
 
     graders: tuple[Grader, ...]
 
-    def __init__(self, graders: Iterable[Grader]) -> None:
-        object.__setattr__(self, "graders", tuple(graders))
+    def __init__(self, graders: Iterable[Grader] | Grader) -> None:
+        items = (graders,) if isinstance(graders, Grader) else tuple(graders)
+        object.__setattr__(self, "graders", items)
         self._check()
 
     def _check(self) -> None:
@@ -81,8 +82,12 @@ class Suite:
         Raises:
             SamplesError: The samples cannot be read.
             IsolationError: Imported source where the machine cannot confine it.
+            ValueError: Fewer than one worker.
         """
+        if workers is not None and workers < 1:
+            raise ValueError(f"workers must be 1 or more, not {workers!r}")
         data = as_samples(samples)
+        data.require_completion()
         with Bar(len(data) * len(self.graders), show=progress) as bar:
             listeners = [listen for listen in (on_progress, bar) if listen]
             grades, stopped = _Work(self.graders, data, listeners, workers).go()

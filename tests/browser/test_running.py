@@ -63,7 +63,7 @@ def test_progress_is_visible_while_a_run_lasts(browser, lab):
         notebook.picture("progress", bar)
         notebook.wait_done()
         assert "slow" in text
-        assert " rows/s" in text
+        assert "rows/s" in text
         assert "errors=0" in text
         assert "600/600" in bar.inner_text()
         assert notebook.errors() == []

@@ -167,3 +167,23 @@ def test_nothing_and_twins_are_refused():
         write([])
     with pytest.raises(FormatError, match="two graders"):
         write([GRADER, GRADER])
+
+
+def test_a_forged_proof_is_checked_before_it_is_passed_on(document):
+    """A file that claims a proof for a source that fails is found out when it is saved again."""
+    import hashlib
+
+    record = document["graders"][0]
+    record["source"]["text"] = "async def grade(t):\n    return None\n"
+    digest = hashlib.sha256(record["source"]["text"].encode()).hexdigest()
+    record["source"]["sha256"] = record["validation"]["sha256"] = digest
+    forged = read(json.dumps(document))
+    assert forged[0].validation.claimed
+    with pytest.raises(NotValidatedError, match="test_run"):
+        write(forged)
+
+
+def test_what_is_no_grader_is_refused():
+    """A number is not saved."""
+    with pytest.raises(TypeError, match="not int"):
+        wb.save([3], "never.json")

@@ -186,7 +186,7 @@ def test_three_lost_workers_in_a_row_stop_the_run():
     assert "3 workers in a row" in outcome.stopped
     assert outcome.grades.n_scored == 20
     assert outcome.grades.n_failed == 1980
-    assert kinds(outcome)[1999] == ErrorKind.SANDBOX
+    assert kinds(outcome)[1999] == ErrorKind.CANCELLED
 
 
 def test_failed_rows_keep_their_messages_when_the_worker_dies_later():
@@ -259,6 +259,21 @@ def test_cancel_keeps_what_was_graded():
     assert 50 < outcome.grades.n_scored < 5000
     assert outcome.grades.n_scored + outcome.grades.n_failed == 5000
     assert set(kinds(outcome).values()) == {ErrorKind.CANCELLED}
+
+
+def test_cancel_keeps_rows_of_the_range_in_work():
+    """A slow grader's finished rows are kept although the range they were asked in was not done."""
+    stop = threading.Event()
+    seen = []
+
+    def look(done, failed):
+        seen.append(done)
+        if done >= 3:
+            stop.set()
+
+    outcome = run("import time; time.sleep(0.1)\nreturn 0.5", 30, cancel=stop, on_progress=look)
+    assert 3 <= outcome.grades.n_scored < 30
+    assert seen[0] < 30
 
 
 def test_progress_ends_at_the_last_row():

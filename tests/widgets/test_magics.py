@@ -61,7 +61,7 @@ def test_rerun_takes_the_new_text(shell):
 )
 def test_wrong_lines_are_refused(line):
     """A missing name, an unknown flag or a value that is no number is said to be so."""
-    with pytest.raises(WorkbenchError, match="%%grader|needs a number|does not know"):
+    with pytest.raises(WorkbenchError, match="%%grader|needs a number|does not know|above 0"):
         make(line, CELL, {})
 
 

@@ -15,18 +15,22 @@ __all__ = ["GRADERS", "contains_expected", "exact_match", "shares_words"]
 
 async def exact_match(thread: StringThread) -> float:
     """The completion is the expected answer, to the letter."""
-    return 1.0 if (thread.completion() or "").strip() == thread.metadata.get("expected", "").strip() else 0.0
+    return (
+        1.0
+        if (thread.completion() or "").strip() == (thread.metadata or {}).get("expected", "").strip()
+        else 0.0
+    )
 
 
 async def contains_expected(thread: StringThread) -> float:
     """The expected answer stands somewhere in the completion."""
-    expected = thread.metadata.get("expected", "")
+    expected = (thread.metadata or {}).get("expected", "")
     return 1.0 if expected and expected in (thread.completion() or "") else 0.0
 
 
 async def shares_words(thread: StringThread) -> float:
     """The share of the expected answer's words that the completion has."""
-    expected = set(re.findall(r"\w+", thread.metadata.get("expected", "").lower()))
+    expected = set(re.findall(r"\w+", (thread.metadata or {}).get("expected", "").lower()))
     found = set(re.findall(r"\w+", (thread.completion() or "").lower()))
     return len(expected & found) / len(expected) if expected else 0.0
 

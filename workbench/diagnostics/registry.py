@@ -108,6 +108,7 @@ def diagnose(
         polite: saturated high, 100 % of 40 scores at 0.95 or above (95 % interval 91.2 % to 100 %).
     """
     _check_scale(scale)
+    _check_threshold(threshold)
     by_name, prompts = _read(source, groups)
     rules = kinds(preset)
     known = {n: (group_codes(prompts, n), read_labels(labels, n)) for n in set(map(len, by_name.values()))}
@@ -154,15 +155,51 @@ def read_labels(labels: Any, n: int) -> NDArray[np.int8]:
     codes = np.full(n, -1, np.int8)
     if labels is None:
         return codes
-    _check_length("labels", len(labels), n)
-    for row, label in enumerate(labels):
+    values = _label_values(labels)
+    _check_length("labels", len(values), n)
+    for row, label in enumerate(values):
         codes[row] = _label(row, label)
     return codes
+
+
+_WORDS = {
+    "true": 1,
+    "1": 1,
+    "yes": 1,
+    "good": 1,
+    "pass": 1,
+    "false": 0,
+    "0": 0,
+    "no": 0,
+    "bad": 0,
+    "fail": 0,
+    "": -1,
+}
+"""Labels as a CSV file or a person writes them, without regard to case."""
+
+
+def _label_values(labels: Any) -> list[Any]:
+    if isinstance(labels, pd.Series) and not labels.index.equals(pd.RangeIndex(len(labels))):
+        raise ReportError(
+            "the labels are a Series with an index of its own, so which row a label is for is not clear",
+            found=f"index {list(labels.index[:4])}",
+            expected="one label a row, in the rows' order",
+            hint="name a column of the samples instead (labels='good'), or pass labels.tolist()",
+        )
+    if isinstance(labels, str | bytes | Mapping) or not isinstance(labels, Iterable):
+        raise ReportError(
+            "labels must be one entry a row",
+            found=f"{type(labels).__name__} {labels!r:.60}",
+            expected="a list of True (known good), False (known bad) and None, or a column of the samples",
+        )
+    return list(labels)
 
 
 def _label(row: int, label: Any) -> int:
     if label is None or label is pd.NA or label != label:  # noqa: PLR0124 (NaN is not equal to itself)
         return -1
+    if isinstance(label, str) and label.strip().casefold() in _WORDS:
+        return _WORDS[label.strip().casefold()]
     if isinstance(label, bool | np.bool_ | int | float | np.number) and label in (0, 1):
         return int(label)
     raise ReportError(
@@ -180,8 +217,16 @@ def _check_length(what: str, found: int, n: int) -> None:
         )
 
 
-def _check_scale(scale: tuple[float, float]) -> None:
-    if not scale[0] < scale[1]:
+def _check_threshold(threshold: Any) -> None:
+    number = isinstance(threshold, int | float | np.number) and not isinstance(threshold, bool)
+    if not number or not np.isfinite(threshold):
+        raise ReportError(
+            "the pass mark must be a finite number", found=repr(threshold), expected="such as 0.5"
+        )
+
+
+def _check_scale(scale: Any) -> None:
+    if not isinstance(scale, tuple | list) or len(scale) != 2 or not scale[0] < scale[1]:
         raise ReportError(
             "a scale runs from its lowest to its highest score",
             found=repr(scale),

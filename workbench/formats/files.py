@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
 from workbench.errors import FormatError
+from workbench.files import check_writable, write_atomically
 from workbench.formats.native import read, write
 from workbench.graders import Grader
 
-__all__ = ["MAX_FILE_BYTES", "load", "save", "write_atomically"]
+__all__ = ["MAX_FILE_BYTES", "load", "save"]
 
 MAX_FILE_BYTES = 16 * 1024 * 1024
 """Largest grader file read: 200 graders of the largest source allowed fit."""
@@ -35,6 +35,7 @@ def save(
         FormatError: The folder is missing or cannot be written.
     """
     items = [graders] if isinstance(graders, Grader) else list(graders)
+    check_writable(path)
     return write_atomically(path, write(items, allow_unvalidated=allow_unvalidated))
 
 
@@ -68,44 +69,3 @@ def load(path: str | os.PathLike[str], *, trust: bool = False) -> list[Grader]:
     except UnicodeDecodeError as error:
         raise FormatError("the file is not UTF-8 text", where=f"{target}, byte {error.start}") from error
     return read(text, where=str(target), trust=trust)
-
-
-def write_atomically(path: str | os.PathLike[str], text: str) -> Path:
-    """Write a text file so that a reader sees the old text or the new one, never half of it.
-
-    Raises:
-        FormatError: The folder is missing or cannot be written; the old file is untouched.
-    """
-    target = Path(path)
-    try:
-        fd, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".tmp")
-    except OSError as error:
-        raise FormatError(
-            "the file cannot be written", where=str(target), found=error.strerror or str(error),
-            hint="choose an existing folder you may write to",
-        ) from error  # fmt: skip
-    temporary = Path(name)
-    try:
-        with os.fdopen(fd, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        _keep_mode(temporary, target)
-        temporary.replace(target)
-    except OSError as error:
-        raise FormatError(
-            "the file cannot be written", where=str(target), found=error.strerror or str(error)
-        ) from error
-    finally:
-        temporary.unlink(missing_ok=True)
-    return target
-
-
-def _keep_mode(temporary: Path, target: Path) -> None:
-    """A temporary file is private; the file it replaces, or the umask, says what it should be."""
-    if target.exists():
-        temporary.chmod(target.stat().st_mode & 0o777)
-        return
-    mask = os.umask(0)
-    os.umask(mask)
-    temporary.chmod(0o666 & ~mask)

@@ -43,6 +43,9 @@ def write(graders: Iterable[Grader], *, allow_unvalidated: bool = False) -> str:
         FormatError: No graders, two of one name, or a value JSON cannot hold.
     """
     items = list(graders)
+    for item in items:
+        if not isinstance(item, Grader):
+            raise TypeError(f"only graders can be saved, not {type(item).__name__}")
     names = [item.name for item in items]
     if not items:
         raise FormatError("there are no graders to write")
@@ -63,8 +66,6 @@ def write(graders: Iterable[Grader], *, allow_unvalidated: bool = False) -> str:
 
 
 def _record(item: Grader, *, allow_unvalidated: bool) -> dict[str, Any]:
-    if not isinstance(item, Grader):
-        raise TypeError(f"only graders can be saved, not {type(item).__name__}")
     if not isinstance(item, FunctionGrader):
         return item.spec()
     if not allow_unvalidated:
@@ -197,6 +198,6 @@ def _grader(record: dict[str, Any], where: str, *, trust: bool) -> Grader:
 def _attach_proof(item: FunctionGrader, record: dict[str, Any]) -> None:
     """A record for another text proves nothing, so it is dropped."""
     checks = tuple(Check(**check) for check in record["checks"])
-    proof = Validation(checks, tuple(record["warnings"]), record["isolation"], record["sha256"])
+    proof = Validation(checks, tuple(record["warnings"]), record["isolation"], record["sha256"], claimed=True)
     if proof.sha256 == item.source.sha256:
         item.remember(proof)

@@ -48,13 +48,14 @@ class Report:
     samples: SamplesLike
     grades: Mapping[str, Grades]
     preset: str = field(default="workbench", kw_only=True)
-    labels: Sequence[bool | None] | None = field(default=None, kw_only=True)
+    labels: Sequence[bool | None] | str | None = field(default=None, kw_only=True)
     threshold: float = field(default=0.5, kw_only=True)
     scale: tuple[float, float] = field(default=(0.0, 1.0), kw_only=True)
     sources: Mapping[str, str] = field(default_factory=dict, kw_only=True)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "grades", dict(self.grades))
+        object.__setattr__(self, "labels", self._column(self.labels))
         for name, grades in self.grades.items():
             if len(grades) != len(self.samples):
                 raise ReportError(
@@ -63,6 +64,20 @@ class Report:
                     found=f"{len(grades):,} grades",
                     expected=f"{len(self.samples):,}, one a sample",
                 )
+
+    def _column(self, labels: Any) -> Any:
+        """Labels given as a column of the samples, by its name or as it is."""
+        if not isinstance(labels, str | pd.Series):
+            return labels
+        frame = self.samples.frame
+        if isinstance(labels, pd.Series):
+            return labels.tolist() if labels.index.equals(frame.index) else labels
+        if labels not in frame:
+            raise ReportError(
+                f"there is no column {labels!r} to take labels from",
+                found=", ".join(map(str, frame.columns[:30])),
+            )
+        return frame[labels].tolist()
 
     def __len__(self) -> int:
         """Number of rows."""
@@ -135,14 +150,15 @@ class Report:
         self,
         *,
         preset: str | None = None,
-        labels: Sequence[bool | None] | None = None,
+        labels: Sequence[bool | None] | str | None = None,
         threshold: float | None = None,
         scale: tuple[float, float] | None = None,
     ) -> Report:
         """The same report with other findings; what is not given stays as it is.
 
-        With `labels` (True known good, False known bad, None unknown) a saturated grader can be shown
-        to be too lenient or too strict, with the rows that prove it.
+        With `labels` (True known good, False known bad, None unknown, or the name of a column of the
+        samples that says so) a saturated grader can be shown to be too lenient or too strict, with the
+        rows that prove it.
 
         Raises:
             ReportError: As `workbench.diagnostics.diagnose`.

@@ -9,7 +9,7 @@ import pandas as pd
 
 from workbench.errors import SamplesError
 
-__all__ = ["ROLES", "check_frame", "metadata_columns", "recognise"]
+__all__ = ["ROLES", "check_frame", "metadata_columns", "recognise", "require_completion"]
 
 ROLES: Mapping[str, tuple[str, ...]] = {
     "messages": ("messages",),
@@ -152,6 +152,25 @@ def _no_usable(names: Sequence[str], source: str) -> SamplesError:
         found=_listing(names),
         expected="one of " + ", ".join(name for role in _USABLE for name in ROLES[role]),
         hint=hint,
+    )
+
+
+def require_completion(names: Sequence[str], roles: Mapping[str, str], source: str) -> None:
+    """Refuse to grade samples in which nobody says what the model wrote.
+
+    Every grader would score silence, and a column of zeros would look like a result.
+
+    Raises:
+        SamplesError: Neither messages nor a completion column was recognised or mapped.
+    """
+    if "messages" in roles or "completion" in roles:
+        return
+    raise SamplesError(
+        "no column was recognised as the completion, which is what graders score",
+        where=source,
+        found=_listing(names),
+        expected="one of " + ", ".join([*ROLES["completion"], *ROLES["messages"]]),
+        hint=f"say which one it is: columns={{'completion': {names[-1]!r}}}",
     )
 
 

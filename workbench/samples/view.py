@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from workbench.errors import SamplesError
 from workbench.samples.cells import Built, Fault
+from workbench.samples.columns import require_completion
 from workbench.samples.display import as_html, as_line
 from workbench.samples.draw import draw_rows, strata
 from workbench.samples.plain import is_missing, plain
@@ -178,6 +179,17 @@ class Samples:
     def columns(self) -> dict[str, str]:
         """Role to column name, only roles that have one."""
         return dict(self._table.roles)
+
+    def require_completion(self) -> None:
+        """Refuse to be graded when nobody says what the model wrote.
+
+        Raises:
+            SamplesError: Neither messages nor a completion column was recognised or mapped.
+        """
+        if len(self):
+            require_completion(
+                [str(name) for name in self._table.frame.columns], self._table.roles, self.source
+            )
 
     @property
     def source(self) -> str:

@@ -35,7 +35,7 @@ class SandboxInfo:
 
     def __str__(self) -> str:
         lines = [
-            self.label,
+            f"{self.level}: {self.label}",
             f"  layers on: {', '.join(self.layers) or 'none'}",
             f"  probes that got through: {', '.join(self.leaks) or 'none'}",
             f"  system: {self.system}",

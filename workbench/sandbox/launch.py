@@ -306,7 +306,7 @@ class Worker:
                 return
             if not part:
                 if len(self._buffer) < HEADER.size:
-                    raise Death("it ended")
+                    raise Death("the grader ended its own process, or crashed it")
                 return
             self._buffer += part
 

@@ -16,6 +16,9 @@ ISOLATION = {
 """Isolation labels, strongest first, and what each promises."""
 
 
+_NAMES = {"row_seconds": "timeout"}  # what the author of a grader wrote
+
+
 @dataclass(frozen=True)
 class Limits:
     """Limits of one run in the sandbox.
@@ -34,8 +37,9 @@ class Limits:
 
     def __post_init__(self) -> None:
         for name in ("row_seconds", "load_seconds", "memory_mb", "lost_workers"):
-            if not getattr(self, name) > 0:
-                raise ValueError(f"{name} must be above 0, not {getattr(self, name)!r}")
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < float("inf"):
+                raise ValueError(f"{_NAMES.get(name, name)} must be above 0, a finite number, not {value!r}")
 
     @property
     def hard_row_seconds(self) -> float:

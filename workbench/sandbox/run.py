@@ -39,7 +39,7 @@ class Outcome:
     """What a run left.
 
     Attributes:
-        grades: One a row; rows never reached are failed with kind *cancelled* or *sandbox*.
+        grades: One a row; rows never reached are failed with kind *cancelled*, or *load*.
         stopped: Why the run ended early; "" when it did not.
         output: The first of what the grader printed.
         lost: Workers lost.
@@ -284,7 +284,9 @@ class Run:
         for order, scores, bits in pages:
             self._salvage(lane, order, (scores, bits), verdict(death, status, self._limits.hard_row_seconds))
         if self._lost_in_row >= self._limits.lost_workers:
-            self._outcome.stopped = f"{self._lost_in_row} workers in a row were lost: {death.reason}"
+            self._outcome.stopped = (
+                f"{self._lost_in_row} workers in a row were lost ({death.reason}), so the rest was not tried"
+            )
 
     def _salvage(
         self,
@@ -296,11 +298,7 @@ class Run:
         scores, bits = page
         open_rows = np.flatnonzero(bits == NOT_SCORED)
         blamed = int(open_rows[0]) if len(open_rows) else order.count
-        kept = np.isfinite(scores[:blamed])
-        for offset in np.flatnonzero(kept):
-            self._grades.put_scores(order.first + int(offset), scores[offset : offset + 1], seconds=np.nan)
-        if kept.any():
-            self._count(int(kept.sum()), 0)
+        if self._keep(order, scores[:blamed]):
             self._lost_in_row = 1
         if blamed < order.count:
             self._grades.fail(order.first + blamed, verdict)
@@ -311,6 +309,14 @@ class Run:
         for offset in np.flatnonzero(bits[:blamed] == FAILED)[::-1]:
             lane.ranges.appendleft((order.first + int(offset), order.first + int(offset) + 1))
 
+    def _keep(self, order: _Order, scores: np.ndarray[Any, Any]) -> bool:
+        """Take the scores of a range that was not finished; whether there were any."""
+        kept = np.flatnonzero(np.isfinite(scores))
+        for offset in kept.tolist():
+            self._grades.put_scores(order.first + offset, scores[offset : offset + 1], seconds=np.nan)
+        self._done += len(kept)
+        return len(kept) > 0
+
     def _note_output(self, reply: Mapping[str, Any]) -> None:
         if not self._outcome.output and isinstance(reply.get("output"), str):
             self._outcome.output = clean(reply["output"], 4000)
@@ -319,11 +325,14 @@ class Run:
         now = time.monotonic()
         if self._on_progress and (force or now - self._told >= 0.1):
             self._told = now
-            self._on_progress(self._done, self._failed)
+            in_work = sum(max(lane.mark, 0) for lane in self._lanes if lane.orders)
+            self._on_progress(self._done + in_work, self._failed)
 
     def _close(self) -> None:
         for lane in self._lanes:
             if lane.worker:
+                for order in lane.orders:
+                    self._keep(order, self._page(lane, order)[0])
                 self._discard(lane.worker)
 
     def _finish(self) -> None:
@@ -332,7 +341,7 @@ class Run:
         elif self._outcome.stopped == "cancelled":
             self._grades.finish()
         elif self._outcome.stopped:
-            self._grades.finish(ErrorKind.SANDBOX, f"not graded: {self._outcome.stopped}")
+            self._grades.finish(ErrorKind.CANCELLED, f"not graded: {self._outcome.stopped}")
 
 
 def _unscored(score: np.float64, bits: np.uint64) -> GradeError:
@@ -364,10 +373,10 @@ def verdict(death: Death, status: int | None, seconds: float) -> GradeError:
         )
     if status is not None and os.WIFSIGNALED(status):
         name = signal.Signals(os.WTERMSIG(status)).name
-        if name == "SIGKILL" and death.reason == "it ended":
+        if name == "SIGKILL":
             return GradeError(
                 ErrorKind.MEMORY, "the system killed the worker (SIGKILL), most likely for memory"
             )
-        return GradeError(ErrorKind.CRASH, f"the worker ended: {death.reason} ({name})")
+        return GradeError(ErrorKind.CRASH, f"the worker ended ({name}): {death.reason}")
     code = "" if status is None else f" (exit code {os.waitstatus_to_exitcode(status)})"
-    return GradeError(ErrorKind.CRASH, f"the worker ended: {death.reason}{code}")
+    return GradeError(ErrorKind.CRASH, f"the worker ended{code}: {death.reason}")

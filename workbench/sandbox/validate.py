@@ -8,7 +8,7 @@ metadata {}), and after it any threads of the author's own.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from html import escape
 from typing import Any
 
@@ -25,9 +25,31 @@ _ADVICE = {
     "syntax": "correct the line named above",
     "structure": "define `async def grade(thread)` at the top level",
     "signature": "take exactly one parameter: the thread",
-    "execution": "make the module load on its own: standard library only, no files, no network",
-    "test_run": "return a float for every thread, also where metadata is empty or the completion is missing",
+    "execution": "make the module load on its own, with the standard library only",
+    "test_run": "return a float for every thread; the mock thread is user 'What is 2+2?', assistant '4', metadata {}",
 }
+_CAUSES = (
+    (
+        ("not permitted", "not available in graders", "name resolution", "start new thread"),
+        "graders have the standard library only, no file, network or process; data belong in thread.metadata",
+    ),
+    (("timed out",), "make it faster, or give it more time: @wb.grader(timeout=...)"),
+    (("out of memory",), "use less memory, or allow more: @wb.grader(memory_mb=...)"),
+    (("must return a number", "not finite"), "return a finite int or float"),
+    (
+        ("KeyError",),
+        "the mock thread's metadata is empty: read it with (thread.metadata or {}).get(key, default)",
+    ),
+)
+
+
+def advice(check: Check) -> str:
+    """The next step after a failed check, by what its message tells of the cause."""
+    if check.name in {"execution", "test_run"}:
+        for signs, step in _CAUSES:
+            if any(sign in check.message for sign in signs):
+                return step
+    return _ADVICE[check.name]
 
 
 def mock_thread() -> StringThread:
@@ -62,6 +84,7 @@ class Validation:
         isolation: The sandbox level they ran at.
         sha256: Of the source that was checked.
         output: What the source printed meanwhile.
+        claimed: Read from a file: somebody's word, which is checked again before it counts.
     """
 
     checks: tuple[Check, ...]
@@ -69,6 +92,7 @@ class Validation:
     isolation: str = ""
     sha256: str = ""
     output: str = ""
+    claimed: bool = field(default=False, compare=False)
 
     @property
     def ok(self) -> bool:
@@ -90,14 +114,16 @@ class Validation:
         """
         failure = self.failure
         if failure is not None:
-            raise ValidationError(f"{failure.name}: {failure.message}", hint=_ADVICE[failure.name])
+            raise ValidationError(f"{failure.name}: {failure.message}", hint=advice(failure))
 
     def __str__(self) -> str:
         lines = [f"{'✓' if c.passed else '✗'} {c.name:<10} {c.message}" for c in self.checks]
         lines += [f"- {name:<10} not reached" for name in self._not_reached()]
         lines += [f"! warning    {warning}" for warning in self.warnings]
         if self.failure is not None:
-            lines.append(f"→ {_ADVICE[self.failure.name]}")
+            lines.append(f"→ {advice(self.failure)}")
+        if self.output:
+            lines.append(f"printed: {self.output.strip()[:500]}")
         lines.append(f"sandbox: {ISOLATION.get(self.isolation, self.isolation)}")
         return "\n".join(lines)
 
@@ -113,12 +139,12 @@ class Validation:
         rows = [_row("✓" if c.passed else "✗", c.name, c.message, c.seconds) for c in self.checks]
         rows += [_row("-", name, "not reached", None) for name in self._not_reached()]
         rows += [_row("!", "warning", warning, None) for warning in self.warnings]
-        advice = f"<p>→ {escape(_ADVICE[self.failure.name])}</p>" if self.failure else ""
+        step = f"<p>→ {escape(advice(self.failure))}</p>" if self.failure else ""
         output = f"<pre>{escape(self.output)}</pre>" if self.output else ""
         label = escape(ISOLATION.get(self.isolation, self.isolation))
         return (
             f"{_STYLE}<div class='wb-checks' role='group' aria-label='Validation'>"
-            f"<table>{''.join(rows)}</table>{advice}{output}<p class='wb-label'>{label}</p></div>"
+            f"<table>{''.join(rows)}</table>{step}{output}<p class='wb-label'>{label}</p></div>"
         )
 
 

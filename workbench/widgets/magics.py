@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import builtins
+import keyword
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import WorkbenchError
@@ -52,8 +55,21 @@ def make(line: str, cell: str, namespace: dict[str, Any]) -> FunctionGrader:
         WorkbenchError: The line is wrong, or the cell cannot be captured.
     """
     options = _options(line)
+    _check_name(options["name"], namespace)
     source = capture(cell, namespace=namespace)
-    return FunctionGrader(source=source, **options)
+    try:
+        return FunctionGrader(source=source, **options)
+    except ValueError as error:
+        raise WorkbenchError("%%grader cannot use these settings", found=str(error)) from None
+
+
+def _check_name(name: str, namespace: dict[str, Any]) -> None:
+    """Refuse a name that cannot be typed, or that would hide something else."""
+    taken = "a Python keyword" if keyword.iskeyword(name) else ""
+    taken = taken or ("a builtin" if hasattr(builtins, name) else "")
+    taken = taken or ("a module of this notebook" if isinstance(namespace.get(name), ModuleType) else "")
+    if taken:
+        raise WorkbenchError(f"%%grader {name}: the name is {taken}", hint="choose another name")
 
 
 def _options(line: str) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from typing import Any
 from workbench.errors import CaptureError
 from workbench.sandbox.capture import refusals
 from workbench.sandbox.capture.credentials import refuse_credentials_in
+from workbench.sandbox.capture.decorated import decorated, undecorated
 from workbench.sandbox.capture.edits import replaced_name
 from workbench.sandbox.capture.items import Scope
 from workbench.sandbox.capture.names import chains_in, names_in
@@ -48,7 +49,11 @@ def capture_text(
     tree = _safely_parsed(text)
     if tree is None:
         return plain
-    function = _grade_function(tree, name)
+    ours = decorated(text)
+    if ours:
+        text = undecorated(text)
+        tree = parsed(text) or tree
+    function = _grade_function(tree, name or (next(iter(ours)) if len(ours) == 1 else None))
     if function is None:
         return plain
     before = tree

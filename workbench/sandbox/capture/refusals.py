@@ -8,6 +8,7 @@ from typing import Any
 from workbench.errors import CaptureError
 
 __all__ = [
+    "foreign_number",
     "grade_twice",
     "in_steps",
     "nested",
@@ -134,6 +135,17 @@ def ours_only(name: str, asker: str) -> CaptureError:
         found=f"{name}: where a grader runs, the modules workbench and adaptive_harmony hold StringThread only",
         expected="the standard library and StringThread",
         hint="keep shared logic in a plain function; combine graders in a Suite",
+    )
+
+
+def foreign_number(name: str, value: Any, asker: str) -> CaptureError:
+    """A number or text of another package's type, as pandas and numpy hand out."""
+    return CaptureError(
+        f"{name} is a {type(value).__module__.partition('.')[0]} number, not one of Python's",
+        where=asker,
+        found=f"{name} is a {type(value).__name__}",
+        expected="a value that graders have where nothing else is installed",
+        hint=f"write {name} = {name}.item() after it is computed",
     )
 
 

@@ -159,6 +159,8 @@ class Resolver:
         )
         module = getattr(kind, "__module__", None)
         home = home_of(module)
+        if home is Home.THIRD_PARTY and hasattr(value, "item") and getattr(value, "shape", None) == ():
+            raise refusals.foreign_number(name, value, asker)
         if home is Home.THIRD_PARTY:
             refuse_module(str(module), name, asker)
         if home is Home.OURS:

@@ -1,0 +1,68 @@
+"""Files written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+from workbench.errors import FormatError
+
+__all__ = ["check_writable", "write_atomically"]
+
+_HINT = "choose an existing folder you may write to"
+
+
+def check_writable(path: str | os.PathLike[str]) -> None:
+    """Refuse a path that cannot be written, before work is done that would be lost.
+
+    Raises:
+        FormatError: The folder is missing or not writable.
+    """
+    folder = Path(path).parent
+    if not folder.is_dir():
+        raise FormatError(
+            "the file cannot be written", where=str(path), found=f"no folder {str(folder)!r}", hint=_HINT
+        )
+    if not os.access(folder, os.W_OK):
+        raise FormatError(
+            "the file cannot be written", where=str(path), found="no right to write there", hint=_HINT
+        )
+
+
+def write_atomically(path: str | os.PathLike[str], text: str) -> Path:
+    """Write a text file so that a reader sees the old text or the new one, never half of it.
+
+    Raises:
+        FormatError: The folder is missing or cannot be written; the old file is untouched.
+    """
+    check_writable(path)
+    target = Path(path)
+    temporary: Path | None = None
+    try:
+        # In the same folder, because a rename across file systems is a copy.
+        fd, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".tmp")
+        temporary = Path(name)
+        with os.fdopen(fd, "w", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        _keep_mode(temporary, target)
+        temporary.replace(target)
+    except OSError as error:
+        found = error.strerror or str(error)
+        raise FormatError("the file cannot be written", where=str(target), found=found, hint=_HINT) from error
+    finally:
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
+    return target
+
+
+def _keep_mode(temporary: Path, target: Path) -> None:
+    """A temporary file is private; the file it replaces, or the umask, says what it should be."""
+    if target.exists():
+        temporary.chmod(target.stat().st_mode & 0o777)
+        return
+    mask = os.umask(0)
+    os.umask(mask)
+    temporary.chmod(0o666 & ~mask)
