@@ -136,7 +136,8 @@ def test_lab_copies_notebooks_where_asked(tmp_path, monkeypatch):
     from workbench import cli
 
     started = []
-    monkeypatch.setattr(cli.os, "execv", lambda program, command: started.append(command))
-    main(["lab", "--folder", str(tmp_path / "mine")])
+    monkeypatch.setattr(cli.os, "execv", lambda program, command: started.append(command) or sys.exit(0))
+    with pytest.raises(SystemExit):
+        main(["lab", "--folder", str(tmp_path / "mine")])
     assert (tmp_path / "mine" / "01_quickstart.ipynb").exists()
     assert started[0][-1] == str(tmp_path / "mine" / "01_quickstart.ipynb")

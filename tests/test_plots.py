@@ -102,6 +102,38 @@ def test_scores_off_the_scale_are_drawn():
     assert "NaN" not in json.dumps(json.loads(figure.to_json()))
 
 
+def test_the_ends_of_floats_are_drawn():
+    """Scores of plus and minus 1e308: bars with finite middles and widths, that open their rows."""
+    report = make_report({"a": [-1e308, 1e308, 0.0]})
+    bar = report.plot().data[0]
+    assert np.isfinite(bar.x).all()
+    assert np.isfinite(bar.width).all()
+    assert [len(report.rows("a", tuple(ends))) for ends in bar.customdata] == list(bar.y)
+    assert str(report)
+
+
+def test_bars_of_a_widened_scale_open_their_rows():
+    """With scores up to 2, a score of 1 belongs to one bar."""
+    report = make_report({"a": [1.0, 1.0, 1.5, 1.5, 1.5, 2.0, 0.05, 0.15]})
+    bar = report.plot().data[0]
+    assert [len(report.rows("a", tuple(ends))) for ends in bar.customdata] == list(bar.y)
+
+
+def test_isolation_stands_beside_the_scores():
+    """The heading says how the scores were made, or that none were."""
+    report = make_report({"a": [0.2, 0.4], "b": [0.2, 0.4]})
+    report.grades["a"].isolation = "kernel"
+    assert "2 scored · mean 0.300 · kernel" in words(report.plot())
+    assert "mean 0.300 · no sandbox" in words(report.plot(["b"]))
+    assert "0 scored · not run" in words(make_report({"a": []}).plot())
+
+
+def test_findings_of_odd_names_are_whole():
+    """The sentence begins with the finding, however the name is written."""
+    text = words(make_report({"na\u202eme\n" * 30: np.ones(100)}).plot())
+    assert "warning: saturated high, 100 %" in text
+
+
 @pytest.mark.parametrize("columns", [{}, {"a": []}])
 def test_nothing_to_draw(columns):
     """No graders or no rows give an empty figure, no error."""

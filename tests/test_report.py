@@ -9,15 +9,18 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from workbench.columns import Grades
 from workbench.errors import ReportError
 from workbench.grade import Grade
-from workbench.report import Report
-from workbench.report.bins import histogram, within
-from workbench.report.safe import shown, visible
+from workbench.report import Report, check_settings
+from workbench.report.bins import edges_of, histogram, within
+from workbench.report.select import select
 from workbench.samples import Samples
 from workbench.statistics import wilson
+from workbench.visible import HIDDEN, encodable, one_line, shown, visible
 
 NASTY = "<script>alert(1)</script>\u202eevil\x1b[31m\"'{{7*7}}\ud800"
 
@@ -69,7 +72,7 @@ class TestColumns:
         assert frame["reasoning"].tolist()[2] == "not applicable"
         assert list(frame.columns) == [
             "sample", "row", "grader", "status", "score", "passed", "reasoning",
-            "error_kind", "error", "seconds", "tokens", "cost",
+            "error_kind", "error", "seconds", "tokens", "cost", "isolation",
         ]  # fmt: skip
 
     def test_scores_are_wide(self, report):
@@ -304,6 +307,26 @@ class TestMerge:
         with pytest.raises(ReportError, match="different samples"):
             report.merge(Report(make_samples(5), {"g": make_grades(np.ones(5))}))
 
+    @pytest.mark.parametrize("part", ["prompt", "completion", "reference", "topic"])
+    def test_other_data_under_the_same_ids_are_refused(self, part):
+        """Row numbers are the ids by default, so the texts are compared, and the row is named."""
+        rows = [{"prompt": "p", "completion": "c", "reference": "r", "topic": "t"} for _ in range(1_500)]
+        other = [dict(row) for row in rows]
+        other[1_203][part] = "else"
+        one, two = (Report(Samples(data), {"g": make_grades(np.ones(1_500))}) for data in (rows, other))
+        with pytest.raises(ReportError, match="row 1203"):
+            one.merge(two, suffix=" v2")
+
+    def test_equal_data_read_twice_can_be_merged(self):
+        """Rows equal in content are the same rows, a broken one and a missing number among them."""
+        rows = [{"prompt": f"p{row}", "completion": "c", "x": float("nan")} for row in range(4)]
+        rows[2] = {"messages": "[broken"}
+        one, two = (
+            Report(Samples([dict(row) for row in rows]), {name: make_grades(np.ones(4))})
+            for name in ("a", "b")
+        )
+        assert one.merge(two).graders == ["a", "b"]
+
 
 class Structure(html.parser.HTMLParser):
     """Collects the tags and attribute names of a page."""
@@ -332,10 +355,47 @@ class TestDisplay:
         assert Report(make_samples(1), {"a": a, "b": b}).isolation == "isolation: a kernel, b no sandbox"
 
     def test_terminal_is_safe_from_escapes(self):
-        """A grader's name cannot move the cursor."""
-        text = str(Report(make_samples(1), {NASTY: make_grades([1.0])}))
-        assert "\x1b" not in text
+        """A grader's name cannot move the cursor, start a line or turn the text round."""
+        name = f"a\nb\t{NASTY}"
+        grades = make_grades(np.ones(40), row0=Grade.failed("runtime", NASTY))
+        grades.isolation = "kernel\x1b"
+        other = make_grades(np.ones(40))
+        report = Report(make_samples(40), {name: grades, "b": other})
+        text = f"{report}{report.findings!r}{report.compare(name, 'b')}{report.isolation}{report!r}"
+        assert not set(text) & set("\x1b\u202e\t\ud800")
+        assert sum(line.startswith(("b ", "b\t")) for line in text.splitlines()) == 0
         text.encode()
+
+    def test_isolation_of_graders_that_never_ran(self):
+        """No row tried is not the same as no sandbox."""
+        stopped, unread, none = Grades.empty(2), Grades.empty(2), make_grades([1.0, 0.0])
+        stopped.finish()
+        for row in range(2):
+            unread.put(row, Grade.failed("sample", "cannot be read"))
+        none.isolation = ""
+        report = Report(make_samples(2), {"stopped": stopped, "unread": unread, "none": none})
+        assert report.isolation == "isolation: stopped not run, unread not run, none no sandbox"
+        assert Report(make_samples(1).take([]), {"g": Grades.empty(0)}).isolation == "isolation: not run"
+
+    def test_isolation_stands_in_the_frame(self, report):
+        """Every line of the long table says how its score was made."""
+        assert report.frame["isolation"].tolist() == ["kernel"] * 4
+        assert set(Report(report.samples, {"g": Grades.empty(4)}).frame["isolation"]) == {"not run"}
+
+    def test_frame_can_be_saved_whatever_it_holds(self):
+        """Lone surrogates in ids, names, reasons and errors are escapes in the table."""
+        grades = make_grades(
+            [1.0, 1.0], row0=Grade.failed("runtime", "e\ud800"), row1=Grade(1.0, reasoning="r\udfff")
+        )
+        samples = Samples([{"id": f"i{row}\ud800é", "prompt": "p", "completion": "c"} for row in range(2)])
+        text = Report(samples, {"g\ud800": grades}).frame.to_csv(index=False)
+        text.encode()
+        assert all(piece in text for piece in ("i0\\ud800é", "e\\ud800", "r\\udfff", "g\\ud800"))
+
+    def test_huge_means_stay_short(self):
+        """A score of 1e308 does not fill the table with digits."""
+        lines = str(Report(make_samples(2), {"g": make_grades([1e308, 1e308])})).splitlines()
+        assert max(map(len, lines)) < 250
 
     def test_html_has_no_foreign_markup(self):
         """Completions, names, reasons and errors are text in the notebook view."""
@@ -380,6 +440,23 @@ class TestText:
         """Emoji and scripts that need joiners are left whole."""
         assert visible("👩\u200d🔬 می\u200cشود") == "👩\u200d🔬 می\u200cشود"
 
+    def test_one_line_is_one_line(self):
+        """Line ends and tabs are spaces; what hides is shown."""
+        assert one_line("a\r\nb\t\nc\x1b") == "a b c⟨U+001B⟩"
+
+    def test_encodable_text_is_left_alone(self):
+        """Only lone surrogates change."""
+        assert encodable("é\u202e\n") == "é\u202e\n"
+        assert encodable("é\ud800") == "é\\ud800"
+
+    @given(st.text(st.characters(exclude_categories=()), max_size=20))
+    def test_visible_text_hides_nothing(self, text):
+        """Whatever comes in, the result can be written and says the same when shown twice."""
+        said = visible(text)
+        said.encode()
+        assert not HIDDEN.search(said)
+        assert visible(said) == said
+
     def test_long_text_says_what_was_cut(self):
         """The cut is named."""
         assert shown("x" * 1_005, 5) == "xxxxx… (1,000 more characters)"
@@ -403,6 +480,38 @@ class TestBins:
         counted = histogram(make_grades([-2.0, 0.5, 7.0, 1.7e308]))
         assert counted.counts.sum() == 4
         assert counted.edges[0] == -2
+
+    @settings(deadline=None, max_examples=200)
+    @given(
+        st.lists(
+            st.one_of(
+                st.floats(allow_nan=False, allow_infinity=False),
+                st.floats(-3, 3),
+                st.integers(-40, 60).map(lambda step: step * 0.05),
+            ),
+            max_size=40,
+        )
+    )
+    def test_every_bar_counts_the_rows_it_opens(self, scores):
+        """Whatever the scores: the rows of a bar are as many as it shows, and every score is in one bar."""
+        grades = make_grades(scores)
+        counted = histogram(grades)
+        assert counted.counts.sum() == len(scores)
+        assert np.isfinite(counted.edges).all()
+        for at, count in enumerate(counted.counts):
+            ends = (float(counted.edges[at]), float(counted.edges[at + 1]))
+            assert len(select(ends, grades, len(scores))) == count
+
+    def test_widened_scale(self):
+        """Scores up to 2: those at 1.0 and 1.5 belong to the bar on their right, only 2.0 to the last."""
+        scores = np.array([1.0, 1.0, 1.5, 1.5, 1.5, 2.0])
+        assert within(scores, 0.5, 1.0).sum() == 0
+        assert within(scores, 1.0, 1.5).sum() == 2
+        assert within(scores, 1.5, 2.0).sum() == 4
+
+    def test_edges_read_well(self):
+        """0.15 and not 0.15000000000000002."""
+        assert edges_of(np.array([0.5])).tolist()[3] == 0.15
 
     def test_svg_numbers_are_clean(self, report):
         """Bars are numbers only."""
@@ -444,10 +553,99 @@ class TestLabels:
         with pytest.raises(ReportError, match="one entry a row"):
             self.report(labels).findings  # noqa: B018
 
-    @pytest.mark.parametrize("threshold", [float("nan"), float("inf"), True, "x", None])
+    @pytest.mark.parametrize("threshold", [float("nan"), float("inf"), True, "x"])
     def test_the_pass_mark_is_a_number(self, threshold):
         """A pass mark that compares with nothing is refused."""
         from workbench.diagnostics import diagnose
 
         with pytest.raises(ReportError, match="pass mark"):
             diagnose(self.report("ok"), threshold=threshold)
+
+    @pytest.mark.parametrize("labels", [pd.DataFrame({"ok": [True] * 200}), np.ones((200, 1)), {0, 1}])
+    def test_what_has_no_order_of_rows_is_refused(self, labels):
+        """A frame iterates over its column names and a set in any order: neither is one label a row."""
+        with pytest.raises(ReportError, match="one entry a row"):
+            self.report(labels).findings  # noqa: B018
+
+    def test_a_frame_as_long_as_it_is_wide_is_refused(self):
+        """A frame whose columns are named 0 and 1 would pass for two labels."""
+        from workbench.diagnostics import diagnose
+
+        with pytest.raises(ReportError, match="found: DataFrame"):
+            diagnose(make_grades([1.0, 0.0]), labels=pd.DataFrame([[1, 0]]))
+
+    def test_labels_that_can_be_read_once_are_refused(self):
+        """An iterator is empty the second time."""
+        with pytest.raises(ReportError, match="one entry a row"):
+            self.report(iter([True] * 200)).findings  # noqa: B018
+
+
+class TestScale:
+    """A pass mark belongs to a scale."""
+
+    def report(self, scores, **settings):
+        rows = [{"prompt": str(i), "completion": "x"} for i in range(len(scores))]
+        return Report(Samples(rows), {"g": make_grades(scores)}, **settings)
+
+    def test_the_pass_mark_is_the_middle_of_the_scale(self):
+        """Scores of 2 out of 1 to 5 reject; against 0.5 all of them would have been accepted."""
+        report = self.report(np.full(100, 2.0)).diagnose(labels=[False] * 100, scale=(1, 5))
+        assert not any("lenient" in finding.kind for finding in report.findings)
+        high = self.report(np.full(100, 3.0)).diagnose(labels=[False] * 100, scale=(1, 5))
+        assert high.findings[0].kind == "too-lenient"
+        assert high.threshold is None
+
+    def test_zero_to_one_keeps_one_half(self):
+        """0.5 accepts and 0.49 does not."""
+        lenient = [
+            [finding.kind for finding in self.report(np.full(100, score), labels=[False] * 100).findings]
+            for score in (0.5, 0.49)
+        ]
+        assert ["too-lenient" in kinds for kinds in lenient] == [True, False]
+
+    @pytest.mark.parametrize("settings", [{"scale": (1, 5), "threshold": 0.5}, {"threshold": 1.1}])
+    def test_a_pass_mark_off_the_scale_is_refused(self, settings):
+        """It would accept or reject every row."""
+        with pytest.raises(ReportError, match="not on the scale"):
+            self.report([0.5]).diagnose(**settings)
+
+    def test_an_old_pass_mark_must_fit_a_new_scale(self):
+        """What is not given stays, and is looked at again."""
+        with pytest.raises(ReportError, match="not on the scale"):
+            self.report([0.5], threshold=0.7).diagnose(scale=(1, 5))
+
+    @pytest.mark.parametrize("scale", [(0, float("inf")), ("a", "b"), (False, True), (0,), (0, float("nan"))])
+    def test_a_scale_is_two_finite_numbers(self, scale):
+        """Ends that cannot be counted with are refused."""
+        with pytest.raises(ReportError, match="lowest to its highest"):
+            self.report([0.5]).diagnose(scale=scale)
+
+
+class TestSettings:
+    """Arguments looked at before a run."""
+
+    @pytest.mark.parametrize(
+        ("settings", "message"),
+        [
+            ({"preset": "nope"}, "no such set"),
+            ({"labels": [True]}, "one entry a row"),
+            ({"labels": ["perhaps"] * 4}, "neither good"),
+            ({"labels": "nope"}, "no column 'nope'"),
+            ({"labels": pd.DataFrame({"x": [1] * 4})}, "one entry a row"),
+            ({"threshold": 3}, "not on the scale"),
+            ({"scale": (1, 0)}, "lowest to its highest"),
+        ],
+    )
+    def test_raises_what_diagnosis_would(self, report, settings, message):
+        """The same error, before there is a grade."""
+        with pytest.raises(ReportError, match=message) as early:
+            check_settings(report.samples, **settings)
+        with pytest.raises(ReportError) as late:
+            report.diagnose(**settings)
+        assert str(early.value) == str(late.value)
+
+    def test_is_silent_where_all_is_well(self, report):
+        """Good settings, and no settings."""
+        check_settings(report.samples)
+        check_settings(report.samples, preset="seed", labels=[1, 0, None, "yes"])
+        check_settings(report.samples, threshold=3, scale=(1, 5))

@@ -17,6 +17,15 @@ from workbench.statistics import spread
 from workbench.statistics.resampling import sd_bootstrap
 from workbench.statistics.shares import _critical, _normal_score
 
+
+def levels(values):
+    return spread.levels_of(spread.level_counts(values).sum(0))
+
+
+def icc(values, groups):
+    return spread.icc_of(spread.group_sums(values, groups).sum(0))
+
+
 # Timings say nothing on a shared machine.
 relaxed = settings(deadline=None)
 finite = st.floats(0, 1, allow_nan=False)
@@ -73,10 +82,11 @@ class TestWilson:
 
 class TestRowsNeeded:
     @settings(max_examples=200, deadline=None)
-    @given(st.floats(0.3, 1), st.floats(0.02, 0.95), st.integers(1, 400), st.floats(0.8, 0.999))
-    def test_is_the_smallest_number_that_decides(self, value, threshold, n, confidence):
+    @given(st.data(), st.floats(0.02, 0.95), st.integers(1, 400), st.floats(0.8, 0.999))
+    def test_is_the_smallest_number_that_decides(self, data, threshold, n, confidence):
         """With so many rows more the bound passes; with one fewer it does not."""
-        needed = ws.rows_needed(value, threshold, n=n, confidence=confidence)
+        found = ws.Share(data.draw(st.integers(0, n)), n, n)
+        needed, value = found.needed_above(threshold, confidence), found.value
         if needed is None:
             assert value <= threshold
         elif value > threshold + 0.01:
@@ -89,7 +99,7 @@ class TestRowsNeeded:
 
     def test_is_none_where_no_number_would_do(self):
         """A share at the threshold never passes it."""
-        assert ws.rows_needed(0.9, 0.9, n=10) is None
+        assert ws.Share(9, 10, 10).needed_above(0.9) is None
 
     @relaxed
     @given(st.lists(st.booleans(), min_size=1, max_size=60), st.floats(0.05, 0.95))
@@ -257,11 +267,11 @@ class TestBootstrap:
 
     def test_sd_bound_of_constants_is_zero(self):
         """Nothing varies in any draw."""
-        assert ws.sd_upper_bound(np.full(30, 0.7)) == 0
+        assert sd_bootstrap(np.full(30, 0.7)).interval(bca=False).hi == 0
 
     def test_sd_bound_needs_two_clusters(self):
         """One cluster cannot be resampled."""
-        assert math.isnan(ws.sd_upper_bound(np.array([0.1, 0.9]), np.zeros(2, int)))
+        assert math.isnan(sd_bootstrap(np.array([0.1, 0.9]), np.zeros(2, int)).interval(bca=False).hi)
 
     @given(st.lists(finite, min_size=3, max_size=40), st.floats(0.01, 0.6), st.floats(0.8, 0.999))
     @settings(max_examples=60, deadline=None)
@@ -289,40 +299,48 @@ class TestSpread:
         """NaN, without a warning."""
         assert math.isnan(ws.sample_sd(np.ones(1)))
 
+    def test_the_ends_of_floats_overflow_nowhere(self):
+        """Mean, interval, sd and quantiles of plus and minus 1e308, without a warning."""
+        values = np.array([-1e308, 1e308, 1e308, -1e308])
+        assert ws.mean(values) == 0
+        assert ws.mean_interval(values).lo <= 0 <= ws.mean_interval(values).hi
+        assert ws.quantiles(values) == [-1e308, 0, 1e308]
+        assert ws.sample_sd(values) == pytest.approx(1e308 * np.std([-1, 1, 1, -1], ddof=1))
+
     def test_quantiles_interpolate(self):
         """Type 7, numpy's default."""
         assert ws.quantiles(np.array([0.0, 1.0])) == [0.25, 0.5, 0.75]
 
     def test_levels_are_hill_numbers(self):
         """Even use of k levels counts k, but for the small-sample correction."""
-        assert ws.effective_levels(np.full(50, 0.3)) == 1
-        assert ws.effective_levels(np.tile([0.0, 1.0], 5000)) == pytest.approx(2, abs=0.001)
-        assert ws.effective_levels(np.tile(np.arange(21) / 20, 500)) == pytest.approx(21, rel=0.01)
+        assert levels(np.full(50, 0.3)) == 1
+        assert levels(np.tile([0.0, 1.0], 5000)) == pytest.approx(2, abs=0.001)
+        assert levels(np.tile(np.arange(21) / 20, 500)) == pytest.approx(21, rel=0.01)
 
     def test_levels_match_scipy_entropy(self):
         """The exponential of scipy's entropy, plus Miller's term."""
         values = np.random.default_rng(8).choice([0.1, 0.5, 0.9], 400, p=[0.7, 0.2, 0.1])
         counts = spread.level_counts(values).sum(0)
-        assert ws.effective_levels(values) == pytest.approx(math.exp(stats.entropy(counts) + 2 / 800))
+        assert levels(values) == pytest.approx(math.exp(stats.entropy(counts) + 2 / 800))
 
     def test_icc_matches_the_analysis_of_variance(self):
         """ICC(1) out of scipy's F: (F - 1) / (F - 1 + k) for equal groups."""
         rng = np.random.default_rng(9)
         table = rng.random((30, 1)) + 0.5 * rng.random((30, 4))
         f = stats.f_oneway(*table).statistic
-        assert ws.icc1(table.ravel(), np.repeat(np.arange(30), 4)) == pytest.approx((f - 1) / (f - 1 + 4))
+        assert icc(table.ravel(), np.repeat(np.arange(30), 4)) == pytest.approx((f - 1) / (f - 1 + 4))
 
     def test_icc_with_unequal_groups(self):
         """A worked case: groups (1, 2, 3) and (5, 7), by hand."""
         values, groups = np.array([1.0, 2, 3, 5, 7]), np.array([0, 0, 0, 1, 1])
         msb, msw, k = 19.2, 4 / 3, 5 - 13 / 5
-        assert ws.icc1(values, groups) == pytest.approx((msb - msw) / (msb + (k - 1) * msw))
+        assert icc(values, groups) == pytest.approx((msb - msw) / (msb + (k - 1) * msw))
 
     @pytest.mark.parametrize("groups", [[0, 0, 0, 0], [0, 1, 2, 3]])
     def test_icc_is_unknown_without_groups_to_compare(self, groups):
         """One group, or groups of one, give NaN."""
-        assert math.isnan(ws.icc1(np.array([0.1, 0.4, 0.2, 0.9]), np.array(groups)))
+        assert math.isnan(icc(np.array([0.1, 0.4, 0.2, 0.9]), np.array(groups)))
 
     def test_icc_of_constants_is_unknown(self):
         """Nothing varies, so nothing can be shared out."""
-        assert math.isnan(ws.icc1(np.ones(8), np.repeat([0, 1], 4)))
+        assert math.isnan(icc(np.ones(8), np.repeat([0, 1], 4)))

@@ -2,6 +2,7 @@
 
 import marshal
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -39,5 +40,19 @@ def test_large_rows_close_a_batch_early(monkeypatch):
 
 def test_a_value_that_is_not_plain_names_its_row():
     """An object in the metadata is an error that says which row holds it."""
-    with pytest.raises(TypeError, match="row 1 holds a value"):
+    with pytest.raises(TypeError, match="row 1 holds a builtins.object"):
         wire.pack([StringThread(), StringThread(None, {"x": object()})])
+
+
+@pytest.mark.parametrize(
+    "value", [np.int64(4), np.float32(0.5), np.bool_(True), np.array([1]), bytearray(b"x")]
+)
+def test_buffers_are_not_quietly_turned_into_bytes(value):
+    """A numpy number in the metadata is refused, since `marshal` would write its bytes."""
+    with pytest.raises(TypeError, match="not plain data"):
+        wire.pack([StringThread(None, {"gold": value})])
+
+
+def test_serials_are_never_used_twice():
+    """Two datasets are told apart even when one takes the other's place in memory."""
+    assert len({wire.pack([]).serial for _ in range(50)}) == 50

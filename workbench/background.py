@@ -23,16 +23,28 @@ HEARTBEAT_SECONDS = 0.05
 
 _lock = threading.Lock()
 _loop: asyncio.AbstractEventLoop | None = None
+_thread: threading.Thread | None = None
 _owner = 0
 
 
 def _running_loop() -> asyncio.AbstractEventLoop:
-    global _loop, _owner
+    global _loop, _thread, _owner  # noqa: PLW0603 (one loop a process is the point)
     with _lock:
-        if _loop is None or _owner != os.getpid():
+        if _loop is None or _thread is None or not _thread.is_alive() or _owner != os.getpid():
             _loop, _owner = asyncio.new_event_loop(), os.getpid()
-            threading.Thread(target=_loop.run_forever, name="workbench-loop", daemon=True).start()
+            _thread = threading.Thread(target=_loop.run_forever, name="workbench-loop", daemon=True)
+            _thread.start()
         return _loop
+
+
+def _after_fork() -> None:
+    """A fork has our module and not our thread; a lock some other thread held stays locked for ever."""
+    global _lock, _loop, _thread
+    _lock, _loop, _thread = threading.Lock(), None, None
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 def submit(work: Coroutine[Any, Any, T]) -> Future[T]:
@@ -50,7 +62,7 @@ def wait(future: Future[T], beat: Callable[[], object] | None = None) -> T:
     Raises:
         RuntimeError: Called on the loop's own thread, which would wait for itself.
     """
-    if _loop is not None and _owner == os.getpid() and threading.current_thread().name == "workbench-loop":
+    if threading.current_thread() is _thread:
         raise RuntimeError(
             "a synchronous workbench call inside the workbench's own loop; await the coroutine instead"
         )

@@ -9,7 +9,9 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import workbench as wb
 from workbench.errors import WorkbenchError
@@ -149,10 +151,16 @@ def _graders(path: Path, *, trust: bool) -> list[wb.Grader]:
         ) from error
     found = decorated(text)
     if not found:
-        return [wb.FunctionGrader.from_source(text)]
+        return [_from_file(wb.capture(text), trust=trust)]
     return [
-        wb.FunctionGrader(source=wb.capture(text, name=name), **settings) for name, settings in found.items()
+        _from_file(wb.capture(text, name=name), trust=trust, **settings) for name, settings in found.items()
     ]
+
+
+def _from_file(source: wb.Source, *, trust: bool, **settings: Any) -> wb.FunctionGrader:
+    """What comes from a file is a stranger's until the reader says otherwise."""
+    grader = wb.FunctionGrader(source=replace(source, imported=True), **settings)
+    return grader.trusted() if trust else grader
 
 
 def _validate(options: argparse.Namespace) -> int:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.files import write_atomically
 from workbench.report.rich import bars
-from workbench.report.safe import shown, visible
 from workbench.report.terminal import number
+from workbench.visible import shown, visible
 
 if TYPE_CHECKING:
     from workbench.diagnostics import Finding

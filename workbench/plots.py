@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.errors import ReportError
 from workbench.report.bins import Histogram
-from workbench.report.safe import shown
+from workbench.report.terminal import number
+from workbench.visible import one_line, shown
 
 if TYPE_CHECKING:
     from workbench.report import Report
@@ -30,7 +31,7 @@ def plot_scores(report: Report, graders: Sequence[str] | None = None) -> Any:
 
     Bars are counts in 20 fixed bins over 0 to 1 (wider where scores lie outside), so that graders and
     runs compare. Failed and skipped rows have no score: they are counted in words beside the name.
-    Nothing is white: the figure sits on whatever the page's theme is. `customdata` of each bar holds
+    The isolation label stands beside them. Nothing is white: the figure sits on whatever the page's theme is. `customdata` of each bar holds
     its (low, high) ends, which `report.rows(grader, where=(low, high))` understands.
 
     Args:
@@ -116,7 +117,7 @@ def _bars(counted: Histogram, name: str, colour: str) -> Any:
     from plotly import graph_objects as go
 
     lows, highs = counted.edges[:-1].tolist(), counted.edges[1:].tolist()
-    ends = [[round(low, 6), round(high, 6)] for low, high in zip(lows, highs, strict=True)]
+    ends = [list(pair) for pair in zip(lows, highs, strict=True)]
     return go.Bar(
         x=[low / 2 + high / 2 for low, high in ends],
         y=counted.counts.tolist(),
@@ -129,15 +130,16 @@ def _bars(counted: Histogram, name: str, colour: str) -> Any:
 
 
 def _heading(name: str, report: Report) -> list[str]:
-    counted, mean = report.histograms[name], float(report.summary["mean"].loc[name])
+    counted, line = report.histograms[name], report.summary.loc[name]
     parts = [f"{counted.scored:,} scored"]
     parts += [f"{counted.failed:,} failed"] if counted.failed else []
     parts += [f"{counted.skipped:,} skipped"] if counted.skipped else []
-    parts += [f"mean {mean:.3f}"] if counted.scored else []
+    parts += [f"mean {number(line['mean'])}"] if counted.scored else []
+    parts += [_text(str(line["isolation"]))]
     lines = [f"<b>{_text(name)}</b>  {' · '.join(parts)}"]
     found = [finding for finding in report.findings if finding.grader == name]
     for finding in found[:_MOST_FINDINGS]:
-        lines += _said(finding.severity, str(finding)[len(name) + 2 :])
+        lines += _said(finding.severity, finding.sentence)
     more = len(found) - _MOST_FINDINGS
     return [*lines, *([f"and {more} more in report.findings"] if more > 0 else [])]
 
@@ -149,4 +151,4 @@ def _said(severity: str, sentence: str) -> list[str]:
 
 def _text(text: str, limit: int = 60) -> str:
     # plotly reads a few tags in texts; a grader's name is no markup.
-    return html.escape(shown(text, limit).replace("\n", " "), quote=False)
+    return html.escape(one_line(text, limit), quote=False)

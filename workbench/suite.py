@@ -88,6 +88,8 @@ class Suite:
             raise ValueError(f"workers must be 1 or more, not {workers!r}")
         data = as_samples(samples)
         data.require_completion()
+        for item in self.graders:
+            item.check_ready()
         with Bar(len(data) * len(self.graders), show=progress) as bar:
             listeners = [listen for listen in (on_progress, bar) if listen]
             grades, stopped = _Work(self.graders, data, listeners, workers).go()

@@ -10,7 +10,9 @@ import pytest
 from workbench import diagnostics as wd
 from workbench.columns import Grades
 from workbench.diagnostics.finding import Severity
-from workbench.diagnostics.registry import group_codes, read_labels
+from workbench.diagnostics.labels import read_labels
+from workbench.diagnostics.registry import group_codes
+from workbench.grade import ErrorKind, GradeError
 
 EVERY = [(preset, kind) for preset in wd.presets() for kind in wd.kinds(preset)]
 RNG = np.random.default_rng(0)
@@ -120,11 +122,38 @@ def test_unknown_preset_lists_what_exists(graded):
 
 
 def test_labels_must_fit(graded):
-    """One label a row, each of them true, false or missing."""
+    """One label a row, each of them true, false, missing or a word for one of these."""
     with pytest.raises(ValueError, match="one entry a row"):
         wd.diagnose(graded([1.0, 1.0]), labels=[True])
-    with pytest.raises(ValueError, match="neither good, bad nor unknown"):
-        wd.diagnose(graded([1.0]), labels=["good"])
+    for label in ("maybe", "goodish", "2", "nan", 2, 0.5, [True], object()):
+        with pytest.raises(ValueError, match="neither good, bad nor unknown"):
+            wd.diagnose(graded([1.0]), labels=[label])
+
+
+def test_labels_may_be_words():
+    """As people and CSV files write them, in any case."""
+    words = ["true", "Yes", "PASS", " good ", "1", "false", "no", "Fail", "bad", "0", "", " "]
+    assert read_labels(words, 12).tolist() == [1] * 5 + [0] * 5 + [-1] * 2
+
+
+def test_findings_show_what_is_hidden(graded):
+    """A grader's name and an error's message cannot hide or turn text, nor start a line of their own."""
+    grades = graded(np.ones(40))
+    for row in range(40):
+        grades.fail(row, GradeError(ErrorKind.RUNTIME, "bad \u202ething\x1b[2J\nerror   all is well\ud800"))
+    said = "".join(map(str, wd.diagnose({"a\u202e\nb": grades})))
+    assert "a⟨U+202E⟩ b: broken" in said
+    assert "bad ⟨U+202E⟩thing⟨U+001B⟩[2J error all is well⟨U+D800⟩" in said
+    assert "\n" not in said
+    said.encode()
+
+
+def test_largest_scores_can_be_judged(graded):
+    """A scale as wide as floats go overflows nowhere."""
+    scores = np.tile([1.7e308, -1.7e308, 0.0, 1e308], 20)
+    found = wd.diagnose(graded(scores), scale=(-1.7e308, 1.7e308), groups=np.arange(80) // 4)
+    assert "out-of-scale" not in {finding.kind for finding in found}
+    assert wd.diagnose(graded(scores), scale=(0, 1e-3))[0].kind == "out-of-scale"
 
 
 def test_scale_must_have_a_direction(graded):
@@ -137,8 +166,8 @@ def test_missing_labels_are_unknown():
     """None, NaN and pandas' NA are no opinion."""
     import pandas as pd
 
-    labels = [True, False, None, float("nan"), pd.NA, np.bool_(True), 0, 1.0]
-    assert read_labels(labels, 8).tolist() == [1, 0, -1, -1, -1, 1, 0, 1]
+    labels = [True, False, None, float("nan"), pd.NA, np.bool_(True), 0, 1.0, pd.NaT]
+    assert read_labels(labels, 9).tolist() == [1, 0, -1, -1, -1, 1, 0, 1, -1]
 
 
 def test_missing_groups_stand_alone():

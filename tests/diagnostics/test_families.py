@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from workbench.diagnostics import diagnose
-from workbench.grade import ErrorKind
+from workbench.grade import ErrorKind, GradeError
 
 
 def only(grades, kind, **rest):
@@ -33,6 +33,32 @@ class TestBroken:
         """Few prompts do not excuse a grader that fails on every row."""
         finding = only(graded(np.ones(40), failed=range(40)), "broken", groups=np.zeros(40, int))
         assert finding.severity == "error"
+
+    def test_names_the_most_common_error(self, graded):
+        """The message of most failures stands in the sentence, cut to fit it."""
+        grades = graded(np.ones(60))
+        for row in range(40):
+            grades.fail(row, GradeError(ErrorKind.RUNTIME, "KeyError: 'zz'." if row % 4 else "x" * 500))
+        message = only(grades, "broken").message
+        assert "runtime 40, most often KeyError: 'zz'" in message
+        long = graded(np.ones(30))
+        for row in range(30):
+            long.fail(row, GradeError(ErrorKind.RUNTIME, "y" * 5_000))
+        assert len(only(long, "broken").message) < 220
+        assert f"all {'y' * 120}…" in only(long, "broken").message
+
+    def test_says_once_that_nothing_was_scored(self, graded):
+        """Where *broken* is a verdict it covers *nothing-scored*; where it is a note it does not."""
+        kinds = [finding.kind for finding in diagnose(graded(np.ones(30), failed=range(30)))]
+        assert kinds == ["broken"]
+        kinds = [finding.kind for finding in diagnose(graded(np.ones(5), failed=range(5)))]
+        assert kinds == ["nothing-scored", "broken"]
+
+    def test_one_broken_grader_covers_no_other(self, graded):
+        """Each grader has its own findings."""
+        columns = {"a": graded(np.ones(30), failed=range(30)), "b": graded(np.ones(30), skipped=range(30))}
+        found = {(finding.grader, finding.kind) for finding in diagnose(columns)}
+        assert {("a", "broken"), ("b", "nothing-scored")} <= found
 
     def test_rare_failures_are_silent(self, graded):
         """One failure in 200 rows is below 2 %."""
@@ -79,6 +105,16 @@ class TestSaturation:
         assert (finding.severity, finding.needed) == (severity, needed)
         assert finding.message.startswith("nearly") == (16 <= n < 35)
         assert finding.message.startswith("perhaps") == (n < 16)
+
+    @pytest.mark.parametrize("score", [1.0, 0.0, 0.6])
+    def test_a_handful_of_rows_gives_no_hints(self, graded, score):
+        """Below 8 scored rows only *few-rows* speaks; from 8 on the shape may be hinted at."""
+        groups = np.arange(7) // 2
+        assert [finding.kind for finding in diagnose(graded(np.full(7, score)), groups=groups)] == [
+            "few-rows"
+        ]
+        hints = {finding.kind for finding in diagnose(graded(np.full(8, score)))}
+        assert hints & {"saturated-high", "saturated-low", "no-variance"}
 
     def test_ends_are_where_they_are_said_to_be(self, graded):
         """0.95 is the ceiling, 0.94 is not; 0.05 is the floor, 0.06 is not."""
@@ -235,6 +271,33 @@ class TestAgreement:
         assert finding.rows[0] == 39
         assert set(finding.rows) == set(range(40))
         assert finding.interval.lo > 0.05
+
+    def code(self, grades):
+        grades.isolation = "kernel"
+        return grades
+
+    def test_code_should_accept_no_known_bad_row(self, graded):
+        """Three of 556 claim no rate, yet the rows are shown, highest score first, as a warning."""
+        grades = self.code(graded(np.r_[0.6, 0.9, 0.7, np.zeros(553)]))
+        finding = only(grades, "accepts-known-bad", labels=[False] * 556)
+        assert finding.message == "accepts 3 of 556 known-bad rows; a code grader should accept none"
+        assert (finding.severity, finding.interval, finding.rows) == ("warning", None, (1, 2, 0))
+        assert only(grades, "too-lenient", labels=[False] * 556) is None
+
+    def test_a_lenient_grader_is_told_once(self, graded):
+        """Where the rate is a verdict, the single rows are its evidence."""
+        grades = self.code(graded(np.ones(100)))
+        kinds = {finding.kind for finding in diagnose(grades, labels=[False] * 100)}
+        assert "too-lenient" in kinds
+        assert "accepts-known-bad" not in kinds
+
+    def test_single_accepts_are_about_labelled_code_only(self, graded):
+        """Not without labels, not for what ran in no sandbox, not in the literal preset, not at none."""
+        scores, labels = np.r_[1.0, np.zeros(99)], [False] * 100
+        assert only(self.code(graded(scores)), "accepts-known-bad") is None
+        assert only(graded(scores), "accepts-known-bad", labels=labels) is None
+        assert only(self.code(graded(scores)), "accepts-known-bad", labels=labels, preset="seed") is None
+        assert only(self.code(graded(np.zeros(100))), "accepts-known-bad", labels=labels) is None
 
     def test_lenient_needs_sixty_bad_rows(self, graded):
         """59 accepted of 59 are not yet a verdict."""

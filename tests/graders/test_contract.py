@@ -24,10 +24,18 @@ class Mentions(wb.Grader):
         text = sample.thread.completion()
         if text is None:
             return wb.Grade.skipped("no completion")
-        if text == "raise":
-            raise KeyError(text)
+        if text in ERRORS:
+            raise ERRORS[text]
         return {"bool": True, "nan": float("nan")}.get(text, float(self.word in text))
 
+
+ERRORS = {
+    "raise": KeyError("x"),
+    "exit": SystemExit(1),
+    "interrupt": KeyboardInterrupt(),
+    "cancelled": asyncio.CancelledError(),
+    "base": BaseException("all the way"),
+}
 
 EXAMPLES = {
     "function": lambda: wb.FunctionGrader.from_source(
@@ -88,11 +96,14 @@ def test_empty_samples(kind):
     )
 
 
-@pytest.mark.parametrize(("text", "kind"), [("raise", "runtime"), ("bool", "runtime"), ("nan", "runtime")])
+@pytest.mark.parametrize(
+    ("text", "kind"), [*((name, "runtime") for name in ERRORS), ("bool", "runtime"), ("nan", "runtime")]
+)
 def test_the_border_turns_everything_into_a_grade(text, kind):
     """An exception, a bool or NaN fails the row at the one border."""
     grade = Mentions()(wb.StringThread([("assistant", text)]))
     assert (grade.score, grade.error.kind) == (None, kind)
+    assert Mentions()(wb.StringThread([("assistant", "yes")])).score == 1.0
 
 
 def test_a_cancelled_run_fails_the_rest():

@@ -123,7 +123,10 @@ def test_imported_source_needs_the_kernel(monkeypatch):
     with pytest.raises(IsolationError):
         theirs.run(wb.Samples([{"prompt": "q", "completion": "a"}]), progress=False)
     assert theirs(thread("x")).error.kind == "sandbox"
-    assert theirs.trusted()(thread("x")).score == 0.5
+    trusted = theirs.trusted()
+    assert trusted(thread("x")).score == 0.5
+    other = wb.FunctionGrader.from_source(HALF + "# another text\n", imported=True).source
+    assert not replace(trusted, source=other).trust
     weak.close()
 
 
@@ -138,3 +141,14 @@ def test_html_is_escaped():
     """The notebook view shows source as text."""
     html = wb.FunctionGrader.from_source("# <script>alert(1)</script>\n" + HALF)._repr_html_()
     assert "<script>alert" not in html
+
+
+def test_numpy_metadata_reaches_the_grader_as_numbers():
+    """A right answer is right whether the expected number is Python's or numpy's."""
+    import numpy as np
+
+    same = wb.FunctionGrader.from_source("async def grade(t):\n    return float(t.metadata['gold'] == 4)\n")
+    assert same(wb.StringThread([("assistant", "4")], {"gold": np.int64(4)})).score == 1.0
+    assert same.validate(
+        wb.StringThread([("assistant", "4")], {"gold": np.int64(4)})
+    ).failure.message.startswith("on the mock")

@@ -244,7 +244,7 @@ def test_compile_bomb_ends_in_the_worker():
     )
     text = "async def grade(t):\n" + bomb + "    " * (depth + 1) + "return 1.0\n"
     result = pool().check(Program(text, Limits(load_seconds=0.5, memory_mb=64)))
-    assert result["checks"][-1][1] is False
+    assert result.checks[-1][1] is False
 
 
 def test_cancel_keeps_what_was_graded():
@@ -259,6 +259,151 @@ def test_cancel_keeps_what_was_graded():
     assert 50 < outcome.grades.n_scored < 5000
     assert outcome.grades.n_scored + outcome.grades.n_failed == 5000
     assert set(kinds(outcome).values()) == {ErrorKind.CANCELLED}
+
+
+FORGE = """
+import json, os, signal, struct, sys, time
+
+
+def command():
+    frame = sys._getframe()
+    while not isinstance(frame.f_locals.get("command"), dict):
+        frame = frame.f_back
+    return frame.f_locals["command"]
+
+
+def forge(reply, seq):
+    text = reply if isinstance(reply, bytes) else json.dumps(reply).encode()
+    os.write(4, struct.pack("<IQI", 0x57424631, seq, len(text)) + text)
+"""
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "{}", "[]", "3", '{"checks": 5}', '{"checks": [[1]]}', '{"checks": []}',
+        '{"checks": [["evil", true, "m", 0.0]]}', '{"checks": [["execution", 1, "m", 0.0]]}',
+        '{"checks": [["execution", true, "m", "x"]]}', '{"checks": [["execution", true, 3, 0.0]]}',
+        '{"checks": [["execution", true, "m", 1e999]]}', "[" * 60000, "{", "\\xff",
+    ],
+)  # fmt: skip
+def test_forged_check_answers_are_a_cross(reply):
+    """Whatever a module writes in the worker's place, the checks end in a cross and the worker is gone."""
+    module = FORGE + f"forge({reply!r}.encode(), command()['seq'])\nwhile True: time.sleep(1)\n"
+    own = Pool()
+    found = own.check(Program(module + "async def grade(t):\n    return 1.0\n", FAST))
+    assert found.crossed
+    assert [name for name, passed, _, _ in found.checks if passed] == ["syntax", "structure", "signature"]
+    outcome = own.run(Program(module + "async def grade(t):\n    return 1.0\n", FAST), rows(5))
+    assert outcome.grades.n_failed == 5
+    session = own._zygote._process.pid
+    assert in_session(session) == [session]
+    own.close()
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "forge({'errors': [[0, 'runtime', 0]], 'texts': [5]}, command()['seq'])",
+        "forge({'errors': [[0, 'nonsense', 0], 3, [1e99, 'runtime', 0]], 'texts': ['x']}, command()['seq'])",
+        "forge({'errors': {}, 'texts': {}}, command()['seq'])",
+        "forge(b'{' * 1000, command()['seq'])",
+        "forge({}, command()['seq'] + 1)",
+        "os.write(4, struct.pack('<IQI', 0x57424631, command()['seq'], 2**32 - 1))",
+        "os.write(4, b'nonsense' * 1000)",
+        "signal.setitimer(signal.ITIMER_REAL, 0)\nforge({}, command()['seq'])\ntime.sleep(60)",
+    ],
+)
+def test_forged_row_answers_raise_nothing(body):
+    """A forged answer costs its own grader's rows at most: nothing is raised, every row has a verdict."""
+    outcome = run(body + "\nreturn 0.5", 40, module=FORGE)
+    assert outcome.grades.n_scored + outcome.grades.n_failed == 40
+    assert run("return 0.25", 5).grades.scores.tolist() == [0.25] * 5
+
+
+def test_commands_nobody_reads_do_not_block_the_host():
+    """A grader that forges one answer after the other and reads nothing is ended by Cancel at once."""
+    stop = threading.Event()
+    body = "signal.setitimer(signal.ITIMER_REAL, 0)\nseq = command()['seq']\nwhile True:\n    forge({}, seq); seq += 1; time.sleep(0.01)"
+    seen = []
+
+    def look(done, failed):
+        seen.append(done)
+        if len(seen) > 3:
+            stop.set()
+
+    outcome = run(body, 4000, module=FORGE, cancel=stop, on_progress=look)
+    assert outcome.grades.n_scored + outcome.grades.n_failed == 4000
+
+
+def test_not_finite_before_a_crash_is_a_failure():
+    """NaN in a range whose worker crashed later is refused, not left as a gap."""
+    outcome = run(
+        "if i == 0:\n    return float('nan')\nif i == 3:\n    os._exit(3)\nreturn 0.5", 10, module=FORGE
+    )
+    assert kinds(outcome) == {0: "not_finite", 3: "crash"}
+    assert outcome.grades.n_scored == 8
+
+
+def test_a_real_time_signal_is_a_crash():
+    """A death by a signal without a name is told all the same."""
+    weak = Pool(())
+    found = weak.check(
+        Program("import signal\nsignal.raise_signal(40)\nasync def grade(t):\n    return 1.0\n", FAST)
+    )
+    assert "signal 40" in found.checks[-1][2]
+    weak.close()
+
+
+def test_cancel_while_a_module_loads():
+    """A run whose grader never finishes loading can be stopped at once."""
+    stop = threading.Event()
+    limits = Limits(row_seconds=1.0, load_seconds=60.0)
+    timer = threading.Timer(0.3, stop.set)
+    timer.start()
+    outcome = run("return 1.0", 5, module="while True: pass", limits=limits, cancel=stop)
+    assert outcome.stopped == "cancelled"
+    timer.join()
+
+
+def test_parent_and_fork_grade_at_the_same_time():
+    """A fork takes nothing of its parent's: not the warm workers, not the zygote, not the locks."""
+    import workbench as wb
+
+    ones = wb.FunctionGrader.from_source("async def grade(t):\n    return 1.0\n")
+    twos = wb.FunctionGrader.from_source("async def grade(t):\n    return 2.0\n")
+    samples = wb.Samples([{"prompt": str(i), "completion": "x"} for i in range(2000)])
+    ones.run(samples, progress=False)
+    pool().warm(samples.packed())
+    pid = os.fork()
+    if pid == 0:
+        code = 1
+        try:
+            code = 0 if set(twos.run(samples, progress=False).scores["grade"]) == {2.0} else 2
+        finally:
+            os._exit(code)
+    for _ in range(5):
+        assert set(ones.run(samples, progress=False).scores["grade"]) == {1.0}
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+
+
+def test_an_interrupt_in_a_check_breaks_nothing():
+    """Ctrl-C during validate() leaves the sandbox in order: the next ones answer rightly."""
+    import workbench as wb
+
+    grader = wb.FunctionGrader.from_source("async def grade(t):\n    return 1.0\n")
+    grader.validate()
+    for pause in (0.0, 0.001, 0.002, 0.004, 0.008):
+        signal.signal(signal.SIGALRM, lambda *_: (_ for _ in ()).throw(KeyboardInterrupt()))
+        signal.setitimer(signal.ITIMER_REAL, 0.0005 + pause)
+        try:
+            for _ in range(100):
+                grader.validate()
+        except KeyboardInterrupt:
+            pass
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+        assert grader.validate().ok
 
 
 def test_cancel_keeps_rows_of_the_range_in_work():
@@ -415,7 +560,7 @@ def test_nothing_of_a_source_runs_in_this_process():
     """Checks and runs leave no trace in the host: its modules and its builtins stay as they were."""
     text = "import builtins, sys\nbuiltins.wb_was_here = sys.modules['wb_was_here'] = 1\n"
     text += "async def grade(t):\n    return 1.0\n"
-    assert pool().check(Program(text, FAST))["checks"][-1][1]
+    assert pool().check(Program(text, FAST)).checks[-1][1]
     assert pool().run(Program(text, FAST), rows(3)).grades.n_scored == 3
     assert "wb_was_here" not in sys.modules
     assert not hasattr(__builtins__, "wb_was_here")

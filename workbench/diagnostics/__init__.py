@@ -1,6 +1,6 @@
 """Diagnosis: what a column of grades says about the grader, with the rows that prove it.
 
-One family a file: `errors`, `distribution`, `groups`, `agreement`, `seed`. A diagnostic is a function
+One family a file: `errors`, `distribution`, `groups`, `agreement`, `seed`; `labels` reads what is known. A diagnostic is a function
 from a `Case` (the grades of one grader) to claims and findings, registered by `@diagnostic(kind)`.
 """
 

@@ -13,7 +13,7 @@ from workbench.diagnostics.finding import Finding, Severity, percent
 from workbench.diagnostics.registry import diagnostic
 from workbench.statistics import share
 
-__all__ = ["too_lenient", "too_strict"]
+__all__ = ["accepts_known_bad", "too_lenient", "too_strict"]
 
 _BAD, _GOOD = 0, 1
 # 60 known-bad rows without one accepted bound the rate at 4.9 % (exact, one-sided 95 %).
@@ -41,6 +41,26 @@ def too_strict(case: Case) -> Iterable[Claim]:
     """
     advice = "read these rows, and accept the forms of a right answer that the grader misses"
     yield from _mistakes(case, "too-strict", "rejects {k} of {n} known-good rows, {part}", advice)
+
+
+@diagnostic("accepts-known-bad", unless="too-lenient")
+def accepts_known_bad(case: Case) -> Iterable[Finding]:
+    """Code accepted a known-bad row, be it one of a thousand; silent where *too lenient* fires.
+
+    A fact about these rows and no claim of a rate, hence without an interval. Only for code that ran in a
+    sandbox: a judge model errs now and then, and its rate of false accepts is what counts.
+    """
+    bad = case.labels[case.rows] == _BAD
+    at = np.flatnonzero(bad & case.accepted)
+    if not case.is_code or not len(at):
+        return
+    n, order = int(bad.sum()), np.argsort(-case.scores[at], kind="stable")
+    said = f"accepts {len(at):,} of {n:,} known-bad rows; a code grader should accept none"
+    advice = "read these rows: either the grader misses something, or the label is wrong"
+    statistic, rows = "known-bad rows accepted", evidence(case.rows[at[order]])
+    yield Finding(
+        case.grader, "accepts-known-bad", Severity.WARNING, statistic, len(at), None, n, 0, said, advice, rows
+    )
 
 
 def _mistakes(case: Case, kind: str, what: str, advice: str) -> Iterable[Claim]:

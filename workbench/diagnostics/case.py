@@ -17,6 +17,8 @@ __all__ = ["MOST_ROWS", "Case", "evidence"]
 MOST_ROWS = 1_000
 """Evidence kept with one finding: more than anybody reads, little enough to keep and to send."""
 
+_HINTS_FROM = 8
+
 
 @dataclass(frozen=True)
 class Case:
@@ -27,7 +29,7 @@ class Case:
         grades: Its grades, n rows.
         groups: Prompt of each row as an integer code, (n,).
         labels: 1 known good, 0 known bad, -1 unknown, (n,).
-        threshold: Pass mark: a score at or above it accepts the row.
+        threshold: Pass mark, on the scale: a score at or above it accepts the row.
         scale: Lowest and highest score of the grader's scale.
     """
 
@@ -52,7 +54,24 @@ class Case:
     def scores(self) -> NDArray[np.float64]:
         """Scores of the scored rows, brought from the scale to 0 to 1, (m,)."""
         lo, hi = self.scale
-        return (self.grades.scores[self.rows] - lo) / (hi - lo)
+        # Halved first: the span of two finite numbers may be infinite.
+        with np.errstate(over="ignore"):
+            scores = (self.grades.scores[self.rows] / 2 - lo / 2) / (hi / 2 - lo / 2)
+        finite: NDArray[np.float64] = np.nan_to_num(scores)
+        return finite
+
+    @property
+    def is_tiny(self) -> bool:
+        """Whether there are fewer than 8 scored rows: even a hint about their spread would be noise."""
+        return len(self.rows) < _HINTS_FROM
+
+    @property
+    def is_code(self) -> bool:
+        """Whether the grader is code that ran in a sandbox, as its isolation label shows.
+
+        Code is held to rules that a judge model, which errs now and then, is not.
+        """
+        return bool(self.grades.isolation)
 
     @cached_property
     def scored_groups(self) -> NDArray[np.intp]:

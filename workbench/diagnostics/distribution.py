@@ -38,7 +38,7 @@ def saturated_high(case: Case) -> Iterable[Claim]:
 
     Floor and ceiling effects: Terwee 2007.
     """
-    if case.on_scale:
+    if case.on_scale and not case.is_tiny:
         what = f"saturated high, {{}} of {{}} scores at {_CEILING} or above"
         advice = "label some known-bad rows: only they tell a lenient grader from good answers"
         yield from _saturated(case, "saturated-high", case.scores >= _CEILING - 1e-9, what, advice)
@@ -47,7 +47,7 @@ def saturated_high(case: Case) -> Iterable[Claim]:
 @diagnostic("saturated-low")
 def saturated_low(case: Case) -> Iterable[Claim]:
     """Over 90 % of scores at 0.05 or below (lower bound; a note over 80 %), from 35 (16) rows on."""
-    if case.on_scale:
+    if case.on_scale and not case.is_tiny:
         what = f"saturated low, {{}} of {{}} scores at {_FLOOR} or below"
         advice = "label some known-good rows: only they tell a strict grader from bad answers"
         yield from _saturated(case, "saturated-low", case.scores <= _FLOOR + 1e-9, what, advice)
@@ -71,7 +71,7 @@ def collapsed(case: Case) -> Iterable[Claim]:
     A note below 3 where six or more distinct scores show a continuous scale (Stureborg 2024). A
     grader that only ever says 0 or 1 has no scale to collapse: saturation speaks of it.
     """
-    if not case.on_scale or np.isin(case.scores, (0.0, 1.0)).all():
+    if not case.on_scale or case.is_tiny or np.isin(case.scores, (0.0, 1.0)).all():
         return
     boot = bootstrap(level_counts(case.scores), levels_of, groups=case.scored_groups)
     said = f"the scores use {boot.value:.2f} levels in effect, out of 21 between 0 and 1"
@@ -89,7 +89,7 @@ def no_variance(case: Case) -> Iterable[Claim]:
     Scores that hardly differ leave training nothing to climb, whatever their accuracy: Razin 2025,
     arXiv 2503.15477.
     """
-    if not case.on_scale or len(case.scores) < 2:
+    if not case.on_scale or case.is_tiny:
         return
     boot = sd_bootstrap(case.scores, case.scored_groups)
     said = f"no variance, the scores' sd (ddof=1) is {boot.value:.3g}"

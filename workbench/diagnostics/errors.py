@@ -22,6 +22,7 @@ __all__ = ["broken", "few_rows", "nothing_scored", "skipped", "unfinished"]
 _NOT_TRIED = (ErrorKind.CANCELLED, ErrorKind.BUDGET)
 _BROKEN_ABOVE = 0.02
 _BROKEN_ROWS = 20
+_MESSAGE = 120  # characters of an error in a sentence
 _ENOUGH = 35  # the fewest rows with which a verdict on saturation can fire
 
 
@@ -37,6 +38,7 @@ def broken(case: Case) -> Iterable[Claim]:
     if not len(rows):
         return
     found = share(failed[tried])
+    what = f"{_kinds(case, rows)}, {_message(case, rows)}"
     finding = Finding(
         case.grader,
         "broken",
@@ -46,16 +48,16 @@ def broken(case: Case) -> Iterable[Claim]:
         None,
         0,
         0,
-        f"broken, {found.k:,} of {found.n:,} rows failed, {percent(found.value)}: {_kinds(case, rows)}",
+        f"broken, {found.k:,} of {found.n:,} rows failed, {percent(found.value)}: {what}",
         "read the errors of these rows; a failed row has no score and is in no mean",
         evidence(rows),
     )
     yield about_share(finding, found, _BROKEN_ABOVE, short=_BROKEN_ROWS - found.n)
 
 
-@diagnostic("nothing-scored", presets=("workbench", "seed"))
+@diagnostic("nothing-scored", presets=("workbench", "seed"), unless="broken")
 def nothing_scored(case: Case) -> Iterable[Finding]:
-    """No row has a score, so no statement about scores is possible."""
+    """No row has a score, so no statement about scores is possible; silent where *broken* says so."""
     if len(case.rows):
         return
     total, failed, skips = len(case.grades), case.grades.n_failed, case.grades.n_skipped
@@ -119,6 +121,19 @@ def _kinds(case: Case, rows: NDArray[np.intp]) -> str:
     errors = case.grades.errors
     counts = Counter(str(errors[int(row)].kind) if int(row) in errors else "unknown" for row in rows)
     return ", ".join(f"{kind} {count:,}" for kind, count in counts.most_common())
+
+
+def _message(case: Case, rows: NDArray[np.intp]) -> str:
+    """The message most of the rows failed with, cut to fit a sentence."""
+    errors = case.grades.errors
+    counts = Counter(errors[int(row)].message for row in rows if int(row) in errors)
+    if not counts:
+        return "without a message"
+    message, count = counts.most_common(1)[0]
+    line = " ".join(message[: 10 * _MESSAGE].split())
+    said = line if len(line) <= _MESSAGE else f"{line[:_MESSAGE]}…"
+    often = "such as" if count == 1 < len(rows) else "all" if count == len(rows) else "most often"
+    return f"{often} {said.rstrip('.') or 'an empty message'}"
 
 
 def _fact(case: Case, kind: str, said: str, advice: str, rows: NDArray[np.intp]) -> Finding:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from workbench.statistics import Interval
+from workbench.visible import one_line
 
 __all__ = ["Finding", "Severity", "percent"]
 
@@ -59,8 +60,13 @@ class Finding:
     confidence: float = 0.95
 
     def __str__(self) -> str:
-        """One sentence, with the interval and what is still needed."""
-        return f"{self.grader}: {self.message}{self._interval_clause()}{self._needed_clause()}."
+        """One sentence, with the interval and what is still needed; hidden characters show as code points."""
+        return f"{one_line(self.grader)}: {self.sentence}"
+
+    @property
+    def sentence(self) -> str:
+        """The sentence without the grader's name."""
+        return f"{one_line(self.message, 1_000)}{self._interval_clause()}{self._needed_clause()}."
 
     def _interval_clause(self) -> str:
         if self.interval is None or math.isnan(self.interval.lo):

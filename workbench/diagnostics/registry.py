@@ -13,14 +13,16 @@ from numpy.typing import NDArray
 from workbench.columns import Grades
 from workbench.diagnostics.case import Case
 from workbench.diagnostics.claim import Claim, settle
-from workbench.diagnostics.finding import Finding
+from workbench.diagnostics.finding import Finding, Severity
+from workbench.diagnostics.labels import read_labels
 from workbench.errors import ReportError
 
-__all__ = ["Graded", "diagnose", "diagnostic", "group_codes", "kinds", "presets", "read_labels"]
+__all__ = ["Graded", "check_arguments", "diagnose", "diagnostic", "group_codes", "kinds", "presets"]
 
 Prompts = Sequence[Hashable] | NDArray[Any]
 Diagnostic = Callable[[Case], Iterable[Claim | Finding]]
 _REGISTER: dict[str, dict[str, Diagnostic]] = {}
+_OVERLAP: dict[str, str] = {}  # kind to the kind that says the same and more
 
 
 class Graded(Protocol):
@@ -35,15 +37,20 @@ class Graded(Protocol):
         """The prompt each row answers."""
 
 
-def diagnostic(kind: str, *, presets: Sequence[str] = ("workbench",)) -> Callable[[Diagnostic], Diagnostic]:
+def diagnostic(
+    kind: str, *, presets: Sequence[str] = ("workbench",), unless: str | None = None
+) -> Callable[[Diagnostic], Diagnostic]:
     """Register a function from `Case` to claims and findings under its kind.
 
     Args:
         kind: A short hyphenated name, shown in findings.
         presets: Sets of rules it belongs to.
+        unless: Another kind that says the same and more: where it is an error, this one is left out.
     """
 
     def register(function: Diagnostic) -> Diagnostic:
+        if unless is not None:
+            _OVERLAP[kind] = unless
         for preset in presets:
             _REGISTER.setdefault(preset, {})[kind] = function
         return function
@@ -77,7 +84,7 @@ def diagnose(
     *,
     preset: str = "workbench",
     labels: Any = None,
-    threshold: float = 0.5,
+    threshold: float | None = None,
     groups: Prompts | None = None,
     scale: tuple[float, float] = (0.0, 1.0),
 ) -> list[Finding]:
@@ -89,7 +96,8 @@ def diagnose(
             cut-offs on the rows there are, no interval).
         labels: What is known of each row: True good, False bad, None unknown, (n,). Only with known
             bad rows can a grader be called lenient, only with known good ones strict.
-        threshold: Pass mark for `labels`; 0.5 by convention. A grader's own verdict goes before it.
+        threshold: Pass mark for `labels`, on the scale; its middle by default, 0.5 of 0 to 1. A grader's
+            own verdict goes before it.
         groups: Prompt of each row, (n,); a report brings its own. Rows of one prompt are not
             independent, and bounds allow for it.
         scale: Lowest and highest score of the scale the graders use.
@@ -99,7 +107,7 @@ def diagnose(
 
     Raises:
         ReportError: Unknown preset, labels or groups of the wrong length, labels that are neither
-            True, False nor missing, or a scale whose ends are not in order.
+            True, False nor missing, a scale whose ends are not in order, or a pass mark off the scale.
 
     Example:
         >>> grades = Grades.empty(40)
@@ -107,16 +115,35 @@ def diagnose(
         >>> print(diagnose({"polite": grades})[0])
         polite: saturated high, 100 % of 40 scores at 0.95 or above (95 % interval 91.2 % to 100 %).
     """
-    _check_scale(scale)
-    _check_threshold(threshold)
+    mark = _pass_mark(threshold, scale)
     by_name, prompts = _read(source, groups)
     rules = kinds(preset)
     known = {n: (group_codes(prompts, n), read_labels(labels, n)) for n in set(map(len, by_name.values()))}
     results: list[Claim | Finding] = []
     for name, grades in by_name.items():
-        case = Case(name, grades, *known[len(grades)], threshold, scale)
+        case = Case(name, grades, *known[len(grades)], mark, scale)
         results += [result for rule in rules.values() for result in rule(case)]
     return [replace(finding, preset=preset) for finding in _sorted(results, list(by_name))]
+
+
+def check_arguments(
+    n: int, *, preset: str, labels: Any, threshold: float | None, scale: tuple[float, float]
+) -> None:
+    """Raise what `diagnose` would raise of its arguments, before there are any grades.
+
+    Args:
+        n: Rows there will be.
+        preset: As in `diagnose`.
+        labels: As in `diagnose`.
+        threshold: As in `diagnose`.
+        scale: As in `diagnose`.
+
+    Raises:
+        ReportError: As `diagnose`.
+    """
+    _pass_mark(threshold, scale)
+    kinds(preset)
+    read_labels(labels, n)
 
 
 def _read(
@@ -132,7 +159,13 @@ def _read(
 def _sorted(results: list[Claim | Finding], names: list[str]) -> list[Finding]:
     facts = [result for result in results if isinstance(result, Finding)]
     found = facts + settle(result for result in results if isinstance(result, Claim))
-    return sorted(found, key=lambda finding: (finding.severity.rank, names.index(finding.grader)))
+    return sorted(_once(found), key=lambda finding: (finding.severity.rank, names.index(finding.grader)))
+
+
+def _once(findings: list[Finding]) -> list[Finding]:
+    """Without what another finding about the same grader says with more weight: `unless` in `diagnostic`."""
+    errors = {(finding.grader, finding.kind) for finding in findings if finding.severity is Severity.ERROR}
+    return [finding for finding in findings if (finding.grader, _OVERLAP.get(finding.kind)) not in errors]
 
 
 def group_codes(groups: Prompts | None, n: int) -> NDArray[np.intp]:
@@ -150,66 +183,6 @@ def group_codes(groups: Prompts | None, n: int) -> NDArray[np.intp]:
     return codes
 
 
-def read_labels(labels: Any, n: int) -> NDArray[np.int8]:
-    """Labels as 1 good, 0 bad, -1 unknown, (n,). See `diagnose` for what is refused."""
-    codes = np.full(n, -1, np.int8)
-    if labels is None:
-        return codes
-    values = _label_values(labels)
-    _check_length("labels", len(values), n)
-    for row, label in enumerate(values):
-        codes[row] = _label(row, label)
-    return codes
-
-
-_WORDS = {
-    "true": 1,
-    "1": 1,
-    "yes": 1,
-    "good": 1,
-    "pass": 1,
-    "false": 0,
-    "0": 0,
-    "no": 0,
-    "bad": 0,
-    "fail": 0,
-    "": -1,
-}
-"""Labels as a CSV file or a person writes them, without regard to case."""
-
-
-def _label_values(labels: Any) -> list[Any]:
-    if isinstance(labels, pd.Series) and not labels.index.equals(pd.RangeIndex(len(labels))):
-        raise ReportError(
-            "the labels are a Series with an index of its own, so which row a label is for is not clear",
-            found=f"index {list(labels.index[:4])}",
-            expected="one label a row, in the rows' order",
-            hint="name a column of the samples instead (labels='good'), or pass labels.tolist()",
-        )
-    if isinstance(labels, str | bytes | Mapping) or not isinstance(labels, Iterable):
-        raise ReportError(
-            "labels must be one entry a row",
-            found=f"{type(labels).__name__} {labels!r:.60}",
-            expected="a list of True (known good), False (known bad) and None, or a column of the samples",
-        )
-    return list(labels)
-
-
-def _label(row: int, label: Any) -> int:
-    if label is None or label is pd.NA or label != label:  # noqa: PLR0124 (NaN is not equal to itself)
-        return -1
-    if isinstance(label, str) and label.strip().casefold() in _WORDS:
-        return _WORDS[label.strip().casefold()]
-    if isinstance(label, bool | np.bool_ | int | float | np.number) and label in (0, 1):
-        return int(label)
-    raise ReportError(
-        "a label is neither good, bad nor unknown",
-        where=f"row {row} of labels",
-        found=f"{label!r:.80}",
-        expected="True (known good), False (known bad) or None",
-    )
-
-
 def _check_length(what: str, found: int, n: int) -> None:
     if found != n:
         raise ReportError(
@@ -217,18 +190,36 @@ def _check_length(what: str, found: int, n: int) -> None:
         )
 
 
-def _check_threshold(threshold: Any) -> None:
-    number = isinstance(threshold, int | float | np.number) and not isinstance(threshold, bool)
-    if not number or not np.isfinite(threshold):
+def _pass_mark(threshold: Any, scale: Any) -> float:
+    """The pass mark asked for, or the middle of the scale."""
+    lo, hi = _ends(scale)
+    if threshold is None:
+        return lo / 2 + hi / 2
+    if not _is_finite(threshold):
         raise ReportError(
             "the pass mark must be a finite number", found=repr(threshold), expected="such as 0.5"
         )
+    if not lo <= threshold <= hi:
+        raise ReportError(
+            "the pass mark is not on the scale",
+            found=f"threshold={threshold!r}",
+            expected=f"{lo:g} to {hi:g}",
+            hint="name the graders' scale, scale=(lowest, highest), or leave the threshold out for its middle",
+        )
+    return float(threshold)
 
 
-def _check_scale(scale: Any) -> None:
-    if not isinstance(scale, tuple | list) or len(scale) != 2 or not scale[0] < scale[1]:
+def _ends(scale: Any) -> tuple[float, float]:
+    pair = isinstance(scale, tuple | list) and len(scale) == 2 and all(map(_is_finite, scale))
+    if not pair or not scale[0] < scale[1]:
         raise ReportError(
             "a scale runs from its lowest to its highest score",
             found=repr(scale),
-            expected="two numbers, the lower one first, such as (0, 1)",
+            expected="two finite numbers, the lower one first, such as (0, 1)",
         )
+    return float(scale[0]), float(scale[1])
+
+
+def _is_finite(value: Any) -> bool:
+    number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    return bool(number and np.isfinite(value))

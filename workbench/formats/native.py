@@ -20,6 +20,7 @@ from typing import Any
 
 from workbench.errors import FormatError
 from workbench.graders import FunctionGrader, Grader, from_spec
+from workbench.sandbox.text import clean
 from workbench.sandbox.validate import Check, Validation
 
 __all__ = ["FORMAT", "VERSION", "read", "schema", "write"]
@@ -70,7 +71,7 @@ def _record(item: Grader, *, allow_unvalidated: bool) -> dict[str, Any]:
         return item.spec()
     if not allow_unvalidated:
         item.require_proof()
-    record = {key: value for key, value in item.spec().items() if key != "trust"}
+    record = {key: value for key, value in item.spec().items() if key != "trusted_sha256"}
     # Where a source comes from is for the reader of a file to judge, not for the file to say.
     record["source"] = {key: value for key, value in record["source"].items() if key != "imported"}
     proof = item.validation
@@ -183,7 +184,8 @@ def _check_schema(document: Any, where: str) -> None:
 def _grader(record: dict[str, Any], where: str, *, trust: bool) -> Grader:
     fields = {key: value for key, value in record.items() if key != "validation"}
     if isinstance(fields.get("source"), dict):
-        fields |= {"source": {**fields["source"], "imported": True}, "trust": trust}
+        trusted = fields["source"].get("sha256", "") if trust else ""
+        fields |= {"source": {**fields["source"], "imported": True}, "trusted_sha256": trusted}
     try:
         item = from_spec(fields)
     except FormatError as error:
@@ -197,7 +199,9 @@ def _grader(record: dict[str, Any], where: str, *, trust: bool) -> Grader:
 
 def _attach_proof(item: FunctionGrader, record: dict[str, Any]) -> None:
     """A record for another text proves nothing, so it is dropped."""
-    checks = tuple(Check(**check) for check in record["checks"])
-    proof = Validation(checks, tuple(record["warnings"]), record["isolation"], record["sha256"], claimed=True)
+    checks = tuple(Check(**{**check, "message": clean(check["message"])}) for check in record["checks"])
+    proof = Validation(
+        checks, tuple(map(clean, record["warnings"])), record["isolation"], record["sha256"], claimed=True
+    )
     if proof.sha256 == item.source.sha256:
         item.remember(proof)

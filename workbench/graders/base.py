@@ -100,9 +100,12 @@ class Grader(ABC):
             if isinstance(result, Grade):
                 return result
             return Grade(result, seconds=time.perf_counter() - start)
-        except asyncio.CancelledError:
+        except GeneratorExit:
             raise
-        except Exception as error:  # noqa: BLE001 (the one border)
+        except BaseException as error:
+            task = asyncio.current_task()
+            if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
+                raise
             return Grade.failed(*_explain(error), seconds=time.perf_counter() - start)
 
     async def grade_all(self, samples: Samples, control: Control) -> Grades:
@@ -110,17 +113,17 @@ class Grader(ABC):
         grades = Grades.empty(len(samples))
         room = asyncio.Semaphore(_CONCURRENT)
         problems = samples.problems
-        done = 0
+        done = failed = 0
 
         async def one(row: int) -> None:
-            nonlocal done
+            nonlocal done, failed
             async with room:
                 if control.cancel.is_set():
                     return
                 grades.put(row, await self._row(samples, row, problems))
-                done += 1
+                done, failed = done + 1, failed + (row in grades.errors)
                 if control.on_rows:
-                    control.on_rows(done, grades.n_failed)
+                    control.on_rows(done, failed)
 
         await asyncio.gather(*(one(row) for row in range(len(samples))))
         grades.finish()
@@ -130,6 +133,10 @@ class Grader(ABC):
         if row in problems:
             return Grade.failed(ErrorKind.SAMPLE, problems[row])
         return await self.grade_one(samples[row])
+
+    def check_ready(self) -> None:
+        """Raise what would end a run of this grader before its first row; called before any run."""
+        return  # most kinds are always ready
 
     def run(self, samples: Any, **settings: Any) -> Any:
         """Grade samples and return a `Report`. See `Suite.run` for the settings."""
@@ -194,7 +201,7 @@ def _as_sample(sample: Any) -> Sample:
     raise TypeError(f"a grader grades a Sample or a StringThread, not {type(sample).__name__}")
 
 
-def _explain(error: Exception) -> tuple[ErrorKind, str]:
+def _explain(error: BaseException) -> tuple[ErrorKind, str]:
     message = str(error) or type(error).__name__
     if isinstance(error, WorkbenchError):
         return ErrorKind.SANDBOX if isinstance(error, RuntimeError) else ErrorKind.RUNTIME, message

@@ -7,14 +7,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, overload
 
+from workbench import background
 from workbench.columns import Grades
 from workbench.errors import CaptureError, FormatError, IsolationError, NotValidatedError
 from workbench.grade import ErrorKind, Grade, GradeError
 from workbench.graders.base import Control, Grader, _as_sample, kind
 from workbench.samples import Sample, Samples
+from workbench.samples.plain import plain
 from workbench.sandbox.capture import capture
 from workbench.sandbox.limits import ISOLATION, Limits, Program
-from workbench.sandbox.source import Source
+from workbench.sandbox.source import MAX_BYTES, Source
+from workbench.sandbox.text import clean
 from workbench.sandbox.validate import Validation, validate_text
 from workbench.thread import StringThread
 from workbench.wire import Packed, pack
@@ -35,7 +38,7 @@ class FunctionGrader(Grader):
         source: The captured module.
         timeout: Seconds a row may take, 1.0 by default.
         memory_mb: MiB of address space beyond what a worker starts with, 512 by default.
-        trust: Run imported source even where the machine cannot confine it. Bound to this very text.
+        trusted_sha256: Hash of the text that may run even where the machine cannot confine it; "" for none.
 
     Error kinds: timeout, memory, crash, load, runtime, return_type, not_finite, sandbox, sample.
 
@@ -51,7 +54,7 @@ class FunctionGrader(Grader):
     source: Source
     timeout: float = 1.0
     memory_mb: int = 512
-    trust: bool = False
+    trusted_sha256: str = ""
     _proof: dict[str, Validation] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -60,18 +63,26 @@ class FunctionGrader(Grader):
             object.__setattr__(self, "name", self.source.function)
 
     @classmethod
-    def from_source(cls, text: str, *, name: str = "", **settings: Any) -> FunctionGrader:
+    def from_source(
+        cls, text: str, *, name: str = "", imported: bool = False, **settings: Any
+    ) -> FunctionGrader:
         """Take a module's text as it is. Nothing of it runs here.
 
         Args:
             text: A module with one grade function, `grade` or the only async one.
             name: How reports call it; the function's name by default.
+            imported: The text is somebody else's: it runs only where the kernel confines it.
             settings: Other fields.
 
         Raises:
             CaptureError: No such function, or the text is too large.
         """
-        return cls(source=capture(text), name=name, **settings)
+        return cls(source=replace(capture(text), imported=imported), name=name, **settings)
+
+    @property
+    def trust(self) -> bool:
+        """Whether this very text was trusted to run unconfined."""
+        return self.trusted_sha256 == self.source.sha256
 
     @property
     def limits(self) -> Limits:
@@ -89,13 +100,25 @@ class FunctionGrader(Grader):
         Args:
             payload: Samples or threads of your own for further test runs: one, or a list of them.
         """
-        self._check_isolation()
-        threads = _threads(payload)
-        proof = validate_text(
-            self.source.text, threads=threads, limits=self.limits, sha256=self.source.sha256
-        )
+        self.check_ready()
+        threads = [_plain_thread(thread) for thread in _threads(payload)]
+        # Away from the calling thread, so that an Interrupt cannot cut a question to the sandbox in half.
+        proof = background.run(asyncio.to_thread(self._prove, threads))
         self.remember(proof)
         return proof
+
+    def _prove(self, threads: Sequence[StringThread]) -> Validation:
+        return validate_text(
+            self.source.text,
+            threads=threads,
+            limits=self.limits,
+            sha256=self.source.sha256,
+            kernel_only=self._kernel_only,
+        )
+
+    @property
+    def _kernel_only(self) -> bool:
+        return self.source.imported and not self.trust
 
     def remember(self, proof: Validation) -> None:
         """Keep a proof; it counts only for the text whose hash it carries."""
@@ -124,7 +147,7 @@ class FunctionGrader(Grader):
 
     async def grade(self, sample: Sample) -> Grade:
         """Grade one sample in a worker of its own."""
-        grades = await asyncio.to_thread(self._run, pack([sample.thread]), Control())
+        grades = await asyncio.to_thread(self._run, pack([_plain_thread(sample.thread)]), Control())
         return grades[0]
 
     async def grade_all(self, samples: Samples, control: Control) -> Grades:
@@ -137,9 +160,8 @@ class FunctionGrader(Grader):
     def _run(self, packed: Packed, control: Control) -> Grades:
         from workbench.sandbox.pool import pool
 
-        self._check_isolation()
         outcome = pool().run(
-            Program(self.source.text, self.limits),
+            Program(self.source.text, self.limits, self._kernel_only),
             packed,
             workers=control.workers,
             on_progress=control.on_rows,
@@ -147,8 +169,13 @@ class FunctionGrader(Grader):
         )
         return outcome.grades
 
-    def _check_isolation(self) -> None:
-        if not self.source.imported or self.trust:
+    def check_ready(self) -> None:
+        """Refuse imported source where the machine cannot confine it; see `Grader.check_ready`.
+
+        Raises:
+            IsolationError: With the label found and the way out.
+        """
+        if not self._kernel_only:
             return
         from workbench.sandbox.pool import pool
 
@@ -163,7 +190,7 @@ class FunctionGrader(Grader):
 
     def trusted(self) -> FunctionGrader:
         """The same grader, allowed to run where the machine cannot confine it."""
-        return replace(self, trust=True)
+        return replace(self, trusted_sha256=self.source.sha256)
 
     def _field_spec(self, f: Any) -> Any:
         if f.name == "source":
@@ -187,7 +214,7 @@ class FunctionGrader(Grader):
 
         proof = self.validation
         state = proof._repr_html_() if proof else "<p>not validated yet: call <code>.validate()</code></p>"
-        return f"<div><b>{escape(self.name)}</b> <pre>{escape(self.source.text)}</pre>{state}</div>"
+        return f"<div><b>{escape(clean(self.name))}</b> <pre>{escape(clean(self.source.text, MAX_BYTES))}</pre>{state}</div>"
 
 
 def _source(record: dict[str, Any]) -> Source:
@@ -207,6 +234,17 @@ def _source(record: dict[str, Any]) -> Source:
             hint="compare it with the original; to accept the change, take the text to FunctionGrader.from_source",
         )
     return source
+
+
+def _plain_thread(thread: StringThread) -> StringThread:
+    """The thread with what the sandbox can be told: numpy numbers become Python's, dates text, and so on."""
+    turns, metadata, calls, tools = thread.to_wire()
+    return StringThread.from_wire((turns, plain(metadata), calls and _plain_calls(calls), plain(tools)))
+
+
+def _plain_calls(calls: dict[int, Any]) -> dict[int, Any]:
+    """Tool calls by turn, as plain data."""
+    return {turn: plain(made) for turn, made in calls.items()}
 
 
 def _threads(payload: Any) -> Sequence[StringThread]:

@@ -5,5 +5,6 @@ from __future__ import annotations
 from workbench.report.compare import Comparison as Comparison
 from workbench.report.protocols import SamplesLike as SamplesLike
 from workbench.report.report import Report as Report
+from workbench.report.settings import check_settings as check_settings
 
-__all__ = ["Comparison", "Report", "SamplesLike"]
+__all__ = ["Comparison", "Report", "SamplesLike", "check_settings"]

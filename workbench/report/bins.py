@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from workbench.columns import Grades
 
-__all__ = ["BINS", "Histogram", "histogram", "within"]
+__all__ = ["BINS", "Histogram", "edges_of", "histogram", "within"]
 
 BINS = 20
 _EDGE = 1e-9  # 0.15 written as 3 * 0.05 lies above 0.15; both belong to the same bin
@@ -20,8 +20,8 @@ class Histogram:
     """Counts of one grader's rows.
 
     Attributes:
-        edges: float64 (21,), from 0 to 1, or to the scores' own ends where they reach further.
-        counts: int64 (20,), scored rows in each bin: left end in, right end out, but for the last bin.
+        edges: float64 (21,), see `edges_of`.
+        counts: int64 (20,), scored rows in each bin, see `within`.
         scored: Rows with a score.
         failed: Rows that failed.
         skipped: Rows the grader declined.
@@ -37,17 +37,38 @@ class Histogram:
 def histogram(grades: Grades) -> Histogram:
     """Count the scores of one grader into 20 equal bins over 0 to 1, widened where scores lie outside."""
     scores = grades.scores[grades.codes == 1]
-    lo, hi = min(0.0, scores.min(initial=0.0)), max(1.0, scores.max(initial=1.0))
-    edges = np.linspace(lo, hi, BINS + 1)
-    # Halved first: the span of two finite scores may be infinite.
-    at = np.floor((scores / 2 - lo / 2) / (hi / 2 - lo / 2) * BINS + _EDGE)
-    counts = np.bincount(np.clip(at, 0, BINS - 1).astype(np.intp), minlength=BINS)
+    edges = edges_of(scores)
+    right_of = np.array([(~_left_of(scores, edge, edges)).sum() for edge in edges[:-1]], dtype=np.int64)
+    counts = right_of - np.append(right_of[1:], 0)
     return Histogram(edges, counts, len(scores), grades.n_failed, grades.n_skipped)
 
 
+def edges_of(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Ends of the 20 bins, float64 (21,): from 0 to 1, or to the scores' own ends where they reach further."""
+    lo, hi = min(0.0, scores.min(initial=0.0)), max(1.0, scores.max(initial=1.0))
+    # Halved first: the span of two finite scores may be infinite. Rounded, so that 3 * 0.05 reads 0.15.
+    halves = np.linspace(lo / 2, hi / 2, BINS + 1).tolist()
+    return np.array([lo, *(round(2 * half, 12) for half in halves[1:-1]), hi])
+
+
 def within(scores: NDArray[np.float64], lo: float, hi: float) -> NDArray[np.bool_]:
-    """Which scores lie in the bin from `lo` to `hi`: the left end is in, the right one only from 1 on."""
-    slack = _EDGE * max(abs(hi - lo), 1e-300) * BINS
-    top = hi + slack if hi >= 1 - _EDGE else hi - slack
-    inside: NDArray[np.bool_] = (scores >= lo - slack) & (scores <= top)
+    """Which of a grader's scores lie in the bin from `lo` to `hi`.
+
+    The left end is in and the right end out, but for the last edge of the grader's histogram, which is in.
+
+    Args:
+        scores: All scores of the grader, (m,): where its histogram ends depends on them.
+        lo: Left end, an edge or any number.
+        hi: Right end, an edge or any number.
+    """
+    edges = edges_of(scores)
+    last = not bool(_left_of(np.array([hi]), edges[-1], edges)[0])
+    inside: NDArray[np.bool_] = ~_left_of(scores, lo, edges) & (last | _left_of(scores, hi, edges))
     return inside
+
+
+def _left_of(scores: NDArray[np.float64], edge: float, edges: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Which scores lie left of an edge: the one rule behind bars and rows."""
+    slack = 2 * _EDGE * (edges[-1] / 2 - edges[0] / 2)
+    left: NDArray[np.bool_] = scores < edge - slack
+    return left

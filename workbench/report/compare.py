@@ -13,9 +13,9 @@ from workbench.columns import Grades
 from workbench.report.frames import row_frame
 from workbench.report.protocols import SamplesLike
 from workbench.report.rich import STYLE, rows_table
-from workbench.report.safe import shown
 from workbench.statistics import Interval, mean, mean_interval
 from workbench.statistics.spread import SAME
+from workbench.visible import one_line
 
 __all__ = ["Comparison", "compare"]
 
@@ -50,16 +50,16 @@ class Comparison:
     def __str__(self) -> str:
         """One or two sentences."""
         if not self.n:
-            return f"{shown(self.a)} and {shown(self.b)} have no scored row in common."
+            return f"{one_line(self.a)} and {one_line(self.b)} have no scored row in common."
         said = (
-            f"On {self.n:,} rows {shown(self.b)} scores {abs(self.difference):.3f} "
-            f"{'higher' if self.difference >= 0 else 'lower'} than {shown(self.a)} on average "
+            f"On {self.n:,} rows {one_line(self.b)} scores {abs(self.difference):.3f} "
+            f"{'higher' if self.difference >= 0 else 'lower'} than {one_line(self.a)} on average "
             f"(95 % interval of the difference {self.interval.lo:+.3f} to {self.interval.hi:+.3f}); "
             f"{self.equal:,} rows have the same score."
         )
         if not (self.only_a or self.only_b):
             return said
-        return f"{said} Not compared: {self.only_a:,} rows with a score from {shown(self.a)} only, {self.only_b:,} from {shown(self.b)} only."
+        return f"{said} Not compared: {self.only_a:,} rows with a score from {one_line(self.a)} only, {self.only_b:,} from {one_line(self.b)} only."
 
     __repr__ = __str__
 

@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 
 from workbench.columns import Grades
 from workbench.errors import SamplesError
+from workbench.grade import ErrorKind
 from workbench.report.protocols import SampleLike, SamplesLike
 from workbench.statistics import mean, mean_interval, quantiles, sample_sd
 from workbench.thread import StringThread
+from workbench.visible import encodable
 
 __all__ = ["long_frame", "row_frame", "score_frame", "summary_frame", "thread_prompt"]
 
@@ -28,9 +30,9 @@ def _grader_frame(ids: Any, name: str, grades: Grades) -> pd.DataFrame:
     n = len(grades)
     return pd.DataFrame(
         {
-            "sample": _column(ids),
+            "sample": _written(ids),
             "row": np.arange(n),
-            "grader": pd.Series([name] * n, dtype=object),
+            "grader": pd.Series([encodable(name)] * n, dtype=object),
             "status": grades.statuses,
             "score": grades.scores,
             "passed": _verdicts(grades.passed),
@@ -40,8 +42,21 @@ def _grader_frame(ids: Any, name: str, grades: Grades) -> pd.DataFrame:
             "seconds": grades.seconds,
             "tokens": grades.tokens,
             "cost": grades.cost,
+            "isolation": pd.Series([isolation(grades)] * n, dtype=object),
         }
     )
+
+
+_NEVER_RAN = frozenset({ErrorKind.CANCELLED, ErrorKind.BUDGET, ErrorKind.SAMPLE, ErrorKind.SANDBOX})
+
+
+def isolation(grades: Grades) -> str:
+    """The sandbox level the rows were run at; "no sandbox", or "not run" where no row reached the grader."""
+    if grades.isolation:
+        return grades.isolation
+    kinds = {error.kind for error in grades.errors.values()}
+    ran = grades.n_scored or grades.n_skipped or kinds - _NEVER_RAN
+    return "no sandbox" if ran else "not run"
 
 
 def _verdicts(passed: NDArray[np.int8]) -> pd.Series[Any]:
@@ -52,7 +67,12 @@ def _sparse(n: int, values: Mapping[int, str]) -> pd.Series[Any]:
     column = np.full(n, None, dtype=object)
     for row, value in values.items():
         column[row] = value
-    return _column(column)
+    return _written(column)
+
+
+def _written(values: Iterable[Any]) -> pd.Series[Any]:
+    # A table is there to be saved, and a CSV file cannot hold a lone surrogate.
+    return _column(encodable(value) if isinstance(value, str) else value for value in values)
 
 
 def _column(values: Any) -> pd.Series[Any]:
@@ -102,7 +122,7 @@ def _summary(grades: Grades, groups: NDArray[np.intp]) -> dict[str, Any]:
         "seconds_total": _total(grades.seconds),
         "tokens": _total(grades.tokens),
         "cost": _total(grades.cost),
-        "isolation": grades.isolation,
+        "isolation": isolation(grades),
     }
 
 

@@ -21,7 +21,9 @@ from workbench.report.compare import Comparison, compare
 from workbench.report.frames import long_frame, row_frame, score_frame, summary_frame
 from workbench.report.protocols import SamplesLike
 from workbench.report.rich import as_html
+from workbench.report.same import require_same_rows
 from workbench.report.select import ordered, select
+from workbench.report.settings import label_column
 from workbench.report.terminal import as_text, isolation_line
 from workbench.upstairs import upstairs
 
@@ -37,25 +39,26 @@ class Report:
         grades: Grades by grader name, n rows each, in the samples' order.
         preset: Rules behind `findings`: "workbench" (bounds decide) or "seed" (fixed cut-offs).
         labels: What is known of each row (True good, False bad, None unknown), (n,); None without.
-        threshold: Pass mark for rows with a label.
+        threshold: Pass mark for rows with a label, on the scale; None for the middle of the scale, which is
+            0.5 of 0 to 1. A grader's own verdict goes before it.
         scale: Lowest and highest score of the graders' scale.
         sources: Source text by grader name, for the HTML report.
 
     Raises:
-        ReportError: A grader has another number of rows than the samples.
+        ReportError: A grader has another number of rows than the samples, or `labels` names no column.
     """
 
     samples: SamplesLike
     grades: Mapping[str, Grades]
     preset: str = field(default="workbench", kw_only=True)
     labels: Sequence[bool | None] | str | None = field(default=None, kw_only=True)
-    threshold: float = field(default=0.5, kw_only=True)
+    threshold: float | None = field(default=None, kw_only=True)
     scale: tuple[float, float] = field(default=(0.0, 1.0), kw_only=True)
     sources: Mapping[str, str] = field(default_factory=dict, kw_only=True)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "grades", dict(self.grades))
-        object.__setattr__(self, "labels", self._column(self.labels))
+        object.__setattr__(self, "labels", label_column(self.samples, self.labels))
         for name, grades in self.grades.items():
             if len(grades) != len(self.samples):
                 raise ReportError(
@@ -64,20 +67,6 @@ class Report:
                     found=f"{len(grades):,} grades",
                     expected=f"{len(self.samples):,}, one a sample",
                 )
-
-    def _column(self, labels: Any) -> Any:
-        """Labels given as a column of the samples, by its name or as it is."""
-        if not isinstance(labels, str | pd.Series):
-            return labels
-        frame = self.samples.frame
-        if isinstance(labels, pd.Series):
-            return labels.tolist() if labels.index.equals(frame.index) else labels
-        if labels not in frame:
-            raise ReportError(
-                f"there is no column {labels!r} to take labels from",
-                found=", ".join(map(str, frame.columns[:30])),
-            )
-        return frame[labels].tolist()
 
     def __len__(self) -> int:
         """Number of rows."""
@@ -99,11 +88,12 @@ class Report:
 
     @cached_property
     def frame(self) -> pd.DataFrame:
-        """One line a sample and grader.
+        r"""One line a sample and grader.
 
         Columns: sample (id), row (number), grader, status ("scored", "failed", "skipped"), score (NaN
         without), passed (the grader's own verdict, missing without), reasoning, error_kind, error,
-        seconds, tokens, cost (US dollars).
+        seconds, tokens, cost (US dollars), isolation (as in `summary`). Ids, reasoning and errors can be
+        written as UTF-8: a lone surrogate in them is an escape such as \ud800.
         """
         return long_frame(self.samples.ids, self.grades)
 
@@ -118,7 +108,8 @@ class Report:
 
         Columns: n, scored, failed, skipped; over the scored rows mean, mean_lo and mean_hi (95 %
         interval that knows which rows answer one prompt), sd (sample sd, ddof=1), min, q25, median, q75,
-        max; seconds_total, tokens, cost (NaN where unknown) and isolation.
+        max; seconds_total, tokens, cost (NaN where unknown) and isolation: the sandbox level, "no sandbox",
+        or "not run" where no row was tried.
         """
         return summary_frame(self.grades, self._codes)
 
@@ -158,7 +149,7 @@ class Report:
 
         With `labels` (True known good, False known bad, None unknown, or the name of a column of the
         samples that says so) a saturated grader can be shown to be too lenient or too strict, with the
-        rows that prove it.
+        rows that prove it. A pass mark that the report carries must lie on a new `scale` too.
 
         Raises:
             ReportError: As `workbench.diagnostics.diagnose`.
@@ -178,7 +169,7 @@ class Report:
             grader: Its name. May be left out where the report has one, or `where` is a finding; else
                 the frame has one score column a grader.
             where: All rows (None), the evidence of a `Finding`, a status ("failed"), a function of the
-                score, a (low, high) bin as in the plot, n truth values, or row numbers in an array or list.
+                score, a (low, high) bin as in the plot (high is in only at the right end of the plot), n truth values, or row numbers in an array or list.
             sort: "score" (lowest first), "-score", or None to keep the order. By default findings and
                 row numbers keep their order and all else is sorted by score.
             limit: At most so many rows.
@@ -220,19 +211,13 @@ class Report:
         """This report's graders and the other's, side by side, over the same samples.
 
         Args:
-            other: A report over samples with the same ids in the same order.
+            other: A report over the same rows in the same order: ids, threads and references are compared.
             suffix: Put behind the other's grader names where they clash, such as " v2".
 
         Raises:
-            ReportError: Other samples, or a name that both have even with the suffix.
+            ReportError: Other samples (the first row that differs is named), or a name that both have even with the suffix.
         """
-        if list(self.samples.ids) != list(other.samples.ids):
-            raise ReportError(
-                "reports over different samples cannot be merged",
-                found=f"{len(self):,} and {len(other):,} rows",
-                expected="the same sample ids in the same order",
-                hint="run both graders on the same samples",
-            )
+        require_same_rows(self.samples, other.samples)
         names = {name: f"{name}{suffix}" if name in self.grades else name for name in other.grades}
         for name, new in names.items():
             if new in self.grades:

@@ -13,8 +13,8 @@ import pandas as pd
 
 from workbench.diagnostics import Finding
 from workbench.report.bins import Histogram
-from workbench.report.safe import shown
 from workbench.report.terminal import interval_text, isolation_line, number
+from workbench.visible import shown
 
 __all__ = ["STYLE", "as_html", "bars", "rows_table"]
 

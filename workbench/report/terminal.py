@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from workbench.diagnostics import Finding
-from workbench.report.safe import shown
+from workbench.visible import one_line
 
 __all__ = ["as_text", "isolation_line", "number"]
 
@@ -20,7 +20,7 @@ def as_text(summary: pd.DataFrame, findings: Sequence[Finding], rows: int) -> st
     """The whole report as lines for a terminal."""
     count = len(summary)
     title = f"{count:,} grader{'' if count == 1 else 's'} on {rows:,} row{'' if rows == 1 else 's'}"
-    found = [f"  {finding.severity:<8}{shown(str(finding), 1_000)}" for finding in findings]
+    found = [f"  {finding.severity:<8}{one_line(str(finding), 1_300)}" for finding in findings]
     said = ["findings:", *found] if found else ["no findings"]
     return "\n".join([title, *_table(summary), *said, isolation_line(summary)])
 
@@ -43,12 +43,14 @@ def _cells(name: str, line: pd.Series[Any]) -> tuple[str, ...]:
     counts = [f"{line[column]:,}" for column in ("scored", "failed", "skipped")]
     interval = interval_text(line["mean_lo"], line["mean_hi"])
     rest = [number(line[column]) for column in ("sd", "min", "median", "max")]
-    return (shown(name, 40).replace("\n", " "), *counts, number(line["mean"]), interval, *rest)
+    return (one_line(name, 40), *counts, number(line["mean"]), interval, *rest)
 
 
 def number(value: float) -> str:
-    """A score for a table: three decimals, a dash where there is none."""
-    return "-" if math.isnan(value) else f"{value:.3f}"
+    """A score for a table: three decimals (four digits of very large ones), a dash where there is none."""
+    if math.isnan(value):
+        return "-"
+    return f"{value:.3f}" if abs(value) < 1e9 else f"{value:.3e}"
 
 
 def interval_text(lo: float, hi: float) -> str:
@@ -58,8 +60,8 @@ def interval_text(lo: float, hi: float) -> str:
 
 def isolation_line(summary: pd.DataFrame) -> str:
     """How the graders were confined, in one line: "isolation: kernel"."""
-    levels = {str(name): str(level) or "no sandbox" for name, level in summary["isolation"].items()}
+    levels = {str(name): one_line(level, 40) for name, level in summary["isolation"].items()}
     if len(set(levels.values())) == 1:
         return f"isolation: {next(iter(levels.values()))}"
-    each = ", ".join(f"{shown(name, 40)} {level}" for name, level in levels.items())
+    each = ", ".join(f"{one_line(name, 40)} {level}" for name, level in levels.items())
     return f"isolation: {each or 'nothing was run'}"

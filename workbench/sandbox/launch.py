@@ -20,7 +20,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -32,9 +32,12 @@ from workbench.sandbox.protocol import CAPACITY, HEADER, MAGIC, MAX_TEXT
 
 __all__ = ["Blob", "Death", "Layout", "Worker", "Zygote", "readable"]
 
+ENDED = "it ended"
 TIMED_OUT = "it took too long"
 _ENVIRONMENT = {"PYTHONHASHSEED": "0", "PYTHONUTF8": "1", "LC_ALL": "C.UTF-8", "TZ": "UTC", "PATH": ""}
 _START_SECONDS = 60.0
+_SEND_SECONDS = 5.0
+"""A worker that does not read its commands for so long is not going to."""
 
 
 class Death(Exception):  # noqa: N818 (a fact about a worker, handled by the pool)
@@ -106,6 +109,7 @@ class Zygote:
                 hint="run the workbench under Linux: WSL2, a container or Binder",
             )
         self._lock = threading.Lock()
+        self._number, self._broken = 0, False
         ours, theirs = socket.socketpair()
         script = str(Path(__file__).with_name("zygote.py"))
         with theirs:
@@ -122,6 +126,8 @@ class Zygote:
         self._control = ours
         self._control.settimeout(_START_SECONDS)
         self._await_ready()
+        if self._process.stderr is not None:
+            self._process.stderr.close()  # nobody reads it from here on, and a full pipe would block
 
     def _await_ready(self) -> None:
         try:
@@ -138,7 +144,7 @@ class Zygote:
     @property
     def alive(self) -> bool:
         """Whether it still runs."""
-        return self._process.poll() is None
+        return not self._broken and self._process.poll() is None
 
     def request(self, message: dict[str, Any], fds: Sequence[int] = ()) -> dict[str, Any]:
         """Send one request and return its answer.
@@ -146,16 +152,35 @@ class Zygote:
         Raises:
             SandboxError: The zygote is gone.
         """
-        data = json.dumps(message).encode()
-        try:
-            with self._lock:
-                frame = struct.pack("<I", len(data)) + data
-                sent = socket.send_fds(self._control, [frame], list(fds))
-                if sent < len(frame):
-                    self._control.sendall(frame[sent:])
-                return self._read()
-        except (OSError, EOFError) as error:
-            raise SandboxError("the sandbox process ended", found=str(error), hint="run again") from error
+        with self._lock:
+            if not self.alive:
+                raise SandboxError("the sandbox process ended", hint="run again")
+            try:
+                reply = self._ask(message, fds)
+            except BaseException as error:
+                # An answer may be on its way that the next question would take for its own.
+                self._broken = True
+                self._process.kill()
+                if isinstance(error, OSError | EOFError | ValueError):
+                    raise SandboxError(
+                        "the sandbox process ended", found=str(error), hint="run again"
+                    ) from error
+                raise
+        if "error" in reply:
+            raise SandboxError("the sandbox process could not do its work", found=str(reply["error"]))
+        return reply
+
+    def _ask(self, message: dict[str, Any], fds: Sequence[int]) -> dict[str, Any]:
+        self._number += 1
+        data = json.dumps({**message, "n": self._number}).encode()
+        frame = struct.pack("<I", len(data)) + data
+        sent = socket.send_fds(self._control, [frame], list(fds))
+        if sent < len(frame):
+            self._control.sendall(frame[sent:])
+        reply = self._read()
+        if reply.get("n") != self._number:
+            raise EOFError("an answer to another question")
+        return reply
 
     def _read(self) -> dict[str, Any]:
         (size,) = struct.unpack("<I", self._exactly(4))
@@ -177,6 +202,11 @@ class Zygote:
         self._process.wait()
         if self._process.stderr is not None:
             self._process.stderr.close()
+
+    def forget(self) -> None:
+        """In a fork: let go of the parent's zygote without touching it."""
+        self._control.close()
+        self._process.returncode = 0  # it is not this process's child; nobody here waits for it
 
 
 @dataclass(eq=False)
@@ -217,6 +247,7 @@ class Worker:
             for fd in fds[:3]:
                 os.close(fd)
         os.set_blocking(worker._out, False)
+        os.set_blocking(worker._in, False)
         return worker
 
     _page: mmap.mmap = field(init=False)
@@ -245,7 +276,7 @@ class Worker:
             Death: It ended before that.
         """
         if not self.level:
-            self.info = self.receive(0, seconds)
+            self.info = self.receive(0, seconds) or {}
             self.level = str(self.info["level"])
 
     def send(self, message: dict[str, Any]) -> int:
@@ -257,15 +288,26 @@ class Worker:
         self._seq += 1
         data = marshal.dumps({**message, "seq": self._seq})
         try:
-            frame = memoryview(struct.pack("<I", len(data)) + data)
-            while frame:
-                frame = frame[os.write(self._in, frame) :]
+            self._write(struct.pack("<I", len(data)) + data)
         except OSError as error:
             raise Death("it no longer takes commands") from error
         return self._seq
 
-    def receive(self, seq: int, seconds: float) -> dict[str, Any]:
-        """Wait for the answer to one command.
+    def _write(self, data: bytes) -> None:
+        """Write with a deadline: a grader that forges answers need never read a command."""
+        frame, deadline = memoryview(data), time.monotonic() + _SEND_SECONDS
+        while frame:
+            try:
+                frame = frame[os.write(self._in, frame) :]
+            except BlockingIOError:
+                if time.monotonic() > deadline:
+                    raise Death(TIMED_OUT) from None
+                _await_room(self._in, deadline - time.monotonic())
+
+    def receive(
+        self, seq: int, seconds: float, *, unless: Callable[[], bool] = lambda: False
+    ) -> dict[str, Any] | None:
+        """Wait for the answer to one command; None if `unless` says to stop waiting.
 
         Raises:
             Death: The worker ended, spoke nonsense, or took longer than `seconds`.
@@ -275,8 +317,14 @@ class Worker:
             left = deadline - time.monotonic()
             if left <= 0:
                 raise Death(TIMED_OUT)
-            readable([self], min(left, 0.5))
+            if unless():
+                return None
+            readable([self], min(left, 0.1))
         return frame
+
+    def answer(self, message: dict[str, Any], seconds: float) -> dict[str, Any]:
+        """Send a command and wait for its answer. See `send` and `receive`."""
+        return self.receive(self.send(message), seconds) or {}
 
     def poll(self, seq: int) -> dict[str, Any] | None:
         """The answer to command `seq` if it has come whole, else None.
@@ -306,7 +354,7 @@ class Worker:
                 return
             if not part:
                 if len(self._buffer) < HEADER.size:
-                    raise Death("the grader ended its own process, or crashed it")
+                    raise Death(ENDED)
                 return
             self._buffer += part
 
@@ -318,12 +366,31 @@ class Worker:
         status = None
         with contextlib.suppress(SandboxError):
             status = self.zygote.request({"op": "kill", "pid": self.pid})["status"]
+        self._free()
+        return status if isinstance(status, int) else None
+
+    def forget(self) -> None:
+        """In a fork: let go of a worker of the parent's without touching it."""
+        if not self._closed:
+            self._closed = True
+            self._free()
+
+    def _free(self) -> None:
         for fd in (self._in, self._out):
             os.close(fd)
         del self.scores, self.bits
         with contextlib.suppress(BufferError):  # a caller still holds a view; the garbage collector frees it
             self._page.close()
-        return status if isinstance(status, int) else None
+
+
+def _await_room(fd: int, seconds: float) -> None:
+    """Until a pipe takes more, at most so long."""
+    if hasattr(select, "poll"):
+        poll = select.poll()
+        poll.register(fd, select.POLLOUT)
+        poll.poll(max(0.0, 1000 * seconds))
+    else:
+        select.select([], [fd], [], max(0.0, seconds))
 
 
 def readable(workers: Sequence[Worker], seconds: float) -> list[Worker]:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["ISOLATION", "Limits", "Program"]
+__all__ = ["CHECKS", "ISOLATION", "Limits", "Program", "weakest"]
+
+CHECKS = ("syntax", "structure", "signature", "execution", "test_run")
+"""The five checks, in order."""
 
 ISOLATION = {
     "kernel": "Isolated (kernel-enforced): no file, network, process or environment; tested in every worker",
@@ -54,7 +57,15 @@ class Program:
     Attributes:
         text: The module.
         limits: What it may use.
+        kernel_only: Refuse workers that are not confined by the kernel: for imported source.
     """
 
     text: str
     limits: Limits = Limits()
+    kernel_only: bool = False
+
+
+def weakest(*levels: str) -> str:
+    """The weakest of some isolation labels; "" counts for nothing."""
+    order = list(ISOLATION)
+    return max((level for level in levels if level), key=order.index, default="")

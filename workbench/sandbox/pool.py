@@ -15,11 +15,13 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-from workbench.errors import SandboxError
+from workbench.errors import IsolationError, SandboxError
+from workbench.sandbox import ask
+from workbench.sandbox.ask import Checked
 from workbench.sandbox.janitor import Janitor
 from workbench.sandbox.launch import Blob, Death, Layout, Worker, Zygote
 from workbench.sandbox.limits import Limits, Program
-from workbench.sandbox.run import Outcome, Run, verdict
+from workbench.sandbox.run import Outcome, Run
 from workbench.thread import StringThread
 from workbench.wire import Packed
 
@@ -28,6 +30,8 @@ __all__ = ["Pool", "default_workers", "fingerprint", "pool"]
 LAYERS = ("landlock", "rlimits", "seccomp", "audit")
 RESIDENT_ROWS = 160_000
 """Rows decoded and kept in warm workers: 1.6 kB each, so 256 MB in all. Larger sets are decoded as needed."""
+WARM_ROWS = 500
+"""Fewer rows are decoded in no time, and must not take the place of a large dataset's workers."""
 _MIN_ROWS_A_WORKER = 64
 
 
@@ -56,12 +60,12 @@ class Pool:
     def __init__(self, layers: Sequence[str] = LAYERS) -> None:
         self._layers = tuple(layers)
         self._zygote: Zygote | None = None
-        self._owner = 0
         self._closed = False
         self._lock = threading.RLock()
         self._blobs: weakref.WeakKeyDictionary[Packed, Blob] = weakref.WeakKeyDictionary()
         self._spares: _Spares | None = None
         self._janitor = Janitor()
+        _POOLS.add(self)
 
     @property
     def level(self) -> str:
@@ -75,28 +79,19 @@ class Pool:
         worker.close()
         return info
 
-    def check(self, program: Program, threads: Sequence[tuple[str, StringThread]] = ()) -> dict[str, Any]:
+    def check(self, program: Program, threads: Sequence[tuple[str, StringThread]] = ()) -> Checked:
         """Run the checks on a source, and a test run on each labelled thread, stopping at the first cross.
 
-        Returns:
-            `checks` (name, passed, message, seconds), `warnings`, `output` and `level`.
+        Raises:
+            SandboxError: The sandbox cannot start here.
         """
         worker = self._worker(program.limits)
-        result: dict[str, Any] = {"checks": [], "warnings": [], "output": "", "level": worker.level}
-        for name, command, seconds in _stages(program, threads):
-            try:
-                reply = worker.receive(worker.send(command), seconds)
-            except Death as death:
-                result["checks"].append(
-                    [name, False, verdict(death, worker.close(), seconds).message, seconds]
-                )
-                break
-            result |= {key: reply.get(key, result[key]) for key in ("checks", "warnings")}
-            result["output"] += str(reply.get("output", ""))
-            if any(not check[1] for check in result["checks"]):
-                break
-        worker.close()
-        return result
+        try:
+            if program.kernel_only and worker.level != "kernel":
+                raise IsolationError("imported source met a worker that is not confined", found=worker.level)
+            return ask.check(worker, program, threads)
+        finally:
+            worker.close()
 
     def fingerprint(self, text: str, names: Sequence[str]) -> dict[str, Any]:
         """Load a module in a worker and describe some of its names as plain data.
@@ -104,20 +99,9 @@ class Pool:
         Raises:
             SandboxError: The module does not load, or the worker was lost.
         """
-        limits = Limits()
-        worker = self._worker(limits)
+        worker = self._worker(Limits())
         try:
-            reply = worker.receive(
-                worker.send({"op": "load", "text": text, "seconds": limits.load_seconds}),
-                2 * limits.load_seconds + 1,
-            )
-            for name, passed, message, _ in reply["checks"]:
-                if not passed and name in {"syntax", "execution"}:
-                    raise SandboxError("the captured module does not load", where=name, found=str(message))
-            command = {"op": "fingerprint", "names": list(names), "seconds": limits.load_seconds}
-            return dict(worker.receive(worker.send(command), 2 * limits.load_seconds + 1)["names"])
-        except (Death, KeyError) as error:
-            raise SandboxError("the captured module could not be examined", found=str(error)) from error
+            return ask.fingerprint(worker, text, names)
         finally:
             worker.close()
 
@@ -157,8 +141,9 @@ class Pool:
         finally:
             for worker in ready.values():
                 self._janitor.later(worker.close)
-            # Fresh workers decode the rows again while the user reads the result.
-            self.warm(packed, workers=workers, limits=program.limits, wait=False)
+            if packed.rows >= WARM_ROWS:
+                # Fresh workers decode the rows again while the user reads the result.
+                self.warm(packed, workers=workers, limits=program.limits, wait=False)
 
     def warm(
         self, packed: Packed, *, workers: int | None = None, limits: Limits | None = None, wait: bool = True
@@ -219,9 +204,8 @@ class Pool:
     def _drop_spares(self) -> None:
         with self._lock:
             spares, self._spares = self._spares, None
-        if spares and self._owner == os.getpid():
-            for worker in spares.workers:
-                worker.close()
+        for worker in spares.workers if spares else ():
+            worker.close()
 
     def _worker(
         self, limits: Limits, packed: Packed | None = None, shard: tuple[int, int] = (0, 0)
@@ -245,15 +229,30 @@ class Pool:
         if blob is None:
             blob = self._blobs[packed] = Blob(packed.batches, packed.counts)
             # Only a queue is touched in the finalizer: it may run in the middle of anything.
-            weakref.finalize(packed, self._janitor.post, self._forget, blob, id(packed)).atexit = False
+            weakref.finalize(packed, self._janitor.post, self._forget, blob, packed.serial).atexit = False
         return blob
 
     def _alive(self) -> Zygote:
         """The zygote, started when there is none, or when this process is a fork of the one that had it."""
-        if self._zygote is None or self._owner != os.getpid() or not self._zygote.alive:
-            self._zygote, self._owner, self._closed = Zygote(), os.getpid(), False
+        if self._zygote is not None and not self._zygote.alive:
+            self._zygote.close()  # it is dead; its descriptors are not
+            self._zygote = None
+        if self._zygote is None:
+            self._zygote, self._closed = Zygote(), False
             atexit.register(self._zygote.close)
         return self._zygote
+
+    def after_fork(self) -> None:
+        """In a fork: let go of everything that is the parent's, and end none of it."""
+        self._lock = threading.RLock()  # another thread of the parent may have held it
+        self._janitor = Janitor()
+        for worker in self._spares.workers if self._spares else ():
+            worker.forget()
+        if self._zygote is not None:
+            atexit.unregister(self._zygote.close)
+            self._zygote.forget()
+        self._zygote = self._spares = None
+        self._blobs = weakref.WeakKeyDictionary()
 
     def close(self) -> None:
         """End every process of this pool. The next use starts anew."""
@@ -261,7 +260,7 @@ class Pool:
         self._janitor.close()
         self._drop_spares()
         with self._lock:
-            if self._zygote is not None and self._owner == os.getpid():
+            if self._zygote is not None:
                 atexit.unregister(self._zygote.close)
                 self._zygote.close()
             self._zygote = None
@@ -274,27 +273,22 @@ def _shards(rows: int, workers: int) -> list[tuple[int, int]]:
     return list(pairwise(edges)) if rows else []
 
 
-def _stages(
-    program: Program, threads: Sequence[tuple[str, StringThread]]
-) -> list[tuple[str, dict[str, Any], float]]:
-    """The check to blame when the worker is lost, the command, and how long the host waits."""
-    limits, load = program.limits, program.limits.load_seconds
-    stages: list[tuple[str, dict[str, Any], float]] = [
-        ("syntax", {"op": "static", "text": program.text, "seconds": load}, 1.5 * load),
-        ("execution", {"op": "execute", "seconds": load}, 1.5 * load),
-    ]
-    for label, thread in threads:
-        test = {"op": "test", "label": label, "thread": thread.to_wire(), "seconds": limits.row_seconds}
-        stages.append(("test_run", test, limits.hard_row_seconds))
-    return stages
-
-
 def _key(packed: Packed, shards: list[tuple[int, int]], limits: Limits) -> tuple[Any, ...]:
-    return (id(packed), tuple(shards), limits.memory_mb)
+    return (packed.serial, tuple(shards), limits.memory_mb)
 
 
 _POOL: Pool | None = None
 _POOL_LOCK = threading.Lock()
+_POOLS: weakref.WeakSet[Pool] = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    for each in list(_POOLS):
+        each.after_fork()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 def pool() -> Pool:

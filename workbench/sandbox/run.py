@@ -7,8 +7,6 @@ of its page, so that it never waits for the host.
 
 from __future__ import annotations
 
-import os
-import signal
 import threading
 import time
 from collections import deque
@@ -19,19 +17,20 @@ from typing import Any
 import numpy as np
 
 from workbench.columns import Grades
-from workbench.errors import SandboxError
+from workbench.errors import IsolationError, SandboxError
 from workbench.grade import ErrorKind, GradeError
+from workbench.sandbox.answers import read_checks, read_errors, unscored, verdict
 from workbench.sandbox.launch import TIMED_OUT, Death, Worker, readable
-from workbench.sandbox.limits import Program
+from workbench.sandbox.limits import CHECKS, Program, weakest
 from workbench.sandbox.protocol import CAPACITY, FAILED, NOT_SCORED
 from workbench.sandbox.text import clean
 
-__all__ = ["Outcome", "Run", "verdict"]
+__all__ = ["Outcome", "Run"]
 
 _TARGET_SECONDS = 0.05
 """Work in one command: long enough to hide the round trip, short enough for a live bar."""
 _TICK_SECONDS = 0.05
-_FIRST_ROWS = 32
+_FIRST_ROWS = 8
 
 
 @dataclass
@@ -165,7 +164,7 @@ class Run:
         except Death as death:
             self._bury(lane, death)
         except SandboxError as error:
-            if not self._done:
+            if isinstance(error, IsolationError) or not self._done:
                 raise
             self._outcome.stopped = f"the sandbox failed: {error.what}"  # what was graded is kept
 
@@ -178,6 +177,8 @@ class Run:
             if lane.worker is None:
                 lane.ranges.appendleft(rows)
                 self._hire(lane)
+                if self._cancel.is_set():
+                    return
                 continue
             self._order(lane, rows)
 
@@ -190,16 +191,19 @@ class Run:
 
     def _hire(self, lane: _Lane) -> None:
         first = lane.ranges[0][0]
-        worker = self._new_worker(first, max(stop for _, stop in lane.ranges))
-        lane.worker = worker
-        self._grades.isolation = worker.level
+        worker = lane.worker = self._new_worker(first, max(stop for _, stop in lane.ranges))
+        if self._program.kernel_only and worker.level != "kernel":
+            raise IsolationError("imported source met a worker that is not confined", found=worker.level)
+        self._grades.isolation = weakest(self._grades.isolation, worker.level)
         command = {"op": "load", "text": self._program.text, "seconds": self._limits.load_seconds}
         seq = worker.send(command)
-        reply = worker.receive(seq, 2 * self._limits.load_seconds + 1)
+        reply = worker.receive(seq, 2 * self._limits.load_seconds + 1, unless=self._cancel.is_set)
+        if reply is None:
+            return  # cancelled: the next step sees it
         self._note_output(reply)
-        crosses = [check for check in reply.get("checks", ()) if not check[1]]
+        crosses = [check for check in read_checks(reply, CHECKS[:4]) if not check[1]]
         if crosses:
-            self._load_problem = GradeError(ErrorKind.LOAD, clean(f"{crosses[0][0]}: {crosses[0][2]}"))
+            self._load_problem = GradeError(ErrorKind.LOAD, f"{crosses[0][0]}: {crosses[0][2]}")
             self._outcome.stopped = "load"
 
     def _order(self, lane: _Lane, rows: tuple[int, int]) -> None:
@@ -228,7 +232,7 @@ class Run:
 
     def _take(self, lane: _Lane, order: _Order, reply: Mapping[str, Any]) -> None:
         seconds = time.monotonic() - lane.since
-        self._store(lane, order, _errors(reply), seconds)
+        self._store(lane, order, read_errors(reply), seconds)
         lane.orders.popleft()
         lane.mark, lane.since = -1, time.monotonic()
         per_row = seconds / order.count
@@ -242,7 +246,7 @@ class Run:
         failed = np.flatnonzero(~finite)
         for offset in failed.tolist():
             self._grades.fail(
-                order.first + offset, errors.get(offset) or _unscored(scores[offset], bits[offset])
+                order.first + offset, errors.get(offset) or unscored(scores[offset], bits[offset])
             )
         self._count(order.count, len(failed))
 
@@ -298,7 +302,7 @@ class Run:
         scores, bits = page
         open_rows = np.flatnonzero(bits == NOT_SCORED)
         blamed = int(open_rows[0]) if len(open_rows) else order.count
-        if self._keep(order, scores[:blamed]):
+        if self._keep(order, (scores[:blamed], bits[:blamed])):
             self._lost_in_row = 1
         if blamed < order.count:
             self._grades.fail(order.first + blamed, verdict)
@@ -309,13 +313,18 @@ class Run:
         for offset in np.flatnonzero(bits[:blamed] == FAILED)[::-1]:
             lane.ranges.appendleft((order.first + int(offset), order.first + int(offset) + 1))
 
-    def _keep(self, order: _Order, scores: np.ndarray[Any, Any]) -> bool:
-        """Take the scores of a range that was not finished; whether there were any."""
-        kept = np.flatnonzero(np.isfinite(scores))
-        for offset in kept.tolist():
-            self._grades.put_scores(order.first + offset, scores[offset : offset + 1], seconds=np.nan)
-        self._done += len(kept)
-        return len(kept) > 0
+    def _keep(self, order: _Order, page: tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]) -> bool:
+        """Take the finished rows of a range that was not finished; whether there were any."""
+        scores, bits = page
+        finished = np.flatnonzero((bits != NOT_SCORED) & (bits != FAILED))
+        for offset in finished.tolist():
+            if np.isfinite(scores[offset]):
+                self._grades.put_scores(order.first + offset, scores[offset : offset + 1], seconds=np.nan)
+            else:
+                self._grades.fail(order.first + offset, unscored(scores[offset], bits[offset]))
+                self._failed += 1
+        self._done += len(finished)
+        return len(finished) > 0
 
     def _note_output(self, reply: Mapping[str, Any]) -> None:
         if not self._outcome.output and isinstance(reply.get("output"), str):
@@ -332,7 +341,7 @@ class Run:
         for lane in self._lanes:
             if lane.worker:
                 for order in lane.orders:
-                    self._keep(order, self._page(lane, order)[0])
+                    self._keep(order, self._page(lane, order))
                 self._discard(lane.worker)
 
     def _finish(self) -> None:
@@ -342,41 +351,5 @@ class Run:
             self._grades.finish()
         elif self._outcome.stopped:
             self._grades.finish(ErrorKind.CANCELLED, f"not graded: {self._outcome.stopped}")
-
-
-def _unscored(score: np.float64, bits: np.uint64) -> GradeError:
-    """Why a row has no score when the worker gave no reason."""
-    if bits in (NOT_SCORED, FAILED):
-        return GradeError(ErrorKind.SANDBOX, "the worker gave no score and no reason")
-    return GradeError(ErrorKind.NOT_FINITE, f"grade returned {float(score)!r}, which is not finite")
-
-
-def _errors(reply: Mapping[str, Any]) -> dict[int, GradeError]:
-    """The error table of an answer, with nothing in it taken on trust."""
-    texts, found = reply.get("texts"), {}
-    if not isinstance(texts, list) or not isinstance(reply.get("errors"), list):
-        return {}
-    for entry in reply["errors"]:
-        try:
-            row, kind, text = entry
-            found[int(row)] = GradeError(ErrorKind(kind), clean(str(texts[text])))
-        except (TypeError, ValueError, IndexError, OverflowError):
-            continue  # a forged entry: its row says that there was no reason
-    return found
-
-
-def verdict(death: Death, status: int | None, seconds: float) -> GradeError:
-    """What a lost worker means for the row, or the check, it was at."""
-    if death.reason == TIMED_OUT:
-        return GradeError(
-            ErrorKind.TIMEOUT, f"timed out: no answer within {seconds:g} s, the soft limit was ignored"
-        )
-    if status is not None and os.WIFSIGNALED(status):
-        name = signal.Signals(os.WTERMSIG(status)).name
-        if name == "SIGKILL":
-            return GradeError(
-                ErrorKind.MEMORY, "the system killed the worker (SIGKILL), most likely for memory"
-            )
-        return GradeError(ErrorKind.CRASH, f"the worker ended ({name}): {death.reason}")
-    code = "" if status is None else f" (exit code {os.waitstatus_to_exitcode(status)})"
-    return GradeError(ErrorKind.CRASH, f"the worker ended{code}: {death.reason}")
+        # Nothing should be left; if anything is, it is a failure and not a gap.
+        self._grades.finish(ErrorKind.SANDBOX, "the row was lost with its worker")

@@ -13,13 +13,10 @@ from html import escape
 from typing import Any
 
 from workbench.errors import ValidationError
-from workbench.sandbox.limits import ISOLATION, Limits, Program
-from workbench.sandbox.text import clean
+from workbench.sandbox.limits import CHECKS, ISOLATION, Limits, Program
 from workbench.thread import StringThread
 
 __all__ = ["CHECKS", "Check", "Validation", "mock_thread", "validate_text"]
-
-CHECKS = ("syntax", "structure", "signature", "execution", "test_run")
 
 _ADVICE = {
     "syntax": "correct the line named above",
@@ -115,6 +112,8 @@ class Validation:
         failure = self.failure
         if failure is not None:
             raise ValidationError(f"{failure.name}: {failure.message}", hint=advice(failure))
+        if not self.ok:
+            raise ValidationError(f"{self._not_reached()[0]}: not reached", hint="validate again")
 
     def __str__(self) -> str:
         lines = [f"{'✓' if c.passed else '✗'} {c.name:<10} {c.message}" for c in self.checks]
@@ -124,13 +123,17 @@ class Validation:
             lines.append(f"→ {advice(self.failure)}")
         if self.output:
             lines.append(f"printed: {self.output.strip()[:500]}")
-        lines.append(f"sandbox: {ISOLATION.get(self.isolation, self.isolation)}")
+        lines.append(f"sandbox: {self._where()}")
         return "\n".join(lines)
 
     __repr__ = __str__
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:  # noqa: ARG002 (IPython's protocol)
         printer.text(str(self))
+
+    def _where(self) -> str:
+        label = ISOLATION.get(self.isolation, self.isolation)
+        return f"claimed by the file it was read from, not checked here: {label}" if self.claimed else label
 
     def _not_reached(self) -> list[str]:
         return [name for name in CHECKS if name not in {check.name for check in self.checks}]
@@ -141,7 +144,7 @@ class Validation:
         rows += [_row("!", "warning", warning, None) for warning in self.warnings]
         step = f"<p>→ {escape(advice(self.failure))}</p>" if self.failure else ""
         output = f"<pre>{escape(self.output)}</pre>" if self.output else ""
-        label = escape(ISOLATION.get(self.isolation, self.isolation))
+        label = escape(self._where())
         return (
             f"{_STYLE}<div class='wb-checks' role='group' aria-label='Validation'>"
             f"<table>{''.join(rows)}</table>{step}{output}<p class='wb-label'>{label}</p></div>"
@@ -172,7 +175,12 @@ def _row(mark: str, name: str, message: str, seconds: float | None) -> str:
 
 
 def validate_text(
-    text: str, *, threads: Sequence[StringThread] = (), limits: Limits | None = None, sha256: str = ""
+    text: str,
+    *,
+    threads: Sequence[StringThread] = (),
+    limits: Limits | None = None,
+    sha256: str = "",
+    kernel_only: bool = False,
 ) -> Validation:
     """Prove a module's text in the sandbox.
 
@@ -181,6 +189,7 @@ def validate_text(
         threads: Threads of your own for further test runs, after the mock thread.
         limits: What the source may use.
         sha256: Noted in the result.
+        kernel_only: Refuse a worker that is not confined by the kernel.
 
     Raises:
         SandboxError: The sandbox cannot start here.
@@ -189,16 +198,11 @@ def validate_text(
 
     labelled = [("the mock thread", mock_thread())]
     labelled += [(f"test thread {number}", thread) for number, thread in enumerate(threads, 1)]
-    result = pool().check(Program(text, limits or Limits()), labelled)
+    found = pool().check(Program(text, limits or Limits(), kernel_only=kernel_only), labelled)
     return Validation(
-        checks=tuple(map(_check, result["checks"])),
-        warnings=tuple(clean(str(warning)) for warning in result["warnings"]),
-        isolation=str(result["level"]),
+        checks=tuple(Check(*result) for result in found.checks),
+        warnings=tuple(found.warnings),
+        isolation=found.level,
         sha256=sha256,
-        output=clean(str(result["output"]), 4000),
+        output=found.output,
     )
-
-
-def _check(entry: Any) -> Check:
-    name, passed, message, seconds = entry
-    return Check(str(name), passed is True, clean(str(message)), float(seconds))

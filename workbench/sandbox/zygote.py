@@ -25,16 +25,16 @@ _HERE = os.path.dirname(os.path.abspath(__file__))
 PRELOAD = (
     "abc argparse array ast asyncio asyncio.events asyncio.queues base64 binascii bisect builtins bz2 calendar "
     "cmath codecs collections collections.abc colorsys configparser contextlib contextvars copy copyreg csv "
-    "dataclasses datetime decimal difflib dis email email.message email.parser email.utils email.policy enum errno "
-    "fnmatch fractions functools gc getopt gettext graphlib gzip hashlib heapq hmac html html.entities html.parser "
+    "dataclasses datetime decimal difflib dis email email.mime.base email.mime.image email.mime.multipart email.mime.nonmultipart email.mime.text email.message email.parser email.utils email.policy enum errno "
+    "fnmatch fractions glob functools gc getopt gettext graphlib gzip hashlib heapq hmac html html.entities html.parser "
     "http http.client http.cookies importlib importlib.metadata importlib.resources inspect io ipaddress itertools "
     "json json.decoder json.encoder keyword linecache locale logging logging.handlers lzma marshal math mimetypes "
-    "numbers opcode operator os os.path pathlib pickle platform plistlib posixpath pprint queue quopri random re "
+    "numbers opcode operator optparse os os.path pathlib pickle platform plistlib posixpath pprint queue quopri random re "
     "reprlib sched secrets select selectors shlex shutil signal socket sqlite3 stat statistics string stringprep "
-    "struct subprocess symtable sys tempfile textwrap threading time timeit token tokenize tomllib traceback types "
+    "struct subprocess symtable sys tarfile tempfile textwrap threading time timeit token tokenize tomllib traceback types "
     "typing unicodedata unittest unittest.mock urllib urllib.error urllib.parse urllib.request uuid warnings weakref "
-    "xml xml.dom xml.dom.minidom xml.etree xml.etree.ElementTree xml.sax xml.sax.saxutils zlib zoneinfo "
-    "_strptime _bisect _heapq _random _json _csv _pydatetime _pydecimal _decimal concurrent.futures copyreg zipfile"
+    "pyexpat xml xml.dom xml.dom.minidom xml.dom.expatbuilder xml.dom.pulldom xml.etree xml.etree.ElementTree xml.sax xml.sax.expatreader xml.sax.saxutils zlib zoneinfo "
+    "_strptime _bisect _heapq _random _json _csv _pydatetime _pydecimal _decimal concurrent.futures concurrent.futures.thread concurrent.futures.process concurrent.futures._base copyreg zipfile"
 ).split()
 CODECS = (
     "ascii utf_8 utf_8_sig utf_16 utf_16_le utf_16_be utf_32 utf_32_le utf_32_be utf_7 latin_1 iso8859_1 iso8859_2 "
@@ -102,7 +102,7 @@ def main(control_fd: int) -> None:
     try:
         _answer(control, {"ready": os.getpid()})
         while (request := _receive(control)) is not None:
-            _answer(control, _serve(control, request, children))
+            _answer(control, {**_attempt(control, request, children), "n": request[0].get("n")})
     finally:
         for pid in children:
             os.kill(pid, signal.SIGKILL)
@@ -114,13 +114,26 @@ def _receive(control: socket.socket) -> tuple[dict[str, object], list[int]] | No
         return None
     (size,) = struct.unpack("<I", data[:4])
     while len(data) < 4 + size:
-        data += control.recv(65536)
+        part = control.recv(65536)
+        if not part:
+            return None  # the host died in mid-sentence
+        data += part
     return json.loads(data[4:]), list(fds)
 
 
 def _answer(control: socket.socket, reply: dict[str, object]) -> None:
     data = json.dumps(reply).encode()
     control.sendall(struct.pack("<I", len(data)) + data)
+
+
+def _attempt(
+    control: socket.socket, request: tuple[dict[str, object], list[int]], children: set[int]
+) -> dict[str, object]:
+    """One request's answer; what the system refuses (no process, no memory) is told, not died of."""
+    try:
+        return _serve(control, request, children)
+    except OSError as error:
+        return {"error": str(error)}
 
 
 def _serve(
@@ -142,16 +155,18 @@ def _serve(
 
 
 def _fork(control: socket.socket, message: dict[str, object], fds: list[int], children: set[int]) -> int:
-    pid = os.fork()
-    if pid == 0:
-        try:
-            control.detach()
-            sys.modules["_wb_worker"].main(message, fds)
-        finally:
-            os._exit(70)
+    try:
+        pid = os.fork()
+        if pid == 0:
+            try:
+                control.detach()
+                sys.modules["_wb_worker"].main(message, fds)
+            finally:
+                os._exit(70)
+    finally:
+        for fd in fds:
+            os.close(fd)
     children.add(pid)
-    for fd in fds:
-        os.close(fd)
     return pid
 
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from workbench.statistics.shares import Interval, share, wilson
 from workbench.statistics.spread import tame
 
-__all__ = ["Bootstrap", "bootstrap", "mean_interval", "sd_upper_bound"]
+__all__ = ["Bootstrap", "bootstrap", "mean_interval", "sd_bootstrap"]
 
 Floats = NDArray[np.float64]
 Statistic = Callable[[Floats], Floats]
@@ -179,7 +179,7 @@ def mean_interval(
     if np.isin(values, (0.0, 1.0)).all():
         return share(values == 1.0, groups).interval(confidence)
     alone = groups is not None and len(np.unique(groups)) < 2
-    if alone or np.ptp(values) == 0:
+    if alone or values.min() == values.max():
         return _unseen(values, 1 if alone else _clusters(values, groups), confidence)
     small, factor = tame(values)
     columns = np.column_stack([np.ones_like(small), small])
@@ -203,22 +203,14 @@ def _unseen(values: Floats, n: int, confidence: float) -> Interval:
     return Interval(mean, mean + other)
 
 
-def sd_upper_bound(
-    values: Floats, groups: NDArray[np.intp] | None = None, *, confidence: float = 0.95, seed: int = 0
-) -> float:
-    """Upper end of the percentile bootstrap interval of the sample sd (ddof=1); NaN below two clusters.
+def sd_bootstrap(values: Floats, groups: NDArray[np.intp] | None = None, *, seed: int = 0) -> Bootstrap:
+    """The bootstrap of the sample sd (ddof=1); no draws below two clusters.
 
     Args:
         values: float64 (n,).
         groups: Integer cluster codes (n,) from 0 on; None when every row stands alone.
-        confidence: Two-sided, so that 0.95 is the 97.5 % end.
-        seed: Same seed, same bound.
+        seed: Same seed, same draws.
     """
-    return sd_bootstrap(values, groups, seed=seed).interval(confidence, bca=False).hi
-
-
-def sd_bootstrap(values: Floats, groups: NDArray[np.intp] | None = None, *, seed: int = 0) -> Bootstrap:
-    """The bootstrap of the sample sd (ddof=1)."""
     centred = values - np.median(values) if len(values) else values
     return bootstrap(
         np.column_stack([np.ones_like(centred), centred, centred**2]), _sd, groups=groups, seed=seed

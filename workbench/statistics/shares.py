@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from workbench.statistics.spread import tame
 
-__all__ = ["Interval", "Share", "effective_n", "holm", "rows_needed", "share", "wilson"]
+__all__ = ["Interval", "Share", "effective_n", "holm", "share", "wilson"]
 
 _NORMAL = NormalDist()
 # Below this many degrees of freedom Student's quantile is too wide to plan with.
@@ -181,28 +181,6 @@ def share(flags: NDArray[np.bool_], groups: NDArray[np.intp] | None = None) -> S
     clusters = n if groups is None else len(np.unique(groups))
     df = math.inf if clusters == n else clusters - 1.0
     return Share(int(flags.sum()), n, effective_n(flags.astype(float), groups), df)
-
-
-def rows_needed(value: float, threshold: float, *, n: int, confidence: float = 0.95) -> int | None:
-    """Independent rows needed beyond `n` until Wilson's lower end passes `threshold`.
-
-    Args:
-        value: The share seen, 0 to 1, taken to stay as it is.
-        threshold: 0 to 1.
-        n: Rows at hand.
-        confidence: Two-sided.
-
-    Returns:
-        0 when `n` rows are enough; None when the share is at or below the threshold, where no
-        number of rows would do.
-
-    Example:
-        >>> rows_needed(1.0, 0.9, n=5)
-        30
-    """
-    if value <= threshold:
-        return None
-    return max(0, _target(value, threshold, _critical(confidence, math.inf)) - n)
 
 
 def _target(value: float, threshold: float, critical: float) -> int:

@@ -10,12 +10,14 @@ from numpy.typing import NDArray
 __all__ = [
     "LEVELS",
     "SAME",
-    "effective_levels",
-    "icc1",
+    "group_sums",
+    "icc_of",
     "level_counts",
     "levels_of",
+    "mean",
     "quantiles",
     "sample_sd",
+    "tame",
 ]
 
 LEVELS = 21
@@ -50,7 +52,8 @@ def sample_sd(values: NDArray[np.float64]) -> float:
 
 def quantiles(values: NDArray[np.float64], at: Sequence[float] = (0.25, 0.5, 0.75)) -> list[float]:
     """Quantiles by linear interpolation (numpy's default, type 7), NaN over no values."""
-    return [float(q) for q in np.quantile(values, at)] if len(values) else [float("nan")] * len(at)
+    small, factor = tame(values)
+    return [float(q) * factor for q in np.quantile(small, at)] if len(values) else [float("nan")] * len(at)
 
 
 def level_counts(values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -64,6 +67,8 @@ def level_counts(values: NDArray[np.float64]) -> NDArray[np.float64]:
 def levels_of(counts: NDArray[np.float64]) -> NDArray[np.float64]:
     """Effective number of levels out of counts (..., 21): exp of the entropy (Hill 1973, order 1).
 
+    1 for a constant, 2 for an even pass/fail, 21 for scores spread evenly.
+
     The entropy of few rows is too small by (levels - 1) / 2n on average; that much is added
     (Miller 1955), so that a short column does not look collapsed.
     """
@@ -73,28 +78,6 @@ def levels_of(counts: NDArray[np.float64]) -> NDArray[np.float64]:
     correction = ((counts > 0).sum(-1) - 1).clip(0) / (2 * total[..., 0])
     levels: NDArray[np.float64] = np.exp(correction - (shares * logs).sum(-1))
     return levels
-
-
-def effective_levels(values: NDArray[np.float64]) -> float:
-    """How many of 21 levels between 0 and 1 a column of scores really uses; NaN over no values.
-
-    1 for a constant, 2 for an even pass/fail, 21 for scores spread evenly.
-    """
-    return float(levels_of(level_counts(values).sum(0))) if len(values) else float("nan")
-
-
-def icc1(values: NDArray[np.float64], groups: NDArray[np.intp]) -> float:
-    """ICC(1): the share of the scores' variance that lies between groups rather than within them.
-
-    One-way analysis of variance, (MSB - MSW) / (MSB + (k - 1) MSW) with the usual average k for
-    groups of unequal size (Shrout & Fleiss 1979). 1 means every group has one score only. NaN
-    where nothing varies, or there are fewer than two groups, or no group has two rows.
-
-    Args:
-        values: float64 (n,).
-        groups: Integer codes (n,) from 0 on.
-    """
-    return float(icc_of(group_sums(values, groups).sum(0)))
 
 
 def group_sums(values: NDArray[np.float64], groups: NDArray[np.intp]) -> NDArray[np.float64]:
@@ -110,7 +93,13 @@ def group_sums(values: NDArray[np.float64], groups: NDArray[np.intp]) -> NDArray
 
 
 def icc_of(sums: NDArray[np.float64]) -> NDArray[np.float64]:
-    """ICC(1) out of summed columns of `group_sums`, (..., 6) to (...)."""
+    """ICC(1) out of summed columns of `group_sums`, (..., 6) to (...).
+
+    The share of the scores' variance that lies between groups rather than within them: one-way
+    analysis of variance, (MSB - MSW) / (MSB + (k - 1) MSW) with the usual average k for groups of
+    unequal size (Shrout & Fleiss 1979). 1 means every group has one score only. NaN where nothing
+    varies, or there are fewer than two groups, or no group has two rows.
+    """
     g, n, n2, total, squares, between = np.moveaxis(sums, -1, 0)
     with np.errstate(divide="ignore", invalid="ignore"):
         msb = (between - total**2 / n) / (g - 1)

@@ -1,4 +1,4 @@
-"""Text from a dataset or a model, made safe to look at.
+"""Text from a dataset, a grader or a model, made safe to look at.
 
 Control and direction characters can hide or reorder what a reader sees, and a lone surrogate cannot
 be written as UTF-8. All of them are shown by their code point instead. Escaping for HTML comes after.
@@ -9,20 +9,23 @@ from __future__ import annotations
 import re
 from typing import Any
 
-__all__ = ["shown", "visible"]
+__all__ = ["HIDDEN", "encodable", "one_line", "shown", "visible"]
 
-# C0 (but tab and newline), DEL and C1; soft hyphen; Arabic letter mark; zero-width space, marks and
-# overrides of direction (the joiners stay: scripts and emoji need them); line and paragraph separators;
-# word joiner to isolates; byte order mark; interlinear and tag characters; lone surrogates.
-_HIDDEN = re.compile(
+HIDDEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff"
     "\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
 )
+"""One character that hides, reorders or cannot be written.
+
+C0 (but tab and newline), DEL and C1; soft hyphen; Arabic letter mark; zero-width space, marks and
+overrides of direction (the joiners stay: scripts and emoji need them); line and paragraph separators;
+word joiner to isolates; byte order mark; interlinear and tag characters; lone surrogates.
+"""
 
 
 def visible(text: str) -> str:
     """`text` with every hidden character written as its code point, such as ⟨U+202E⟩."""
-    return _HIDDEN.sub(_code_point, text.replace("\r\n", "\n"))
+    return HIDDEN.sub(_code_point, text.replace("\r\n", "\n"))
 
 
 def _code_point(found: re.Match[str]) -> str:
@@ -40,3 +43,13 @@ def shown(value: Any, limit: int = 200) -> str:
     if len(text) <= limit:
         return visible(text)
     return f"{visible(text[:limit])}… ({len(text) - limit:,} more characters)"
+
+
+def one_line(value: Any, limit: int = 200) -> str:
+    """As `shown`, with newlines and tabs as spaces: for names, and for cells of a terminal's table."""
+    return re.sub(r"[\n\t]+", " ", shown(value, limit))
+
+
+def encodable(text: str) -> str:
+    r"""`text` as it is, but for lone surrogates, which become escapes such as \ud800 so that UTF-8 can hold it."""
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()

@@ -1,0 +1,98 @@
+"""Labels: what is known of each row, as people and files write it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from workbench.errors import ReportError
+
+__all__ = ["read_labels"]
+
+_WORDS = {
+    "true": 1,
+    "1": 1,
+    "yes": 1,
+    "good": 1,
+    "pass": 1,
+    "false": 0,
+    "0": 0,
+    "no": 0,
+    "bad": 0,
+    "fail": 0,
+    "": -1,
+}
+"""Labels as a CSV file or a person writes them, without regard to case."""
+
+
+def read_labels(labels: Any, n: int) -> NDArray[np.int8]:
+    """Labels as 1 good, 0 bad, -1 unknown, (n,).
+
+    Args:
+        labels: True, False, None, or the words true/false, yes/no, good/bad, pass/fail, 1/0 and "" for
+            each row; None for no labels at all.
+        n: Rows.
+
+    Raises:
+        ReportError: Not one entry a row, in a fixed order; or an entry that is neither of these.
+    """
+    codes = np.full(n, -1, np.int8)
+    if labels is None:
+        return codes
+    values = _values(labels)
+    if len(values) != n:
+        raise ReportError(
+            "labels must have one entry a row", found=f"{len(values):,} entries", expected=f"{n:,} entries"
+        )
+    for row, label in enumerate(values):
+        codes[row] = _label(row, label)
+    return codes
+
+
+def _values(labels: Any) -> list[Any]:
+    if isinstance(labels, pd.Series) and not labels.index.equals(pd.RangeIndex(len(labels))):
+        raise ReportError(
+            "the labels are a Series with an index of its own, so which row a label is for is not clear",
+            found=f"index {list(labels.index[:4])}",
+            expected="one label a row, in the rows' order",
+            hint="name a column of the samples instead (labels='good'), or pass labels.tolist()",
+        )
+    if not _is_column(labels):
+        raise ReportError(
+            "labels must be one entry a row",
+            found=f"{type(labels).__name__} {labels!r:.60}",
+            expected="a list of True (known good), False (known bad) and None, or a column of the samples",
+        )
+    return list(labels)
+
+
+def _is_column(labels: Any) -> bool:
+    # A frame and a mapping iterate over names, a set in no order, an iterator only once.
+    refused = (str, bytes, Mapping, AbstractSet, Iterator, pd.DataFrame)
+    if isinstance(labels, refused) or not isinstance(labels, Iterable):
+        return False
+    return bool(getattr(labels, "ndim", 1) == 1)
+
+
+def _label(row: int, label: Any) -> int:
+    if label is None or label is pd.NA or _is_nan(label):
+        return -1
+    if isinstance(label, str) and label.strip().casefold() in _WORDS:
+        return _WORDS[label.strip().casefold()]
+    if isinstance(label, bool | np.bool_ | int | float | np.number) and label in (0, 1):
+        return int(label)
+    raise ReportError(
+        "a label is neither good, bad nor unknown",
+        where=f"row {row} of labels",
+        found=f"{label!r:.80}",
+        expected="True (known good), False (known bad) or None",
+    )
+
+
+def _is_nan(label: Any) -> bool:
+    return label is pd.NaT or (isinstance(label, float | np.floating) and bool(np.isnan(label)))

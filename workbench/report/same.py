@@ -1,0 +1,68 @@
+"""Whether two sets of samples are the same rows: names alone say little, since they are row numbers by default."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from workbench.errors import ReportError, SamplesError
+from workbench.report.protocols import SampleLike, SamplesLike
+from workbench.visible import one_line
+from workbench.wire import BATCH_ROWS
+
+__all__ = ["require_same_rows"]
+
+
+def require_same_rows(one: SamplesLike, two: SamplesLike) -> None:
+    """Refuse samples whose ids, threads or references differ anywhere.
+
+    Raises:
+        ReportError: The first row that differs is named, with both texts.
+    """
+    if one is two:
+        return
+    if list(one.ids) != list(two.ids):
+        raise _different(f"{len(one):,} and {len(two):,} rows with other ids")
+    for row, (a, b) in enumerate(zip(_contents(one), _contents(two), strict=True)):
+        # As text where unequal: a NaN in the metadata is not equal to itself.
+        if a != b and repr(a) != repr(b):
+            raise _different(_parting(repr(a), repr(b)), f"row {row}")
+
+
+def _different(found: str, where: str = "") -> ReportError:
+    return ReportError(
+        "reports over different samples cannot be merged",
+        where=where,
+        found=found,
+        expected="the same samples in the same order",
+        hint="run both graders on the same samples",
+    )
+
+
+def _contents(samples: SamplesLike) -> Iterator[Any]:
+    for start in range(0, len(samples), BATCH_ROWS):
+        rows = np.arange(start, min(start + BATCH_ROWS, len(samples)), dtype=np.intp)
+        try:
+            yield from [_content(sample) for sample in samples.take(rows)]
+        except SamplesError:
+            yield from (_one(samples, int(row)) for row in rows)
+
+
+def _one(samples: SamplesLike, row: int) -> Any:
+    try:
+        return _content(samples[row])
+    except SamplesError as error:
+        return error.what, error.found
+
+
+def _content(sample: SampleLike) -> Any:
+    return sample.thread.to_wire(), sample.reference
+
+
+def _parting(a: str, b: str) -> str:
+    """Where two texts part, with a little of what both begin with."""
+    alike = next((at for at, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+    at = max(0, alike - 20)
+    return " and ".join(one_line(f"…{text[at : at + 60]}…") for text in (a, b))

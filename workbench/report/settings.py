@@ -1,0 +1,57 @@
+"""What a report is told beside its grades: looked at before a long run, as well as after it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+
+from workbench.diagnostics.registry import check_arguments
+from workbench.errors import ReportError
+from workbench.report.protocols import SamplesLike
+
+__all__ = ["check_settings", "label_column"]
+
+
+def check_settings(
+    samples: SamplesLike,
+    *,
+    preset: str = "workbench",
+    labels: Any = None,
+    threshold: float | None = None,
+    scale: tuple[float, float] = (0.0, 1.0),
+) -> None:
+    """Raise what a report over these samples would raise of its settings, before any row is graded.
+
+    Args:
+        samples: The rows to be graded.
+        preset: As in `Report`.
+        labels: As in `Report`.
+        threshold: As in `Report`.
+        scale: As in `Report`.
+
+    Raises:
+        ReportError: An unknown preset, labels that cannot be read or are not one a row, a scale whose
+            ends are not in order, or a pass mark off the scale.
+    """
+    known = label_column(samples, labels)
+    check_arguments(len(samples), preset=preset, labels=known, threshold=threshold, scale=scale)
+
+
+def label_column(samples: SamplesLike, labels: Any) -> Any:
+    """Labels given as a column of the samples, by its name or as it is.
+
+    Raises:
+        ReportError: There is no such column.
+    """
+    if not isinstance(labels, str | pd.Series):
+        return labels
+    frame = samples.frame
+    if isinstance(labels, pd.Series):
+        return labels.tolist() if labels.index.equals(frame.index) else labels
+    if labels not in frame:
+        raise ReportError(
+            f"there is no column {labels!r} to take labels from",
+            found=", ".join(map(str, frame.columns[:30])),
+        )
+    return frame[labels].tolist()
