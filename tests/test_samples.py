@@ -492,3 +492,30 @@ def test_other_things_are_refused(data):
     """What is no frame, no list of dicts and no path is refused by its type."""
     with pytest.raises(SamplesError, match="cannot be read"):
         as_samples(data)
+
+
+class TestWrongKinds:
+    """Arguments of the wrong kind are said to be so in a sentence."""
+
+    samples = wb.Samples([{"prompt": "q", "completion": "a"}])
+
+    @pytest.mark.parametrize("n", ["3", 2.5, True, None])
+    def test_a_count_is_a_whole_number(self, n):
+        """A draw of text, of a fraction or of a bool is refused."""
+        with pytest.raises(TypeError, match="whole number"):
+            self.samples.draw(n)
+
+    def test_a_column_is_not_a_row(self):
+        """Samples are rows; columns are in the frame."""
+        with pytest.raises(TypeError, match="samples.frame"):
+            self.samples["prompt"]
+
+    def test_a_mapping_is_a_mapping(self):
+        """One column name alone does not say which role it plays."""
+        with pytest.raises(SamplesError, match="which role"):
+            wb.read_samples([{"prompt": "q", "completion": "a"}], columns="completion")
+
+    def test_a_folder_is_not_a_file(self, tmp_path):
+        """A folder is refused by name."""
+        with pytest.raises(SamplesError, match="a folder cannot be read"):
+            wb.read_samples(tmp_path)

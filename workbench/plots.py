@@ -130,12 +130,12 @@ def _bars(counted: Histogram, name: str, colour: str) -> Any:
 
 
 def _heading(name: str, report: Report) -> list[str]:
-    counted, line = report.histograms[name], report.summary.loc[name]
+    counted, summary = report.histograms[name], report.summary
     parts = [f"{counted.scored:,} scored"]
     parts += [f"{counted.failed:,} failed"] if counted.failed else []
     parts += [f"{counted.skipped:,} skipped"] if counted.skipped else []
-    parts += [f"mean {number(line['mean'])}"] if counted.scored else []
-    parts += [_text(str(line["isolation"]))]
+    parts += [f"mean {number(float(summary['mean'].loc[name]))}"] if counted.scored else []
+    parts += [_text(str(summary["isolation"].loc[name]))]
     lines = [f"<b>{_text(name)}</b>  {' · '.join(parts)}"]
     found = [finding for finding in report.findings if finding.grader == name]
     for finding in found[:_MOST_FINDINGS]:

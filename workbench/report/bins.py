@@ -69,6 +69,7 @@ def within(scores: NDArray[np.float64], lo: float, hi: float) -> NDArray[np.bool
 
 def _left_of(scores: NDArray[np.float64], edge: float, edges: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Which scores lie left of an edge: the one rule behind bars and rows."""
-    slack = 2 * _EDGE * (edges[-1] / 2 - edges[0] / 2)
-    left: NDArray[np.bool_] = scores < edge - slack
+    # Halved, as in `edges_of`.
+    slack = _EDGE * (edges[-1] / 2 - edges[0] / 2)
+    left: NDArray[np.bool_] = scores / 2 < edge / 2 - slack
     return left

@@ -48,6 +48,13 @@ def recognise(
         SamplesError: A mapping with an unknown role or a missing column, `messages` and `prompt` both
             mapped, or no column that could make a thread.
     """
+    if columns is not None and not isinstance(columns, Mapping):
+        raise SamplesError(
+            "columns must say which role each column plays",
+            found=f"{columns!r:.80}",
+            expected="a dict of role to column name",
+            hint="columns={'completion': 'model_out'}",
+        )
     said = dict(columns or {})
     _check_mapping(said, names, source)
     taken = {name for role, name in said.items() if name is not None and role not in _SHAREABLE}

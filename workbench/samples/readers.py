@@ -51,6 +51,8 @@ def load_file(path: Path, *, strict: bool = True) -> Loaded:
     Raises:
         SamplesError: No such file, an unknown suffix, or content that cannot be read; the line is named.
     """
+    if path.is_dir():
+        raise SamplesError("a folder cannot be read as samples", where=str(path), hint="name one file of it")
     reader = _READERS.get(path.suffix.lower())
     if reader is None:
         raise SamplesError(

@@ -120,6 +120,8 @@ class Samples:
         """
         if isinstance(row, slice):
             return self.take(range(len(self))[row])
+        if not isinstance(row, int | np.integer):
+            raise TypeError(f"samples[...] takes a row number, not {row!r}; columns are in samples.frame")
         if not -len(self) <= row < len(self):
             raise IndexError(f"row {row} of {len(self)} rows")
         return next(self._samples(self.row_numbers[row % len(self)].reshape(1)))
@@ -332,10 +334,12 @@ class Samples:
         return as_html(repr(self), {"#": rows.tolist(), **columns}, total=len(self))
 
 
-def _count(n: int) -> int:
+def _count(n: Any) -> int:
+    if isinstance(n, bool) or not isinstance(n, int | np.integer):
+        raise TypeError(f"n must be a whole number, not {n!r}")
     if n < 0:
         raise ValueError(f"n must be 0 or more, not {n}")
-    return n
+    return int(n)
 
 
 def _is_truth(value: Any) -> bool:
