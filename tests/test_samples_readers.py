@@ -194,7 +194,7 @@ def test_files_that_are_not_what_they_say(tmp_path):
         with pytest.raises(SamplesError, match="cannot be opened"):
             wb.read_samples(tmp_path / name)
     (tmp_path / "folder.jsonl").mkdir()
-    with pytest.raises(SamplesError, match="cannot be opened"):
+    with pytest.raises(SamplesError, match="a folder cannot be read"):
         wb.read_samples(tmp_path / "folder.jsonl")
 
 
