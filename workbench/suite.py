@@ -11,7 +11,7 @@ from workbench import background
 from workbench.columns import Grades
 from workbench.graders import Control, Grader
 from workbench.progress import Bar, OnProgress, Progress
-from workbench.report import Report
+from workbench.report import Report, check_settings
 from workbench.samples import Samples, as_samples
 
 __all__ = ["Suite", "run"]
@@ -88,6 +88,7 @@ class Suite:
             raise ValueError(f"workers must be 1 or more, not {workers!r}")
         data = as_samples(samples)
         data.require_completion()
+        check_settings(data, preset=preset, labels=labels)  # now, not after an hour of grading
         for item in self.graders:
             item.check_ready()
         with Bar(len(data) * len(self.graders), show=progress) as bar:

@@ -18,7 +18,6 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
-import re
 import secrets
 import signal
 import socket
@@ -51,13 +50,15 @@ SLOW = 10.0
 """Seconds after which a host that still works on three rows counts as hurt."""
 
 ALWAYS = ""
-OPENS = "seccomp rlimits landlock audit"
-"""Needs a new descriptor, for a file or a directory."""
-CHANGES = "seccomp landlock audit"
-"""Changes names on a disk; no descriptor is needed."""
-SOCKETS = "seccomp rlimits audit"
-FORKS = "seccomp rlimits"
+EACH = "seccomp rlimits landlock audit"
+NO_DESCRIPTOR = "seccomp landlock audit"
+"""Needs no new descriptor, which is all that the limits refuse."""
+NO_PATH = "seccomp rlimits audit"
+"""Names no file and no address that Landlock knows."""
+NO_EVENT = "seccomp rlimits landlock"
+"""Python tells its audit hooks nothing of it, or too late."""
 CALLS = "seccomp audit"
+LIMITED = "seccomp rlimits"
 FILTER = "seccomp"
 
 
@@ -187,6 +188,9 @@ def _victim(canary: int) -> subprocess.Popen[bytes]:
     )  # fmt: skip
 
 
+HOST_CANARY = _number_of_luck()
+
+
 class Arena:
     """One pool for many attacks, in a host with secrets of its own.
 
@@ -195,7 +199,7 @@ class Arena:
     """
 
     def __init__(self, layers: tuple[str, ...]) -> None:
-        self.layers, self.canary = layers, _number_of_luck()
+        self.layers, self.canary = layers, HOST_CANARY
         self.pool, self.packed = Pool(layers), pack(_threads())
 
     def __enter__(self) -> Arena:
@@ -216,7 +220,7 @@ class Arena:
     def wounds(self, case: Case) -> list[str]:
         """Run one attack on three rows and look for what it may have touched."""
         self._settle()  # a zygote is there, and its pid known
-        zygote = self._zygote()
+        zygote, others = self._zygote(), _offspring()
         start = time.monotonic()
         with stage() as scene:
             before = scene.snapshot()
@@ -224,7 +228,7 @@ class Arena:
             found += ["a file changed"] if scene.snapshot() != before else []
             found += ["the victim died"] if _died(scene.victim, case) else []
             found += ["a listener was reached"] if scene.reached() else []
-            found += self._strays(scene.victim.pid)
+            found += self._strays({scene.victim.pid, *others})
         found += ["the zygote ended"] if zygote != self._zygote() or not self._alive() else []
         after = self._next_run()
         if after:
@@ -248,7 +252,9 @@ class Arena:
     def _next_run(self) -> list[str]:
         """A decent grader in the same pool on the same rows must see the rows and score them."""
         try:
-            outcome = self.pool.run(Program(DECENT, Limits(row_seconds=5, memory_mb=256)), self.packed, workers=1)
+            outcome = self.pool.run(
+                Program(DECENT, Limits(row_seconds=5, memory_mb=256)), self.packed, workers=1
+            )
         except Exception as error:
             return [f"the next run raised {type(error).__name__}: {str(error)[:200]}"]
         scores = list(outcome.grades.scores)
@@ -270,11 +276,11 @@ class Arena:
     def _alive(self) -> bool:
         return self.pool._zygote is not None and self.pool._zygote.alive
 
-    def _strays(self, victim: int) -> list[str]:
+    def _strays(self, others: set[int]) -> list[str]:
         """Processes that came from the attack and are still there once its worker is gone."""
         self.pool.warm(self.packed, workers=1, limits=LIMITS)  # behind the old worker's end, in one queue
         spares = self.pool._spares.workers if self.pool._spares else []
-        known = {self._zygote(), victim, *(worker.pid for worker in spares)}
+        known = {*others, self._zygote(), *(worker.pid for worker in spares)}
         strays = _offspring() - known
         for pid in strays:
             with contextlib.suppress(OSError):
@@ -285,9 +291,7 @@ class Arena:
 
 def _threads() -> list[StringThread]:
     turns = [("user", "q")]
-    return [
-        StringThread([*turns, ("assistant", str(i))], {"n": i, "deep": {"n": [i]}}) for i in range(ROWS)
-    ]
+    return [StringThread([*turns, ("assistant", str(i))], {"n": i, "deep": {"n": [i]}}) for i in range(ROWS)]
 
 
 def _died(victim: subprocess.Popen[bytes], case: Case) -> bool:
@@ -311,9 +315,6 @@ def _adopt_orphans(on: bool) -> None:
         ctypes.CDLL(None).prctl(36, int(on), 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
 
 
-_BEFORE: set[int] = set()
-
-
 def _offspring() -> set[int]:
     """Live descendants of this process that the sandbox or an attack has started."""
     parents = {}
@@ -325,7 +326,7 @@ def _offspring() -> set[int]:
     found = {os.getpid()}
     while more := {pid for pid, parent in parents.items() if parent in found} - found:
         found |= more
-    return found - {os.getpid()} - _BEFORE
+    return found - {os.getpid()}
 
 
 def is_safe(case: Case, layers: tuple[str, ...]) -> bool:
@@ -381,78 +382,276 @@ def forge(text, *, magic={MAGIC}, number=None, size=None):
 
 _LOADER = "__import__('importlib.machinery').machinery.SourceFileLoader"
 _READ = [
-    Case("read", "open", _number("open('{FILE}').read()")),
-    Case("read", "os.open", _number("__import__('os').read(__import__('os').open('{FILE}', 0), 99)"), "", "seccomp rlimits landlock audit"),
-    Case("read", "pathlib", _number("__import__('pathlib').Path('{FILE}').read_text()")),
-    Case("read", "io.FileIO", _number("__import__('io').FileIO('{FILE}').read()")),
-    Case("read", "_io.open_code", _number("__import__('_io').open_code('{FILE}').read()")),
-    Case("read", "codecs.open", _number("__import__('codecs').open('{FILE}').read()")),
-    Case("read", "linecache", _number("__import__('linecache').getlines('{FILE}')")),
-    Case("read", "tokenize.open", _number("__import__('tokenize').open('{FILE}').read()")),
-    Case("read", "os.scandir", "import os\nreturn BROKE if list(os.scandir('{DIR}')) else 0.0"),
-    Case("read", "os.listdir", "import os\nreturn BROKE if os.listdir('{DIR}') else 0.0"),
-    Case("read", "os.walk", "import os\nreturn BROKE if list(os.walk('{DIR}')) else 0.0"),
-    Case("read", "glob by pathlib", _number("[p.read_text() for p in __import__('pathlib').Path('{DIR}').glob('*.txt')]")),
-    Case("read", "source loader's get_data", _number(_LOADER + "('x', '{FILE}').get_data('{FILE}')")),
-    Case("read", "source loader's module", _number(_LOADER + "('x', '{PY}').load_module().DATA")),
-    Case("read", "path finder put back", "import sys, importlib.machinery as m\nsys.path_hooks.append(m.FileFinder.path_hook((m.SourceFileLoader, ['.py'])))\nsys.meta_path.insert(0, m.PathFinder)\nsys.path.append('{DIR}')\nimport secretmodule\nreturn float(secretmodule.DATA)"),
-    Case("read", "zipimport", _number("__import__('zipimport').zipimporter('{ZIP}').load_module('zipped').DATA")),
-    Case("read", "zipfile", _number("__import__('zipfile').ZipFile('{ZIP}').read('zipped.py')")),
-    Case("read", "sqlite database", "import sqlite3\nreturn float(sqlite3.connect('{DB}').execute('select number from canary').fetchone()[0])"),
-    Case("read", "sqlite attach", "import sqlite3\nbase = sqlite3.connect(':memory:')\nbase.execute(\"attach '{DB}' as other\")\nreturn float(base.execute('select number from other.canary').fetchone()[0])"),
-    Case("read", "urllib file scheme", _number("__import__('urllib.request').request.urlopen('file://{FILE}').read()")),
-    Case("read", "configparser", "import configparser\nparser = configparser.ConfigParser()\nparser.read_string('[a]\\nk=1')\nparser.read('{FILE}')"),
-    Case("read", "logging config by handler", "import logging\nlogging.FileHandler('{FILE}', 'r')\nreturn BROKE"),
-    Case("read", "module-level open kept for later", "return DATA", "DATA = float(open('{FILE}').read())"),
-    Case("read", "os.stat size", "import os\nreturn BROKE if os.stat('{FILE}').st_size else 0.0"),
-    Case("read", "os.access", "import os\nreturn BROKE if os.access('{FILE}', os.R_OK) else 0.0"),
-    Case("read", "os.readlink", "import os\nreturn BROKE if os.readlink('/proc/self/exe') else 0.0"),
-    Case("read", "os.statvfs", "import os\nreturn BROKE if os.statvfs('{DIR}') else 0.0"),
-    Case("read", "chdir and open", _number("(__import__('os').chdir('{DIR}'), open('secret.txt').read())")),
-    Case("read", "libc fopen", _number("[(lambda c: (setattr(c.fopen, 'restype', t.c_void_p), setattr(c.fgets, 'restype', t.c_char_p), c.fgets(t.create_string_buffer(99), 99, t.c_void_p(c.fopen(b'{FILE}', b'r'))))[2])(t.CDLL(None)) for t in [find('ctypes')]]"), FIND),
-    Case("read", "victim's environment", _number("open('/proc/{VICTIM}/environ', 'rb').read()")),
-    Case("read", "victim's command line", "return BROKE if open('/proc/{VICTIM}/cmdline', 'rb').read() else 0.0"),
-    Case("read", "mmap of a file", "import os\nmmap = find('mmap')\nreturn float(mmap.mmap(os.open('{FILE}', 0), 0, prot=1).read())", FIND),
+    Case("read", "open", _number("open('{FILE}').read()"), stopped_by=EACH),
+    Case(
+        "read",
+        "os.open",
+        _number("__import__('os').read(__import__('os').open('{FILE}', 0), 99)"),
+        stopped_by=EACH,
+    ),
+    Case("read", "pathlib", _number("__import__('pathlib').Path('{FILE}').read_text()"), stopped_by=EACH),
+    Case("read", "io.FileIO", _number("__import__('io').FileIO('{FILE}').read()"), stopped_by=EACH),
+    Case("read", "_io.open_code", _number("__import__('_io').open_code('{FILE}').read()"), stopped_by=EACH),
+    Case("read", "codecs.open", _number("__import__('codecs').open('{FILE}').read()"), stopped_by=EACH),
+    Case("read", "linecache", _number("__import__('linecache').getlines('{FILE}')"), stopped_by=EACH),
+    Case("read", "tokenize.open", _number("__import__('tokenize').open('{FILE}').read()"), stopped_by=EACH),
+    Case(
+        "read", "os.scandir", "import os\nreturn BROKE if list(os.scandir('{DIR}')) else 0.0", stopped_by=EACH
+    ),
+    Case("read", "os.listdir", "import os\nreturn BROKE if os.listdir('{DIR}') else 0.0", stopped_by=EACH),
+    Case("read", "os.walk", "import os\nreturn BROKE if list(os.walk('{DIR}')) else 0.0", stopped_by=EACH),
+    Case(
+        "read",
+        "glob by pathlib",
+        _number("[p.read_text() for p in __import__('pathlib').Path('{DIR}').glob('*.txt')]"),
+        stopped_by=EACH,
+    ),
+    Case(
+        "read",
+        "source loader's get_data",
+        _number(_LOADER + "('x', '{FILE}').get_data('{FILE}')"),
+        stopped_by=EACH,
+    ),
+    Case(
+        "read",
+        "source loader's module",
+        _number(_LOADER + "('x', '{PY}').load_module().DATA"),
+        stopped_by=EACH,
+    ),
+    Case(
+        "read",
+        "path finder put back",
+        "import sys, importlib.machinery as m\nsys.path_hooks.append(m.FileFinder.path_hook((m.SourceFileLoader, ['.py'])))\nsys.meta_path.insert(0, m.PathFinder)\nsys.path.append('{DIR}')\nimport secretmodule\nreturn float(secretmodule.DATA)",
+        stopped_by=EACH,
+    ),
+    Case(
+        "read",
+        "zipimport",
+        _number("__import__('zipimport').zipimporter('{ZIP}').load_module('zipped').DATA"),
+        stopped_by=EACH,
+    ),
+    Case(
+        "read",
+        "zipfile",
+        _number("__import__('zipfile').ZipFile('{ZIP}').read('zipped.py')"),
+        stopped_by=EACH,
+    ),
+    Case(
+        "read",
+        "sqlite database",
+        "import sqlite3\nreturn float(sqlite3.connect('{DB}').execute('select number from canary').fetchone()[0])",
+        stopped_by=EACH,
+    ),
+    Case(
+        "read",
+        "sqlite attach",
+        "import sqlite3\nbase = sqlite3.connect(':memory:')\nbase.execute(\"attach '{DB}' as other\")\nreturn float(base.execute('select number from other.canary').fetchone()[0])",
+        stopped_by=EACH,
+    ),
+    Case(
+        "read",
+        "urllib file scheme",
+        _number("__import__('urllib.request').request.urlopen('file://{FILE}').read()"),
+        stopped_by=EACH,
+    ),
+    Case(
+        "read",
+        "configparser",
+        "import configparser\nparser = configparser.ConfigParser()\nparser.read_string('[a]\\nk=1')\nparser.read('{FILE}')",
+        stopped_by=EACH,
+    ),
+    Case(
+        "read",
+        "logging config by handler",
+        "import logging\nlogging.FileHandler('{FILE}', 'r')\nreturn BROKE",
+        stopped_by=EACH,
+    ),
+    Case(
+        "read",
+        "module-level open kept for later",
+        "return DATA",
+        "DATA = float(open('{FILE}').read())",
+        stopped_by=EACH,
+    ),
+    Case(
+        "read",
+        "os.stat size",
+        "import os\nreturn BROKE if os.stat('{FILE}').st_size else 0.0",
+        stopped_by=FILTER,
+    ),
+    Case(
+        "read",
+        "os.access",
+        "import os\nreturn BROKE if os.access('{FILE}', os.R_OK) else 0.0",
+        stopped_by=FILTER,
+    ),
+    Case(
+        "read",
+        "os.readlink",
+        "import os\nreturn BROKE if os.readlink('/proc/self/exe') else 0.0",
+        stopped_by=FILTER,
+    ),
+    Case("read", "os.statvfs", "import os\nreturn BROKE if os.statvfs('{DIR}') else 0.0", stopped_by=FILTER),
+    Case(
+        "read",
+        "chdir and open",
+        _number("(__import__('os').chdir('{DIR}'), open('secret.txt').read())"),
+        stopped_by=EACH,
+    ),
+    Case(
+        "read",
+        "libc fopen",
+        _number(
+            "[(lambda c: (setattr(c.fopen, 'restype', t.c_void_p), setattr(c.fgets, 'restype', t.c_char_p), c.fgets(t.create_string_buffer(99), 99, t.c_void_p(c.fopen(b'{FILE}', b'r'))))[2])(t.CDLL(None)) for t in [find('ctypes')]]"
+        ),
+        FIND,
+        stopped_by=EACH,
+    ),
+    Case(
+        "read",
+        "victim's environment",
+        _number("open('/proc/{VICTIM}/environ', 'rb').read()"),
+        stopped_by=EACH,
+    ),
+    Case(
+        "read",
+        "victim's command line",
+        "return BROKE if open('/proc/{VICTIM}/cmdline', 'rb').read() else 0.0",
+        stopped_by=EACH,
+    ),
+    Case(
+        "read",
+        "mmap of a file",
+        "import os\nmmap = find('mmap')\nreturn float(mmap.mmap(os.open('{FILE}', 0), 0, prot=1).read())",
+        FIND,
+        stopped_by=EACH,
+    ),
 ]
 _WRITE = [
-    Case("write", "open for writing", "open('{DIR}/new.txt', 'w').write('x')"),
-    Case("write", "append", "open('{FILE}', 'a').write('x')"),
-    Case("write", "unlink", "import os\nos.unlink('{FILE}')"),
-    Case("write", "rename", "import os\nos.rename('{FILE}', '{DIR}/gone.txt')"),
-    Case("write", "mkdir", "import os\nos.mkdir('{DIR}/made')"),
-    Case("write", "symlink", "import os\nos.symlink('/etc', '{DIR}/link')"),
-    Case("write", "chmod by a folder's replacement", "import os\nos.mkdir('{DIR}/made')\nos.chmod('{DIR}/made', 0o700)"),
-    Case("write", "utime", "import os\nos.utime('{FILE}')"),
-    Case("write", "truncate", "import os\nos.truncate('{FILE}', 0)"),
-    Case("write", "mkfifo", "import os\nos.mkfifo('{DIR}/fifo')"),
-    Case("write", "mknod", "import os\nos.mknod('{DIR}/node')"),
-    Case("write", "shutil rmtree", "import shutil\nshutil.rmtree('{DIR}', ignore_errors=True)"),
-    Case("write", "shutil copy", "import shutil\nshutil.copyfile('{FILE}', '{DIR}/copy')"),
-    Case("write", "tempfile", "import tempfile\ntempfile.mkstemp(dir='{DIR}')"),
-    Case("write", "sqlite table", "import sqlite3\nbase = sqlite3.connect('{DB}')\nbase.execute('delete from canary')\nbase.commit()"),
-    Case("write", "at module level", "pass", "open('{DIR}/new.txt', 'w').write('x')"),
+    Case("write", "open for writing", "open('{DIR}/new.txt', 'w').write('x')", stopped_by=EACH),
+    Case("write", "append", "open('{FILE}', 'a').write('x')", stopped_by=EACH),
+    Case("write", "unlink", "import os\nos.unlink('{FILE}')", stopped_by=NO_DESCRIPTOR),
+    Case("write", "rename", "import os\nos.rename('{FILE}', '{DIR}/gone.txt')", stopped_by=NO_DESCRIPTOR),
+    Case("write", "mkdir", "import os\nos.mkdir('{DIR}/made')", stopped_by=NO_DESCRIPTOR),
+    Case("write", "symlink", "import os\nos.symlink('/etc', '{DIR}/link')", stopped_by=NO_DESCRIPTOR),
+    Case(
+        "write",
+        "chmod by a folder's replacement",
+        "import os\nos.mkdir('{DIR}/made')\nos.chmod('{DIR}/made', 0o700)",
+        stopped_by=NO_DESCRIPTOR,
+    ),
+    Case("write", "utime", "import os\nos.utime('{FILE}')", stopped_by=CALLS),
+    Case("write", "truncate", "import os\nos.truncate('{FILE}', 0)", stopped_by=NO_DESCRIPTOR),
+    Case("write", "mkfifo", "import os\nos.mkfifo('{DIR}/fifo')", stopped_by="seccomp landlock"),
+    Case("write", "mknod", "import os\nos.mknod('{DIR}/node')", stopped_by="seccomp landlock"),
+    Case(
+        "write", "shutil rmtree", "import shutil\nshutil.rmtree('{DIR}', ignore_errors=True)", stopped_by=EACH
+    ),
+    Case("write", "shutil copy", "import shutil\nshutil.copyfile('{FILE}', '{DIR}/copy')", stopped_by=EACH),
+    Case("write", "tempfile", "import tempfile\ntempfile.mkstemp(dir='{DIR}')", stopped_by=EACH),
+    Case(
+        "write",
+        "sqlite table",
+        "import sqlite3\nbase = sqlite3.connect('{DB}')\nbase.execute('delete from canary')\nbase.commit()",
+        stopped_by=EACH,
+    ),
+    Case("write", "at module level", "pass", "open('{DIR}/new.txt', 'w').write('x')", stopped_by=EACH),
 ]
 _NETWORK = [
-    Case("network", "tcp connect", "import socket\nsocket.create_connection(('127.0.0.1', {PORT}), 0.2)"),
-    Case("network", "udp send", "import socket\nsocket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b'x', ('127.0.0.1', {UDP}))"),
-    Case("network", "unix socket", "import socket\nsocket.socket(socket.AF_UNIX).connect('{UNIX}')"),
-    Case("network", "raw _socket", "import _socket\n_socket.socket(2, 1).connect(('127.0.0.1', {PORT}))"),
-    Case("network", "http client", "import http.client\nhttp.client.HTTPConnection('127.0.0.1', {PORT}, timeout=0.05).request('GET', '/')"),
-    Case("network", "urlopen", "import urllib.request\nurllib.request.urlopen('http://127.0.0.1:{PORT}/', timeout=0.05)"),
-    Case("network", "asyncio with a loop of its own", "import asyncio\nasyncio._set_running_loop(None)\nloop = asyncio.SelectorEventLoop()\nloop.run_until_complete(asyncio.open_connection('127.0.0.1', {PORT}))"),
-    Case("network", "socketpair", "import socket\na, b = socket.socketpair()\nreturn BROKE"),
-    Case("network", "listening socket", "import socket\nsocket.create_server(('127.0.0.1', 0))\nreturn BROKE"),
-    Case("network", "logging datagram handler", "import logging.handlers\nh = logging.handlers.DatagramHandler('127.0.0.1', {UDP})\nh.send(b'x')"),
-    Case("network", "asyncio connection in the worker's loop", "import asyncio\nawait asyncio.open_connection('127.0.0.1', {PORT})", "", ALWAYS),
+    Case(
+        "network",
+        "tcp connect",
+        "import socket\nsocket.create_connection(('127.0.0.1', {PORT}), 0.2)",
+        stopped_by=EACH,
+    ),
+    Case(
+        "network",
+        "udp send",
+        "import socket\nsocket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b'x', ('127.0.0.1', {UDP}))",
+        stopped_by=NO_PATH,
+    ),
+    Case(
+        "network",
+        "unix socket",
+        "import socket\nsocket.socket(socket.AF_UNIX).connect('{UNIX}')",
+        stopped_by=NO_PATH,
+    ),
+    Case(
+        "network",
+        "raw _socket",
+        "import _socket\n_socket.socket(2, 1).connect(('127.0.0.1', {PORT}))",
+        stopped_by=EACH,
+    ),
+    Case(
+        "network",
+        "http client",
+        "import http.client\nhttp.client.HTTPConnection('127.0.0.1', {PORT}, timeout=0.05).request('GET', '/')",
+        stopped_by=EACH,
+    ),
+    Case(
+        "network",
+        "urlopen",
+        "import urllib.request\nurllib.request.urlopen('http://127.0.0.1:{PORT}/', timeout=0.05)",
+        stopped_by=EACH,
+    ),
+    Case(
+        "network",
+        "asyncio with a loop of its own",
+        "import asyncio\nasyncio._set_running_loop(None)\nloop = asyncio.SelectorEventLoop()\nloop.run_until_complete(asyncio.open_connection('127.0.0.1', {PORT}))",
+        stopped_by=EACH,
+    ),
+    Case(
+        "network", "socketpair", "import socket\na, b = socket.socketpair()\nreturn BROKE", stopped_by=NO_PATH
+    ),
+    Case(
+        "network",
+        "listening socket",
+        "import socket\nsocket.create_server(('127.0.0.1', 0))\nreturn BROKE",
+        stopped_by=EACH,
+    ),
+    Case(
+        "network",
+        "logging datagram handler",
+        "import logging.handlers\nh = logging.handlers.DatagramHandler('127.0.0.1', {UDP})\nh.send(b'x')",
+        stopped_by=NO_PATH,
+    ),
+    Case(
+        "network",
+        "asyncio connection in the worker's loop",
+        "import asyncio\nawait asyncio.open_connection('127.0.0.1', {PORT})",
+    ),
 ]
 _PROCESS = [
-    Case("process", "fork", "import os\npid = os.fork()\nif pid == 0:\n    import time\n    time.sleep(20)"),
-    Case("process", "fork, fork and a session of its own", "import os, time\nif os.fork() == 0:\n    os.setsid()\n    if os.fork() == 0:\n        time.sleep(20)\n    os._exit(0)"),
-    Case("process", "forkpty", "import os\npid, fd = os.forkpty()\nif pid == 0:\n    os._exit(0)\nreturn BROKE"),
-    Case("process", "system", "import os\nos.system('touch {DIR}/made')"),
-    Case("process", "popen", "import os\nos.popen('touch {DIR}/made').close()"),
-    Case("process", "subprocess", "import subprocess\nsubprocess.run(['/bin/touch', '{DIR}/made'])"),
-    Case("process", "_posixsubprocess", """
+    Case(
+        "process",
+        "fork",
+        "import os\npid = os.fork()\nif pid == 0:\n    import time\n    time.sleep(20)",
+        stopped_by=NO_PATH,
+    ),
+    Case(
+        "process",
+        "fork, fork and a session of its own",
+        "import os, time\nif os.fork() == 0:\n    os.setsid()\n    if os.fork() == 0:\n        time.sleep(20)\n    os._exit(0)",
+        stopped_by=NO_PATH,
+    ),
+    Case(
+        "process",
+        "forkpty",
+        "import os\npid, fd = os.forkpty()\nif pid == 0:\n    os._exit(0)\nreturn BROKE",
+        stopped_by=EACH,
+    ),
+    Case("process", "system", "import os\nos.system('touch {DIR}/made')", stopped_by=EACH),
+    Case("process", "popen", "import os\nos.popen('touch {DIR}/made').close()", stopped_by=EACH),
+    Case(
+        "process",
+        "subprocess",
+        "import subprocess\nsubprocess.run(['/bin/touch', '{DIR}/made'])",
+        stopped_by=EACH,
+    ),
+    Case(
+        "process",
+        "_posixsubprocess",
+        """
         import os, _posixsubprocess
         ends = [-1, -1, -1, -1, -1, -1, 3, 4]
         rest = [False, False, -1, None, None, None, -1, None, False]
@@ -464,56 +663,215 @@ _PROCESS = [
                 break
             except TypeError:
                 continue
-    """),
-    Case("process", "exec", "import os\nos.execv('/bin/touch', ['touch', '{DIR}/made'])"),
-    Case("process", "posix_spawn", "import os\nos.waitpid(os.posix_spawn('/bin/touch', ['touch', '{DIR}/made'], {}), 0)"),
-    Case("process", "kill the victim", "import os, signal\nos.kill({VICTIM}, signal.SIGKILL)"),
-    Case("process", "stop the victim's group", "import os, signal\nos.killpg({VICTIM}, signal.SIGKILL)"),
-    Case("process", "signal to everything there is", "import os\nos.kill(-1, 0)\nreturn BROKE"),
-    Case("process", "kill the parent", "import os, signal\nos.kill(os.getppid(), signal.SIGKILL)", same_user=True),
-    Case("process", "pidfd signal", "import os, signal\nsignal.pidfd_send_signal(os.pidfd_open({VICTIM}), signal.SIGKILL)"),
-    Case("process", "thread", "import threading, time\nt = threading.Thread(target=time.sleep, args=(60,), daemon=True)\nt.start()\nreturn BROKE"),
-    Case("process", "priority of another process", "import os\nos.setpriority(os.PRIO_PROCESS, {VICTIM}, 19)\nreturn BROKE"),
-    Case("process", "processor of another process", "import os\nos.sched_setaffinity({VICTIM}, os.sched_getaffinity(0))\nreturn BROKE"),
-    Case("process", "limits of another process", "libc = find('ctypes').CDLL(None)\nif libc.prlimit({VICTIM}, 4, find('ctypes').create_string_buffer(16), None) == 0:\n    return BROKE", FIND),
-    Case("process", "ctypes held by another module", "find('ctypes').CDLL(None).kill({VICTIM}, 9)", FIND),
-    Case("process", "libc system", "find('ctypes').CDLL(None).system(b'touch {DIR}/made')", FIND),
-    Case("process", "ptrace attach", "if find('ctypes').CDLL(None).ptrace(16, {VICTIM}, None, None) == 0:\n    return BROKE", FIND),
-    Case("process", "io_uring", "c = find('ctypes')\nif c.CDLL(None).syscall(425, 4, c.create_string_buffer(120)) >= 0:\n    return BROKE", FIND),
-    Case("process", "shared memory segment", "libc = find('ctypes').CDLL(None)\nsegment = libc.shmget(0, 4096, 0o1600)\nif segment >= 0:\n    libc.shmctl(segment, 0, None)\n    return BROKE", FIND),
-    Case("process", "executable memory", "find('mmap').mmap(-1, 4096, prot=7)\nreturn BROKE", FIND),
-    Case("process", "memory without a file", "import os\nos.memfd_create('x')\nreturn BROKE"),
-    Case("process", "pipe", "import os\nos.pipe()\nreturn BROKE"),
-    Case("process", "processors of another process", "import os\nreturn BROKE if os.sched_getaffinity({VICTIM}) else 0.0"),
+    """,
+        stopped_by=NO_EVENT,
+    ),
+    Case("process", "exec", "import os\nos.execv('/bin/touch', ['touch', '{DIR}/made'])", stopped_by=EACH),
+    Case(
+        "process",
+        "posix_spawn",
+        "import os\nos.waitpid(os.posix_spawn('/bin/touch', ['touch', '{DIR}/made'], {}), 0)",
+        stopped_by=EACH,
+    ),
+    Case(
+        "process",
+        "kill the victim",
+        "import os, signal\nos.kill({VICTIM}, signal.SIGKILL)",
+        stopped_by=NO_DESCRIPTOR,
+    ),
+    Case(
+        "process",
+        "stop the victim's group",
+        "import os, signal\nos.killpg({VICTIM}, signal.SIGKILL)",
+        stopped_by=NO_DESCRIPTOR,
+    ),
+    Case(
+        "process",
+        "signal to everything there is",
+        "import os\nos.kill(-1, 0)\nreturn BROKE",
+        stopped_by=CALLS,
+    ),
+    Case(
+        "process",
+        "kill the parent",
+        "import os, signal\nos.kill(os.getppid(), signal.SIGKILL)",
+        same_user=True,
+        stopped_by=NO_DESCRIPTOR,
+    ),
+    Case(
+        "process",
+        "pidfd signal",
+        "import os, signal\nsignal.pidfd_send_signal(os.pidfd_open({VICTIM}), signal.SIGKILL)",
+        stopped_by=NO_EVENT,
+    ),
+    Case(
+        "process",
+        "thread",
+        "import threading, time\nt = threading.Thread(target=time.sleep, args=(60,), daemon=True)\nt.start()\nreturn BROKE",
+        stopped_by=LIMITED,
+    ),
+    Case(
+        "process",
+        "priority of another process",
+        "import os\nos.setpriority(os.PRIO_PROCESS, {VICTIM}, 19)\nreturn BROKE",
+        stopped_by=FILTER,
+    ),
+    Case(
+        "process",
+        "processor of another process",
+        "import os\nos.sched_setaffinity({VICTIM}, os.sched_getaffinity(0))\nreturn BROKE",
+        stopped_by=FILTER,
+    ),
+    Case(
+        "process",
+        "limits of another process",
+        "libc = find('ctypes').CDLL(None)\nif libc.prlimit({VICTIM}, 4, find('ctypes').create_string_buffer(16), None) == 0:\n    return BROKE",
+        FIND,
+        stopped_by=CALLS,
+    ),
+    Case(
+        "process",
+        "ctypes held by another module",
+        "find('ctypes').CDLL(None).kill({VICTIM}, 9)",
+        FIND,
+        stopped_by=NO_DESCRIPTOR,
+    ),
+    Case(
+        "process",
+        "libc system",
+        "find('ctypes').CDLL(None).system(b'touch {DIR}/made')",
+        FIND,
+        stopped_by=EACH,
+    ),
+    Case(
+        "process",
+        "ptrace attach",
+        "if find('ctypes').CDLL(None).ptrace(16, {VICTIM}, None, None) == 0:\n    return BROKE",
+        FIND,
+        stopped_by=NO_DESCRIPTOR,
+    ),
+    Case(
+        "process",
+        "io_uring",
+        "c = find('ctypes')\nif c.CDLL(None).syscall(425, 4, c.create_string_buffer(120)) >= 0:\n    return BROKE",
+        FIND,
+        stopped_by=NO_PATH,
+    ),
+    Case(
+        "process",
+        "shared memory segment",
+        "libc = find('ctypes').CDLL(None)\nsegment = libc.shmget(0, 4096, 0o1600)\nif segment >= 0:\n    libc.shmctl(segment, 0, None)\n    return BROKE",
+        FIND,
+        stopped_by=CALLS,
+    ),
+    Case(
+        "process",
+        "executable memory",
+        "find('mmap').mmap(-1, 4096, prot=7)\nreturn BROKE",
+        FIND,
+        stopped_by=CALLS,
+    ),
+    Case(
+        "process",
+        "memory without a file",
+        "import os\nos.memfd_create('x')\nreturn BROKE",
+        stopped_by=LIMITED,
+    ),
+    Case("process", "pipe", "import os\nos.pipe()\nreturn BROKE", stopped_by=LIMITED),
+    Case(
+        "process",
+        "processors of another process",
+        "import os\nreturn BROKE if os.sched_getaffinity({VICTIM}) else 0.0",
+        stopped_by=FILTER,
+    ),
 ]
 _PACKAGES = [
     Case("packages", "third party", "import numpy\nreturn BROKE"),
-    Case("packages", "sys.path put back", "import sys, importlib\nsys.path.append('{DIR}')\nimport secretmodule\nreturn BROKE"),
-    Case("packages", "multiprocessing", "import multiprocessing\nmultiprocessing.Process(target=print).start()\nreturn BROKE"),
+    Case(
+        "packages",
+        "sys.path put back",
+        "import sys, importlib\nsys.path.append('{DIR}')\nimport secretmodule\nreturn BROKE",
+    ),
+    Case(
+        "packages",
+        "multiprocessing",
+        "import multiprocessing\nmultiprocessing.Process(target=print).start()\nreturn BROKE",
+    ),
     Case("packages", "ctypes by name", "import ctypes\nreturn BROKE"),
     Case("packages", "ssl", "import ssl\nreturn BROKE"),
     Case("packages", "the workbench itself", "import workbench.sandbox\nreturn BROKE"),
 ]
 _TRICKS = [
-    Case("tricks", "eval", _number("eval(\"open('{FILE}').read()\")"), "", OPENS),
-    Case("tricks", "exec with builtins of its own", "space = {}\nexec(\"import io\\nx = io.open('{FILE}').read()\", space)\nreturn float(space['x'])", "", OPENS),
-    Case("tricks", "subclasses walk", """
+    Case("tricks", "eval", _number("eval(\"open('{FILE}').read()\")"), stopped_by=EACH),
+    Case(
+        "tricks",
+        "exec with builtins of its own",
+        "space = {}\nexec(\"import io\\nx = io.open('{FILE}').read()\", space)\nreturn float(space['x'])",
+        stopped_by=EACH,
+    ),
+    Case(
+        "tricks",
+        "subclasses walk",
+        """
         for cls in ().__class__.__base__.__subclasses__():
             if cls.__name__ == 'FileLoader':
                 return float(cls('x', '{FILE}').get_data('{FILE}'))
-    """, "", OPENS),
-    Case("tricks", "coding line", _number("open('{FILE}').read()"), "# -*- coding: rot13 -*-", OPENS),
-    Case("tricks", "object that opens when it is compared", _number("next(iter([w for w in [W()] if w == 1] and S))"), "S = []\nclass W:\n    def __eq__(self, other):\n        S.append(open('{FILE}').read())\n        return True", OPENS),
-    Case("tricks", "opens in __del__", "D()\nimport gc\ngc.collect()\nreturn float(S[0]) if S else 0.0", "S = []\nclass D:\n    def __del__(self):\n        S.append(open('{FILE}').read())", OPENS),
-    Case("tricks", "opens in a decorator at load", "return float(grade_data)", "def read(f):\n    return open('{FILE}').read()\n@read\ndef grade_data():\n    pass", OPENS),
-    Case("tricks", "opens in a signal handler", "import signal\nsignal.signal(signal.SIGVTALRM, lambda *a: S.append(open('{FILE}').read()))\nsignal.setitimer(signal.ITIMER_VIRTUAL, 0.01)\nfor i in range(9000000):\n    if S:\n        break\nreturn float(S[0]) if S else 0.0", "S = []", OPENS),
-    Case("tricks", "unpickled call", _number("__import__('pickle').loads(b\"cos\\nsystem\\n(S'touch {DIR}/made'\\ntR.\")"), "", FORKS),
+    """,
+        stopped_by=EACH,
+    ),
+    Case(
+        "tricks", "coding line", _number("open('{FILE}').read()"), "# -*- coding: rot13 -*-", stopped_by=EACH
+    ),
+    Case(
+        "tricks",
+        "object that opens when it is compared",
+        _number("next(iter([w for w in [W()] if w == 1] and S))"),
+        "S = []\nclass W:\n    def __eq__(self, other):\n        S.append(open('{FILE}').read())\n        return True",
+        stopped_by=EACH,
+    ),
+    Case(
+        "tricks",
+        "opens in __del__",
+        "D()\nimport gc\ngc.collect()\nreturn float(S[0]) if S else 0.0",
+        "S = []\nclass D:\n    def __del__(self):\n        S.append(open('{FILE}').read())",
+        stopped_by=EACH,
+    ),
+    Case(
+        "tricks",
+        "opens in a decorator at load",
+        "return float(grade_data)",
+        "def read(f):\n    return open('{FILE}').read()\n@read\ndef grade_data():\n    pass",
+        stopped_by=EACH,
+    ),
+    Case(
+        "tricks",
+        "opens in a signal handler",
+        "import signal\nsignal.signal(signal.SIGVTALRM, lambda *a: S.append(open('{FILE}').read()))\nsignal.setitimer(signal.ITIMER_VIRTUAL, 0.01)\nfor i in range(9000000):\n    if S:\n        break\nreturn float(S[0]) if S else 0.0",
+        "S = []",
+        stopped_by=EACH,
+    ),
+    Case(
+        "tricks",
+        "unpickled call",
+        _number("__import__('pickle').loads(b\"cos\\nsystem\\n(S'touch {DIR}/made'\\ntR.\")"),
+        stopped_by=EACH,
+    ),
 ]
 _CLEAN = [
     Case("clean exec", "environment", _number("__import__('os').environ.get('{ENV}')")),
     Case("clean exec", "environment in bytes", _number("__import__('os').environb.get(b'{ENV}')")),
-    Case("clean exec", "environment by libc", _number("(lambda c: (setattr(c.getenv, 'restype', find('ctypes').c_char_p), c.getenv(b'{ENV}'))[1])(find('ctypes').CDLL(None))"), FIND),
-    Case("clean exec", "open descriptors", """
+    Case(
+        "clean exec",
+        "environment by libc",
+        _number(
+            "(lambda c: (setattr(c.getenv, 'restype', find('ctypes').c_char_p), c.getenv(b'{ENV}'))[1])(find('ctypes').CDLL(None))"
+        ),
+        FIND,
+    ),
+    Case(
+        "clean exec",
+        "open descriptors",
+        """
         import os, re
         for fd in range(200):
             try:
@@ -522,17 +880,25 @@ _CLEAN = [
                 continue
             if found:
                 return float(found[0])
-    """),
+    """,
+    ),
     Case("clean exec", "modules of the host", "import sys\nreturn BROKE if 'numpy' in sys.modules else 0.0"),
-    Case("clean exec", "globals of every frame", """
+    Case(
+        "clean exec",
+        "globals of every frame",
+        """
         import sys
         frame = sys._getframe()
         while frame:
             if any(name.startswith('tests.sandbox') or name.startswith('pytest') for name in list(sys.modules)):
                 return BROKE
             frame = frame.f_back
-    """),
-    Case("clean exec", "objects of the garbage collector", """
+    """,
+    ),
+    Case(
+        "clean exec",
+        "objects of the garbage collector",
+        """
         import gc
         for thing in gc.get_objects():
             for part in (thing, *(gc.get_referents(thing) if type(thing) is dict else ())):
@@ -541,45 +907,121 @@ _CLEAN = [
         import os
         data = getattr(os.environ, '_data', {})
         return float(data.get(b'{ENV}', 0))
-    """),
+    """,
+    ),
 ]
 _NAN = "import struct\nreturn struct.unpack('<d', struct.pack('<Q', %s))[0]"
-_RETURNS = [Case("returns", name, body, module, must_fail=True) for name, body, module in [
-    ("the bits of 'not scored'", _NAN % "{NOT_SCORED}", ""),
-    ("the bits of 'failed'", _NAN % "{FAILED}", ""),
-    ("NaN", "return float('nan')", ""),
-    ("infinity", "return float('inf')", ""),
-    ("a huge int", "return 10 ** 400", ""),
-    ("an int with too many digits to print", "return 10 ** 5000", ""),
-    ("a bool", "return True", ""),
-    ("None", "return None", ""),
-    ("text of a number", "return '1.0'", ""),
-    ("a subclass of float", "return F(0.5)", "class F(float):\n    def __float__(self):\n        return BROKE\n    def __repr__(self):\n        raise SystemExit"),
-    ("a subclass of int", "return I(1)", "class I(int):\n    def __repr__(self):\n        return 'x' * 10**7"),
-    ("an object with __float__", "return N()", "class N:\n    def __float__(self):\n        return 1.0\n    __index__ = None"),
-    ("a class that says it is float", "return L()", "class L:\n    __class__ = float\n    def __float__(self):\n        return 1.0"),
-    ("a __repr__ that loops", "return R()", "class R:\n    def __repr__(self):\n        while True:\n            pass"),
-    ("a __repr__ that kills", "return R()", "import os\nclass R:\n    def __repr__(self):\n        os._exit(3)"),
-    ("a type with a hostile name", "return type('</script>' * 99, (), {})()", ""),
-    ("an exception whose text raises", "raise E", "class E(Exception):\n    def __str__(self):\n        raise BaseException"),
-    ("an exception whose text loops", "raise E", "class E(Exception):\n    def __str__(self):\n        while True:\n            pass"),
-    ("an exception whose text is no text", "raise E", "class E(Exception):\n    def __str__(self):\n        return 7"),
-    ("an exception with surrogates and controls", "raise Exception('\\ud800\\x1b[31m\\u202e\\x00' * 50)", ""),
-    ("an exception that holds itself", "e = Exception()\ne.__cause__ = e\ne.__context__ = e\nraise e", ""),
-    ("an exception group of groups", "e = Exception('x')\nfor i in range(200):\n    e = ExceptionGroup('g', [e])\nraise e", ""),
-    ("GeneratorExit", "raise GeneratorExit", ""),
-    ("KeyboardInterrupt", "raise KeyboardInterrupt", ""),
-    ("SystemExit", "raise SystemExit(0)", ""),
-    ("StopAsyncIteration", "raise StopAsyncIteration", ""),
-    ("a future that is cancelled", "import asyncio\nraise asyncio.CancelledError", ""),
-]]
-_INTEGRITY = [Case("integrity", name, body, module) for name, body, module in [
-    ("metadata changed", "thread.metadata['n'] = 99\nthread.metadata['deep']['n'][0] = 99\nthread.metadata.pop('deep')", ""),
-    ("thread class patched", "type(thread).completion = lambda self: '99'\ntype(thread).metadata = property(lambda self: {})", ""),
-    ("builtins patched", "import builtins\nbuiltins.float = lambda *a: 99.0\nbuiltins.len = lambda *a: 99\nbuiltins.type = None", ""),
-    ("sys.modules patched", "import sys, json\njson.loads = lambda *a: 99\nsys.modules['json'] = None\nsys.modules['workbench'] = None", ""),
-    ("the worker's own functions replaced", "import sys\nframe = sys._getframe()\nwhile frame:\n    for key, value in list(frame.f_globals.items()):\n        if key.startswith('_') and hasattr(value, '__dict__') and key[1:2].islower():\n            for name in ('answer', 'drive', 'describe', 'kind_of'):\n                if hasattr(value, name):\n                    setattr(value, name, lambda *a, **k: None)\n    frame = frame.f_back", ""),
-    ("rows made writable in shared memory", """
+_RETURNS = [
+    Case("returns", name, body, module, must_fail=True)
+    for name, body, module in [
+        ("the bits of 'not scored'", _NAN % "{NOT_SCORED}", ""),
+        ("the bits of 'failed'", _NAN % "{FAILED}", ""),
+        ("NaN", "return float('nan')", ""),
+        ("infinity", "return float('inf')", ""),
+        ("a huge int", "return 10 ** 400", ""),
+        ("an int with too many digits to print", "return 10 ** 5000", ""),
+        ("a bool", "return True", ""),
+        ("None", "return None", ""),
+        ("text of a number", "return '1.0'", ""),
+        (
+            "a subclass of float",
+            "return F(0.5)",
+            "class F(float):\n    def __float__(self):\n        return BROKE\n    def __repr__(self):\n        raise SystemExit",
+        ),
+        (
+            "a subclass of int",
+            "return I(1)",
+            "class I(int):\n    def __repr__(self):\n        return 'x' * 10**7",
+        ),
+        (
+            "an object with __float__",
+            "return N()",
+            "class N:\n    def __float__(self):\n        return 1.0\n    __index__ = None",
+        ),
+        (
+            "a class that says it is float",
+            "return L()",
+            "class L:\n    __class__ = float\n    def __float__(self):\n        return 1.0",
+        ),
+        (
+            "a __repr__ that loops",
+            "return R()",
+            "class R:\n    def __repr__(self):\n        while True:\n            pass",
+        ),
+        (
+            "a __repr__ that kills",
+            "return R()",
+            "import os\nclass R:\n    def __repr__(self):\n        os._exit(3)",
+        ),
+        ("a type with a hostile name", "return type('</script>' * 99, (), {})()", ""),
+        (
+            "an exception whose text raises",
+            "raise E",
+            "class E(Exception):\n    def __str__(self):\n        raise BaseException",
+        ),
+        (
+            "an exception whose text loops",
+            "raise E",
+            "class E(Exception):\n    def __str__(self):\n        while True:\n            pass",
+        ),
+        (
+            "an exception whose text is no text",
+            "raise E",
+            "class E(Exception):\n    def __str__(self):\n        return 7",
+        ),
+        (
+            "an exception with surrogates and controls",
+            "raise Exception('\\ud800\\x1b[31m\\u202e\\x00' * 50)",
+            "",
+        ),
+        (
+            "an exception that holds itself",
+            "e = Exception()\ne.__cause__ = e\ne.__context__ = e\nraise e",
+            "",
+        ),
+        (
+            "an exception group of groups",
+            "e = Exception('x')\nfor i in range(200):\n    e = ExceptionGroup('g', [e])\nraise e",
+            "",
+        ),
+        ("GeneratorExit", "raise GeneratorExit", ""),
+        ("KeyboardInterrupt", "raise KeyboardInterrupt", ""),
+        ("SystemExit", "raise SystemExit(0)", ""),
+        ("StopAsyncIteration", "raise StopAsyncIteration", ""),
+        ("a future that is cancelled", "import asyncio\nraise asyncio.CancelledError", ""),
+    ]
+]
+_INTEGRITY = [
+    Case("integrity", name, body, module)
+    for name, body, module in [
+        (
+            "metadata changed",
+            "thread.metadata['n'] = 99\nthread.metadata['deep']['n'][0] = 99\nthread.metadata.pop('deep')",
+            "",
+        ),
+        (
+            "thread class patched",
+            "type(thread).completion = lambda self: '99'\ntype(thread).metadata = property(lambda self: {})",
+            "",
+        ),
+        (
+            "builtins patched",
+            "import builtins\nbuiltins.float = lambda *a: 99.0\nbuiltins.len = lambda *a: 99\nbuiltins.type = None",
+            "",
+        ),
+        (
+            "sys.modules patched",
+            "import sys, json\njson.loads = lambda *a: 99\nsys.modules['json'] = None\nsys.modules['workbench'] = None",
+            "",
+        ),
+        (
+            "the worker's own functions replaced",
+            "import sys\nframe = sys._getframe()\nwhile frame:\n    for key, value in list(frame.f_globals.items()):\n        if key.startswith('_') and hasattr(value, '__dict__') and key[1:2].islower():\n            for name in ('answer', 'drive', 'describe', 'kind_of'):\n                if hasattr(value, name):\n                    setattr(value, name, lambda *a, **k: None)\n    frame = frame.f_back",
+            "",
+        ),
+        (
+            "rows made writable in shared memory",
+            """
         import sys
         ctypes, mmap = find('ctypes'), find('mmap')
         libc, frame = ctypes.CDLL(None), sys._getframe()
@@ -591,73 +1033,155 @@ _INTEGRITY = [Case("integrity", name, body, module) for name, body, module in [
                 if libc.mprotect(ctypes.c_void_p(address), ctypes.c_size_t(len(blob)), 3) == 0:
                     ctypes.memset(ctypes.c_void_p(address), 0, len(blob))
             frame = frame.f_back
-    """, FIND),
-    ("the page filled with scores", "import sys\nframe = sys._getframe()\nwhile frame:\n    page = getattr(frame.f_locals.get('self'), '_scores', None)\n    if page is not None:\n        for i in range(len(page)):\n            page[i] = 7.0\n    frame = frame.f_back", ""),
-    ("wrong magic", "forge({}, magic=1)", FORGE),
-    ("wrong sequence number", "forge({}, number=12345)", FORGE),
-    ("giant length", "forge(b'{}', size=2**32 - 1)", FORGE),
-    ("length just above the limit", "forge(b' ' * (256 * 1024 + 1))", FORGE),
-    ("invalid JSON", "forge(b'{\"texts\": [')", FORGE),
-    ("invalid UTF-8", "forge(b'\\xff\\xfe' * 50)", FORGE),
-    ("JSON nested a hundred thousand deep", "forge(b'[' * 100000 + b']' * 100000)", FORGE),
-    ("JSON nested as deep as the host may go", "forge(b'{\"texts\": [' + b'[' * 900 + b']' * 900 + b'], \"errors\": [[0, \"runtime\", 0]]}')", FORGE),
-    ("JSON that is a list", "forge([1, 2])", FORGE),
-    ("JSON with a number of 200,000 digits", "forge(b'{\"errors\": ' + b'1' * 200000 + b'}')", FORGE),
-    ("a valid answer early", "forge({})", FORGE),
-    ("a valid answer twice", "forge({})\nforge({})", FORGE),
-    ("answers for the numbers to come", "n = seq()\nfor i in range(50):\n    forge({'output': 'x'}, number=n + i)", FORGE),
-    ("errors of wrong types", "forge({'texts': [1, None, {}], 'errors': [[{}, [], 'x'], 5, None, [1e308, 'runtime', 0], [0, {'a': 1}, 0], [0, 'runtime', 10**30], ['9' * 5000, 'runtime', 0], [[], 'runtime', 1.5]]})", FORGE),
-    ("errors with infinity and NaN", "forge(b'{\"texts\": [\"x\"], \"errors\": [[Infinity, \"runtime\", 0], [NaN, \"runtime\", 0], [0, \"runtime\", NaN], [-1, \"runtime\", -1]]}')", FORGE),
-    ("texts and errors that are no lists", "forge({'texts': {'0': 1}, 'errors': {'a': 1}, 'output': [1]})", FORGE),
-    ("output that hurts a terminal", "forge({'output': '\\x1b]0;x\\x07\\u202e' * 500})", FORGE),
-    ("error kinds of its own", "forge({'texts': ['x'], 'errors': [[0, 'cancelled', 0], [1, 'nonsense', 0], [2, 'load', 0]]})", FORGE),
-    ("a header and nothing more", "import time\nforge(b'', size=500)\ntime.sleep(5)", FORGE),
-    ("half a frame, then the end", "forge(b'{', size=500)\nos._exit(0)", FORGE),
-    ("a flood on the answer pipe", "while True:\n    os.write(4, b'x' * 65536)", FORGE),
-    ("answers closed", "os.close(4)", FORGE),
-    ("commands closed", "os.close(3)", FORGE),
-    ("commands eaten", "os.set_blocking(3, False)\nos.read(3, 65536)", FORGE),
-]] + [Case("integrity", f"load answered with {name}", "pass", FORGE + f"forge({text})\n") for name, text in [
-    ("checks that are a number", "{'checks': 5}"),
-    ("a check that is a number", "{'checks': [5]}"),
-    ("an empty check", "{'checks': [[]]}"),
-    ("a check cut short", "{'checks': [['syntax', False]]}"),
-    ("a check of wrong types", "{'checks': [[None, 0, {}, []]], 'warnings': 5, 'output': {}}"),
-    ("no checks at all", "{}"),
-    ("checks nested deeply", "b'{\"checks\": ' + b'[' * 900 + b']' * 900 + b'}'"),
-]]
-_FLOOD = [Case("flood", name, body, module) for name, body, module in [
-    ("prints", "for i in range(200):\n    print('x' * 100000)", ""),
-    ("prints to standard error", "import sys\nfor i in range(200):\n    sys.stderr.write('\\x1b[2J' * 10000)", ""),
-    ("error text of a megabyte", "raise Exception('x' * 2**20)", ""),
-    ("error text of a megabyte at load", "pass", "raise Exception('x' * 2**20)"),
-    ("recursion", "def f():\n    return f()\nf()", ""),
-    ("recursion in C", "x = []\nfor i in range(200000):\n    x = [x]\nreturn float(len(repr(x)))", ""),
-    ("endless generator", "return float(sum(1 for _ in iter(int, 1)))", ""),
-    ("endless loop in C", "import collections, itertools\ncollections.deque(itertools.count(), maxlen=0)", ""),
-    ("endless loop", "while True:\n    pass", ""),
-    ("time-out swallowed", "while True:\n    try:\n        while True:\n            pass\n    except BaseException:\n        pass", ""),
-    ("timer switched off", "import signal\nsignal.setitimer(signal.ITIMER_REAL, 0)\nsignal.signal(signal.SIGALRM, signal.SIG_IGN)\nwhile True:\n    pass", ""),
-    ("big power", "return float(len(str(7 ** 7 ** 9)))", ""),
-    ("slow pattern", "import re\nre.match('(a+)+$', 'a' * 40 + 'b')", ""),
-    ("sleep", "import time\ntime.sleep(5)", ""),
-    ("waits for nothing", "import asyncio\nawait asyncio.Event().wait()", ""),
-    ("millions of tasks", "import asyncio\ntasks = []\nwhile True:\n    tasks.append(asyncio.ensure_future(asyncio.sleep(0)))\n    del tasks[1000:]", ""),
-    ("tasks that outlive the row", "import asyncio\nasync def more():\n    while True:\n        await asyncio.sleep(0)\nfor _ in range(20):\n    asyncio.ensure_future(more())\nawait asyncio.sleep(0.01)", ""),
-    ("endless module body", "pass", "while True:\n    pass"),
-    ("endless module body that swallows", "pass", "while True:\n    try:\n        while True:\n            pass\n    except BaseException:\n        pass"),
-    ("exit", "import os\nos._exit(0)", ""),
-    ("abort", "import os\nos.abort()", ""),
-    ("crash in C", "find('ctypes').string_at(1)", FIND),
-    ("stops itself", "import signal\nsignal.raise_signal(signal.SIGSTOP)", ""),
-    ("source of brackets", "pass", "x = " + "(" * 5000 + ")" * 5000),
-    ("bytes without end in the error", "raise MemoryError('y' * 10**7)", ""),
-]] + [
-    Case("flood", "two gigabytes", "x = bytearray(2 << 30)\nreturn BROKE", "", "rlimits"),
-    Case("flood", "many pieces of memory", "x = [bytearray(1 << 28) for _ in range(8)]\nreturn BROKE", "", "rlimits"),
+    """,
+            FIND,
+        ),
+        (
+            "the page filled with scores",
+            "import sys\nframe = sys._getframe()\nwhile frame:\n    page = getattr(frame.f_locals.get('self'), '_scores', None)\n    if page is not None:\n        for i in range(len(page)):\n            page[i] = 7.0\n    frame = frame.f_back",
+            "",
+        ),
+        ("wrong magic", "forge({}, magic=1)", FORGE),
+        ("wrong sequence number", "forge({}, number=12345)", FORGE),
+        ("giant length", "forge(b'{}', size=2**32 - 1)", FORGE),
+        ("length just above the limit", "forge(b' ' * (256 * 1024 + 1))", FORGE),
+        ("invalid JSON", "forge(b'{\"texts\": [')", FORGE),
+        ("invalid UTF-8", "forge(b'\\xff\\xfe' * 50)", FORGE),
+        ("JSON nested a hundred thousand deep", "forge(b'[' * 100000 + b']' * 100000)", FORGE),
+        (
+            "JSON nested as deep as the host may go",
+            "forge(b'{\"texts\": [' + b'[' * 900 + b']' * 900 + b'], \"errors\": [[0, \"runtime\", 0]]}')",
+            FORGE,
+        ),
+        ("JSON that is a list", "forge([1, 2])", FORGE),
+        ("JSON with a number of 200,000 digits", "forge(b'{\"errors\": ' + b'1' * 200000 + b'}')", FORGE),
+        ("a valid answer early", "forge({})", FORGE),
+        ("a valid answer twice", "forge({})\nforge({})", FORGE),
+        (
+            "answers for the numbers to come",
+            "n = seq()\nfor i in range(50):\n    forge({'output': 'x'}, number=n + i)",
+            FORGE,
+        ),
+        (
+            "errors of wrong types",
+            "forge({'texts': [1, None, {}], 'errors': [[{}, [], 'x'], 5, None, [1e308, 'runtime', 0], [0, {'a': 1}, 0], [0, 'runtime', 10**30], ['9' * 5000, 'runtime', 0], [[], 'runtime', 1.5]]})",
+            FORGE,
+        ),
+        (
+            "errors with infinity and NaN",
+            'forge(b\'{"texts": ["x"], "errors": [[Infinity, "runtime", 0], [NaN, "runtime", 0], [0, "runtime", NaN], [-1, "runtime", -1]]}\')',
+            FORGE,
+        ),
+        (
+            "texts and errors that are no lists",
+            "forge({'texts': {'0': 1}, 'errors': {'a': 1}, 'output': [1]})",
+            FORGE,
+        ),
+        ("output that hurts a terminal", "forge({'output': '\\x1b]0;x\\x07\\u202e' * 500})", FORGE),
+        (
+            "error kinds of its own",
+            "forge({'texts': ['x'], 'errors': [[0, 'cancelled', 0], [1, 'nonsense', 0], [2, 'load', 0]]})",
+            FORGE,
+        ),
+        ("a header and nothing more", "import time\nforge(b'', size=500)\ntime.sleep(5)", FORGE),
+        ("half a frame, then the end", "forge(b'{', size=500)\nos._exit(0)", FORGE),
+        ("a flood on the answer pipe", "while True:\n    os.write(4, b'x' * 65536)", FORGE),
+        ("answers closed", "os.close(4)", FORGE),
+        ("commands closed", "os.close(3)", FORGE),
+        ("commands eaten", "os.set_blocking(3, False)\nos.read(3, 65536)", FORGE),
+    ]
+] + [
+    Case("integrity", f"load answered with {name}", "pass", FORGE + f"forge({text})\n")
+    for name, text in [
+        ("checks that are a number", "{'checks': 5}"),
+        ("a check that is a number", "{'checks': [5]}"),
+        ("an empty check", "{'checks': [[]]}"),
+        ("a check cut short", "{'checks': [['syntax', False]]}"),
+        ("a check of wrong types", "{'checks': [[None, 0, {}, []]], 'warnings': 5, 'output': {}}"),
+        ("no checks at all", "{}"),
+        ("checks nested deeply", "b'{\"checks\": ' + b'[' * 900 + b']' * 900 + b'}'"),
+    ]
+]
+_FLOOD = [
+    Case("flood", name, body, module)
+    for name, body, module in [
+        ("prints", "for i in range(200):\n    print('x' * 100000)", ""),
+        (
+            "prints to standard error",
+            "import sys\nfor i in range(200):\n    sys.stderr.write('\\x1b[2J' * 10000)",
+            "",
+        ),
+        ("error text of a megabyte", "raise Exception('x' * 2**20)", ""),
+        ("error text of a megabyte at load", "pass", "raise Exception('x' * 2**20)"),
+        ("recursion", "def f():\n    return f()\nf()", ""),
+        ("recursion in C", "x = []\nfor i in range(200000):\n    x = [x]\nreturn float(len(repr(x)))", ""),
+        ("endless generator", "return float(sum(1 for _ in iter(int, 1)))", ""),
+        (
+            "endless loop in C",
+            "import collections, itertools\ncollections.deque(itertools.count(), maxlen=0)",
+            "",
+        ),
+        ("endless loop", "while True:\n    pass", ""),
+        (
+            "time-out swallowed",
+            "while True:\n    try:\n        while True:\n            pass\n    except BaseException:\n        pass",
+            "",
+        ),
+        (
+            "timer switched off",
+            "import signal\nsignal.setitimer(signal.ITIMER_REAL, 0)\nsignal.signal(signal.SIGALRM, signal.SIG_IGN)\nwhile True:\n    pass",
+            "",
+        ),
+        ("big power", "return float(len(str(7 ** 7 ** 9)))", ""),
+        ("slow pattern", "import re\nre.match('(a+)+$', 'a' * 40 + 'b')", ""),
+        ("sleep", "import time\ntime.sleep(5)", ""),
+        ("waits for nothing", "import asyncio\nawait asyncio.Event().wait()", ""),
+        (
+            "millions of tasks",
+            "import asyncio\ntasks = []\nwhile True:\n    tasks.append(asyncio.ensure_future(asyncio.sleep(0)))\n    del tasks[1000:]",
+            "",
+        ),
+        (
+            "tasks that outlive the row",
+            "import asyncio\nasync def more():\n    while True:\n        await asyncio.sleep(0)\nfor _ in range(20):\n    asyncio.ensure_future(more())\nawait asyncio.sleep(0.01)",
+            "",
+        ),
+        ("endless module body", "pass", "while True:\n    pass"),
+        (
+            "endless module body that swallows",
+            "pass",
+            "while True:\n    try:\n        while True:\n            pass\n    except BaseException:\n        pass",
+        ),
+        ("exit", "import os\nos._exit(0)", ""),
+        ("abort", "import os\nos.abort()", ""),
+        ("crash in C", "find('ctypes').string_at(1)", FIND),
+        ("stops itself", "import signal\nsignal.raise_signal(signal.SIGSTOP)", ""),
+        ("source of brackets", "pass", "x = " + "(" * 5000 + ")" * 5000),
+        ("bytes without end in the error", "raise MemoryError('y' * 10**7)", ""),
+    ]
+] + [
+    Case("flood", "two gigabytes", "x = bytes(2 << 30)\nreturn BROKE", "", "rlimits"),
+    Case(
+        "flood",
+        "many pieces of memory",
+        "x = [bytes(1 << 28) for _ in range(8)]\nreturn BROKE",
+        "",
+        "rlimits",
+    ),
 ]
 
-CASES = [*_READ, *_WRITE, *_NETWORK, *_PROCESS, *_PACKAGES, *_TRICKS, *_CLEAN, *_RETURNS, *_INTEGRITY, *_FLOOD]
+CASES = [
+    *_READ,
+    *_WRITE,
+    *_NETWORK,
+    *_PROCESS,
+    *_PACKAGES,
+    *_TRICKS,
+    *_CLEAN,
+    *_RETURNS,
+    *_INTEGRITY,
+    *_FLOOD,
+]
 FAMILIES = list(dict.fromkeys(case.family for case in CASES))
 
 LAYER_SETS = {

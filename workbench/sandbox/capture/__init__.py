@@ -22,6 +22,7 @@ from workbench.sandbox.capture.cells import install
 from workbench.sandbox.capture.credentials import refuse_credentials_in
 from workbench.sandbox.capture.functions import is_nested, ours_on, own_text, refuse_kind, unwrapped
 from workbench.sandbox.capture.items import Item, Main, Scope
+from workbench.sandbox.capture.library import library_values, refuse_library_state
 from workbench.sandbox.capture.locate import Found, find_function
 from workbench.sandbox.capture.moduletext import capture_text
 from workbench.sandbox.capture.prove import Fingerprint, prove
@@ -120,7 +121,9 @@ def _built(
     )
     refuse_credentials_in(source.text, origin)
     live = {**resolver.values, "grade": main.value}
-    prove(source.text, live, fingerprint, reads={**live, main.name: main.value})
+    refuse_library_state(source.text, main.scope.texts)
+    reads = {**live, main.name: main.value}
+    prove(source.text, live, fingerprint, reads=reads, library=library_values(source.text))
     return source
 
 

@@ -8,7 +8,7 @@ import sys
 import sysconfig
 import types
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
 from typing import Any
@@ -95,9 +95,9 @@ def import_of(name: str, value: Any, texts: Sequence[Text]) -> Import | None:
         return None
     for line in _written(name, texts):
         if line.gives() is value and _available(line):
-            return line
+            return _normal(line)
     made = _made_up(name, value)
-    return made if made is not None and made.gives() is value and _available(made) else None
+    return _normal(made) if made is not None and made.gives() is value and _available(made) else None
 
 
 def submodules(name: str, module: types.ModuleType, chains: Sequence[tuple[str, ...]]) -> set[Import]:
@@ -174,6 +174,12 @@ def _available(line: Import) -> bool:
     if home is Home.OURS:
         return line.attribute == _THREAD or (not line.attribute and line.module in _OURS)
     return home is Home.LIBRARY
+
+
+def _normal(line: Import) -> Import:
+    """StringThread from the package itself, whichever of its modules the user took it from."""
+    own = home_of(line.module) is Home.OURS and bool(line.attribute)
+    return replace(line, module=line.module.partition(".")[0]) if own else line
 
 
 def _written(name: str, texts: Sequence[Text]) -> Iterator[Import]:

@@ -16,8 +16,10 @@ from workbench.errors import CaptureError
 from workbench.sandbox.capture import refusals
 from workbench.sandbox.capture.credentials import refuse_credentials_in
 from workbench.sandbox.capture.decorated import decorated, undecorated
+from workbench.sandbox.capture.dynamic import EVALUATES
 from workbench.sandbox.capture.edits import replaced_name
 from workbench.sandbox.capture.items import Scope
+from workbench.sandbox.capture.library import library_values, refuse_library_state
 from workbench.sandbox.capture.names import chains_in, names_in
 from workbench.sandbox.capture.prove import Fingerprint, prove
 from workbench.sandbox.capture.render import FUTURE, arranged, assembled, import_lines
@@ -133,18 +135,25 @@ def _with_needs(text: str, tree: ast.Module, namespace: Mapping[str, Any], finge
     known = bound | _MODULE_NAMES
     names = names_in(text)
     resolver, scope = Resolver(None), Scope(namespace)
-    for name in sorted((names.eager | names.late) - known):
+    for name in sorted((names.eager | names.late) - known - EVALUATES):
         resolver.needs(_reading(name, text), scope, "the cell")
+    resolver.evaluated(text, names, _without(scope, known), "the cell")
     if not _has_future(tree):
         for name in sorted(names.annotations - known):
             resolver.annotation(name, scope, text, "the cell")
-    if not (resolver.imports or resolver.items or resolver.future):
-        return text
     resolver.unshare(scope)
     head = assembled(arranged(resolver.items, ()), import_lines(resolver.imports), future=False)
-    if resolver.items:
-        prove(head, resolver.values, fingerprint, reads=resolver.values)
+    refuse_library_state(f"{head}\n{text}", scope.texts)
+    library = library_values(f"{head}\n{text}")
+    if resolver.items or library:
+        prove(head, resolver.values, fingerprint, reads=resolver.values, library=library)
+    if not (resolver.imports or resolver.items or resolver.future):
+        return text
     return _inserted(text, tree, head, future=resolver.future)
+
+
+def _without(scope: Scope, known: frozenset[str] | set[str]) -> Scope:
+    return Scope({name: value for name, value in scope.namespace.items() if name not in known})
 
 
 def _has_future(tree: ast.Module) -> bool:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from workbench.errors import CaptureError, SandboxError
+from workbench.sandbox.capture import refusals
 from workbench.sandbox.capture.items import MISSING
 from workbench.sandbox.fingerprint import Walker, global_reads
 from workbench.sandbox.source import MAX_BYTES
@@ -20,12 +21,20 @@ from workbench.sandbox.source import MAX_BYTES
 __all__ = ["Fingerprint", "prove"]
 
 _CAPTURED = "__captured_grade__"
+_LIBRARY = "__captured_library_{}__"
 
 Fingerprint = Callable[[str, list[str]], Mapping[str, Any]]
 """Loads a module's text apart and describes the values of some of its names (see `fingerprint.describe`)."""
 
 
-def prove(text: str, live: Mapping[str, Any], fingerprint: Fingerprint, *, reads: Mapping[str, Any]) -> None:
+def prove(
+    text: str,
+    live: Mapping[str, Any],
+    fingerprint: Fingerprint,
+    *,
+    reads: Mapping[str, Any],
+    library: Mapping[str, Any] | None = None,
+) -> None:
     """Compare live values with those of the built module.
 
     Args:
@@ -33,6 +42,7 @@ def prove(text: str, live: Mapping[str, Any], fingerprint: Fingerprint, *, reads
         live: Values by the name they have in the module.
         fingerprint: What loads the module apart.
         reads: Every value the module gives to a name, imports included: what functions may read.
+        library: Plain values of standard modules, by `module.attribute`, that have to be the same there.
 
     Raises:
         CaptureError: A live object that cannot be copied, or the first difference found.
@@ -42,14 +52,34 @@ def prove(text: str, live: Mapping[str, Any], fingerprint: Fingerprint, *, reads
     _refuse_opaque(here, walker.nodes)
     for function in walker.functions:
         _refuse_other_globals(function, reads)
-    there = _loaded(text, live, fingerprint)
+    there = _loaded(text, live, library or {}, fingerprint)
+    _compare_library(library or {}, there["names"])
     difference = _Comparison(walker.nodes, there["nodes"])
     for name, value in here.items():
         for path, mine, other in difference.between(value, there["names"].get(name, ["missing"]), ()):
             raise _changed(name, path, mine, other)
 
 
-def _loaded(text: str, live: Mapping[str, Any], fingerprint: Fingerprint) -> Mapping[str, Any]:
+def _compare_library(library: Mapping[str, Any], there: Mapping[str, Any]) -> None:
+    for number, (name, value) in enumerate(library.items()):
+        mine = Walker().value(value)
+        other = there.get(_LIBRARY.format(number), mine)
+        if other != mine:
+            raise refusals.library_changed(name, _words(mine), _words(other))
+
+
+def _library_lines(library: Mapping[str, Any]) -> str:
+    lines = []
+    for number, name in enumerate(library):
+        module, _, attribute = name.rpartition(".")
+        made = f"getattr(__import__({module!r}, None, None, ['_']), {attribute!r}, None)"
+        lines.append(f"\n{_LIBRARY.format(number)} = {made}")
+    return "".join(lines)
+
+
+def _loaded(
+    text: str, live: Mapping[str, Any], library: Mapping[str, Any], fingerprint: Fingerprint
+) -> Mapping[str, Any]:
     """Describe the built module's names.
 
     The sandbox loads graders only, and what is proved may be less (helpers of a cell) or something its
@@ -57,9 +87,10 @@ def _loaded(text: str, live: Mapping[str, Any], fingerprint: Fingerprint) -> Map
     captured function, if there is one, is described under another name.
     """
     told = f"\n\n\n{_CAPTURED} = grade" if "grade" in live else ""
-    probe = f"{text}{told}\n\n\nasync def grade(thread):\n    return 0.0\n"
+    probe = f"{text}{told}{_library_lines(library)}\n\n\nasync def grade(thread):\n    return 0.0\n"
     fits = len(probe.encode()) <= MAX_BYTES
     names = [_CAPTURED if fits and name == "grade" else name for name in live]
+    names += [_LIBRARY.format(number) for number in range(len(library))] if fits else []
     try:
         found = fingerprint(probe if fits else text, names)
     except SandboxError as error:

@@ -11,8 +11,10 @@ __all__ = [
     "foreign_number",
     "grade_twice",
     "in_steps",
+    "library_changed",
     "nested",
     "no_statement",
+    "not_followed",
     "not_one_statement",
     "notebook_only",
     "ours_only",
@@ -124,6 +126,28 @@ def reads_globals(asker: str) -> CaptureError:
         found="a function that may read any name of the notebook",
         expected="names written out",
         hint="read the names directly, or keep the values in a dict",
+    )
+
+
+def not_followed(name: str, asker: str) -> CaptureError:
+    """A call that looks names up by text when it runs."""
+    give = f'give it its names: {name}(text, {{"K": K}}); or ' if name in {"eval", "exec"} else ""
+    return CaptureError(
+        f"{name}() cannot be followed",
+        where=asker,
+        found="a call that may read any name of the notebook",
+        expected="names written out, or a literal text",
+        hint=f"{give}read the names directly",
+    )
+
+
+def library_changed(name: str, mine: str, other: str) -> CaptureError:
+    """A plain value of the standard library that was set to something else here."""
+    return CaptureError(
+        f"{name} was changed in this session",
+        found=f"now {mine}; where a grader runs it is {other}",
+        expected="the standard library as it is elsewhere",
+        hint=f"keep your value under a name of its own, and read that instead of {name}",
     )
 
 

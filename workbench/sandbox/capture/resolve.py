@@ -11,11 +11,13 @@ from __future__ import annotations
 import ast
 import re
 import types
+from dataclasses import replace
 from typing import Any
 
 from workbench.errors import CaptureError
 from workbench.sandbox.capture import refusals
 from workbench.sandbox.capture.credentials import refuse_credentials
+from workbench.sandbox.capture.dynamic import EVALUATES, literals_read
 from workbench.sandbox.capture.functions import is_nested, own_text, unwrapped
 from workbench.sandbox.capture.items import MISSING, Item, Main, Scope
 from workbench.sandbox.capture.literal import is_plain, literal, matches
@@ -78,7 +80,18 @@ class Resolver:
                 self._need(name, scope, text, asker)
         for name in sorted(names.annotations):
             self.annotation(name, scope, text, asker)
-        return names
+        return self.evaluated(text, names, scope, asker)
+
+    def evaluated(self, text: str, names: Names, scope: Scope, asker: str) -> Names:
+        """Carry what literal texts given to `eval` and `exec` read, and return the names with those."""
+        read = literals_read(text, names, asker)
+        # A name that is not there is a variable of the function, or fails here as it fails there.
+        found = frozenset(name for name in read if scope.get(name) is not MISSING)
+        for name in sorted(found):
+            self._need(name, scope, text, asker)
+        if EVALUATES & names.eager:
+            return replace(names, eager=names.eager | found)
+        return replace(names, late=names.late | found)
 
     def function(self, function: types.FunctionType, text: str, asker: str) -> Names:
         """Carry everything a live function's text needs."""
