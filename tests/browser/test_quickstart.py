@@ -195,7 +195,7 @@ def test_picture_for_the_readme(browser, lab):
         notebook.run_all()
         chart(notebook)
         cells = notebook.find(".jp-CodeCell")
-        first = cells.filter(has_text="report.diagnose(labels=good)").first
+        first = cells.filter(has_text="report.diagnose(labels=").first
         last = cells.filter(has=notebook.page.locator(".js-plotly-plot")).first
         first.locator("summary").first.click()
         notebook.rest()

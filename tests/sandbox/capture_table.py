@@ -1026,6 +1026,23 @@ SCOPES = [
         has="from workbench import StringThread\n",
     ),
     Case(
+        "StringThread imported from its module",
+        [
+            "from workbench.thread import StringThread\nasync def grade(thread: StringThread) -> float:\n    return 0.5"
+        ],
+        {"x": 0.5},
+        has="from workbench import StringThread\n",
+        lacks="workbench.thread",
+    ),
+    Case(
+        "StringThread imported from its module under another name",
+        [
+            "from workbench.thread import StringThread as T\nasync def grade(thread: T) -> float:\n    return 0.5"
+        ],
+        {"x": 0.5},
+        has="from workbench import StringThread as T\n",
+    ),
+    Case(
         "StringThread through the module",
         ["import workbench as wb\nasync def grade(thread: wb.StringThread) -> float:\n    return 0.5"],
         {"x": 0.5},
@@ -1343,6 +1360,164 @@ TEXTS = [
     ),
 ]
 
+RUN_TIME = [
+    Case("eval of a literal", ["K = 2", G + "return eval('K + 1')"], {"x": 3}, has="K = 2\n"),
+    Case(
+        "eval of a literal with a variable of the function",
+        ["K = 2", G + "n = 5\n    return eval('K + n')"],
+        {"x": 7},
+    ),
+    Case(
+        "exec of a literal that calls a helper",
+        [
+            "K = 2\ndef h():\n    return K",
+            G + "space = []\n    exec('space.append(h())')\n    return space[0]",
+        ],
+        {"x": 2},
+        has="def h():",
+    ),
+    Case(
+        "eval of a text made at run time",
+        ["K = 2", G + "return eval('K' + '')"],
+        refused="eval() cannot be followed",
+    ),
+    Case(
+        "eval of the answer",
+        [G + "return float(eval(thread.completion()))"],
+        refused="eval() cannot be followed",
+    ),
+    Case(
+        "eval with names of its own",
+        ["K = 2", G + "return float(eval(thread.completion(), {'__builtins__': {}, 'K': K}))"],
+        {"K * 3": 6.0},
+        has="K = 2\n",
+    ),
+    Case(
+        "eval handed on",
+        ["K = 2", G + "return sum(map(eval, ['K']))"],
+        refused="eval() cannot be followed",
+    ),
+    Case(
+        "exec of a name",
+        ["C = 'x = K'\nK = 1", G + "exec(C)\n    return 1.0"],
+        refused="exec() cannot be followed",
+    ),
+    Case(
+        "eval within eval", ["K = 2", G + "return eval('eval(\"K\")')"], refused="eval() cannot be followed"
+    ),
+    Case(
+        "eval of globals",
+        ["K = 2", G + "return eval('globals()[\"K\"]')"],
+        refused="eval() cannot be followed",
+    ),
+    Case("an eval of one's own", ["def eval(x):\n    return 4.0", G + "return eval('K')"], {"x": 4.0}),
+    Case("locals of the function", [G + "n = 2\n    return locals()['n'] + vars()['n']"], {"x": 4}),
+    Case(
+        "vars of the notebook in an object",
+        ["import functools\nP = functools.partial(max, len(vars()))", G + "return P(1)"],
+        refused="vars() cannot be followed",
+    ),
+    Case("literal_eval is another", ["import ast", G + "return ast.literal_eval('2')"], {"x": 2}),
+    Case(
+        "eval in a text",
+        ["K = 3"],
+        {"x": 3},
+        text="async def grade(thread):\n    return eval('K')\n",
+        has="K = 3\n",
+    ),
+    Case(
+        "eval in a text that cannot be followed",
+        ["K = 3"],
+        text="async def grade(thread):\n    return eval(thread.completion())\n",
+        refused="eval() cannot be followed",
+    ),
+]
+
+LIBRARY = [
+    Case(
+        "decimal context",
+        ["import decimal\ndecimal.getcontext().prec = 3", G + "return float(decimal.Decimal(1) / 3)"],
+        refused="decimal.getcontext() was set up in this session",
+    ),
+    Case(
+        "decimal context put back",
+        ["import decimal\ndecimal.setcontext(decimal.Context())", G + "return float(decimal.Decimal(1) / 4)"],
+        {"x": 0.25},
+    ),
+    Case(
+        "decimal context inside the function",
+        [
+            "import decimal",
+            G
+            + "with decimal.localcontext(decimal.Context(prec=3)):\n        return float(decimal.Decimal(1) / 3)",
+        ],
+        {"x": 0.333},
+    ),
+    Case(
+        "constant of the standard library changed",
+        ["import math\nold, math.tau = math.tau, 1.0", "import math as m", G + "return m.tau"],
+        refused="math.tau is another value here",
+    ),
+    Case(
+        "constant of the standard library put back",
+        ["import math\nmath.tau = old if 'old' in dir() else 2 * math.pi", G + "return math.tau - math.pi"],
+        {"x": 3.141592653589793},
+    ),
+    Case(
+        "changed constant imported by name",
+        [
+            "import string\nkept = string.digits\nstring.digits = '0'",
+            "from string import digits",
+            G + "return len(digits)",
+        ],
+        refused="digits",
+    ),
+    Case(
+        "changed constant imported inside the function",
+        ["import string\nstring.digits = '0'", G + "import string\n    return len(string.digits)"],
+        refused="string.digits is another value here",
+    ),
+    Case(
+        "constant put back",
+        ["import string\nstring.digits = '0123456789'", G + "return len(string.digits)"],
+        {"x": 10},
+    ),
+    Case(
+        "random seeded in a cell",
+        ["import random\nrandom.seed(7)", G + "return random.random()"],
+        refused="random was set up in this session",
+    ),
+    Case(
+        "random with a generator of its own",
+        ["import random\nrandom.seed(7)", G + "return round(random.Random(7).random(), 3)"],
+        {"x": 0.324},
+    ),
+    Case(
+        "random seeded inside the function",
+        ["import random\nrandom.seed(7)", G + "random.seed(7)\n    return round(random.random(), 3)"],
+        {"x": 0.324},
+    ),
+    Case(
+        "locale set in a cell",
+        [
+            "import locale\nn = locale.setlocale(locale.LC_TIME, 'C.UTF-8')",
+            "import time",
+            G + "return float(time.strftime('%Y', time.gmtime(0)))",
+        ],
+        refused="the locale was set up in this session",
+    ),
+    Case(
+        "locale put back",
+        [
+            "import locale\nn = locale.setlocale(locale.LC_TIME, 'C')",
+            "import time",
+            G + "return float(time.strftime('%Y', time.gmtime(0)))",
+        ],
+        {"x": 1970.0},
+    ),
+]
+
+
 UNRECORDED = [
     Case(
         "without a record: helpers",
@@ -1363,4 +1538,4 @@ UNRECORDED = [
     ),
 ]
 
-CASES = [*IMPORTS, *CONSTANTS, *SECRETS, *FUNCTIONS, *CLASSES, *SCOPES, *TEXTS]
+CASES = [*IMPORTS, *CONSTANTS, *SECRETS, *FUNCTIONS, *CLASSES, *SCOPES, *TEXTS, *RUN_TIME, *LIBRARY]

@@ -31,6 +31,7 @@ import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Self
 
 from workbench.sandbox.limits import Limits, Program
 from workbench.sandbox.pool import Pool
@@ -202,7 +203,7 @@ class Arena:
         self.layers, self.canary = layers, HOST_CANARY
         self.pool, self.packed = Pool(layers), pack(_threads())
 
-    def __enter__(self) -> Arena:
+    def __enter__(self) -> Self:
         _adopt_orphans(True)
         os.environ[ENV_NAME] = str(self.canary)
         self._leaked = tempfile.TemporaryFile()
@@ -1198,20 +1199,18 @@ LAYER_SETS = {
 
 def main() -> None:
     """Print safe cases a family and layer set."""
-    wounds = {name: _wounds(layers) for name, layers in LAYER_SETS.items()}
-    print(f"{'family':<12}{'cases':>6}" + "".join(f"{name:>19}" for name in LAYER_SETS))
+    unhurt = {name: _unhurt(layers) for name, layers in LAYER_SETS.items()}
+    print(f"{'family':<12}{'cases':>6}{'alive':>6}" + "".join(f"{name:>18}" for name in LAYER_SETS))
     for family in [*FAMILIES, "all"]:
-        names = [case.name for case in CASES if family in {case.family, "all"}]
-        counts = "".join(
-            f"{sum(not found[family_, name] for family_, name in found if family in {family_, 'all'}):>19}"
-            for found in wounds.values()
-        )
-        print(f"{family:<12}{len(names):>6}{counts}")
+        cases = [case for case in CASES if family in {case.family, "all"}]
+        alive = sum(case.open_without_locks for case in cases)
+        counts = [sum(case in safe for case in cases) for safe in unhurt.values()]
+        print(f"{family:<12}{len(cases):>6}{alive:>6}" + "".join(f"{count:>18}" for count in counts))
 
 
-def _wounds(layers: tuple[str, ...]) -> dict[tuple[str, str], list[str]]:
+def _unhurt(layers: tuple[str, ...]) -> set[Case]:
     with Arena(layers) as arena:
-        return {(case.family, case.name): arena.wounds(case) for case in CASES}
+        return {case for case in CASES if not arena.wounds(case)}
 
 
 if __name__ == "__main__":

@@ -31,7 +31,7 @@ STYLE = """
 .wb-report svg{display:block;color:var(--jp-brand-color1,var(--vscode-charts-blue,#5b8def))}
 .wb-report .badge{display:inline-block;min-width:5em;text-align:center;border-radius:3px;padding:0 .4em;border:1px solid currentColor;font-size:11px}
 .wb-report .error{color:var(--jp-error-color1,var(--vscode-errorForeground,#d2483f))}
-.wb-report .warning{color:var(--jp-warn-color1,var(--vscode-charts-orange,#c77700))}
+.wb-report .warning{color:#b26a00}
 .wb-report .note{color:var(--jp-ui-font-color2,#808080)}
 .wb-report .quiet{color:var(--jp-ui-font-color2,#808080)}
 div.wb-report.wb-report.wb-report ul{list-style:none;padding-left:0;margin:.4em 0}

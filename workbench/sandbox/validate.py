@@ -159,7 +159,7 @@ white-space:pre-wrap;overflow-wrap:break-word;max-width:48em}
 .wb-checks.wb-checks td:nth-child(2),.wb-checks.wb-checks td:nth-child(4){white-space:nowrap}
 .wb-checks .wb-ok{color:var(--jp-success-color1,#2e7d32)}
 .wb-checks .wb-no{color:var(--jp-error-color1,#c62828);font-weight:600}
-.wb-checks .wb-warn{color:var(--jp-warn-color1,#b26a00)}
+.wb-checks .wb-warn{color:#b26a00}
 .wb-checks .wb-time,.wb-checks .wb-label{opacity:.7}
 .wb-checks pre{background:transparent;color:inherit;margin:4px 0;max-height:12em;overflow:auto}
 </style>"""

@@ -48,11 +48,12 @@ def library_values(text: str) -> dict[str, Any]:
     found = {}
     for module, path in _reads(text):
         value: Any = sys.modules.get(module)
-        while path and isinstance(value, types.ModuleType):
-            module, name, path = value.__name__, path[0], path[1:]
-            value = vars(value).get(name)
-            if type(value) in _PLAIN and module != "sys" and home_of(module) is Home.LIBRARY:
-                found[f"{module}.{name}"] = value
+        for name in path:
+            if not isinstance(value, types.ModuleType):
+                break
+            owner, value = value.__name__, vars(value).get(name)
+            if type(value) in _PLAIN and owner != "sys" and home_of(owner) is Home.LIBRARY:
+                found[f"{owner}.{name}"] = value
     return found
 
 

@@ -63,8 +63,8 @@ def prove(
 def _compare_library(library: Mapping[str, Any], there: Mapping[str, Any]) -> None:
     for number, (name, value) in enumerate(library.items()):
         mine = Walker().value(value)
-        other = there.get(_LIBRARY.format(number), mine)
-        if other != mine:
+        other = there.get(_LIBRARY.format(number), _NOTHING)
+        if other not in (mine, _NOTHING):
             raise refusals.library_changed(name, _words(mine), _words(other))
 
 
@@ -73,7 +73,8 @@ def _library_lines(library: Mapping[str, Any]) -> str:
     for number, name in enumerate(library):
         module, _, attribute = name.rpartition(".")
         made = f"getattr(__import__({module!r}, None, None, ['_']), {attribute!r}, None)"
-        lines.append(f"\n{_LIBRARY.format(number)} = {made}")
+        # A module that graders cannot import is the business of the function that imports it.
+        lines.append(f"\ntry:\n    {_LIBRARY.format(number)} = {made}\nexcept ImportError:\n    pass")
     return "".join(lines)
 
 

@@ -142,9 +142,9 @@ def not_followed(name: str, asker: str) -> CaptureError:
 
 
 def library_changed(name: str, mine: str, other: str) -> CaptureError:
-    """A plain value of the standard library that was set to something else here."""
+    """A plain value of the standard library that was changed here, or depends on the machine."""
     return CaptureError(
-        f"{name} was changed in this session",
+        f"{name} is another value here than elsewhere",
         found=f"now {mine}; where a grader runs it is {other}",
         expected="the standard library as it is elsewhere",
         hint=f"keep your value under a name of its own, and read that instead of {name}",
