@@ -17,7 +17,6 @@ import socket
 import struct
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -28,9 +27,10 @@ from typing import Any
 import numpy as np
 
 from workbench.errors import SandboxError
+from workbench.sandbox.memory import Blob, anonymous_file
 from workbench.sandbox.protocol import CAPACITY, HEADER, MAGIC, MAX_TEXT
 
-__all__ = ["Blob", "Death", "Layout", "Worker", "Zygote", "readable"]
+__all__ = ["Death", "Layout", "Worker", "Zygote", "readable"]
 
 ENDED = "it ended"
 TIMED_OUT = "it took too long"
@@ -66,32 +66,6 @@ class Layout:
     layers: tuple[str, ...]
     memory_bytes: int
     shard: tuple[int, int] = (0, 0)
-
-
-class Blob:
-    """A dataset's bytes in anonymous shared memory, written once and mapped by every worker."""
-
-    def __init__(self, batches: Sequence[bytes], counts: Sequence[int]) -> None:
-        self.fd = _anonymous_file()
-        self.spans: list[tuple[int, int, int]] = []
-        self.nbytes = 0
-        with os.fdopen(os.dup(self.fd), "wb") as file:
-            for data, count in zip(batches, counts, strict=True):
-                file.write(data)
-                self.spans.append((self.nbytes, len(data), count))
-                self.nbytes += len(data)
-
-    def close(self) -> None:
-        """Give the memory back once no worker maps it."""
-        os.close(self.fd)
-
-
-def _anonymous_file() -> int:
-    if hasattr(os, "memfd_create"):
-        return os.memfd_create("workbench", os.MFD_CLOEXEC)
-    fd, name = tempfile.mkstemp()
-    Path(name).unlink()
-    return fd
 
 
 class Zygote:
@@ -233,7 +207,7 @@ class Worker:
     def start(cls, zygote: Zygote, layout: Layout, blob: Blob | None = None) -> Worker:
         """Fork a worker. It is not ready yet: its first frame says so, see `await_ready`."""
         worker = cls(zygote, layout)
-        page_fd = _anonymous_file()
+        page_fd = anonymous_file()
         os.truncate(page_fd, 16 * CAPACITY)
         worker._page = mmap.mmap(page_fd, 16 * CAPACITY)
         worker.scores = np.frombuffer(worker._page, np.float64)

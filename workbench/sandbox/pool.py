@@ -19,8 +19,9 @@ from workbench.errors import IsolationError, SandboxError
 from workbench.sandbox import ask
 from workbench.sandbox.ask import Checked
 from workbench.sandbox.janitor import Janitor
-from workbench.sandbox.launch import Blob, Death, Layout, Worker, Zygote
+from workbench.sandbox.launch import Death, Layout, Worker, Zygote
 from workbench.sandbox.limits import Limits, Program
+from workbench.sandbox.memory import Blob
 from workbench.sandbox.run import Outcome, Run
 from workbench.thread import StringThread
 from workbench.wire import Packed
