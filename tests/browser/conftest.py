@@ -31,7 +31,7 @@ def _missing(what: str) -> NoReturn:
     pytest.skip(f"browser tests need {what}")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
     for module in ("playwright", "jupyterlab", "psutil"):
         if importlib.util.find_spec(module) is None:
@@ -52,7 +52,7 @@ def browser() -> Iterator[Browser]:
         started.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def lab(browser: Browser) -> Iterator[Server]:
     from tests.browser.lab import ROOT, serve
 
@@ -60,7 +60,7 @@ def lab(browser: Browser) -> Iterator[Server]:
         yield server
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def dark_lab(browser: Browser) -> Iterator[Server]:
     from tests.browser.lab import ROOT, serve
 
