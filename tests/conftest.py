@@ -10,7 +10,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
     It is also needed: Playwright keeps an event loop running in the main thread while a browser is open.
     """
-    items.sort(key=lambda item: (item.get_closest_marker("browser") is not None, _is_slow(item)))
+    items.sort(key=lambda item: ("browser" in item.path.parts, _is_slow(item)))
 
 
 def _is_slow(item: pytest.Item) -> bool:
