@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+
 import pytest
 
 
@@ -15,3 +17,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def _is_slow(item: pytest.Item) -> bool:
     return item.get_closest_marker("slow") is not None
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _interrupts() -> None:
+    """Ctrl-C works although a shell that starts tests in the background sets it to be ignored."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
