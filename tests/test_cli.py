@@ -1,8 +1,10 @@
 """The command line does the main job, and says what went wrong in words."""
 
 import json
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -141,3 +143,36 @@ def test_lab_copies_notebooks_where_asked(tmp_path, monkeypatch):
         main(["lab", "--folder", str(tmp_path / "mine")])
     assert (tmp_path / "mine" / "01_quickstart.ipynb").exists()
     assert started[0][-1] == str(tmp_path / "mine" / "01_quickstart.ipynb")
+
+
+def test_the_readmes_example_is_a_grader_file(files, capsys):
+    """The README's twelve lines, saved as a file, can be validated and run: the script around them is left out."""
+    readme = (Path(__file__).resolve().parents[1] / "README.md").read_text("utf-8")
+    (files / "twelve.py").write_text(re.findall(r"```python\n(.*?)```", readme, re.DOTALL)[0], "utf-8")
+    assert main(["validate", str(files / "twelve.py"), "--out", str(files / "twelve.json")]) == 0
+    assert main(["run", str(files / "twelve.json"), str(files / "s.jsonl")]) == 0
+    saved = json.loads((files / "twelve.json").read_text("utf-8"))["graders"][0]
+    assert saved["name"] == "cites_a_source"
+    assert "read_samples" not in saved["source"]["text"]
+    assert "import re" in saved["source"]["text"]
+
+
+def test_what_a_script_sets_for_its_grader_stays(files):
+    """Constants and helpers beside the script travel, a script that reads them does not."""
+    text = """import workbench as wb
+LIMIT = 3
+rows = [{'prompt': 'q', 'completion': 'abc'}]
+samples = wb.Samples(rows)
+n = len(samples)
+@wb.grader
+async def short(thread: wb.StringThread) -> float:
+    return float(len(thread.completion() or '') <= LIMIT)
+print(short.run(samples))
+if __name__ == '__main__':
+    short.validate()
+"""
+    (files / "s.py").write_text(text, "utf-8")
+    assert main(["validate", str(files / "s.py"), "--out", str(files / "s2.json")]) == 0
+    kept = json.loads((files / "s2.json").read_text("utf-8"))["graders"][0]["source"]["text"]
+    assert "LIMIT = 3" in kept
+    assert not any(word in kept for word in ("samples", "print", "__name__"))
