@@ -176,3 +176,16 @@ if __name__ == '__main__':
     kept = json.loads((files / "s2.json").read_text("utf-8"))["graders"][0]["source"]["text"]
     assert "LIMIT = 3" in kept
     assert not any(word in kept for word in ("samples", "print", "__name__"))
+
+
+def test_a_module_from_a_file_counts_as_imported(files, capsys, monkeypatch):
+    """Where the machine cannot confine it, a .py file is refused like a .json file, unless trusted."""
+    from workbench.sandbox import pool as pool_module
+    from workbench.sandbox.pool import Pool
+
+    weak = Pool(("rlimits",))
+    monkeypatch.setattr(pool_module, "_POOL", weak)
+    assert main(["validate", str(files / "g.py")]) == 1
+    assert "this machine cannot confine it" in capsys.readouterr().err
+    assert main(["validate", str(files / "g.py"), "--trust"]) == 0
+    weak.close()

@@ -17,6 +17,7 @@ import workbench as wb
 from workbench.errors import WorkbenchError
 from workbench.files import check_writable, write_atomically
 from workbench.sandbox.capture.decorated import decorated
+from workbench.visible import one_line
 
 __all__ = ["main"]
 
@@ -169,7 +170,7 @@ def _validate(options: argparse.Namespace) -> int:
     graders = _graders(options.file, trust=options.trust)
     functions = [item for item in graders if isinstance(item, wb.FunctionGrader)]
     for item in functions:
-        print(f"{item.name}\n{item.validate()}\n")
+        print(f"{one_line(item.name)}\n{item.validate()}\n")
     failed = [item for item in functions if item.validation is None or not item.validation.ok]
     if options.out and not failed:
         print(f"wrote {wb.save(graders, options.out)}")

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from workbench.errors import IsolationError
 from workbench.grade import ErrorKind
 from workbench.sandbox.limits import Limits, Program
 from workbench.sandbox.pool import Pool, pool
@@ -622,3 +623,32 @@ def in_session(session):
         if fields[0] != "Z" and int(fields[3]) == session:
             found.append(int(path.name))
     return found
+
+
+def test_imported_source_meets_only_confined_workers():
+    """What must be confined is refused by the worker's own label, not by that of another one."""
+    weak = Pool(("rlimits",))
+    program = Program("async def grade(t):\n    return 1.0\n", FAST, kernel_only=True)
+    with pytest.raises(IsolationError, match="not confined"):
+        weak.check(program)
+    with pytest.raises(IsolationError, match="not confined"):
+        weak.run(program, rows(3))
+    weak.close()
+
+
+def test_rows_that_fail_for_one_reason_share_it():
+    """A message is cleaned and kept once, not once a row."""
+    outcome = run("raise ValueError('x' * 500)", 2000)
+    assert len({id(error) for error in outcome.grades.errors.values()}) < 200
+
+
+def test_a_small_run_leaves_the_large_datasets_workers():
+    """One call does not take the place of the workers that hold a large dataset."""
+    own = Pool()
+    large = rows(600)
+    program = Program("async def grade(t):\n    return 1.0\n", FAST)
+    own.warm(large, limits=FAST)
+    kept = own._spares
+    own.run(program, rows(1))
+    assert own._spares is kept is not None
+    own.close()

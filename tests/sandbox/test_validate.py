@@ -4,7 +4,7 @@ import pytest
 
 from workbench.errors import ValidationError
 from workbench.sandbox.limits import Limits
-from workbench.sandbox.validate import CHECKS, mock_thread, validate_text
+from workbench.sandbox.validate import CHECKS, Validation, mock_thread, validate_text
 from workbench.thread import StringThread
 
 GOOD = "async def grade(thread: StringThread) -> float:\n    return 0.5\n"
@@ -149,3 +149,9 @@ def test_html_is_escaped():
 def test_prints_are_kept():
     """What the source printed while it was checked can be read."""
     assert "hello" in validate_text("print('hello')\n" + GOOD).output
+
+
+def test_what_was_not_reached_is_not_passed():
+    """A result that stops short without a cross raises too."""
+    with pytest.raises(ValidationError, match="syntax: not reached"):
+        Validation(()).raise_for_failure()
