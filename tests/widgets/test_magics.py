@@ -12,7 +12,8 @@ CELL = "async def grade(thread: StringThread) -> float:\n    return 0.5\n"
 
 
 @pytest.fixture
-def shell():
+def shell(monkeypatch):
+    monkeypatch.delenv("VIRTUAL_ENV", raising=False)  # IPython warns when another environment is active
     InteractiveShell.clear_instance()
     ip = InteractiveShell.instance()
     ip.run_cell("%load_ext workbench").raise_error()
