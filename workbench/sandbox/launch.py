@@ -217,6 +217,9 @@ class Worker:
         fds = [child_in, child_out, page_fd, *([blob.fd] if blob else [])]
         try:
             worker.pid = int(zygote.request(worker._order(blob), fds)["pid"])
+        except SandboxError:
+            worker.forget()
+            raise
         finally:
             for fd in fds[:3]:
                 os.close(fd)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from workbench.errors import IsolationError
+
 __all__ = ["CHECKS", "ISOLATION", "Limits", "Program", "weakest"]
 
 CHECKS = ("syntax", "structure", "signature", "execution", "test_run")
@@ -63,6 +65,15 @@ class Program:
     text: str
     limits: Limits = Limits()
     kernel_only: bool = False
+
+    def require(self, level: str) -> None:
+        """Refuse a worker that does not confine this program well enough.
+
+        Raises:
+            IsolationError: The program must be confined by the kernel and the worker is not.
+        """
+        if self.kernel_only and level != "kernel":
+            raise IsolationError("imported source met a worker that is not confined", found=level)
 
 
 def weakest(*levels: str) -> str:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-from workbench.errors import IsolationError, SandboxError
+from workbench.errors import SandboxError
 from workbench.sandbox import ask
 from workbench.sandbox.ask import Checked
 from workbench.sandbox.janitor import Janitor
@@ -88,8 +88,7 @@ class Pool:
         """
         worker = self._worker(program.limits)
         try:
-            if program.kernel_only and worker.level != "kernel":
-                raise IsolationError("imported source met a worker that is not confined", found=worker.level)
+            program.require(worker.level)
             return ask.check(worker, program, threads)
         finally:
             worker.close()
@@ -186,14 +185,7 @@ class Pool:
             if self._spares is None or self._spares.key != _key(packed, shards, limits):
                 return {}
             workers, self._spares = self._spares.workers, None
-        ready = {}
-        for worker in workers:
-            try:
-                worker.await_ready()
-                ready[worker.layout.shard[0]] = worker
-            except Death:
-                worker.close()
-        return ready
+        return {worker.layout.shard[0]: worker for worker in workers}
 
     def _forget(self, blob: Blob, dataset: int) -> None:
         """A dataset is gone: give back its bytes and the workers that hold its rows."""
@@ -234,7 +226,7 @@ class Pool:
         return blob
 
     def _alive(self) -> Zygote:
-        """The zygote, started when there is none, or when this process is a fork of the one that had it."""
+        """The zygote, started when there is none that lives."""
         if self._zygote is not None and not self._zygote.alive:
             self._zygote.close()  # it is dead; its descriptors are not
             self._zygote = None

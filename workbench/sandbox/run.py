@@ -192,8 +192,7 @@ class Run:
     def _hire(self, lane: _Lane) -> None:
         first = lane.ranges[0][0]
         worker = lane.worker = self._new_worker(first, max(stop for _, stop in lane.ranges))
-        if self._program.kernel_only and worker.level != "kernel":
-            raise IsolationError("imported source met a worker that is not confined", found=worker.level)
+        self._program.require(worker.level)
         self._grades.isolation = weakest(self._grades.isolation, worker.level)
         command = {"op": "load", "text": self._program.text, "seconds": self._limits.load_seconds}
         seq = worker.send(command)
