@@ -6,6 +6,7 @@ alone: the sandbox loads it by its path and offers it as `adaptive_harmony` and 
 
 from __future__ import annotations
 
+import json
 from collections import namedtuple
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -37,16 +38,18 @@ class StringThread:
         ('4', '4')
     """
 
-    __slots__ = ("_calls", "_turns", "metadata", "tools")
+    __slots__ = ("_answers", "_calls", "_turns", "metadata", "tools")
 
     _turns: list[tuple[str, str]]
     _calls: dict[int, Any]
+    _answers: dict[int, str]
     metadata: Any
     tools: list[Any]
 
     def __init__(self, turns: Sequence[Sequence[str]] | None = None, metadata: Any = None) -> None:
         self._turns = _pairs(() if turns is None else turns)
         self._calls = {}
+        self._answers = {}
         self.metadata = metadata
         self.tools = []
 
@@ -61,7 +64,9 @@ class StringThread:
         """Read OpenAI chat messages: dicts with `role`, `content` and perhaps `tool_calls`.
 
         Content given in parts becomes text: text parts are joined, an image leaves the marker
-        `[image]`, reasoning is left out. An assistant turn that only calls tools reads "".
+        `[image]`, reasoning is left out. An assistant turn that only calls tools reads "". `toolUse` and
+        `toolResult` blocks (Bedrock's, as Strands agents write them) become tool calls and their answers;
+        such a call keeps its block under the key `toolUse`.
 
         Raises:
             TypeError: A message is no dict, or its role or content is of the wrong type.
@@ -72,6 +77,8 @@ class StringThread:
             role, content, calls = _read_message(index, message)
             if calls:
                 thread._calls[len(thread._turns)] = calls
+            if answered := _answered(message):
+                thread._answers[len(thread._turns)] = answered
             thread._turns.append((role, content))
         thread.tools = [dict(tool) for tool in tools or ()]
         return thread
@@ -108,6 +115,14 @@ class StringThread:
         """Every tool call in the thread, in order, in OpenAI's shape `{id, type, function: {name, arguments}}`."""
         return [call for index in sorted(self._calls) for call in self._calls[index]]
 
+    def turn_calls(self, index: int) -> list[dict[str, Any]]:
+        """The tool calls made in one turn, by its place in `get_turns()`; none for most."""
+        return list(self._calls.get(index, ()))
+
+    def turn_answers(self, index: int) -> str | None:
+        """The id of the tool call that a turn answers, None where it answers none or the id is unknown."""
+        return self._answers.get(index)
+
     def system(self, content: str) -> StringThread:
         """A new thread with one system turn more."""
         return self._with("system", content)
@@ -120,9 +135,12 @@ class StringThread:
         """A new thread with one assistant turn more."""
         return self._with("assistant", content)
 
-    def tool(self, content: str, call_id: str | None = None) -> StringThread:  # noqa: ARG002 (upstream's signature)
-        """A new thread with one tool turn more."""
-        return self._with("tool", content)
+    def tool(self, content: str, call_id: str | None = None) -> StringThread:
+        """A new thread with one tool turn more, the answer to the tool call `call_id`."""
+        thread = self._with("tool", content)
+        if call_id is not None:
+            thread._answers = {**thread._answers, len(thread._turns) - 1: call_id}
+        return thread
 
     def _with(self, role: str, content: str) -> StringThread:
         thread = StringThread.from_wire(self.to_wire())
@@ -131,14 +149,15 @@ class StringThread:
 
     def to_wire(self) -> tuple[Any, ...]:
         """The thread as nested plain values, ready for `marshal`."""
-        return (self._turns, self.metadata, self._calls or None, self.tools or None)
+        return (self._turns, self.metadata, self._calls or None, self.tools or None, self._answers or None)
 
     @classmethod
     def from_wire(cls, wire: Sequence[Any]) -> StringThread:
         """The thread out of `to_wire`'s values, unchecked: they come from this side."""
         thread = cls.__new__(cls)
-        thread._turns, thread.metadata, calls, tools = wire
+        thread._turns, thread.metadata, calls, tools, answers = wire
         thread._calls = calls or {}
+        thread._answers = answers or {}
         thread.tools = tools or []
         return thread
 
@@ -179,7 +198,30 @@ def _read_message(index: int, message: Any) -> tuple[str, str, list[Any]]:
     calls = message.get("tool_calls") or []
     if not isinstance(calls, Sequence) or isinstance(calls, str):
         raise TypeError(f"message {index}: tool_calls must be a list, not {type(calls).__name__}")
-    return role, _content_text(index, message.get("content")), list(calls)
+    content = message.get("content")
+    return role, _content_text(index, content), [*calls, *map(_block_call, _blocks(content, "toolUse"))]
+
+
+def _blocks(content: Any, name: str) -> list[Any]:
+    """The content blocks of one kind, such as `{"toolUse": {...}}`."""
+    if not isinstance(content, list | tuple):
+        return []
+    return [
+        part[name] for part in content if isinstance(part, Mapping) and isinstance(part.get(name), Mapping)
+    ]
+
+
+def _block_call(block: Mapping[str, Any]) -> dict[str, Any]:
+    """A `toolUse` block in OpenAI's shape; the block itself is kept beside it."""
+    function = {"name": block.get("name"), "arguments": json.dumps(block.get("input", {}), default=str)}
+    return {"id": block.get("toolUseId"), "type": "function", "function": function, "toolUse": dict(block)}
+
+
+def _answered(message: Mapping[str, Any]) -> str | None:
+    """The id of the tool call a message answers."""
+    results = [block.get("toolUseId") for block in _blocks(message.get("content"), "toolResult")]
+    ids = [message.get("tool_call_id"), *results]
+    return next((found for found in ids if isinstance(found, str)), None)
 
 
 def _content_text(index: int, content: Any) -> str:
@@ -199,4 +241,7 @@ def _part_text(part: Any) -> str:
         return ""
     if isinstance(part.get("text"), str):
         return str(part["text"])
+    if isinstance(part.get("toolResult"), Mapping):
+        inner = part["toolResult"].get("content")
+        return "".join(map(_part_text, inner)) if isinstance(inner, list | tuple) else ""
     return _IMAGE if "image" in str(part.get("type", "")) else ""

@@ -238,8 +238,10 @@ def _source(record: dict[str, Any]) -> Source:
 
 def _plain_thread(thread: StringThread) -> StringThread:
     """The thread with what the sandbox can be told: numpy numbers become Python's, dates text, and so on."""
-    turns, metadata, calls, tools = thread.to_wire()
-    return StringThread.from_wire((turns, plain(metadata), calls and _plain_calls(calls), plain(tools)))
+    turns, metadata, calls, tools, answers = thread.to_wire()
+    return StringThread.from_wire(
+        (turns, plain(metadata), calls and _plain_calls(calls), plain(tools), answers)
+    )
 
 
 def _plain_calls(calls: dict[int, Any]) -> dict[int, Any]:

@@ -15,9 +15,9 @@ from workbench.thread import StringThread
 __all__ = ["EMPTY", "Built", "CellError", "Fault", "Wire", "build", "clean", "prompt_key"]
 
 Wire = tuple[Any, ...]
-"""(turns, metadata, calls, tools), as `StringThread.to_wire` makes it."""
+"""(turns, metadata, calls, tools, answers), as `StringThread.to_wire` makes it."""
 
-EMPTY: Wire = ([], {}, None, None)
+EMPTY: Wire = ([], {}, None, None, None)
 """The thread of a row that cannot be read; packed, never handed out to be changed."""
 
 _SAFE = frozenset({str, int, bool, NoneType})
@@ -117,7 +117,7 @@ def clean(
 
 def prompt_key(wire: Wire) -> str | None:
     """What the rollouts of one prompt share: everything before the completion, as text; None if nothing is."""
-    turns, _, calls, _ = wire
+    turns, _, calls, _, _ = wire
     before = turns[:-1] if turns and turns[-1][0] == "assistant" else turns
     if not before:
         return None
@@ -182,7 +182,7 @@ def _simple(cells: Mapping[str, Sequence[Any]], metas: list[dict[str, Any]], row
         turns = [_turns(p, c) for p, c in zip(prompts, completions, strict=True)]
     else:
         turns = [[("user", p), ("assistant", c)] for p, c in zip(prompts, completions, strict=True)]
-    return list(zip(turns, metas, repeat(None), repeat(None), strict=False))
+    return list(zip(turns, metas, repeat(None), repeat(None), repeat(None), strict=False))
 
 
 def _texts(values: Sequence[Any] | None, rows: int) -> Sequence[str | None]:

@@ -84,10 +84,12 @@ def _row(number: int, row: Any, source: str) -> dict[str, Any]:
 
 
 def _thread_row(thread: StringThread) -> dict[str, Any]:
-    turns, metadata, calls, tools = thread.to_wire()
+    turns, metadata, calls, tools, answers = thread.to_wire()
     messages: list[dict[str, Any]] = [{"role": role, "content": content} for role, content in turns]
     for index, called in (calls or {}).items():
         messages[index]["tool_calls"] = called
+    for index, call_id in (answers or {}).items():
+        messages[index]["tool_call_id"] = call_id
     row: dict[str, Any] = {"messages": messages}
     if metadata is not None:
         row["metadata"] = metadata
