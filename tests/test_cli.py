@@ -53,7 +53,7 @@ def test_failed_validation_is_exit_one(files, capsys):
 @pytest.mark.parametrize(
     ("arguments", "part"),
     [
-        (["run", "{}/none.py", "{}/s.jsonl"], "grader file cannot be read"),
+        (["run", "{}/none.py", "{}/s.jsonl"], "the file cannot be read"),
         (["run", "{}/g.py", "{}/none.jsonl"], "none.jsonl"),
         (["validate", "{}/s.json"], "cannot be read"),
     ],

@@ -15,15 +15,29 @@ if TYPE_CHECKING:
     from workbench.columns import Grades as Grades
     from workbench.demo import demo_samples as demo_samples
     from workbench.diagnostics import Finding as Finding
+    from workbench.extractors import Extractor as Extractor
+    from workbench.extractors import extractor as extractor
+    from workbench.formats import convert as convert
+    from workbench.formats import export as export
     from workbench.formats import load as load
+    from workbench.formats import loads as loads
     from workbench.formats import save as save
     from workbench.grade import ErrorKind as ErrorKind
     from workbench.grade import Grade as Grade
     from workbench.grade import GradeError as GradeError
+    from workbench.graders import Combined as Combined
     from workbench.graders import FunctionGrader as FunctionGrader
     from workbench.graders import Grader as Grader
     from workbench.graders import grader as grader
     from workbench.graders import kind as kind
+    from workbench.graders.combine import AllPass as AllPass
+    from workbench.graders.combine import Entry as Entry
+    from workbench.graders.combine import Formula as Formula
+    from workbench.graders.combine import LogicalGate as LogicalGate
+    from workbench.graders.combine import Mean as Mean
+    from workbench.graders.combine import SimpleGate as SimpleGate
+    from workbench.graders.combine import Sum as Sum
+    from workbench.graders.combine import WeightedGate as WeightedGate
     from workbench.graders.function import validate as validate
     from workbench.plots import plot_scores as plot_scores
     from workbench.report import Report as Report
@@ -40,6 +54,20 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "loads": "formats",
+    "export": "formats",
+    "convert": "formats",
+    "extractor": "extractors",
+    "Extractor": "extractors",
+    "LogicalGate": "graders.combine",
+    "WeightedGate": "graders.combine",
+    "SimpleGate": "graders.combine",
+    "Sum": "graders.combine",
+    "Mean": "graders.combine",
+    "Formula": "graders.combine",
+    "AllPass": "graders.combine",
+    "Entry": "graders.combine",
+    "Combined": "graders",
     "ErrorKind": "grade",
     "Finding": "diagnostics",
     "FunctionGrader": "graders",
@@ -68,26 +96,40 @@ _HOMES = {
 }
 
 __all__ = [
+    "AllPass",
+    "Combined",
+    "Entry",
     "ErrorKind",
+    "Extractor",
     "Finding",
+    "Formula",
     "FunctionGrader",
     "Grade",
     "GradeError",
     "Grader",
     "Grades",
+    "LogicalGate",
+    "Mean",
     "Report",
     "Sample",
     "Samples",
+    "SimpleGate",
     "Source",
     "StringThread",
     "Suite",
+    "Sum",
     "Validation",
+    "WeightedGate",
     "capture",
+    "convert",
     "demo_samples",
     "errors",
+    "export",
+    "extractor",
     "grader",
     "kind",
     "load",
+    "loads",
     "plot_scores",
     "read_samples",
     "sandbox_info",

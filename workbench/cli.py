@@ -1,4 +1,4 @@
-"""The command line: `workbench demo | validate | run | lab | sandbox`."""
+"""The command line: `workbench demo | validate | run | convert | formats | lab | sandbox`."""
 
 from __future__ import annotations
 
@@ -51,6 +51,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_demo(commands)
     _add_validate(commands)
     _add_run(commands)
+    _add_convert(commands)
     lab = commands.add_parser("lab", help="open JupyterLab on the quickstart notebook")
     lab.add_argument("--folder", type=Path, default=None, help="copy the notebooks here first")
     lab.add_argument("rest", nargs="*", help="passed on to jupyter lab (after --)")
@@ -71,7 +72,7 @@ def _add_demo(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
 def _add_validate(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     validate = commands.add_parser("validate", help="run the five checks on a grader file")
     validate.add_argument(
-        "file", type=Path, help="a .py module with one grade function, or a graders .json file"
+        "file", type=Path, help="a .py module with grade functions, or a grader file of any platform"
     )
     validate.add_argument("--out", type=Path, help="write the validated graders to this .json file")
     validate.add_argument(
@@ -83,7 +84,7 @@ def _add_validate(commands: argparse._SubParsersAction[argparse.ArgumentParser])
 def _add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     run = commands.add_parser("run", help="grade samples and print summary and findings")
     run.add_argument(
-        "graders", type=Path, help="a .py module with one grade function, or a graders .json file"
+        "graders", type=Path, help="a .py module with grade functions, or a grader file of any platform"
     )
     run.add_argument("samples", type=Path, help=".jsonl, .json, .csv or .parquet")
     run.add_argument("--draw", type=int, metavar="N", help="grade a random draw of N samples")
@@ -101,6 +102,29 @@ def _add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     run.add_argument("--scores", type=Path, metavar="CSV", help="write one row a grade")
     run.add_argument("--trust", action="store_true", help="run the source even where it cannot be confined")
     run.set_defaults(command=_run)
+
+
+def _add_convert(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    convert = commands.add_parser("convert", help="write one platform's graders as another's")
+    convert.add_argument("source", type=Path, metavar="IN", help="a grader file of any platform")
+    convert.add_argument("--to", required=True, metavar="FORMAT", help="see `workbench formats`")
+    convert.add_argument("--from", dest="format", metavar="FORMAT", help="found out by default")
+    convert.add_argument("--out", type=Path, help="the file to write (default: IN with the format's name)")
+    convert.add_argument(
+        "--on-loss",
+        choices=("refuse", "report"),
+        default="refuse",
+        help="what FORMAT cannot say: refuse, or drop it and report",
+    )
+    convert.add_argument(
+        "--allow-unvalidated", action="store_true", help="write sources that fail their checks"
+    )
+    convert.add_argument(
+        "--trust", action="store_true", help="run the sources even where they cannot be confined"
+    )
+    convert.set_defaults(command=_convert)
+    formats = commands.add_parser("formats", help="list the platforms that graders convert from and to")
+    formats.set_defaults(command=_formats)
 
 
 def _demo(options: argparse.Namespace) -> int:
@@ -135,27 +159,23 @@ def _make_folder(folder: Path) -> None:
         ) from error
 
 
-def _graders(path: Path, *, trust: bool) -> list[wb.Grader]:
-    if path.suffix == ".json":
-        return wb.load(path, trust=trust)
+def _graders(path: Path, *, trust: bool) -> wb.Suite:
+    """A suite out of a platform's file, or out of a module with grade functions."""
+    from workbench.formats import FORMATS
+    from workbench.formats.base import read_text
+
     if path.suffix != ".py":
-        raise wb.errors.FormatError(
-            "graders are read from a .py module or a .json file",
-            where=str(path),
-            found=path.suffix or "no ending",
-        )
-    try:
-        text = path.read_text("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise wb.errors.FormatError(
-            "the grader file cannot be read", where=str(path), found=str(error)
-        ) from error
+        return wb.load(path, trust=trust)
+    text = read_text(path)
+    known = next((one.name for one in FORMATS.values() if one.detect(None, text) == 2), None)
+    if known:
+        return wb.load(path, known, trust=trust)
     found = decorated(text)
     if not found:
-        return [_from_file(wb.capture(text), trust=trust)]
-    return [
+        return wb.Suite(_from_file(wb.capture(text), trust=trust))
+    return wb.Suite(
         _from_file(wb.capture(text, name=name), trust=trust, **settings) for name, settings in found.items()
-    ]
+    )
 
 
 def _from_file(source: wb.Source, *, trust: bool, **settings: Any) -> wb.FunctionGrader:
@@ -168,9 +188,11 @@ def _validate(options: argparse.Namespace) -> int:
     if options.out:
         check_writable(options.out)
     graders = _graders(options.file, trust=options.trust)
-    functions = [item for item in graders if isinstance(item, wb.FunctionGrader)]
+    functions: list[Any] = [item for item in graders if hasattr(item, "require_proof")]
     for item in functions:
         print(f"{one_line(item.name)}\n{item.validate()}\n")
+    for item in (grader for grader in graders if grader not in functions):
+        print(f"{one_line(item.name)}\n  a {item.kind} grader: read, nothing to prove\n")
     failed = [item for item in functions if item.validation is None or not item.validation.ok]
     if options.out and not failed:
         print(f"wrote {wb.save(graders, options.out)}")
@@ -185,7 +207,7 @@ def _run(options: argparse.Namespace) -> int:
     samples = wb.read_samples(options.samples, columns=_columns(options.columns))
     if options.draw is not None:
         samples = samples.draw(options.draw, seed=options.seed)
-    report = wb.Suite(graders).run(samples, workers=options.workers, labels=options.labels)
+    report = graders.run(samples, workers=options.workers, labels=options.labels)
     print(report)
     if options.report:
         print(f"wrote {report.to_html(options.report)}")
@@ -203,6 +225,32 @@ def _columns(pairs: Sequence[str]) -> dict[str, str | None]:
         )
     split = [pair.partition("=") for pair in pairs]
     return {role: name or None for role, _, name in split}
+
+
+def _convert(options: argparse.Namespace) -> int:
+    from workbench.formats.base import get_format
+
+    suffix = get_format(options.to).suffix
+    target = options.out or options.source.with_name(f"{options.source.stem}.{options.to}{suffix}")
+    written = wb.convert(
+        options.source,
+        target,
+        options.to,
+        format=options.format,
+        on_loss=options.on_loss,
+        allow_unvalidated=options.allow_unvalidated,
+        trust=options.trust,
+    )
+    print(written)
+    return 0
+
+
+def _formats(_: argparse.Namespace) -> int:
+    from workbench.formats import FORMATS
+
+    for one in FORMATS.values():
+        print(f"{one.name:<10}{one.suffix:<7}{one.title}")
+    return 0
 
 
 def _sandbox(_: argparse.Namespace) -> int:

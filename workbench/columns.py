@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 
 from workbench.grade import ErrorKind, Grade, GradeError, Status
 
-__all__ = ["Grades"]
+__all__ = ["SCORED", "Grades"]
 
 _MISSING, _SCORED, _FAILED, _SKIPPED = range(4)
+SCORED = _SCORED
+"""The code of a scored row."""
 _STATUS_NAMES = np.array(["missing", Status.SCORED, Status.FAILED, Status.SKIPPED], dtype=object)
 
 

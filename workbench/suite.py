@@ -2,59 +2,170 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Any, Self
 
 from workbench import background
 from workbench.columns import Grades
+from workbench.grade import Grade
 from workbench.graders import Control, Grader
+from workbench.graders.base import as_sample
+from workbench.graders.combine import Entry, Gate, GateResult, Outcome, Rule
+from workbench.graders.combine.combined import check_names, combine
+from workbench.graders.combine.entry import as_entry
 from workbench.progress import Bar, OnProgress, Progress
 from workbench.report import Report, check_settings
-from workbench.samples import Samples, as_samples
+from workbench.samples import Sample, Samples, as_samples
+from workbench.thread import StringThread
 
-__all__ = ["Suite", "run"]
+__all__ = ["Suite", "SuiteOutcome", "run"]
+
+
+@dataclass(frozen=True)
+class SuiteOutcome:
+    """What a suite makes of one sample.
+
+    Attributes:
+        parts: Outcome of each entry, by name.
+        whole: The combined grade; None for a suite without a combining rule.
+    """
+
+    parts: Mapping[str, Outcome]
+    whole: Grade | None = None
+
+    @property
+    def score(self) -> float | None:
+        """The combined score; without a rule that of the only entry, None where there are more."""
+        if self.whole is not None:
+            return self.whole.score
+        return next(iter(self.parts.values())).score if len(self.parts) == 1 else None
+
+    @property
+    def passed(self) -> bool | None:
+        """The combined verdict, or that of the only entry."""
+        if self.whole is not None:
+            return self.whole.passed
+        return next(iter(self.parts.values())).passed if len(self.parts) == 1 else None
 
 
 @dataclass(frozen=True)
 class Suite:
-    """Graders that judge the same samples.
+    """Graders that judge the same samples, and perhaps a rule that makes one score of theirs.
 
     Attributes:
-        graders: At least one; names must differ.
+        entries: At least one; graders are taken as entries with everything at its default.
+        combine: Makes one grade a row; it stands in the report as a grader of its own.
+        gate: Judges a whole run; its verdict is `report.gate`.
+        name: How the combined column is called, "combined" by default.
+        description: One sentence for people.
 
     Raises:
-        ValueError: No grader, or two of one name.
+        ValueError: No grader, two of one name, or a rule or gate that does not fit the entries.
         TypeError: Something that is no grader.
+
+    Example:
+        >>> import workbench as wb
+        >>> suite = wb.Suite(
+        ...     [wb.Entry(wb.Contains(expected="yes"), "right", weight=0.8), wb.Entry(wb.Length(maximum=9), "short", weight=0.2)],
+        ...     combine=wb.Mean(),
+        ... )
+        >>> suite.grade(wb.StringThread([("assistant", "yes, of course")])).score
+        0.8
     """
 
-    graders: tuple[Grader, ...]
+    entries: tuple[Entry, ...]
+    _: KW_ONLY
+    combine: Rule | None = None
+    gate: Gate | None = None
+    name: str = ""
+    description: str = field(default="", compare=False)
 
-    def __init__(self, graders: Iterable[Grader] | Grader) -> None:
-        items = (graders,) if isinstance(graders, Grader) else tuple(graders)
-        object.__setattr__(self, "graders", items)
+    def __init__(
+        self,
+        graders: Iterable[Grader | Entry] | Grader | Entry,
+        *,
+        combine: Rule | None = None,
+        gate: Gate | None = None,
+        name: str = "",
+        description: str = "",
+    ) -> None:
+        items = (graders,) if isinstance(graders, Grader | Entry) else tuple(graders)
+        values = (tuple(map(as_entry, items)), combine, gate, name, description)
+        for attribute, value in zip(
+            ("entries", "combine", "gate", "name", "description"), values, strict=True
+        ):
+            object.__setattr__(self, attribute, value)
         self._check()
 
     def _check(self) -> None:
-        if not self.graders:
-            raise ValueError("a suite needs at least one grader")
-        for item in self.graders:
-            if not isinstance(item, Grader):
-                raise TypeError(
-                    f"a suite holds graders, not {type(item).__name__}; write @wb.grader above a function"
+        check_names(self.entries)
+        names = [entry.name for entry in self.entries]
+        if self.combine is not None:
+            self.combine.check(self.entries)
+            if self.column in names:
+                raise ValueError(
+                    f"an entry is called {self.column!r}, as the suite is; give the suite another name"
                 )
-        names = [item.name for item in self.graders]
-        if twice := sorted({name for name in names if names.count(name) > 1}):
-            raise ValueError(
-                f"two graders are called {twice[0]!r}; give one another name: @wb.grader(name=...)"
-            )
+        for metric in self.gate.metrics if self.gate else ():
+            if metric not in names:
+                raise ValueError(
+                    f"the gate reads {metric!r}, which is none of the graders {', '.join(names)}"
+                )
 
-    def __iter__(self) -> Any:
+    @property
+    def column(self) -> str:
+        """The combined column's name in a report."""
+        return self.name or "combined"
+
+    @property
+    def graders(self) -> tuple[Grader, ...]:
+        """The graders, in order."""
+        return tuple(entry.grader for entry in self.entries)
+
+    @property
+    def plain(self) -> bool:
+        """Whether this is a list of graders and nothing more."""
+        bare = all(entry == Entry(entry.grader) for entry in self.entries)
+        return bare and self.combine is None and self.gate is None and not self.name
+
+    def __iter__(self) -> Iterator[Grader]:
         return iter(self.graders)
 
     def __len__(self) -> int:
-        return len(self.graders)
+        return len(self.entries)
+
+    def __getitem__(self, which: int | str) -> Grader:
+        """A grader by its place or its entry's name.
+
+        Raises:
+            KeyError: No such name.
+            IndexError: No such place.
+        """
+        if isinstance(which, int):
+            return self.graders[which]
+        found = {entry.name: entry.grader for entry in self.entries}
+        if which not in found:
+            raise KeyError(f"no grader {which!r} here; there are {', '.join(found)}")
+        return found[which]
+
+    def grade(self, sample: Sample | StringThread) -> SuiteOutcome:
+        """Grade one sample with every grader, and wait for it."""
+        return background.run(self._grade(as_sample(sample)))
+
+    async def _grade(self, sample: Sample) -> SuiteOutcome:
+        found = await asyncio.gather(*(entry.grade_one(sample) for entry in self.entries))
+        pairs = list(zip(self.entries, found, strict=True))
+        parts = {entry.name: entry.outcome_of(grade) for entry, grade in pairs}
+        if self.combine is None:
+            return SuiteOutcome(parts)
+        columns = {}
+        for entry, grade in pairs:
+            columns[entry.name] = Grades.empty(1)
+            columns[entry.name].put(0, grade)
+        return SuiteOutcome(parts, combine(self.entries, columns, self.combine)[0])
 
     def run(
         self,
@@ -91,17 +202,57 @@ class Suite:
         check_settings(data, preset=preset, labels=labels)  # now, not after an hour of grading
         for item in self.graders:
             item.check_ready()
-        with Bar(len(data) * len(self.graders), show=progress) as bar:
+        with Bar(len(data) * len(self.entries), show=progress) as bar:
             listeners = [listen for listen in (on_progress, bar) if listen]
-            grades, stopped = _Work(self.graders, data, listeners, workers).go()
+            grades, stopped = _Work(self.entries, data, listeners, workers).go()
         if stopped:
             done = sum(len(g) - _cancelled(g) for g in grades.values())
             print(f"Interrupted: {done:,} of {len(data) * len(grades):,} grades kept.")  # noqa: T201
-        sources = {g.name: g.source.text for g in self.graders if hasattr(g, "source")}
-        return Report(data, grades, preset=preset, labels=labels, sources=sources)
+        return self._report(data, dict(grades), preset=preset, labels=labels)
+
+    def _report(self, data: Samples, grades: dict[str, Grades], **settings: Any) -> Report:
+        gate = self._judge(grades)
+        if self.combine is not None:
+            grades[self.column] = combine(self.entries, grades, self.combine)
+        sources = {e.name: e.grader.source.text for e in self.entries if hasattr(e.grader, "source")}
+        return Report(data, grades, sources=sources, gate=gate, **settings)
+
+    def _judge(self, grades: Mapping[str, Grades]) -> GateResult | None:
+        if self.gate is None:
+            return None
+        return self.gate.judge({entry.name: entry.count(grades[entry.name]).scores for entry in self.entries})
+
+    def spec(self) -> dict[str, Any]:
+        """The suite as a plain dict: entries, and rule, gate and names where there are any."""
+        rest = {
+            "combine": self.combine and self.combine.spec(),
+            "gate": self.gate and self.gate.spec(),
+            "name": self.name,
+            "description": self.description,
+        }
+        return {
+            "entries": [entry.spec() for entry in self.entries],
+            **{key: value for key, value in rest.items() if value},
+        }
+
+    @classmethod
+    def build(cls, spec: Mapping[str, Any]) -> Self:
+        """The suite behind a spec.
+
+        Raises:
+            FormatError: What does not fit.
+        """
+        rule, gate = spec.get("combine"), spec.get("gate")
+        return cls(
+            [Entry.build(one) for one in spec["entries"]],
+            combine=None if rule is None else Rule.build(rule),
+            gate=None if gate is None else Gate.build(gate),
+            name=spec.get("name", ""),
+            description=spec.get("description", ""),
+        )
 
 
-def run(graders: Iterable[Grader], samples: Any, **settings: Any) -> Report:
+def run(graders: Iterable[Grader | Entry], samples: Any, **settings: Any) -> Report:
     """Shorthand for `Suite(graders).run(samples, ...)`."""
     return Suite(graders).run(samples, **settings)
 
@@ -110,16 +261,16 @@ class _Work:
     """One run: graders one after the other, since each uses all workers."""
 
     def __init__(
-        self, graders: tuple[Grader, ...], samples: Samples, listeners: list[Any], workers: int | None
+        self, entries: tuple[Entry, ...], samples: Samples, listeners: list[Any], workers: int | None
     ) -> None:
-        self._graders, self._samples, self._listeners = graders, samples, listeners
+        self._entries, self._samples, self._listeners = entries, samples, listeners
         self._control = Control(self._note, workers=workers)
         self._grades: dict[str, Grades] = {}
         self._current, self._now = "", (0, 0)
         self._start = self._told = time.monotonic()
 
     def go(self) -> tuple[Mapping[str, Grades], bool]:
-        """Grades by name, and whether the run was interrupted."""
+        """Grades by entry name, and whether the run was interrupted."""
         future = background.submit(self._all())
         stopped = False
         try:
@@ -133,10 +284,10 @@ class _Work:
         return self._grades, stopped
 
     async def _all(self) -> None:
-        for item in self._graders:
-            self._current = item.name
-            grades = await item.grade_all(self._samples, self._control)
-            self._grades[item.name] = grades
+        for entry in self._entries:
+            self._current = entry.name
+            grades = await entry.grade_all(self._samples, self._control)
+            self._grades[entry.name] = grades
             self._now = (0, 0)
 
     def _note(self, done: int, failed: int) -> None:
@@ -153,7 +304,7 @@ class _Work:
             grader=self._current,
             done=sum(map(len, finished)) + self._now[0],
             failed=sum(g.n_failed for g in finished) + self._now[1],
-            total=len(self._samples) * len(self._graders),
+            total=len(self._samples) * len(self._entries),
             seconds=self._told - self._start,
         )
         for listen in self._listeners:

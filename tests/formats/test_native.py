@@ -29,7 +29,7 @@ def test_round_trip_is_exact(tmp_path):
     """What is read equals what was written, and writing it again gives the same bytes."""
     first = wb.save([GRADER], tmp_path / "a.json")
     loaded = wb.load(first)
-    assert loaded == [GRADER]
+    assert list(loaded) == [GRADER]
     assert loaded[0].validation == GRADER.validation
     assert wb.save(loaded, tmp_path / "b.json").read_bytes() == first.read_bytes()
 

@@ -1,24 +1,57 @@
-"""Files of graders: read with a limit, written whole or not at all."""
+"""Files of graders: read with a limit, written whole or not at all, from and to any platform."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from workbench.errors import FormatError
 from workbench.files import check_writable, write_atomically
-from workbench.formats.native import read, write
+from workbench.formats import native
+from workbench.formats.base import (
+    FORMATS,
+    Document,
+    Format,
+    Loss,
+    Losses,
+    Reading,
+    get_format,
+    read_text,
+    require_proofs,
+)
+from workbench.formats.parsing import parse_json, parse_yaml, to_json
 from workbench.graders import Grader
+from workbench.graders.combine import Entry
+from workbench.suite import Suite
 
-__all__ = ["MAX_FILE_BYTES", "load", "save"]
+__all__ = ["Converted", "convert", "detect", "export", "load", "loads", "save"]
 
-MAX_FILE_BYTES = 16 * 1024 * 1024
-"""Largest grader file read: 200 graders of the largest source allowed fit."""
+
+@dataclass(frozen=True)
+class Converted:
+    """What an export wrote.
+
+    Attributes:
+        paths: Files written, the main one first, the loss report last if there is one.
+        losses: What the platform cannot say and was dropped.
+    """
+
+    paths: tuple[Path, ...]
+    losses: tuple[Loss, ...] = ()
+
+    def __str__(self) -> str:
+        dropped = "".join(f"\n  dropped: {loss}" for loss in self.losses)
+        return f"wrote {', '.join(map(str, self.paths))}{dropped}"
 
 
 def save(
-    graders: Grader | Iterable[Grader], path: str | os.PathLike[str], *, allow_unvalidated: bool = False
+    graders: Grader | Iterable[Grader] | Suite,
+    path: str | os.PathLike[str],
+    *,
+    allow_unvalidated: bool = False,
 ) -> Path:
     """Write graders to a native JSON file, atomically: the old file stays until the new one is whole.
 
@@ -34,38 +67,191 @@ def save(
         NotValidatedError: A grader is not validated; nothing is written.
         FormatError: The folder is missing or cannot be written.
     """
-    items = [graders] if isinstance(graders, Grader) else list(graders)
+    items = [graders] if isinstance(graders, Grader) else graders
     check_writable(path)
-    return write_atomically(path, write(items, allow_unvalidated=allow_unvalidated))
+    return write_atomically(path, native.write(items, allow_unvalidated=allow_unvalidated))
 
 
-def load(path: str | os.PathLike[str], *, trust: bool = False) -> list[Grader]:
-    """Read graders from a native JSON file. Nothing in it is executed.
+def load(
+    path: str | os.PathLike[str],
+    format: str | None = None,  # noqa: A002
+    *,
+    trust: bool = False,
+) -> Suite:
+    """Read graders from a file of any platform. Nothing in it is executed.
 
-    The source of loaded function graders counts as *imported*: it runs only where the kernel confines it,
-    unless `trust` is given.
+    Sources in it count as *imported*: they run only where the kernel confines them, unless `trust` is given.
 
     Args:
         path: The file.
+        format: Its platform, as `workbench formats` lists them; found out by default.
         trust: Run these sources even where the machine cannot confine them. Read them first.
 
     Raises:
-        FormatError: Missing, too large, no JSON, another format, tampered with; file and place are named.
+        FormatError: Missing, too large, unreadable, of no known platform, tampered with; file and place in
+            the document are named.
     """
     target = Path(path)
+    text = read_text(target)
+    return _read(Reading(text, str(target), target.parent, trust), format)
+
+
+def loads(text: str, format: str | None = None, *, where: str = "text", trust: bool = False) -> Suite:  # noqa: A002
+    """Graders out of a text, such as a platform's JSON pasted into a cell. See `load`."""
+    return _read(Reading(text, where, None, trust), format)
+
+
+def _read(reading: Reading, name: str | None) -> Suite:
+    chosen = detect(reading.text, reading.where) if name is None else get_format(name)
     try:
-        with target.open("rb") as file:
-            data = file.read(MAX_FILE_BYTES + 1)
-    except OSError as error:
+        return chosen.read(reading)
+    except FormatError as error:
+        if error.where:
+            raise
         raise FormatError(
-            "the file cannot be read", where=str(target), found=error.strerror or str(error)
+            error.what, where=reading.where, found=error.found, expected=error.expected, hint=error.hint
         ) from error
-    if len(data) > MAX_FILE_BYTES:
-        raise FormatError(
-            "the file is too large", where=str(target), expected=f"at most {MAX_FILE_BYTES // 2**20} MiB"
-        )
+    except (ValueError, TypeError) as error:
+        what = f"this {chosen.name} document cannot be read"
+        raise FormatError(what, where=reading.where, found=str(error)[:300]) from error
+
+
+def detect(text: str, where: str = "text") -> Format:
+    """The format a text is most surely of.
+
+    Raises:
+        FormatError: It fits none, or two alike; what was tried is listed.
+    """
+    document, told = _parsed(text, where)
+    sure = {name: one.detect(document, text) for name, one in FORMATS.items()}
+    best = max(sure.values())
+    found = [name for name, degree in sure.items() if degree == best and best > 0]
+    if len(found) == 1:
+        return FORMATS[found[0]]
+    if told is not None and not found:
+        raise told
+    raise FormatError(
+        "the platform of this document cannot be told",
+        where=where,
+        found=_looks(document) + (f"; it could be {' or '.join(found)}" if found else ""),
+        expected="one of " + ", ".join(FORMATS),
+        hint="name it: format=..., or --from on the command line",
+    )
+
+
+def _parsed(text: str, where: str) -> tuple[Any, FormatError | None]:
+    """The document as JSON or YAML, None where it is neither, with JSON's complaint if it looks like JSON."""
     try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise FormatError("the file is not UTF-8 text", where=f"{target}, byte {error.start}") from error
-    return read(text, where=str(target), trust=trust)
+        return parse_json(text, where), None
+    except FormatError as error:
+        told = error if text.lstrip()[:1] in {"{", "["} else None
+    if told is not None or text.lstrip().startswith(("import ", "from ", "#!", '"""')):
+        return None, told
+    try:
+        return parse_yaml(text, where), None
+    except FormatError as error:
+        return None, error
+
+
+def _looks(document: Any) -> str:
+    if isinstance(document, dict):
+        return "an object with the keys " + ", ".join(map(repr, list(document)[:8]))
+    return "a list" if isinstance(document, list) else "neither JSON nor YAML that says what it is"
+
+
+def export(
+    graders: Grader | Iterable[Grader | Entry] | Suite,
+    path: str | os.PathLike[str],
+    format: str = "native",  # noqa: A002
+    *,
+    on_loss: str = "refuse",
+    allow_unvalidated: bool = False,
+) -> Converted:
+    """Write graders as a platform's file: whole or not at all.
+
+    Args:
+        graders: One grader, a list of them, or a `Suite`.
+        path: The main file; companions, such as `graders.py`, are written beside it.
+        format: As `workbench formats` lists them.
+        on_loss: "refuse" what the platform cannot say, naming grader, field and way out; or "report": drop
+            it and write what was dropped to `<path>.losses.json`.
+        allow_unvalidated: Write graders that have not passed their checks.
+
+    Raises:
+        NotValidatedError: A grader is not validated; nothing is written.
+        FormatError: What the platform cannot say, an unknown format, or a folder that cannot be written.
+    """
+    if on_loss not in {"refuse", "report"}:
+        raise ValueError(f"on_loss must be 'refuse' or 'report', not {on_loss!r}")
+    chosen = get_format(format)
+    suite = graders if isinstance(graders, Suite) else Suite(graders)
+    if not allow_unvalidated:
+        require_proofs(suite)
+    losses = Losses(chosen.name, refuse=on_loss == "refuse")
+    document = (
+        Document(native.write(suite, allow_unvalidated=allow_unvalidated))
+        if format == "native"
+        else chosen.write(suite, losses)
+    )
+    return _write(Path(path), document, losses)
+
+
+def _write(target: Path, document: Document, losses: Losses) -> Converted:
+    """All files or none: every place is checked first, the main file is written last."""
+    files = {target.parent / name: text for name, text in document.files.items()}
+    if len(losses):
+        told = [
+            {"grader": one.grader, "field": one.field, "what": one.what, "way_out": one.way_out}
+            for one in losses
+        ]
+        files[target.with_name(target.name + ".losses.json")] = to_json(
+            {"platform": losses.platform, "dropped": told}
+        )
+    for place in (target, *files):
+        check_writable(place)
+    for place, text in files.items():
+        write_atomically(place, text)
+    write_atomically(target, document.text)
+    return Converted((target, *files), tuple(losses))
+
+
+def convert(
+    source: str | os.PathLike[str],
+    target: str | os.PathLike[str],
+    to: str,
+    *,
+    format: str | None = None,  # noqa: A002
+    on_loss: str = "refuse",
+    allow_unvalidated: bool = False,
+    trust: bool = False,
+) -> Converted:
+    """One platform's file as another's. Sources in it are proved in the sandbox before they are written.
+
+    Args:
+        source: The file to read.
+        target: The file to write.
+        to: Its platform.
+        format: The platform of `source`; found out by default.
+        on_loss: See `export`.
+        allow_unvalidated: Write sources that do not pass their checks.
+        trust: See `load`.
+
+    Raises:
+        FormatError: As `load` and `export`; nothing is written then.
+        NotValidatedError: A source does not pass its checks; nothing is written.
+    """
+    get_format(to)
+    suite = load(source, format, trust=trust)
+    if not allow_unvalidated:
+        prove(suite)
+    return export(suite, target, to, on_loss=on_loss, allow_unvalidated=allow_unvalidated)
+
+
+def prove(suite: Suite) -> None:
+    """Validate every grader of a suite that can be and was not."""
+    from workbench.formats.base import parts
+
+    for grader in suite.graders:
+        for one in parts(grader):
+            if hasattr(one, "require_proof") and not getattr(one, "validation", None):
+                one.validate()  # type: ignore[attr-defined]

@@ -12,21 +12,25 @@ is checked, and a validation record counts only for the very text it was made fo
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
+import workbench.judges  # noqa: F401 (its kinds register themselves)
 from workbench.errors import FormatError
-from workbench.graders import FunctionGrader, Grader, from_spec
+from workbench.formats.base import Document, Format, Losses, Reading, parts, register
+from workbench.formats.parsing import parse_json, to_json
+from workbench.graders import Grader, from_spec
+from workbench.graders.combine import Entry, Gate, Rule
 from workbench.sandbox.text import clean
 from workbench.sandbox.validate import Check, Validation
+from workbench.suite import Suite
 
 __all__ = ["FORMAT", "VERSION", "read", "schema", "write"]
 
 FORMAT, VERSION = "grader-workbench", 1
-_MAX_DEPTH = 40
 
 
 @cache
@@ -36,46 +40,58 @@ def schema() -> dict[str, Any]:
     return dict(json.loads(text))
 
 
-def write(graders: Iterable[Grader], *, allow_unvalidated: bool = False) -> str:
+def write(graders: Iterable[Grader] | Suite, *, allow_unvalidated: bool = False) -> str:
     """The graders as text of the format, the same text for the same graders.
 
     Raises:
         NotValidatedError: A grader is not validated and `allow_unvalidated` is not set.
         FormatError: No graders, two of one name, or a value JSON cannot hold.
     """
-    items = list(graders)
+    suite = graders if isinstance(graders, Suite) else _as_suite(list(graders))
+    records = [_record(item, allow_unvalidated=allow_unvalidated) for item in suite.graders]
+    document = {"format": FORMAT, "version": VERSION, "graders": records}
+    return to_json(document if suite.plain else {**document, "suite": _suite_record(suite)})
+
+
+def _as_suite(items: list[Any]) -> Suite:
     for item in items:
-        if not isinstance(item, Grader):
+        if not isinstance(item, Grader | Entry):
             raise TypeError(f"only graders can be saved, not {type(item).__name__}")
-    names = [item.name for item in items]
     if not items:
         raise FormatError("there are no graders to write")
-    if twice := sorted({name for name in names if names.count(name) > 1}):
-        raise FormatError(f"two graders are called {twice[0]!r}", hint="give one of them another name")
-    records = [_record(item, allow_unvalidated=allow_unvalidated) for item in items]
     try:
-        text = json.dumps(
-            {"format": FORMAT, "version": VERSION, "graders": records},
-            indent=2,
-            ensure_ascii=False,
-            allow_nan=False,
-        )
-        text.encode()
-    except (TypeError, ValueError) as error:
-        raise FormatError("a grader holds a value JSON cannot say", found=str(error)) from error
-    return text + "\n"
+        return Suite(items)
+    except ValueError as error:
+        raise FormatError(str(error)) from None
 
 
 def _record(item: Grader, *, allow_unvalidated: bool) -> dict[str, Any]:
-    if not isinstance(item, FunctionGrader):
-        return item.spec()
     if not allow_unvalidated:
-        item.require_proof()
-    record = {key: value for key, value in item.spec().items() if key != "trusted_sha256"}
-    # Where a source comes from is for the reader of a file to judge, not for the file to say.
-    record["source"] = {key: value for key, value in record["source"].items() if key != "imported"}
-    proof = item.validation
+        for one in parts(item):
+            if hasattr(one, "require_proof"):
+                one.require_proof()
+    record: dict[str, Any] = _bare(item.spec())
+    proof = getattr(item, "validation", None)
     return record if proof is None else {**record, "validation": _proof_record(proof)}
+
+
+def _bare(value: Any) -> Any:
+    """A spec without what is for the reader of a file to judge: where a source comes from, whom to trust."""
+    if isinstance(value, list | tuple):
+        return [_bare(one) for one in value]
+    if not isinstance(value, Mapping):
+        return value
+    dropped = (
+        {"trusted_sha256", "imported"} if "kind" in value else {"imported"} if "sha256" in value else set()
+    )
+    return {key: _bare(one) for key, one in value.items() if key not in dropped}
+
+
+def _suite_record(suite: Suite) -> dict[str, Any]:
+    """The suite with its graders by their place in the list above."""
+    spec = suite.spec()
+    spec["entries"] = [{**entry, "grader": at} for at, entry in enumerate(spec["entries"])]
+    return spec
 
 
 def _proof_record(proof: Validation) -> dict[str, Any]:
@@ -83,13 +99,13 @@ def _proof_record(proof: Validation) -> dict[str, Any]:
     return {key: record[key] for key in ("ok", "sha256", "isolation", "checks", "warnings")}
 
 
-def read(text: str, *, where: str = "text", trust: bool = False) -> list[Grader]:
+def read(text: str, *, where: str = "text", trust: bool = False) -> Suite:
     """The graders in a text of the format. See `load`.
 
     Raises:
         FormatError: With the place in the file, what was found and what was expected.
     """
-    document = _parse(text, where)
+    document = parse_json(text, where)
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise FormatError(
             "this is no grader workbench file", where=where, found=_found_format(document),
@@ -104,59 +120,31 @@ def read(text: str, *, where: str = "text", trust: bool = False) -> list[Grader]
     graders = [
         _grader(record, f"{where}, graders[{i}]", trust=trust) for i, record in enumerate(document["graders"])
     ]
-    names = [item.name for item in graders]
-    if twice := sorted({name for name in names if names.count(name) > 1}):
-        raise FormatError(f"two graders are called {twice[0]!r}", where=where)
-    return graders
-
-
-def _parse(text: str, where: str) -> Any:
     try:
-        document = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_no_twins)
-    except RecursionError:
-        raise FormatError(
-            "the file is nested too deeply", where=where, expected=f"at most {_MAX_DEPTH} levels"
-        ) from None
-    except json.JSONDecodeError as error:
-        raise FormatError(
-            "the file is not JSON",
-            where=f"{where}, line {error.lineno}, column {error.colno}",
-            found=error.msg,
-        ) from None
+        return _suite(document.get("suite"), graders, where)
     except ValueError as error:
-        raise FormatError("the file is not plain JSON", where=where, found=str(error)) from None
-    _check_depth(document, where)
-    return document
+        if isinstance(error, FormatError):
+            raise
+        raise FormatError("the suite cannot be made", where=where, found=str(error)) from None
 
 
-def _refuse_constant(name: str) -> Any:
-    raise ValueError(f"{name} is not a JSON number")
-
-
-def _no_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Refuse a key given twice: two readers would see two different graders."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        keys = [key for key, _ in pairs]
-        raise ValueError(
-            f"the key {next(key for key in keys if keys.count(key) > 1)!r} stands twice in one object"
-        )
-    return found
-
-
-def _check_depth(document: Any, where: str) -> None:
-    level: list[Any] = [document]
-    for _ in range(_MAX_DEPTH):
-        level = [child for item in level for child in _children(item)]
-        if not level:
-            return
-    raise FormatError("the file is nested too deeply", where=where, expected=f"at most {_MAX_DEPTH} levels")
-
-
-def _children(item: Any) -> Sequence[Any]:
-    if isinstance(item, dict):
-        return list(item.values())
-    return item if isinstance(item, list) else ()
+def _suite(record: Mapping[str, Any] | None, graders: list[Grader], where: str) -> Suite:
+    if record is None:
+        return Suite(graders)
+    for at, entry in enumerate(record["entries"]):
+        if entry["grader"] >= len(graders):
+            raise FormatError(
+                "an entry names a grader that is not there", where=f"{where}, suite.entries[{at}]"
+            )
+    entries = [{**entry, "grader": graders[entry["grader"]]} for entry in record["entries"]]
+    rule, gate = record.get("combine"), record.get("gate")
+    return Suite(
+        [Entry.build(entry) for entry in entries],
+        combine=None if rule is None else Rule.build(rule),
+        gate=None if gate is None else Gate.build(gate),
+        name=record.get("name", ""),
+        description=record.get("description", ""),
+    )
 
 
 def _found_format(document: Any) -> str:
@@ -182,22 +170,35 @@ def _check_schema(document: Any, where: str) -> None:
 
 
 def _grader(record: dict[str, Any], where: str, *, trust: bool) -> Grader:
-    fields = {key: value for key, value in record.items() if key != "validation"}
-    if isinstance(fields.get("source"), dict):
-        trusted = fields["source"].get("sha256", "") if trust else ""
-        fields |= {"source": {**fields["source"], "imported": True}, "trusted_sha256": trusted}
+    spec = _imported({key: value for key, value in record.items() if key != "validation"}, trust=trust)
     try:
-        item = from_spec(fields)
+        item = from_spec(spec)
     except FormatError as error:
         raise FormatError(
             error.what, where=where, found=error.found, expected=error.expected, hint=error.hint
         ) from None
-    if isinstance(item, FunctionGrader) and "validation" in record:
+    if hasattr(item, "remember") and "validation" in record:
         _attach_proof(item, record["validation"])
     return item
 
 
-def _attach_proof(item: FunctionGrader, record: dict[str, Any]) -> None:
+def _imported(value: Any, *, trust: bool) -> Any:
+    """A spec whose every source counts as somebody else's, with trust given to their hashes or not."""
+    if isinstance(value, list):
+        return [_imported(one, trust=trust) for one in value]
+    if not isinstance(value, dict):
+        return value
+    inner = {key: _imported(one, trust=trust) for key, one in value.items()}
+    source = inner.get("source")
+    if isinstance(source, dict) and "sha256" in source:
+        inner["source"] = {**source, "imported": True}
+        inner["trusted_sha256"] = source["sha256"] if trust else ""
+    if inner.get("kind") == "custom":
+        inner |= {"imported": True, "trust": trust}
+    return inner
+
+
+def _attach_proof(item: Any, record: dict[str, Any]) -> None:
     """A record for another text proves nothing, so it is dropped."""
     checks = tuple(Check(**{**check, "message": clean(check["message"])}) for check in record["checks"])
     proof = Validation(
@@ -205,3 +206,18 @@ def _attach_proof(item: FunctionGrader, record: dict[str, Any]) -> None:
     )
     if proof.sha256 == item.source.sha256:
         item.remember(proof)
+
+
+def _write(suite: Suite, losses: Losses) -> Document:  # noqa: ARG001 (nothing is lost)
+    return Document(write(suite))
+
+
+def _read(reading: Reading) -> Suite:
+    return read(reading.text, where=reading.where, trust=reading.trust)
+
+
+def _detect(document: Any, text: str) -> int:  # noqa: ARG001
+    return 2 if isinstance(document, dict) and document.get("format") == FORMAT else 0
+
+
+register(Format("native", "grader workbench's own JSON", ".json", _read, _write, _detect))

@@ -23,7 +23,7 @@ from workbench.samples import Sample, Samples
 from workbench.thread import StringThread
 from workbench.upstairs import upstairs
 
-__all__ = ["KINDS", "Control", "Grader", "from_spec", "kind"]
+__all__ = ["KINDS", "Control", "Grader", "as_sample", "from_spec", "kind"]
 
 G = TypeVar("G", bound="type[Grader]")
 
@@ -65,6 +65,13 @@ class Control:
         self.workers = workers
         self.cancel = threading.Event()
 
+    @classmethod
+    def quiet(cls, control: Control) -> Control:
+        """The same run's wires for a part of a grader: its stop is heard, its news are not."""
+        part = cls(None, workers=control.workers)
+        part.cancel = control.cancel
+        return part
+
 
 @dataclass(frozen=True, kw_only=True)
 class Grader(ABC):
@@ -90,7 +97,7 @@ class Grader(ABC):
 
     def __call__(self, sample: Sample | StringThread) -> Grade:
         """Grade one sample and wait for it. Never raises for what the grader does: that is a failed grade."""
-        return background.run(self.grade_one(_as_sample(sample)))
+        return background.run(self.grade_one(as_sample(sample)))
 
     async def grade_one(self, sample: Sample) -> Grade:
         """The border: whatever `grade` returns or raises leaves here as a `Grade`."""
@@ -193,12 +200,20 @@ def _default(f: Field[Any]) -> Any:
     return f.default_factory() if f.default_factory is not MISSING else f.default
 
 
-def _as_sample(sample: Any) -> Sample:
+def as_sample(sample: Any) -> Sample:
+    """A sample, or a thread as one.
+
+    Raises:
+        TypeError: Neither.
+    """
     if isinstance(sample, StringThread):
         return Sample(id="0", thread=sample, reference=None, group="0")
     if isinstance(sample, Sample):
         return sample
     raise TypeError(f"a grader grades a Sample or a StringThread, not {type(sample).__name__}")
+
+
+_as_sample = as_sample
 
 
 def _explain(error: BaseException) -> tuple[ErrorKind, str]:

@@ -16,6 +16,7 @@ from workbench.columns import Grades
 from workbench.diagnostics import Finding, diagnose
 from workbench.diagnostics.registry import group_codes
 from workbench.errors import ReportError
+from workbench.graders.combine import GateResult
 from workbench.report.bins import Histogram, histogram
 from workbench.report.compare import Comparison, compare
 from workbench.report.frames import long_frame, row_frame, score_frame, summary_frame
@@ -43,6 +44,7 @@ class Report:
             0.5 of 0 to 1. A grader's own verdict goes before it.
         scale: Lowest and highest score of the graders' scale.
         sources: Source text by grader name, for the HTML report.
+        gate: What the suite's gate says of the run; None where it has none.
 
     Raises:
         ReportError: A grader has another number of rows than the samples, or `labels` names no column.
@@ -55,6 +57,7 @@ class Report:
     threshold: float | None = field(default=None, kw_only=True)
     scale: tuple[float, float] = field(default=(0.0, 1.0), kw_only=True)
     sources: Mapping[str, str] = field(default_factory=dict, kw_only=True)
+    gate: GateResult | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "grades", dict(self.grades))
@@ -240,13 +243,15 @@ class Report:
 
     def __str__(self) -> str:
         """The summary as a table, one sentence a finding, and the isolation label."""
-        return as_text(self.summary, self.findings, len(self))
+        text = as_text(self.summary, self.findings, len(self))
+        return text if self.gate is None else f"{text}\n{self.gate}"
 
     def __repr__(self) -> str:
         return f"Report({len(self):,} rows, graders {', '.join(map(repr, self.graders))})"
 
     def _repr_html_(self) -> str:
-        return as_html(self.summary, self.histograms, self.findings, self._proof)
+        gate = "" if self.gate is None else str(self.gate)
+        return as_html(self.summary, self.histograms, self.findings, self._proof, gate=gate)
 
     def _proof(self, finding: Finding, limit: int) -> pd.DataFrame:
         return self.rows(finding.grader, finding, limit=limit)

@@ -45,6 +45,8 @@ def as_html(
     bins: Mapping[str, Histogram],
     findings: Sequence[Finding],
     proof: Callable[[Finding, int], pd.DataFrame],
+    *,
+    gate: str = "",
 ) -> str:
     """The notebook view.
 
@@ -53,6 +55,7 @@ def as_html(
         bins: Histogram by grader.
         findings: `Report.findings`.
         proof: A finding and a number to so many of its rows, as `Report.rows` gives them.
+        gate: What the suite's gate says; "" without one.
     """
     more = len(findings) - MOST_FINDINGS
     items = [_finding(finding, proof) for finding in findings[:MOST_FINDINGS]]
@@ -61,7 +64,7 @@ def as_html(
     isolation = _text(isolation_line(summary))
     return (
         f"<div class='wb-report'><style>{STYLE}</style>{_table(summary, bins)}{found}"
-        f"<p class='quiet'>{isolation}</p></div>"
+        f"{f'<p><b>{_text(gate)}</b></p>' if gate else ''}<p class='quiet'>{isolation}</p></div>"
     )
 
 

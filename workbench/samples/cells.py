@@ -12,7 +12,7 @@ from typing import Any
 from workbench.samples.plain import NotPlainError, is_missing, plain, text
 from workbench.thread import StringThread
 
-__all__ = ["EMPTY", "Built", "CellError", "Fault", "Wire", "build", "clean", "prompt_key"]
+__all__ = ["EMPTY", "Built", "CellError", "Fault", "Wire", "build", "clean", "prompt_key", "rewritten"]
 
 Wire = tuple[Any, ...]
 """(turns, metadata, calls, tools, answers), as `StringThread.to_wire` makes it."""
@@ -125,6 +125,19 @@ def prompt_key(wire: Wire) -> str | None:
         return str(before[0][1])
     asked = {index: call for index, call in (calls or {}).items() if index < len(before)}
     return json.dumps([before, asked] if asked else before, default=repr)
+
+
+def rewritten(built: Built, change: Callable[[StringThread], StringThread]) -> Built:
+    """The same rows with changed threads; a row whose change fails has a fault."""
+    wires, faults = list(built.wires), dict(built.faults)
+    for row, wire in enumerate(wires):
+        if row not in faults:
+            try:
+                wires[row] = change(StringThread.from_wire(wire)).to_wire()
+            except Exception as error:  # noqa: BLE001 (an extractor of somebody's own)
+                wires[row] = EMPTY
+                faults[row] = Fault("the conversation", f"{type(error).__name__}: {error}", "a text to grade")
+    return Built(wires, dict(sorted(faults.items())))
 
 
 def _fault(error: Exception, column: str) -> Fault:

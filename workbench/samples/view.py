@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, overload
 
@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from workbench.errors import SamplesError
-from workbench.samples.cells import Built, Fault
+from workbench.samples.cells import Built, Fault, rewritten
 from workbench.samples.columns import require_completion
 from workbench.samples.display import as_html, as_line
 from workbench.samples.draw import draw_rows, strata
@@ -81,7 +81,7 @@ class Samples:
         ('It is 4.', '4', {'answer': '4'})
     """
 
-    __slots__ = ("_faults", "_packed", "_rows", "_table")
+    __slots__ = ("_faults", "_packed", "_rewrite", "_rows", "_table")
 
     def __init__(
         self, data: Any, *, columns: Mapping[str, str | None] | None = None, source: str = ""
@@ -99,6 +99,7 @@ class Samples:
     def _set(self, table: Table, rows: Rows | None) -> None:
         self._table = table
         self._rows = rows
+        self._rewrite: Callable[[StringThread], StringThread] | None = None
         self._packed: Packed | None = None
         self._faults: dict[int, Fault] | None = None
 
@@ -134,7 +135,7 @@ class Samples:
 
     def _samples(self, rows: Rows) -> Iterator[Sample]:
         table = self._table
-        built = table.build(rows)
+        built = self._built(rows)
         columns = (table.ids[rows], built.wires, table.references(rows), table.groups(rows))
         for at, (name, wire, reference, group) in enumerate(zip(*columns, strict=True)):
             if at in built.faults:
@@ -220,7 +221,24 @@ class Samples:
         return self._packed
 
     def _build(self) -> Built:
-        return self._table.build(self._rows)
+        return self._built(self._rows)
+
+    def _built(self, rows: Rows | None) -> Built:
+        built = self._table.build(rows)
+        return built if self._rewrite is None else rewritten(built, self._rewrite)
+
+    def rewrite(self, change: Callable[[StringThread], StringThread]) -> Samples:
+        """The same rows with every thread changed by a function, such as an extractor's choice of text.
+
+        Ids, references and groups stay. A row whose thread cannot be changed is among `problems`.
+
+        Args:
+            change: From a thread to another; it may raise.
+        """
+        view = self._view(self._table, self._rows)
+        before = self._rewrite
+        view._rewrite = change if before is None else lambda thread: change(before(thread))  # noqa: SLF001
+        return view
 
     def head(self, n: int = 5) -> Samples:
         """The first n rows, all where n is larger.
@@ -322,7 +340,9 @@ class Samples:
         outside = chosen[(chosen < 0) | (chosen >= len(self))]
         if outside.size:
             raise IndexError(f"row {int(outside[0])} of {len(self)} rows")
-        return self._view(self._table, self.row_numbers[chosen])
+        view = self._view(self._table, self.row_numbers[chosen])
+        view._rewrite = self._rewrite  # noqa: SLF001 (its own class)
+        return view
 
     def __repr__(self) -> str:
         return as_line(len(self), self._table.roles, len(self._table.metadata), self.source)

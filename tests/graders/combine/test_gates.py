@@ -1,0 +1,99 @@
+"""Letta's gates, both generations."""
+
+import numpy as np
+import pytest
+
+import workbench as wb
+from workbench.errors import FormatError
+from workbench.graders.combine import Gate, LogicalGate, SimpleGate, WeightedGate
+
+NAN = float("nan")
+
+
+def judge(gate, **scores):
+    return gate.judge({name: np.array(column, float) for name, column in scores.items()})
+
+
+def test_accuracy_is_a_percent():
+    """A fraction as threshold is met by almost anything, and a warning says so."""
+    result = judge(SimpleGate(aggregation="accuracy", value=0.9), a=[0.2, 0.1, 1.0])
+    assert (round(result.value, 6), result.passed) == (33.333333, True)
+    assert result.sample_pass.tolist() == [False, False, True]
+    assert "percent" in result.warnings[0]
+    assert "90" in result.warnings[0]
+    assert not judge(SimpleGate(aggregation="accuracy", value=50), a=[1.0]).warnings
+
+
+def test_pass_operator_falls_back():
+    """A sample passes by pass_op and pass_value, each falling back to the gate's own."""
+    result = judge(SimpleGate(aggregation="accuracy", value=50, pass_value=0.7), a=[0.7, 0.69])
+    assert (result.value, result.passed, result.sample_pass.tolist()) == (50.0, True, [True, False])
+    assert judge(SimpleGate(op="lte", value=0.2), a=[0.1, 0.3]).sample_pass.tolist() == [True, False]
+
+
+def test_errored_samples():
+    """They leave the average and count as 0 in the total."""
+    result = judge(SimpleGate(value=0.9), a=[1, 1, NAN, NAN])
+    assert result.value == 1.0
+    assert result.passed
+    assert result.averages["a"] == {"avg_score_attempted": 1.0, "avg_score_total": 0.5}
+    assert result.sample_pass.tolist() == [True, True, False, False]
+    assert judge(SimpleGate(value=0.1), a=[]).value == 0.0
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("min", 0.0), ("max", 1.0), ("median", 0.5), ("p50", 0.5), ("p95", 0.94), ("p99", 0.988)],
+)
+def test_aggregations(name, value):
+    """Percentiles interpolate linearly."""
+    result = judge(SimpleGate(aggregation=name, value=0.0), a=[0.0, 0.4, 0.6, 1.0])
+    assert result.value == pytest.approx(value)
+
+
+def test_weighted_and_logical():
+    """Weights are normalised; conditions nest."""
+    weighted = WeightedGate(weights={"a": 3, "b": 1}, value=0.5)
+    assert judge(weighted, a=[1.0], b=[0.0]).value == 0.75
+    either = LogicalGate(operator="or", conditions=(SimpleGate(metric_key="b", value=0.5), weighted))
+    both = LogicalGate(conditions=(SimpleGate(metric_key="b", value=0.5), weighted))
+    assert judge(either, a=[1.0], b=[0.0]).passed
+    assert not judge(both, a=[1.0], b=[0.0]).passed
+    assert both.metrics == ("b", "a")
+    assert Gate.build(both.spec()) == both
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"kind": "simple", "op": "ne"},
+        {"kind": "simple", "aggregation": "mean"},
+        {"kind": "simple", "value": "high"},
+        {"kind": "simple", "treshold": 1},
+        {"kind": "weighted_average", "weights": {"a": -1}},
+        {"kind": "weighted_average", "weights": {"a": 0}},
+        {"kind": "weighted_average"},
+        {"kind": "logical", "conditions": []},
+        {"kind": "logical", "operator": "xor", "conditions": [{"kind": "simple"}]},
+        {"kind": "metric"},
+    ],
+)
+def test_refused_gates(spec):
+    """What does not fit is refused by name."""
+    with pytest.raises(FormatError):
+        Gate.build(spec)
+
+
+def test_a_suite_is_gated():
+    """The report carries the gate's verdict; a gate on a metric that is not there is refused."""
+    grader = wb.FunctionGrader.from_source(
+        "async def grade(t):\n    return float(t.completion() == 'a')\n", name="g"
+    )
+    samples = [{"prompt": "q", "completion": text} for text in "aab"]
+    report = wb.Suite([grader], gate=SimpleGate(value=0.6)).run(samples, progress=False)
+    assert report.gate.passed
+    assert bool(report.gate)
+    assert "gate passed: avg_score of g is 0.666667" in str(report)
+    assert "gate passed" in report._repr_html_()
+    with pytest.raises(ValueError, match="'h'"):
+        wb.Suite([grader], gate=SimpleGate(metric_key="h"))

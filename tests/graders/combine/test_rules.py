@@ -1,0 +1,193 @@
+"""Entries and rules: what counts, what is missing, what a negation turns."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+import workbench as wb
+from workbench.errors import FormatError
+from workbench.graders.combine import AllPass, Combined, Entry, Formula, Mean, Rule, Sum
+from workbench.graders.combine.entry import NEGATED
+
+THREAD = wb.StringThread([("user", "q"), ("assistant", "x")], {})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Says(wb.Grader):
+    """Gives what it is told: a number, a grade, or an exception to raise."""
+
+    what: Any = 1.0
+
+    async def grade(self, sample):
+        if isinstance(self.what, BaseException):
+            raise self.what
+        return self.what
+
+
+def entries(*values, **settings):
+    weights = settings.pop("weights", [1.0] * len(values))
+    return [
+        Entry(Says(what=value, name=f"g{at}"), weight=weight, **settings)
+        for at, (value, weight) in enumerate(zip(values, weights, strict=True))
+    ]
+
+
+def whole(rule, *values, **settings):
+    return Combined(entries=tuple(entries(*values, **settings)), rule=rule)(THREAD)
+
+
+SKIP, BROKEN = wb.Grade.skipped("n/a"), ZeroDivisionError("division by zero")
+UNREAD = wb.Grade.failed("judge_parse", "no verdict in the answer")
+
+
+@pytest.mark.parametrize(
+    ("rule", "values", "weights", "score"),
+    [
+        (Mean(), [1.0, 0.5], [0.6, 0.4], 0.8),
+        (Mean(), [1.0, SKIP, 0.0], [1, 5, 1], 0.5),
+        (Mean(), [1.0, UNREAD], [1, 1], 1.0),
+        (Sum(), [1.0, 0.5], [0.6, 0.4], 0.8),
+        (Sum(), [1.0, SKIP], [0.6, 0.4], 0.6),
+        (Sum(strict=True, weights_sum_to_one=True), [1.0, 0.0, 0.0], [0.1, 0.2, 0.7], 0.1),
+        (Formula("max(g0, g1) - g2 ^ 2"), [0.2, 0.9, 0.5], [1, 1, 1], 0.65),
+        (Formula("0.25"), [1.0], [1], 0.25),
+        (AllPass(), [1.0, 1.0], [1, 1], 1.0),
+        (AllPass(), [1.0, 0.4], [1, 1], 0.0),
+    ],
+)
+def test_scores(rule, values, weights, score):
+    """Each rule's number on parts that answered, and on parts that may be left out."""
+    assert whole(rule, *values, weights=weights).score == pytest.approx(score)
+
+
+@pytest.mark.parametrize(
+    "rule", [Mean(), Mean(strict=True), Sum(), Sum(strict=True), Formula("g0 + g1"), AllPass()]
+)
+def test_a_broken_part_leaves_the_whole_unscored(rule):
+    """A failure is never averaged away, and the whole says which part it was."""
+    grade = whole(rule, 1.0, BROKEN)
+    assert (grade.status, grade.error.kind) == ("failed", "runtime")
+    assert "g1" in grade.error.message
+    assert "ZeroDivisionError" in grade.error.message
+    assert grade.metadata["missing"] == ["g1"]
+
+
+@pytest.mark.parametrize("rule", [Mean(strict=True), Sum(strict=True), Formula("g0 + g1"), AllPass()])
+def test_a_skipped_part_leaves_strict_rules_unscored(rule):
+    """Where every part must answer, a skip makes a skip, with the name."""
+    grade = whole(rule, 1.0, SKIP)
+    assert grade.status == "skipped"
+    assert "g1" in grade.reasoning
+
+
+def test_nothing_left():
+    """All parts declined: skipped if all skipped, failed if one could not be read."""
+    assert whole(Mean(), SKIP, SKIP).status == "skipped"
+    assert whole(Mean(), SKIP, UNREAD).error.kind == "judge_parse"
+
+
+def test_arithmetic_without_an_answer():
+    """log(0) is no score."""
+    grade = whole(Formula("log(g0)"), 0.0)
+    assert grade.error.kind == "not_finite"
+    assert "log(g0)" in grade.error.message
+
+
+def test_only_errors_block():
+    """Warnings and infos are told but do not fail a row; no blocking entry passes."""
+    parts = (
+        Entry(Says(what=1.0, name="a")),
+        Entry(Says(what=0.0, name="b"), severity="warning"),
+        Entry(Says(what=0.0, name="c"), severity="info"),
+    )
+    grade = Combined(entries=parts, rule=AllPass())(THREAD)
+    assert (grade.score, grade.passed) == (1.0, True)
+    assert "warning: b" in grade.reasoning
+    assert Combined(entries=parts[1:], rule=AllPass())(THREAD).passed
+
+
+class TestEntry:
+    """One grade through an entry."""
+
+    def test_threshold_and_negation(self):
+        """A threshold makes the verdict; negation turns score and verdict, and says so."""
+        entry = Entry(Says(what=0.75), pass_threshold=0.7)
+        assert entry.outcome(wb.Grade(0.75)).passed
+        turned = Entry(Says(), pass_threshold=0.7, negate=True).outcome(wb.Grade(0.75))
+        assert (turned.score, turned.passed, turned.message) == (0.25, False, NEGATED)
+        passing = Entry(Says(), negate=True).outcome(wb.Grade(0.0, passed=False, reasoning="no match"))
+        assert (passing.score, passing.passed, passing.message) == (1.0, True, None)
+
+    def test_a_negated_failure_stays_a_failure(self):
+        """A broken grader never passes by negation."""
+        outcome = Entry(Says(), negate=True).outcome(wb.Grade.failed("runtime", "boom"))
+        assert (outcome.score, outcome.passed, outcome.message) == (None, None, "boom")
+
+    def test_unless_umbracos_switch_is_set(self):
+        """Umbraco's own rule is a switch."""
+        entry = Entry(Says(), negate=True, on_error="zero", negate_errors=True)
+        outcome = entry.outcome(wb.Grade.failed("runtime", "boom"))
+        assert (outcome.score, outcome.passed, outcome.message) == (1.0, True, None)
+        assert outcome.grade.score is None
+        with pytest.raises(ValueError, match="on_error"):
+            Entry(Says(), negate_errors=True)
+
+    def test_a_failure_may_count_as_zero(self):
+        """Only where the entry says so."""
+        assert Entry(Says(), on_error="zero").outcome(wb.Grade.failed("timeout", "slow")).score == 0.0
+        assert whole(Mean(), 1.0, BROKEN, on_error="zero").score == 0.5
+
+    def test_extractor(self):
+        """The grader sees the extracted text as the completion; a failing extractor fails its row."""
+        grader = wb.FunctionGrader.from_source(
+            "async def grade(thread):\n    return float(len(thread.completion()))\n"
+        )
+        entry = Entry(grader, extractor=wb.Extractor("pattern", {"pattern": r"\d+"}))
+        samples = wb.Samples(
+            [{"prompt": "q", "completion": "it is 123"}, {"prompt": "q", "completion": "none"}]
+        )
+        report = wb.Suite([entry]).run(samples, progress=False)
+        assert report.scores["grade"].tolist() == [3.0, 0.0]
+        assert wb.Suite([entry]).grade(samples[0]).score == 3.0
+        memory = Entry(grader, extractor=wb.Extractor("memory_block", {"block_label": "human"}))
+        failed = wb.Suite([memory]).run(samples, progress=False)
+        assert failed.errors["error_kind"].tolist() == ["sample", "sample"]
+        assert wb.Suite([memory]).grade(samples[0]).parts["grade"].grade.error.kind == "sample"
+
+    @pytest.mark.parametrize(
+        "settings",
+        [
+            {"weight": -1},
+            {"weight": True},
+            {"severity": "fatal"},
+            {"on_error": "pass"},
+            {"pass_threshold": float("nan")},
+        ],
+    )
+    def test_refused_settings(self, settings):
+        """Values out of range are refused at once."""
+        with pytest.raises(ValueError):
+            Entry(Says(), **settings)
+
+
+def test_checks_of_rules():
+    """Rules refuse entries they cannot combine, with the numbers and names."""
+    with pytest.raises(ValueError, match=r"0.5 \+ 0.4 = 0.9"):
+        Combined(entries=tuple(entries(1.0, 1.0, weights=[0.5, 0.4])), rule=Sum(weights_sum_to_one=True))
+    with pytest.raises(ValueError, match="no grader here"):
+        Combined(entries=tuple(entries(1.0)), rule=Formula("g0 + nope"))
+    with pytest.raises(ValueError, match="above 0"):
+        Combined(entries=tuple(entries(1.0, weights=[0.0])))
+    with pytest.raises(ValueError, match="two graders are called"):
+        Combined(entries=(Says(), Says()))
+
+
+@pytest.mark.parametrize(
+    "rule", [Mean(), Mean(strict=True), Sum(weights_sum_to_one=True), AllPass(), Formula("a + 1")]
+)
+def test_rules_round_trip(rule):
+    """A rule is its spec."""
+    assert Rule.build(rule.spec()) == rule
+    with pytest.raises(FormatError, match="mean"):
+        Rule.build({"rule": "median"})

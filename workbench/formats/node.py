@@ -1,0 +1,155 @@
+"""A value of a parsed document that knows its place, so that every complaint names it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from workbench.errors import FormatError
+
+__all__ = ["Node"]
+
+_MISSING: Any = object()
+
+
+@dataclass(frozen=True)
+class Node:
+    """A value and the path to it.
+
+    Attributes:
+        value: What was parsed.
+        path: File and path inside the document, such as `suite.yaml, graders.accuracy`.
+        fold: Whether keys are read without regard to case (Umbraco).
+    """
+
+    value: Any
+    path: str
+    fold: bool = False
+
+    def refuse(self, what: str, *, found: str = "", expected: str = "", hint: str = "") -> FormatError:
+        """An error about this place, to be raised."""
+        return FormatError(what, where=self.path, found=found[:200], expected=expected, hint=hint)
+
+    def mapping(self) -> Mapping[str, Any]:
+        """The value as an object with text keys.
+
+        Raises:
+            FormatError: It is none.
+        """
+        if not isinstance(self.value, Mapping):
+            raise self.refuse("an object is needed here", found=_kind(self.value), expected="an object")
+        for key in self.value:
+            if not isinstance(key, str):
+                raise self.refuse("a key must be text", found=repr(key))
+        return self.value
+
+    def only(self, *known: str) -> Node:
+        """This object, if it has no other keys.
+
+        Raises:
+            FormatError: An unknown key; what is known is listed.
+        """
+        names = {self._key(name) for name in known}
+        for key in self.mapping():
+            if self._key(key) not in names:
+                raise self.refuse(f"unknown key {key!r}", found=key, expected=", ".join(known))
+        return self
+
+    def has(self, key: str) -> bool:
+        """Whether the key is there with a value other than null."""
+        return self.at(key).value is not None
+
+    def at(self, key: str) -> Node:
+        """The value under a key; None where there is none.
+
+        Raises:
+            FormatError: This is no object, or two keys differ only in case where case does not matter.
+        """
+        held = self.mapping()
+        found = [name for name in held if self._key(name) == self._key(key)]
+        if len(found) > 1:
+            raise self.refuse(f"the key {key!r} stands twice", found=", ".join(found))
+        value = held[found[0]] if found else None
+        return Node(value, f"{self.path}.{key}", self.fold)
+
+    def items(self, key: str = "") -> list[Node]:
+        """The members of a list, the list under `key` where one is given; none where it is missing.
+
+        Raises:
+            FormatError: It is no list.
+        """
+        node = self.at(key) if key else self
+        if node.value is None:
+            return []
+        if not isinstance(node.value, list):
+            raise node.refuse("a list is needed here", found=_kind(node.value), expected="a list")
+        return [Node(item, f"{node.path}[{at}]", self.fold) for at, item in enumerate(node.value)]
+
+    def members(self) -> Iterator[tuple[str, Node]]:
+        """Keys and values of an object, in order."""
+        for key, value in self.mapping().items():
+            yield key, Node(value, f"{self.path}.{key}", self.fold)
+
+    def text(self, key: str, default: Any = _MISSING) -> Any:
+        """Text under a key.
+
+        Raises:
+            FormatError: Missing without a default, or no text.
+        """
+        return self._typed(key, default, str, "text")
+
+    def boolean(self, key: str, default: Any = _MISSING) -> Any:
+        """True or false under a key. Raises as `text`."""
+        return self._typed(key, default, bool, "true or false")
+
+    def integer(self, key: str, default: Any = _MISSING) -> Any:
+        """A whole number under a key. Raises as `text`."""
+        value = self._typed(key, default, int, "a whole number")
+        if value is True or value is False:
+            raise self.at(key).refuse("a whole number is needed here", found=repr(value))
+        return value
+
+    def number(self, key: str, default: Any = _MISSING) -> Any:
+        """A finite number under a key. Raises as `text`."""
+        value = self._typed(key, default, (int, float), "a number")
+        if isinstance(value, bool) or (isinstance(value, float) and not math.isfinite(value)):
+            raise self.at(key).refuse("a finite number is needed here", found=repr(value))
+        return value
+
+    def choice(self, key: str, options: Iterable[str], default: Any = _MISSING) -> Any:
+        """One of some words under a key. Raises as `text`."""
+        value = self.text(key, default)
+        known = list(options)
+        if value is not default and value not in known:
+            raise self.at(key).refuse(f"unknown {key}", found=repr(value), expected=", ".join(known))
+        return value
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        """A list of texts under a key; empty where it is missing. Raises as `text`."""
+        for node in self.items(key):
+            if not isinstance(node.value, str):
+                raise node.refuse("text is needed here", found=_kind(node.value))
+        return tuple(node.value for node in self.items(key))
+
+    def _typed(self, key: str, default: Any, kind: Any, word: str) -> Any:
+        node = self.at(key)
+        if node.value is None and default is not _MISSING:
+            return default
+        if node.value is None:
+            raise self.refuse(
+                f"{key!r} is missing", found=", ".join(map(str, self.mapping())), expected=f"{key}: {word}"
+            )
+        if not isinstance(node.value, kind):
+            raise node.refuse(f"{word} is needed here", found=_kind(node.value), expected=word)
+        return node.value
+
+    def _key(self, key: str) -> str:
+        return key.casefold() if self.fold else key
+
+
+def _kind(value: Any) -> str:
+    names = {dict: "an object", list: "a list", str: "text", bool: "true or false", type(None): "null"}
+    told = names.get(type(value), "a number" if isinstance(value, int | float) else type(value).__name__)
+    return f"{told}: {value!r}"[:120] if not isinstance(value, dict | list) else told

@@ -1,0 +1,154 @@
+"""JSON and YAML from strangers: plain data or a clear error, never an object, a bomb or a silent repair."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from workbench.errors import FormatError
+
+__all__ = ["MAX_DEPTH", "parse_json", "parse_yaml", "to_json"]
+
+MAX_DEPTH = 40
+_MAX_NODES = 1_000_000
+
+
+def parse_json(text: str, where: str) -> Any:
+    """Strict JSON: no NaN, no key given twice, at most 40 levels deep.
+
+    Raises:
+        FormatError: With line and column where they are known.
+    """
+    try:
+        document = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_no_twins)
+    except RecursionError:
+        raise _too_deep(where) from None
+    except json.JSONDecodeError as error:
+        place = f"{where}, line {error.lineno}, column {error.colno}"
+        raise FormatError("the file is not JSON", where=place, found=error.msg) from None
+    except ValueError as error:
+        raise FormatError("the file is not plain JSON", where=where, found=str(error)) from None
+    check_depth(document, where)
+    return document
+
+
+def parse_yaml(text: str, where: str) -> Any:
+    """Plain YAML: no tags, no aliases (a few lines of them make gigabytes), no key given twice.
+
+    Raises:
+        FormatError: With line and column where they are known.
+    """
+    import yaml
+
+    try:
+        _scan(text, where)
+        document = yaml.load(text, Loader=_loader())  # noqa: S506 (a safe loader, made stricter)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark
+        place = where if mark is None else f"{where}, line {mark.line + 1}, column {mark.column + 1}"
+        raise FormatError("the file is not plain YAML", where=place, found=str(error.problem)[:200]) from None
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise FormatError("the file is not plain YAML", where=where, found=str(error)[:200]) from None
+    check_depth(document, where)
+    return document
+
+
+def _scan(text: str, where: str) -> None:
+    """Refuse by the stream of events, before anything is built."""
+    import yaml
+
+    depth = 0
+    for count, event in enumerate(yaml.parse(text, Loader=yaml.SafeLoader)):
+        place = f"{where}, line {event.start_mark.line + 1 if event.start_mark else 0}"
+        if isinstance(event, yaml.AliasEvent):
+            raise FormatError(
+                "YAML aliases are not read", where=place, found=f"*{event.anchor}", hint="write the value out"
+            )
+        tag = getattr(event, "tag", None)
+        if tag:
+            raise FormatError(
+                "YAML tags are not read", where=place, found=str(tag)[:80], hint="remove the tag"
+            )
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > MAX_DEPTH:
+            raise _too_deep(place)
+        if count > _MAX_NODES:
+            raise FormatError("the file has too many parts", where=place, expected=f"at most {_MAX_NODES:,}")
+
+
+def _loader() -> Any:
+    import yaml
+
+    class Loader(yaml.SafeLoader):
+        """Safe, without dates, and with every key once."""
+
+        def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
+            seen = set()
+            for key, _ in node.value:
+                name = self.construct_object(key, deep=True)
+                if not isinstance(name, str | int | float | bool):
+                    raise yaml.constructor.ConstructorError(None, None, "a key must be text", key.start_mark)
+                if name in seen:
+                    problem = f"the key {name!r} stands twice"
+                    raise yaml.constructor.ConstructorError(None, None, problem, key.start_mark)
+                seen.add(name)
+            return dict(super().construct_mapping(node, deep=deep))
+
+    Loader.yaml_implicit_resolvers = {
+        first: [(tag, rule) for tag, rule in rules if not tag.endswith((":timestamp", ":merge"))]
+        for first, rules in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
+    return Loader
+
+
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not a JSON number")
+
+
+def _no_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Refuse a key given twice: two readers would see two different graders."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise ValueError(f"the key {twice!r} stands twice in one object")
+    return found
+
+
+def check_depth(document: Any, where: str) -> None:
+    """Refuse documents nested more than 40 levels deep.
+
+    Raises:
+        FormatError: Too deep.
+    """
+    level: list[Any] = [document]
+    for _ in range(MAX_DEPTH):
+        level = [child for item in level for child in _children(item)]
+        if not level:
+            return
+    raise _too_deep(where)
+
+
+def _children(item: Any) -> Sequence[Any]:
+    if isinstance(item, dict):
+        return list(item.values())
+    return item if isinstance(item, list) else ()
+
+
+def _too_deep(where: str) -> FormatError:
+    return FormatError("the file is nested too deeply", where=where, expected=f"at most {MAX_DEPTH} levels")
+
+
+def to_json(document: Any) -> str:
+    """Text of a document, the same for the same one.
+
+    Raises:
+        FormatError: It holds a value JSON cannot say.
+    """
+    try:
+        text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
+        text.encode()
+    except (TypeError, ValueError) as error:
+        raise FormatError("a grader holds a value JSON cannot say", found=str(error)) from error
+    return text + "\n"

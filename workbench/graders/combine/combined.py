@@ -1,0 +1,134 @@
+"""Several graders as one grader: their entries, and the rule that makes one grade of theirs."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+
+from workbench.columns import Grades
+from workbench.errors import FormatError
+from workbench.grade import Grade
+from workbench.graders.base import Control, Grader, kind
+from workbench.graders.combine.entry import Entry, as_entry
+from workbench.graders.combine.rules import Mean, Rule
+from workbench.samples import Sample, Samples
+
+__all__ = ["Combined", "check_names", "combine"]
+
+
+def combine(entries: Sequence[Entry], grades: Mapping[str, Grades], rule: Rule) -> Grades:
+    """One grade a row out of the entries' grades, with what each part gave in the metadata.
+
+    Args:
+        entries: In order.
+        grades: By entry name, as `Entry.grade_all` returns them, n rows each.
+        rule: How.
+    """
+    result = rule.combine(entries, {entry.name: entry.count(grades[entry.name]) for entry in entries})
+    columns = [grades[entry.name] for entry in entries]
+    levels = {column.isolation for column in columns} - {""}
+    for target in ("seconds", "tokens", "cost"):
+        parts = np.array([getattr(column, target) for column in columns])
+        known = ~np.isnan(parts).all(axis=0)
+        getattr(result, target)[known] = np.nansum(parts[:, known], axis=0)
+    return replace(result, isolation=_weakest(levels))
+
+
+def _weakest(levels: set[str]) -> str:
+    from workbench.sandbox.limits import weakest
+
+    return weakest(*levels)
+
+
+@kind("combined")
+@dataclass(frozen=True, kw_only=True)
+class Combined(Grader):
+    """Several graders over one sample, made one by a rule.
+
+    A part that failed leaves the whole unscored, and its error names the part; see the rule. What each part
+    gave is in the metadata under `parts` when a single sample is graded.
+
+    Attributes:
+        entries: Entries or graders; names must differ.
+        rule: `Mean()` by default; `Sum`, `AllPass`, `Formula`.
+
+    Raises:
+        ValueError: No entries, two of one name, or entries the rule cannot combine.
+
+    Source: Adaptive's combined grader, vLLora's multi-grader, OpenAI's multigrader.
+    """
+
+    entries: tuple[Entry, ...]
+    rule: Rule = Mean()  # noqa: RUF009 (frozen)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "entries", tuple(map(as_entry, self.entries)))
+        super().__post_init__()
+        check_names(self.entries)
+        self.rule.check(self.entries)
+
+    def check_ready(self) -> None:
+        """See `Grader.check_ready`; every part must be ready."""
+        for entry in self.entries:
+            entry.grader.check_ready()
+
+    async def grade(self, sample: Sample) -> Grade:
+        """Grade one sample with every part at once."""
+        found = await asyncio.gather(*(entry.grade_one(sample) for entry in self.entries))
+        columns = {}
+        for entry, grade in zip(self.entries, found, strict=True):
+            columns[entry.name] = Grades.empty(1)
+            columns[entry.name].put(0, grade)
+        whole = combine(self.entries, columns, self.rule)[0]
+        parts = {e.name: _shown(e, grade) for e, grade in zip(self.entries, found, strict=True)}
+        return replace(whole, metadata={**whole.metadata, "parts": parts})
+
+    async def grade_all(self, samples: Samples, control: Control) -> Grades:
+        """Grade every row with every part, one part after the other."""
+        columns = {}
+        for entry in self.entries:
+            columns[entry.name] = await entry.grade_all(samples, Control.quiet(control))
+        return combine(self.entries, columns, self.rule)
+
+    def _field_spec(self, f: Any) -> Any:
+        if f.name == "entries":
+            return [entry.spec() for entry in self.entries]
+        return self.rule.spec() if f.name == "rule" else super()._field_spec(f)
+
+    @classmethod
+    def build(cls, values: dict[str, Any]) -> Self:
+        """See `Grader.build`."""
+        values = dict(values)
+        if isinstance(values.get("entries"), list):
+            values["entries"] = tuple(
+                one if isinstance(one, Entry) else Entry.build(one) for one in values["entries"]
+            )
+        if isinstance(values.get("rule"), Mapping):
+            values["rule"] = Rule.build(values["rule"])
+        if not values.get("entries"):
+            raise FormatError("a combined grader needs entries")
+        return super().build(values)
+
+
+def check_names(entries: Sequence[Entry]) -> None:
+    """Refuse no entries, and two of one name.
+
+    Raises:
+        ValueError: With the name and the way out.
+    """
+    if not entries:
+        raise ValueError("a suite needs at least one grader")
+    names = [entry.name for entry in entries]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise ValueError(
+            f"two graders are called {twice[0]!r}; give one another name: @wb.grader(name=...) or Entry(grader, 'name')"
+        )
+
+
+def _shown(entry: Entry, grade: Grade) -> dict[str, Any]:
+    outcome = entry.outcome_of(grade)
+    return {"score": outcome.score, "passed": outcome.passed, "message": outcome.message}

@@ -1,0 +1,247 @@
+"""A grader's place in a suite: what its grade weighs, what passes, and what a failure counts as.
+
+One grader can serve two suites, so weight, severity, negation and threshold belong here and not to the
+grader. `apply` turns the grader's grades into the entry's (threshold, negation): a failure stays a
+failure. `count` then says what enters a combination, where a suite may choose to count a failure as 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass, fields, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.columns import Grades
+from workbench.errors import FormatError
+from workbench.extractors import Extractor, as_extractor
+from workbench.grade import ErrorKind, Grade, GradeError
+from workbench.graders.base import Control, Grader, from_spec
+from workbench.samples import Sample, Samples
+from workbench.thread import StringThread
+
+__all__ = ["NEGATED", "SEVERITIES", "Counted", "Entry", "Outcome", "as_entry"]
+
+SEVERITIES = ("error", "warning", "info")
+"""Umbraco's three: only an error blocks."""
+NEGATED = "Negated: Expected to fail but passed"
+_DECLINED = {ErrorKind.JUDGE_PARSE, ErrorKind.JUDGE_REFUSAL}
+
+
+@dataclass(frozen=True)
+class Counted:
+    """One entry's part in a combination, as columns of n rows.
+
+    Attributes:
+        scores: float64 (n,), NaN where nothing counts.
+        passed: int8 (n,), 1 pass, 0 fail, -1 no verdict.
+        errors: Row to error, for rows that failed and do not count.
+        declined: bool (n,): skipped, or a judge's answer that could not be read. A mean leaves these out.
+    """
+
+    scores: NDArray[np.float64]
+    passed: NDArray[np.int8]
+    errors: Mapping[int, GradeError]
+    declined: NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one entry makes of one grade.
+
+    Attributes:
+        score: What counts; None where nothing does.
+        passed: The verdict after threshold and negation; None where there is none.
+        message: Why, in words; the error's text where the grader failed.
+        grade: The grade itself: scored, failed or skipped.
+    """
+
+    score: float | None
+    passed: bool | None
+    message: str | None
+    grade: Grade
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A grader in a suite.
+
+    Attributes:
+        grader: What scores.
+        name: Its name in the suite; the grader's by default.
+        weight: 0 or more.
+        severity: "error" (a fail fails the whole), "warning" or "info". Matters to `AllPass`.
+        negate: A pass becomes a fail and a score s becomes 1 - s. A failed grade stays failed.
+        pass_threshold: A score of at least this passes; None for the grader's own verdict.
+        extractor: What the grader sees in place of the completion; None for the thread as it is.
+        on_error: "missing" (a failed grade has no number) or "zero" (it counts as 0.0, not passed).
+        negate_errors: Umbraco's rule: negation turns a failed grade into a pass with 1.0. Needs
+            `on_error="zero"`; off by default, because a broken grader must not pass.
+
+    Raises:
+        ValueError: A value outside its range.
+        FormatError: An unknown extractor.
+    """
+
+    grader: Grader
+    name: str = ""
+    _: KW_ONLY
+    weight: float = 1.0
+    severity: str = "error"
+    negate: bool = False
+    pass_threshold: float | None = None
+    extractor: Extractor | None = None
+    on_error: str = "missing"
+    negate_errors: bool = False
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.grader, Grader):
+            raise TypeError(
+                f"an entry holds a grader, not {type(self.grader).__name__}; write @wb.grader above a function"
+            )
+        if not self.name:
+            object.__setattr__(self, "name", self.grader.name)
+        if self.extractor is not None:
+            object.__setattr__(self, "extractor", as_extractor(self.extractor))
+        self._check()
+
+    def _check(self) -> None:
+        if isinstance(self.weight, bool) or not 0 <= self.weight < float("inf"):
+            raise ValueError(
+                f"weight of {self.name!r} must be a finite number, 0 or more, not {self.weight!r}"
+            )
+        if self.severity not in SEVERITIES:
+            raise ValueError(f"severity must be one of {', '.join(SEVERITIES)}, not {self.severity!r}")
+        if self.on_error not in {"missing", "zero"}:
+            raise ValueError(f"on_error must be 'missing' or 'zero', not {self.on_error!r}")
+        if self.negate_errors and self.on_error != "zero":
+            raise ValueError(
+                "negate_errors needs on_error='zero': a failure that does not count has no opposite"
+            )
+        limit = self.pass_threshold
+        if limit is not None and (isinstance(limit, bool) or not np.isfinite(limit)):
+            raise ValueError(f"pass_threshold must be a finite number, not {limit!r}")
+
+    async def grade_all(self, samples: Samples, control: Control) -> Grades:
+        """The grader's grades on what the entry shows it, with threshold and negation applied."""
+        seen = samples if self.extractor is None else samples.rewrite(self._show)
+        return self.apply(await self.grader.grade_all(seen, control))
+
+    async def grade_one(self, sample: Sample) -> Grade:
+        """One sample through the same steps as `grade_all`."""
+        try:
+            seen = sample if self.extractor is None else replace(sample, thread=self._show(sample.thread))
+        except Exception as error:  # noqa: BLE001 (an extractor of somebody's own)
+            return Grade.failed(ErrorKind.SAMPLE, f"{type(error).__name__}: {error}")
+        return self.apply(_column(await self.grader.grade_one(seen)))[0]
+
+    def _show(self, thread: StringThread) -> StringThread:
+        """The thread with the extracted text as what the assistant said last."""
+        assert self.extractor is not None
+        text = self.extractor.extract(thread)
+        turns, metadata, calls, tools, answers = thread.to_wire()
+        before = turns[:-1] if thread.completion() is not None else turns
+        return StringThread.from_wire(([*before, ("assistant", text)], metadata, calls, tools, answers))
+
+    def apply(self, grades: Grades) -> Grades:
+        """Grades with this entry's threshold and negation; failures and skips are left as they are."""
+        if self.pass_threshold is None and not self.negate:
+            return grades
+        scored = ~np.isnan(grades.scores)
+        passed = grades.passed.copy()
+        if self.pass_threshold is not None:
+            passed[scored] = grades.scores[scored] >= self.pass_threshold
+        result = replace(grades, passed=passed)
+        return result if not self.negate else _negated(result, scored)
+
+    def count(self, grades: Grades) -> Counted:
+        """What enters a combination, from grades that `apply` has been at."""
+        scores, passed = grades.scores.copy(), grades.passed.copy()
+        failed = dict(grades.errors)
+        declined = ~np.isin(np.arange(len(grades)), list(failed)) & np.isnan(scores)
+        if self.on_error == "zero":
+            rows = [row for row, error in failed.items() if error.kind is not ErrorKind.CANCELLED]
+            turned = self.negate and self.negate_errors
+            scores[rows], passed[rows] = float(turned), turned
+            failed = {row: error for row, error in failed.items() if error.kind is ErrorKind.CANCELLED}
+        declined[[row for row, error in failed.items() if error.kind in _DECLINED]] = True
+        return Counted(scores, passed, failed, declined)
+
+    def outcome(self, grade: Grade) -> Outcome:
+        """What one grade of the grader counts as here."""
+        return self.outcome_of(self.apply(_column(grade))[0])
+
+    def outcome_of(self, applied: Grade) -> Outcome:
+        """What a grade counts as that `apply` has already been at."""
+        counted = self.count(_column(applied))
+        score, verdict = float(counted.scores[0]), int(counted.passed[0])
+        turned = applied.error is not None and verdict == 1
+        message = None if turned else (applied.error.message if applied.error else applied.reasoning)
+        return Outcome(
+            None if np.isnan(score) else score, None if verdict < 0 else bool(verdict), message, applied
+        )
+
+    def spec(self) -> dict[str, Any]:
+        """The entry as a plain dict: the grader's spec, then every field that is not at its default."""
+        spec: dict[str, Any] = {"grader": self.grader.spec()}
+        for f in fields(self):
+            value = getattr(self, f.name)
+            if (
+                f.name in {"grader", "_"}
+                or value == f.default
+                or (f.name == "name" and value == self.grader.name)
+            ):
+                continue
+            spec[f.name] = value.spec() if isinstance(value, Extractor) else value
+        return spec
+
+    @classmethod
+    def build(cls, spec: Mapping[str, Any]) -> Self:
+        """The entry behind a spec.
+
+        Raises:
+            FormatError: An unknown field, a value out of range, an unknown kind of grader.
+        """
+        values = dict(spec)
+        known = {f.name for f in fields(cls)} - {"_"}
+        if unknown := sorted(set(values) - known):
+            raise FormatError(
+                f"an entry has no field {unknown[0]!r}",
+                found=", ".join(unknown),
+                expected=", ".join(sorted(known)),
+            )
+        grader = values.pop("grader", None)
+        if not isinstance(grader, Grader):
+            if not isinstance(grader, Mapping):
+                raise FormatError("an entry needs a grader", found=repr(grader)[:80])
+            grader = from_spec(dict(grader))
+        try:
+            return cls(grader, **values)
+        except (TypeError, ValueError) as error:
+            if isinstance(error, FormatError):
+                raise
+            raise FormatError("an entry cannot be made from these fields", found=str(error)) from error
+
+
+def as_entry(item: Entry | Grader) -> Entry:
+    """A grader with everything at its default, or the entry itself."""
+    return item if isinstance(item, Entry) else Entry(item)
+
+
+def _column(grade: Grade) -> Grades:
+    grades = Grades.empty(1)
+    grades.put(0, grade)
+    return grades
+
+
+def _negated(grades: Grades, scored: NDArray[np.bool_]) -> Grades:
+    """Every score s as 1 - s and every verdict turned round; a reason for the old verdict is none for the new."""
+    passed, scores = grades.passed.copy(), grades.scores.copy()
+    scores[scored] = 1.0 - scores[scored]
+    known = scored & (passed >= 0)
+    passed[known] = 1 - passed[known]
+    reasoning = {row: text for row, text in grades.reasoning.items() if not known[row]}
+    reasoning |= {int(row): NEGATED for row in np.flatnonzero(known & (passed == 0))}
+    return replace(grades, scores=scores, passed=passed, reasoning=reasoning)
