@@ -25,9 +25,25 @@ if TYPE_CHECKING:
     from workbench.grade import ErrorKind as ErrorKind
     from workbench.grade import Grade as Grade
     from workbench.grade import GradeError as GradeError
+    from workbench.graders import AsciiPrintable as AsciiPrintable
     from workbench.graders import Combined as Combined
+    from workbench.graders import Contains as Contains
+    from workbench.graders import CustomGrader as CustomGrader
+    from workbench.graders import ExactMatch as ExactMatch
     from workbench.graders import FunctionGrader as FunctionGrader
     from workbench.graders import Grader as Grader
+    from workbench.graders import Guardrail as Guardrail
+    from workbench.graders import JsonKeys as JsonKeys
+    from workbench.graders import JsonSchema as JsonSchema
+    from workbench.graders import LabelSet as LabelSet
+    from workbench.graders import Length as Length
+    from workbench.graders import PerTurn as PerTurn
+    from workbench.graders import Regex as Regex
+    from workbench.graders import RolloutGrader as RolloutGrader
+    from workbench.graders import ScriptGrader as ScriptGrader
+    from workbench.graders import StringCheck as StringCheck
+    from workbench.graders import TextSimilarity as TextSimilarity
+    from workbench.graders import ToolCall as ToolCall
     from workbench.graders import grader as grader
     from workbench.graders import kind as kind
     from workbench.graders.combine import AllPass as AllPass
@@ -39,6 +55,20 @@ if TYPE_CHECKING:
     from workbench.graders.combine import Sum as Sum
     from workbench.graders.combine import WeightedGate as WeightedGate
     from workbench.graders.function import validate as validate
+    from workbench.judges import AgentJudge as AgentJudge
+    from workbench.judges import AnswerRelevancy as AnswerRelevancy
+    from workbench.judges import BinaryJudge as BinaryJudge
+    from workbench.judges import ContextRelevancy as ContextRelevancy
+    from workbench.judges import CriteriaJudge as CriteriaJudge
+    from workbench.judges import Endpoint as Endpoint
+    from workbench.judges import Faithfulness as Faithfulness
+    from workbench.judges import GuardrailJudge as GuardrailJudge
+    from workbench.judges import LabelModel as LabelModel
+    from workbench.judges import OpenAIClient as OpenAIClient
+    from workbench.judges import RubricJudge as RubricJudge
+    from workbench.judges import SchemaJudge as SchemaJudge
+    from workbench.judges import ScoreModel as ScoreModel
+    from workbench.judges import ScriptedClient as ScriptedClient
     from workbench.plots import plot_scores as plot_scores
     from workbench.report import Report as Report
     from workbench.samples import Sample as Sample
@@ -54,6 +84,36 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "ScriptedClient": "judges",
+    "ScoreModel": "judges",
+    "SchemaJudge": "judges",
+    "RubricJudge": "judges",
+    "OpenAIClient": "judges",
+    "LabelModel": "judges",
+    "GuardrailJudge": "judges",
+    "Faithfulness": "judges",
+    "Endpoint": "judges",
+    "CriteriaJudge": "judges",
+    "ContextRelevancy": "judges",
+    "BinaryJudge": "judges",
+    "AnswerRelevancy": "judges",
+    "AgentJudge": "judges",
+    "ToolCall": "graders",
+    "TextSimilarity": "graders",
+    "StringCheck": "graders",
+    "ScriptGrader": "graders",
+    "RolloutGrader": "graders",
+    "Regex": "graders",
+    "PerTurn": "graders",
+    "Length": "graders",
+    "LabelSet": "graders",
+    "JsonSchema": "graders",
+    "JsonKeys": "graders",
+    "Guardrail": "graders",
+    "ExactMatch": "graders",
+    "CustomGrader": "graders",
+    "Contains": "graders",
+    "AsciiPrintable": "graders",
     "loads": "formats",
     "export": "formats",
     "convert": "formats",
@@ -96,11 +156,22 @@ _HOMES = {
 }
 
 __all__ = [
+    "AgentJudge",
     "AllPass",
+    "AnswerRelevancy",
+    "AsciiPrintable",
+    "BinaryJudge",
     "Combined",
+    "Contains",
+    "ContextRelevancy",
+    "CriteriaJudge",
+    "CustomGrader",
+    "Endpoint",
     "Entry",
     "ErrorKind",
+    "ExactMatch",
     "Extractor",
+    "Faithfulness",
     "Finding",
     "Formula",
     "FunctionGrader",
@@ -108,16 +179,35 @@ __all__ = [
     "GradeError",
     "Grader",
     "Grades",
+    "Guardrail",
+    "GuardrailJudge",
+    "JsonKeys",
+    "JsonSchema",
+    "LabelModel",
+    "LabelSet",
+    "Length",
     "LogicalGate",
     "Mean",
+    "OpenAIClient",
+    "PerTurn",
+    "Regex",
     "Report",
+    "RolloutGrader",
+    "RubricJudge",
     "Sample",
     "Samples",
+    "SchemaJudge",
+    "ScoreModel",
+    "ScriptGrader",
+    "ScriptedClient",
     "SimpleGate",
     "Source",
+    "StringCheck",
     "StringThread",
     "Suite",
     "Sum",
+    "TextSimilarity",
+    "ToolCall",
     "Validation",
     "WeightedGate",
     "capture",

@@ -122,6 +122,7 @@ def _add_convert(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     convert.add_argument(
         "--trust", action="store_true", help="run the sources even where they cannot be confined"
     )
+    convert.add_argument("--era", default="", help="release of IN's platform whose rules apply, such as 0.17")
     convert.set_defaults(command=_convert)
     formats = commands.add_parser("formats", help="list the platforms that graders convert from and to")
     formats.set_defaults(command=_formats)
@@ -240,6 +241,7 @@ def _convert(options: argparse.Namespace) -> int:
         on_loss=options.on_loss,
         allow_unvalidated=options.allow_unvalidated,
         trust=options.trust,
+        era=options.era,
     )
     print(written)
     return 0

@@ -8,11 +8,12 @@ patterns of .NET (Umbraco's), after their named groups are spelled Python's way.
 from __future__ import annotations
 
 import re
+import sys
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-__all__ = ["SECONDS", "Pattern", "PatternError", "python_spelling"]
+__all__ = ["SECONDS", "Pattern", "PatternError", "dotnet_spelling", "python_spelling"]
 
 SECONDS = 1.0
 """Time for one search. Umbraco allows 5 s, the sandbox 1 s a row; one second is thousands of honest searches."""
@@ -75,8 +76,41 @@ def python_spelling(pattern: str) -> str:
     return re.sub(r"(?<!\\)((?:\\\\)*)\\k(?:<(\w+)>|'(\w+)')", r"\1(?P=\2\3)", named)
 
 
+def dotnet_spelling(pattern: str) -> str:
+    """A Python pattern's named groups as .NET writes them: the other way round from `python_spelling`."""
+    named = re.sub(r"(?<!\\)((?:\\\\)*)\(\?P<([A-Za-z_]\w*)>", r"\1(?<\2>", pattern)
+    return re.sub(r"(?<!\\)((?:\\\\)*)\(\?P=(\w+)\)", r"\1\\k<\2>", named)
+
+
 def _named(match: re.Match[str]) -> str:
     return f"{match[1]}(?P<{match[2] or match[3]}>"
+
+
+# The engine's \w, \s and \b are not those of `re`: marks are letters to it, U+001C to U+001F no spaces.
+_WORD = r"_\p{L}\p{N}"
+_NO_WORD = r"\p{M}\p{S}\p{Z}\p{C}\p{Pd}\p{Ps}\p{Pe}\p{Pi}\p{Pf}\p{Po}\u203f\u2040\u2054\ufe33\ufe34\ufe4d-\ufe4f\uff3f"
+_SPACE = r"\x1c-\x1f\s"
+_NO_SPACE = r"\p{L}\p{M}\p{N}\p{P}\p{S}\p{Cf}\p{Co}\p{Cs}\p{Cn}\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f"
+_SETS = {r"\w": _WORD, r"\W": _NO_WORD, r"\s": _SPACE, r"\S": _NO_SPACE}
+_NOT_IN_NOTHING = r"(?!\A\Z)" if sys.version_info < (3, 14) else ""
+_EDGES = {
+    r"\b": f"(?:(?<=[{_WORD}])(?![{_WORD}])|(?<![{_WORD}])(?=[{_WORD}]))",
+    r"\B": f"(?:{_NOT_IN_NOTHING}(?:(?<=[{_WORD}])(?=[{_WORD}])|(?<![{_WORD}])(?![{_WORD}])))",
+}
+_PIECE = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]", re.DOTALL)
+_ASCII_FLAG = re.compile(r"\(\?[a-zA-Z]*a")
+
+
+def _engine_spelling(pattern: str) -> str:
+    """The pattern such that the engine finds what `re` finds."""
+    return pattern if _ASCII_FLAG.search(pattern) else _PIECE.sub(_spelled_piece, pattern)
+
+
+def _spelled_piece(match: re.Match[str]) -> str:
+    piece = match[0]
+    if piece.startswith("["):
+        return re.sub(r"\\.", lambda one: _SETS.get(one[0], one[0]), piece, flags=re.DOTALL)
+    return f"[{_SETS[piece]}]" if piece in _SETS else _EDGES.get(piece, piece)
 
 
 @lru_cache(maxsize=512)
@@ -86,6 +120,6 @@ def _compiled(text: str, ignore_case: bool, multiline: bool) -> Any:
     flags = (re.IGNORECASE if ignore_case else 0) | (re.MULTILINE if multiline else 0)
     try:
         re.compile(text, flags)
-        return regex.compile(text, int(flags))
+        return regex.compile(_engine_spelling(text), int(flags))
     except (re.error, regex.error, RecursionError, OverflowError) as error:
         raise PatternError(f"Invalid regex pattern: {error}") from None

@@ -95,7 +95,9 @@ class TestEveryDiagnostic:
         """Well spread scores, no failures: no verdict."""
         healthy = graded(np.random.default_rng(1).beta(2, 1.5, 400))
         found = wd.diagnose(healthy, preset=preset, groups=np.arange(400) // 4)
-        assert kind not in [finding.kind for finding in found]
+        # vLLora's two always speak; of healthy grades they say GO and PASS, as notes.
+        heavy = [f.kind for f in found if preset != "vllora" or f.severity is not Severity.NOTE]
+        assert kind not in heavy
 
 
 def test_only_scored_rows_enter(graded):
@@ -117,7 +119,7 @@ def test_graders_are_judged_by_name(graded):
 
 def test_unknown_preset_lists_what_exists(graded):
     """The error names the presets there are."""
-    with pytest.raises(wd.registry.ReportError, match=r"'seed' or 'workbench'"):
+    with pytest.raises(wd.registry.ReportError, match=r"'seed' or 'vllora' or 'workbench'"):
         wd.diagnose(graded([1.0]), preset="strict")
 
 

@@ -55,7 +55,7 @@ def broken(case: Case) -> Iterable[Claim]:
     yield about_share(finding, found, _BROKEN_ABOVE, short=_BROKEN_ROWS - found.n)
 
 
-@diagnostic("nothing-scored", presets=("workbench", "seed"), unless="broken")
+@diagnostic("nothing-scored", presets=("workbench", "seed", "vllora"), unless="broken")
 def nothing_scored(case: Case) -> Iterable[Finding]:
     """No row has a score, so no statement about scores is possible; silent where *broken* says so."""
     if len(case.rows):
@@ -71,7 +71,7 @@ def nothing_scored(case: Case) -> Iterable[Finding]:
     yield replace(fact, severity=Severity.WARNING)
 
 
-@diagnostic("unfinished", presets=("workbench", "seed"))
+@diagnostic("unfinished", presets=("workbench", "seed", "vllora"))
 def unfinished(case: Case) -> Iterable[Finding]:
     """Some rows were never graded: the run was stopped, or its budget spent."""
     rows = np.flatnonzero(~_tried(case))
@@ -80,7 +80,7 @@ def unfinished(case: Case) -> Iterable[Finding]:
         yield _fact(case, "unfinished", said, "run these rows before you compare graders", rows)
 
 
-@diagnostic("skipped", presets=("workbench", "seed"))
+@diagnostic("skipped", presets=("workbench", "seed", "vllora"))
 def skipped(case: Case) -> Iterable[Finding]:
     """The grader declined rows; everything else is about the rest."""
     rows = np.flatnonzero(case.status == Status.SKIPPED)

@@ -93,7 +93,7 @@ def diagnose(
     Args:
         source: A report, grades by grader name, or the grades of one grader.
         preset: "workbench" (bounds decide, or say how many more rows they need) or "seed" (fixed
-            cut-offs on the rows there are, no interval).
+            cut-offs on the rows there are, no interval) or "vllora" (its dry run and readiness gate).
         labels: What is known of each row: True good, False bad, None unknown, (n,). Only with known
             bad rows can a grader be called lenient, only with known good ones strict.
         threshold: Pass mark for `labels`, on the scale; its middle by default, 0.5 of 0 to 1. A grader's

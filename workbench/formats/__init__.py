@@ -6,6 +6,9 @@ from workbench.formats.base import FORMATS, Document, Format, Loss, Losses, Read
 from workbench.formats.files import Converted, convert, detect, export, load, loads, save
 from workbench.formats.native import read, schema, write
 
+# Imported for their registrations; `native` comes first in every list.
+from workbench.formats import adaptive, letta, openai, osmosis, umbraco, vllora  # isort: skip
+
 __all__ = [
     "FORMATS",
     "Converted",
@@ -14,14 +17,20 @@ __all__ = [
     "Loss",
     "Losses",
     "Reading",
+    "adaptive",
     "convert",
     "detect",
     "export",
+    "letta",
     "load",
     "loads",
+    "openai",
+    "osmosis",
     "read",
     "register",
     "save",
     "schema",
+    "umbraco",
+    "vllora",
     "write",
 ]

@@ -114,12 +114,15 @@ class Reading:
         where: Its name, for messages.
         folder: Where it lies; None when only the text is known.
         trust: Whether sources in it may run unconfined.
+        era: The platform's release whose rules apply, such as "0.17"; "" for the one our reader describes,
+            or the one the document shows.
     """
 
     text: str
     where: str = "text"
     folder: Path | None = None
     trust: bool = False
+    era: str = ""
 
     def companion(self, name: str, where: str) -> str:
         """The text of a file beside this one, such as a rubric.
@@ -190,6 +193,8 @@ class Format:
         write: A `Suite` and `Losses` to a `Document`.
         detect: How sure a parsed document is of this format: 0 no, 1 perhaps, 2 surely. Gets the parsed JSON
             or YAML (None where it is neither), and the text.
+        variants: Other writers by the ending of the file to write.
+        eras: Whether `era` means something to the reader.
     """
 
     name: str
@@ -198,6 +203,8 @@ class Format:
     read: Callable[[Reading], Suite]
     write: Callable[[Suite, Losses], Document]
     detect: Callable[[Any, str], int]
+    variants: Mapping[str, Callable[[Suite, Losses], Document]] = field(default_factory=dict)
+    eras: bool = False
 
 
 FORMATS: dict[str, Format] = {}

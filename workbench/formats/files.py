@@ -77,6 +77,7 @@ def load(
     format: str | None = None,  # noqa: A002
     *,
     trust: bool = False,
+    era: str = "",
 ) -> Suite:
     """Read graders from a file of any platform. Nothing in it is executed.
 
@@ -86,6 +87,8 @@ def load(
         path: The file.
         format: Its platform, as `workbench formats` lists them; found out by default.
         trust: Run these sources even where the machine cannot confine them. Read them first.
+        era: Release of the platform whose rules apply, such as "0.17" for Letta; by default the release that
+            the seed document of our reader describes, or a later one the file shows it needs.
 
     Raises:
         FormatError: Missing, too large, unreadable, of no known platform, tampered with; file and place in
@@ -93,16 +96,25 @@ def load(
     """
     target = Path(path)
     text = read_text(target)
-    return _read(Reading(text, str(target), target.parent, trust), format)
+    return _read(Reading(text, str(target), target.parent, trust, era), format)
 
 
-def loads(text: str, format: str | None = None, *, where: str = "text", trust: bool = False) -> Suite:  # noqa: A002
+def loads(
+    text: str,
+    format: str | None = None,  # noqa: A002
+    *,
+    where: str = "text",
+    trust: bool = False,
+    era: str = "",
+) -> Suite:
     """Graders out of a text, such as a platform's JSON pasted into a cell. See `load`."""
-    return _read(Reading(text, where, None, trust), format)
+    return _read(Reading(text, where, None, trust, era), format)
 
 
 def _read(reading: Reading, name: str | None) -> Suite:
     chosen = detect(reading.text, reading.where) if name is None else get_format(name)
+    if reading.era and not chosen.eras:
+        raise FormatError(f"the format {chosen.name!r} has no eras", where=reading.where, found=reading.era)
     try:
         return chosen.read(reading)
     except FormatError as error:
@@ -191,7 +203,7 @@ def export(
     document = (
         Document(native.write(suite, allow_unvalidated=allow_unvalidated))
         if format == "native"
-        else chosen.write(suite, losses)
+        else chosen.variants.get(Path(path).suffix, chosen.write)(suite, losses)
     )
     return _write(Path(path), document, losses)
 
@@ -220,10 +232,9 @@ def convert(
     target: str | os.PathLike[str],
     to: str,
     *,
-    format: str | None = None,  # noqa: A002
     on_loss: str = "refuse",
     allow_unvalidated: bool = False,
-    trust: bool = False,
+    **reading: Any,
 ) -> Converted:
     """One platform's file as another's. Sources in it are proved in the sandbox before they are written.
 
@@ -231,17 +242,16 @@ def convert(
         source: The file to read.
         target: The file to write.
         to: Its platform.
-        format: The platform of `source`; found out by default.
         on_loss: See `export`.
         allow_unvalidated: Write sources that do not pass their checks.
-        trust: See `load`.
+        reading: `format`, `trust` and `era` of `load`; the platform of `source` is found out by default.
 
     Raises:
         FormatError: As `load` and `export`; nothing is written then.
         NotValidatedError: A source does not pass its checks; nothing is written.
     """
     get_format(to)
-    suite = load(source, format, trust=trust)
+    suite = load(source, **reading)
     if not allow_unvalidated:
         prove(suite)
     return export(suite, target, to, on_loss=on_loss, allow_unvalidated=allow_unvalidated)

@@ -195,7 +195,16 @@ def _imported(value: Any, *, trust: bool) -> Any:
         inner["trusted_sha256"] = source["sha256"] if trust else ""
     if inner.get("kind") == "custom":
         inner |= {"imported": True, "trust": trust}
+    if inner.get("kind") == "script":
+        inner |= {"imported": True, "trusted_sha256": _script_hash(inner) if trust else ""}
     return inner
+
+
+def _script_hash(spec: dict[str, Any]) -> str:
+    from workbench.graders import ScriptGrader
+
+    script = spec.get("script")
+    return ScriptGrader.from_source(script).source.sha256 if isinstance(script, str) else ""
 
 
 def _attach_proof(item: Any, record: dict[str, Any]) -> None:

@@ -4,6 +4,41 @@ from __future__ import annotations
 
 from workbench.graders.base import KINDS, Control, Grader, from_spec, kind
 from workbench.graders.combine import Combined, Entry
+from workbench.graders.custom import CustomGrader
 from workbench.graders.function import FunctionGrader, grader
+from workbench.graders.guardrail import Guardrail
+from workbench.graders.rollout import RolloutGrader
+from workbench.graders.script import ScriptGrader
+from workbench.graders.similarity import TextSimilarity
+from workbench.graders.structure import JsonKeys, JsonSchema
+from workbench.graders.text import AsciiPrintable, Contains, ExactMatch, LabelSet, Length, Regex, StringCheck
+from workbench.graders.tools import ToolCall
+from workbench.graders.turns import PerTurn
 
-__all__ = ["KINDS", "Combined", "Control", "Entry", "FunctionGrader", "Grader", "from_spec", "grader", "kind"]
+__all__ = [
+    "KINDS",
+    "AsciiPrintable",
+    "Combined",
+    "Contains",
+    "Control",
+    "CustomGrader",
+    "Entry",
+    "ExactMatch",
+    "FunctionGrader",
+    "Grader",
+    "Guardrail",
+    "JsonKeys",
+    "JsonSchema",
+    "LabelSet",
+    "Length",
+    "PerTurn",
+    "Regex",
+    "RolloutGrader",
+    "ScriptGrader",
+    "StringCheck",
+    "TextSimilarity",
+    "ToolCall",
+    "from_spec",
+    "grader",
+    "kind",
+]

@@ -19,7 +19,9 @@ from workbench import background
 from workbench.columns import Grades
 from workbench.errors import FormatError, WorkbenchError
 from workbench.grade import ErrorKind, Grade
+from workbench.graders.rules.threads import reference_of
 from workbench.samples import Sample, Samples
+from workbench.samples.columns import ROLES
 from workbench.thread import StringThread
 from workbench.upstairs import upstairs
 
@@ -201,13 +203,13 @@ def _default(f: Field[Any]) -> Any:
 
 
 def as_sample(sample: Any) -> Sample:
-    """A sample, or a thread as one.
+    """A sample, or a thread as one: its reference is then the one in its metadata, by its usual names.
 
     Raises:
         TypeError: Neither.
     """
     if isinstance(sample, StringThread):
-        return Sample(id="0", thread=sample, reference=None, group="0")
+        return Sample(id="0", thread=sample, reference=reference_of(sample, ROLES["reference"]), group="0")
     if isinstance(sample, Sample):
         return sample
     raise TypeError(f"a grader grades a Sample or a StringThread, not {type(sample).__name__}")

@@ -38,7 +38,8 @@ class Report:
     Attributes:
         samples: The rows, n of them.
         grades: Grades by grader name, n rows each, in the samples' order.
-        preset: Rules behind `findings`: "workbench" (bounds decide) or "seed" (fixed cut-offs).
+        preset: Rules behind `findings`: "workbench" (bounds decide) "seed" (fixed cut-offs) or "vllora" (dry run
+            and readiness gate).
         labels: What is known of each row (True good, False bad, None unknown), (n,); None without.
         threshold: Pass mark for rows with a label, on the scale; None for the middle of the scale, which is
             0.5 of 0 to 1. A grader's own verdict goes before it.

@@ -20,7 +20,21 @@ from workbench.sandbox.launch import ENDED, TIMED_OUT, Death
 from workbench.sandbox.protocol import FAILED, NOT_SCORED
 from workbench.sandbox.text import clean
 
-__all__ = ["CheckResult", "read_checks", "read_errors", "read_texts", "unscored", "verdict"]
+__all__ = [
+    "CheckResult",
+    "read_checks",
+    "read_done",
+    "read_errors",
+    "read_notes",
+    "read_texts",
+    "unscored",
+    "verdict",
+]
+
+MAX_REASONING = 20_000
+"""Characters of a row's reasoning that are kept."""
+MAX_DEPTH = 50
+"""Levels of a row's metadata that are kept."""
 
 CheckResult = tuple[str, bool, str, float]
 """Name, passed, message, seconds."""
@@ -76,6 +90,60 @@ def read_errors(reply: Mapping[str, Any]) -> dict[int, GradeError]:
         except (TypeError, ValueError, IndexError, OverflowError):
             continue
     return found
+
+
+def read_notes(reply: Mapping[str, Any], count: int) -> dict[int, dict[str, Any]]:
+    """Offset to what a grader said beside its number: `reasoning` (text) and `metadata` (plain JSON).
+
+    Texts are cut and cleaned like all that comes out of a worker. What is not of this shape is left out.
+    """
+    entries, found = reply.get("notes"), {}
+    for entry in entries if isinstance(entries, list) else ():
+        right = (
+            isinstance(entry, list)
+            and len(entry) == 2
+            and type(entry[0]) is int
+            and isinstance(entry[1], dict)
+        )
+        if right and 0 <= entry[0] < count:
+            found[entry[0]] = _note(entry[1])
+    return found
+
+
+def _note(entry: dict[str, Any]) -> dict[str, Any]:
+    reasoning, metadata = entry.get("reasoning"), entry.get("metadata")
+    note: dict[str, Any] = {}
+    if isinstance(reasoning, str):
+        note["reasoning"] = clean(reasoning, MAX_REASONING)
+    if isinstance(metadata, dict) and metadata:
+        note["metadata"] = _cleaned(metadata, 0)
+    return note
+
+
+def _cleaned(value: Any, depth: int) -> Any:
+    """Plain JSON with every text cleaned; what is nested too deeply is left out and says so."""
+    if isinstance(value, str):
+        return clean(value, len(value))
+    if depth > MAX_DEPTH:
+        return "(nested too deeply)"
+    if isinstance(value, dict):
+        return {clean(key, len(key)): _cleaned(item, depth + 1) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_cleaned(item, depth + 1) for item in value]
+    # A forged answer may hold NaN, which no JSON file of ours could take.
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def read_done(reply: Mapping[str, Any], count: int) -> int:
+    """Rows that a range was done for: all, or fewer where their notes filled the answer.
+
+    Raises:
+        Death: No such number; a worker that does nothing would be asked for ever.
+    """
+    done = reply.get("done", count)
+    if type(done) is not int or not 0 < done <= count:
+        raise Death("it broke the protocol")
+    return done
 
 
 def unscored(score: np.float64, bits: np.uint64) -> GradeError:

@@ -11,9 +11,8 @@ from workbench.errors import SandboxError
 from workbench.sandbox.answers import CheckResult, read_checks, read_texts, verdict
 from workbench.sandbox.launch import Death, Worker
 from workbench.sandbox.limits import CHECKS, Limits, Program
-from workbench.sandbox.protocol import NOT_SCORED
+from workbench.sandbox.protocol import NOT_SCORED, SKIPPED
 from workbench.sandbox.text import clean
-from workbench.thread import StringThread
 
 __all__ = ["Checked", "check", "fingerprint"]
 
@@ -37,18 +36,24 @@ class Checked:
         return not all(passed for _, passed, _, _ in self.checks)
 
 
-def check(worker: Worker, program: Program, threads: Sequence[tuple[str, StringThread]]) -> Checked:
-    """Run the stages one after the other; a lost worker is a cross of the check it was at."""
+def check(worker: Worker, program: Program, rows: Sequence[tuple[str, Sequence[Any]]]) -> Checked:
+    """Run the stages one after the other; a lost worker is a cross of the check it was at.
+
+    Args:
+        worker: A ready worker.
+        program: What to check.
+        rows: Labels and wire tuples of the test runs, of the kind this program takes.
+    """
     limits, found = program.limits, Checked(worker.level)
     load = limits.load_seconds
-    static = {"op": "static", "text": program.text, "seconds": load}
+    static = program.load_command("static")
     stages = [(CHECKS[:3], static, 1.5 * load), (CHECKS[3:4], {"op": "execute", "seconds": load}, 1.5 * load)]
     for names, command, seconds in stages:
         _stage(worker, found, command, (names, seconds))
         if found.crossed:
             return found
-    for label, thread in threads:
-        _test(worker, found, (label, thread), limits)
+    for row in rows:
+        _test(worker, found, row, limits)
         if found.crossed:
             break
     return found
@@ -68,14 +73,16 @@ def _stage(
     _note_output(found, reply)
 
 
-def _test(worker: Worker, found: Checked, labelled: tuple[str, StringThread], limits: Limits) -> None:
+def _test(worker: Worker, found: Checked, labelled: tuple[str, Sequence[Any]], limits: Limits) -> None:
     """One test run. The score is read from the page, as in a run, and not from the answer."""
-    label, thread = labelled
+    label, wire = labelled
     worker.bits[0] = NOT_SCORED
-    command = {"op": "test", "label": label, "thread": thread.to_wire(), "seconds": limits.row_seconds}
+    command = {"op": "test", "label": label, "thread": wire, "seconds": limits.row_seconds}
     _stage(worker, found, command, (CHECKS[4:], limits.hard_row_seconds))
     name, passed, message, seconds = found.checks[-1]
-    if passed:
+    if passed and worker.bits[0] == SKIPPED:
+        found.checks[-1] = (name, True, f"{label} is skipped", seconds)
+    elif passed:
         score = float(worker.scores[0])
         right = math.isfinite(score)
         message = (

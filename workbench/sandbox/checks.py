@@ -32,18 +32,29 @@ class Loading:
 
     Attributes:
         namespace: The module's names, once it was executed.
+        grade: What scores a row: a coroutine function, once the module was executed.
+        options: Settings of the program.
         results: (name, passed, message, seconds) of each check so far.
         warnings: Sentences that do not fail the grader.
     """
 
-    def __init__(self, text: str, thread_type: type) -> None:
+    def __init__(self, text: str, thread_type: type, options: dict[str, Any] | None = None) -> None:
         self.text = text
         self.thread_type = thread_type
+        self.options = options or {}
+        self.grade: Any = None
         self.namespace: dict[str, Any] = {}
         self.results: list[tuple[str, bool, str, float]] = []
         self.warnings: list[str] = []
         self._tree = ast.Module(body=[], type_ignores=[])
-        self._definition: ast.AsyncFunctionDef | None = None
+        self._definition: Any = None
+
+    noted = False
+    """Whether it may give more than a number a row."""
+
+    def row(self, wire: Any) -> Any:
+        """One row, as this grader is given it."""
+        return self.thread_type.from_wire(wire)  # type: ignore[attr-defined]
 
     def static(self) -> bool:
         """Checks one to three; False at the first cross."""
@@ -113,11 +124,20 @@ class Loading:
         # dataclasses and enums look their module up by name while they are made.
         sys.modules[MODULE] = module
         self.namespace = module.__dict__
-        self.namespace["StringThread"] = self.thread_type
+        self.namespace.update(self._given())
         linecache.cache[FILENAME] = (len(self.text), None, self.text.splitlines(keepends=True), FILENAME)
         exec(self._code, self.namespace)  # noqa: S102 (this is the sandbox)
+        return self._loaded()
+
+    def _given(self) -> dict[str, Any]:
+        """Names the module has without importing them, as on the platform it is written for."""
+        return {"StringThread": self.thread_type}
+
+    def _loaded(self) -> str:
+        """What there must be once the module has run; sets `grade`."""
         if not callable(self.namespace.get("grade")):
             raise CheckFailed("after the module ran, grade is not callable")
+        self.grade = self.namespace["grade"]
         return "the module runs and grade is callable"
 
 

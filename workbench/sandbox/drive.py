@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import asyncio.base_events
+import json
 import signal
 import sys
 import time
@@ -18,13 +19,44 @@ if TYPE_CHECKING:
 
 _checks = sys.modules["_wb_checks"]
 _protocol = sys.modules["_wb_protocol"]
-FAILED, NOT_SCORED = _protocol.FAILED, _protocol.NOT_SCORED
+FAILED, NOT_SCORED, SKIPPED = _protocol.FAILED, _protocol.NOT_SCORED, _protocol.SKIPPED
+
+
+MAX_REASONING = 10_000
+"""Characters of reasoning kept beside metadata that had to be left out."""
 
 
 class RowTimeout(BaseException):
     """A row took too long. Not an Exception, so that a grader's `except Exception` lets it through."""
 
     plain = True  # its message stands without the name of its class
+
+
+class Refused(BaseException):
+    """A loader's own verdict on a row: an error kind and the sentence for the author."""
+
+    plain = True
+
+    def __init__(self, kind: str, message: str) -> None:
+        super().__init__(message)
+        self.kind = kind
+
+
+class Noted:
+    """What a grader said beside a number, or instead of one.
+
+    Attributes:
+        score: The number; None for a row that is skipped or failed.
+        note: Plain JSON: `reasoning` (text) and `metadata` (a dict), each where there is one.
+        error: Kind and message of a failure.
+    """
+
+    __slots__ = ("error", "note", "score")
+
+    def __init__(
+        self, score: Any, note: dict[str, Any] | None = None, error: tuple[str, str] | None = None
+    ) -> None:
+        self.score, self.note, self.error = score, note or {}, error
 
 
 class Stuck(Exception):  # noqa: N818 (named for what happened)
@@ -58,8 +90,8 @@ class Alarm:
 
 def drive(
     grade: Any, threads: list[Any], where: tuple[memoryview[float], memoryview[int], int], seconds: float,
-    errors: dict[int, tuple[str, str]],
-) -> None:  # fmt: skip
+    errors: dict[int, tuple[str, str]], notes: dict[int, Any] | None = None,
+) -> int:  # fmt: skip
     """Grade `threads` into the page from `where` on; a row that ends the loop costs only itself.
 
     Args:
@@ -68,6 +100,10 @@ def drive(
         where: The page as floats, the page as bits, the index of the first row's score.
         seconds: Limit a row.
         errors: Filled with offset to (kind, message).
+        notes: Filled with offset to note, for graders that give notes; None for those that do not.
+
+    Returns:
+        Rows done: all of them, or fewer where their notes fill an answer.
     """
     scores, bits, base = where
     size = len(threads)
@@ -84,18 +120,22 @@ def drive(
         errors[offset] = error if isinstance(error, tuple) else (kind_of(error), message_of(error))
         bits[base + offset] = FAILED
 
+    tally = None if notes is None else Tally(notes, errors, bits[base : base + size])
     start = 0
-    while start < size:
+    while start < size and not (tally and tally.full):
         loop = SilentLoop()
+        page = scores[base : base + size]
+        work = tally.each if tally else _each
         try:
             with Alarm(seconds, current):
-                loop.run_until_complete(_each(grade, threads, start, scores[base : base + size], fail))
+                loop.run_until_complete(work(grade, threads, start, page, fail))
         except BaseException as error:  # noqa: BLE001 (raised while the loop ran, not the grader)
             if current() < size:
                 fail(current(), error)
         finally:
             loop.close()
         start = current()
+    return start
 
 
 async def _each(
@@ -119,6 +159,72 @@ async def _each(
             fail(index, error)
 
 
+class Tally:
+    """The notes of a range, and how much room they and its failures will take in the answer."""
+
+    def __init__(
+        self, notes: dict[int, Any], errors: dict[int, tuple[str, str]], bits: memoryview[int]
+    ) -> None:
+        self._notes, self._errors, self._bits = notes, errors, bits
+        self._spent = 0
+
+    @property
+    def full(self) -> bool:
+        """Whether the range should end here."""
+        return bool(self._spent >= _protocol.ENOUGH)
+
+    async def each(
+        self, grade: Any, rows: list[Any], start: int, scores: memoryview[float], fail: Callable[..., None]
+    ) -> None:
+        """As `_each`, for graders that give notes; stops when the answer is full."""
+        for index in range(start, len(rows)):
+            try:
+                value = await grade(rows[index])
+                if type(value) is float:
+                    scores[index] = value
+                    continue
+                self._take(index, value, scores, fail)
+            except (Stuck, GeneratorExit):
+                raise
+            except BaseException as error:  # noqa: BLE001 (whatever a grader raises is this row's result)
+                fail(index, error)
+            if index in self._errors:
+                self._spent += len(self._errors[index][1]) + 40
+            if self.full:
+                return
+
+    def _take(self, index: int, value: Any, scores: memoryview[float], fail: Callable[..., None]) -> None:
+        noted = value if type(value) is Noted else Noted(value)
+        if noted.note:
+            # Encoded once, and kept as what was read back: nothing of the grader's own lives in it.
+            text = _encoded(noted.note)
+            self._spent += len(text) + 20
+            self._notes[index] = json.loads(text)
+        if noted.error is not None:
+            fail(index, noted.error)
+        elif noted.score is None and value is noted:
+            self._bits[index] = SKIPPED
+        elif type(noted.score) in (float, int):
+            scores[index] = float(noted.score)
+        else:
+            fail(index, ("return_type", _refusal(noted.score)))
+
+
+def _encoded(note: dict[str, Any]) -> bytes:
+    """A note as JSON; metadata that cannot be told, or is too large, leaves a mark that says so."""
+    try:
+        text: bytes = _protocol.compact(note)
+    except (TypeError, ValueError, RecursionError) as error:
+        told: dict[str, Any] = {"code": "metadata_not_serializable", "detail": str(error)[:500]}
+    else:
+        if len(text) <= _protocol.MAX_NOTE:
+            return text
+        told = {"code": "metadata_too_large", "size_bytes": len(text), "max_size_bytes": _protocol.MAX_NOTE}
+    reasoning = str(note.get("reasoning") or "")[:MAX_REASONING]
+    marked: bytes = _protocol.compact({"reasoning": reasoning, "metadata": {"_error": told}})
+    return marked
+
+
 def _refusal(value: object) -> str:
     try:
         shown = repr(value)[:80]
@@ -130,6 +236,8 @@ def _refusal(value: object) -> str:
 
 def kind_of(error: BaseException) -> str:
     """The error kind of an exception."""
+    if type(error) is Refused:
+        return error.kind
     if isinstance(error, RowTimeout):
         return "timeout"
     if isinstance(error, OverflowError) and "int too large" in str(error):
@@ -145,6 +253,8 @@ def message_of(error: BaseException) -> str:
         return "grade waits for something that can never happen (there is no network, thread or process here)"
     if isinstance(error, MemoryError):
         return f"out of memory{_checks.place(error)}"
+    if type(error) is Refused:
+        return str(error)
     return str(_checks.describe(error))
 
 

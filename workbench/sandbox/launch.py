@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 
 from workbench.errors import SandboxError
+from workbench.sandbox.engine import engine_path
 from workbench.sandbox.memory import Blob, anonymous_file
 from workbench.sandbox.protocol import CAPACITY, HEADER, MAGIC, MAX_TEXT
 
@@ -61,11 +62,13 @@ class Layout:
         layers: Names of the locks to put on.
         memory_bytes: Address space beyond what the worker starts with.
         shard: First and one past the last row to decode beforehand.
+        extras: The rows hold more than threads: the reference and the id as well.
     """
 
     layers: tuple[str, ...]
     memory_bytes: int
     shard: tuple[int, int] = (0, 0)
+    extras: bool = False
 
 
 class Zygote:
@@ -88,7 +91,7 @@ class Zygote:
         script = str(Path(__file__).with_name("zygote.py"))
         with theirs:
             self._process = subprocess.Popen(
-                [sys.executable, "-s", "-S", "-P", "-B", script, str(theirs.fileno())],
+                [sys.executable, "-s", "-S", "-P", "-B", script, str(theirs.fileno()), engine_path()],
                 pass_fds=[theirs.fileno()],
                 env=_ENVIRONMENT,
                 stdin=subprocess.DEVNULL,
@@ -237,6 +240,7 @@ class Worker:
             "layers": self.layout.layers,
             "memory": self.layout.memory_bytes,
             "page_bytes": 16 * CAPACITY,
+            "extras": self.layout.extras,
         }
         if blob is not None:
             order |= {"blob_bytes": blob.nbytes, "spans": blob.spans, "shard": self.layout.shard}

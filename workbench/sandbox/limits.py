@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 from workbench.errors import IsolationError
 
-__all__ = ["CHECKS", "ISOLATION", "Limits", "Program", "weakest"]
+__all__ = ["CHECKS", "ISOLATION", "LANGUAGES", "SIGNATURES", "Limits", "Program", "weakest"]
 
 CHECKS = ("syntax", "structure", "signature", "execution", "test_run")
 """The five checks, in order."""
@@ -20,6 +22,13 @@ ISOLATION = {
 }
 """Isolation labels, strongest first, and what each promises."""
 
+
+LANGUAGES = ("python", "javascript", "rollout")
+"""What a worker can load: a Python function, a JavaScript function, an Osmosis `Grader` class."""
+
+SIGNATURES = ("thread", "letta", "openai", "osmosis")
+"""What a Python grade function takes: `(thread)`, `(sample, submission)`, `(sample, item)`,
+`(solution_str, ground_truth, extra_info)`."""
 
 _NAMES = {"row_seconds": "timeout"}  # what the author of a grader wrote
 
@@ -54,17 +63,34 @@ class Limits:
 
 @dataclass(frozen=True)
 class Program:
-    """What a worker loads: source text whose top-level `grade` scores a thread.
+    """What a worker loads: source text, and how it is called.
 
     Attributes:
-        text: The module.
+        text: The module or script.
         limits: What it may use.
         kernel_only: Refuse workers that are not confined by the kernel: for imported source.
+        language: Out of `LANGUAGES`.
+        signature: Out of `SIGNATURES`; only Python functions have a choice.
+        options: Plain values the loader of this language or signature knows, such as a memory limit.
     """
 
     text: str
     limits: Limits = Limits()
     kernel_only: bool = False
+    language: str = "python"
+    signature: str = "thread"
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def noted(self) -> bool:
+        """Whether it may give more than a number a row: reasoning, metadata, a skip."""
+        return self.language != "python" or self.signature != "thread"
+
+    def load_command(self, op: str) -> dict[str, Any]:
+        """The command that makes a worker read this program."""
+        command = {"op": op, "text": self.text, "seconds": self.limits.load_seconds}
+        how = {"language": self.language, "signature": self.signature, "options": dict(self.options)}
+        return {**command, **how, "row_seconds": self.limits.row_seconds}
 
     def require(self, level: str) -> None:
         """Refuse a worker that does not confine this program well enough.

@@ -22,9 +22,12 @@ from workbench.sandbox.janitor import Janitor
 from workbench.sandbox.launch import Death, Layout, Worker, Zygote
 from workbench.sandbox.limits import Limits, Program
 from workbench.sandbox.memory import Blob
+from workbench.sandbox.rows import PackedRows
 from workbench.sandbox.run import Outcome, Run
 from workbench.thread import StringThread
 from workbench.wire import Packed
+
+Wire = Sequence[Any]
 
 __all__ = ["Pool", "default_workers", "fingerprint", "pool"]
 
@@ -80,8 +83,10 @@ class Pool:
         worker.close()
         return info
 
-    def check(self, program: Program, threads: Sequence[tuple[str, StringThread]] = ()) -> Checked:
+    def check(self, program: Program, threads: Sequence[tuple[str, StringThread | Wire]] = ()) -> Checked:
         """Run the checks on a source, and a test run on each labelled thread, stopping at the first cross.
+
+        Graders that are given more than a thread take rows, as `rows.row_wire` makes them.
 
         Raises:
             SandboxError: The sandbox cannot start here.
@@ -89,7 +94,10 @@ class Pool:
         worker = self._worker(program.limits)
         try:
             program.require(worker.level)
-            return ask.check(worker, program, threads)
+            rows = [
+                (label, row.to_wire() if isinstance(row, StringThread) else row) for label, row in threads
+            ]
+            return ask.check(worker, program, rows)
         finally:
             worker.close()
 
@@ -167,7 +175,8 @@ class Pool:
             if self._closed or packed.rows > RESIDENT_ROWS or not packed.rows:
                 return
             blob = self._blob(packed)
-            spares = [Worker.start(self._alive(), self._layout(limits, shard), blob) for shard in shards]
+            layouts = [self._layout(limits, shard, packed) for shard in shards]
+            spares = [Worker.start(self._alive(), layout, blob) for layout in layouts]
         try:
             for worker in spares:
                 worker.await_ready()
@@ -206,7 +215,7 @@ class Pool:
         with self._lock:
             blob = self._blob(packed) if packed is not None and packed.rows else None
             resident = shard if packed is not None and packed.rows <= RESIDENT_ROWS else (0, 0)
-            worker = Worker.start(self._alive(), self._layout(limits, resident), blob)
+            worker = Worker.start(self._alive(), self._layout(limits, resident, packed), blob)
         try:
             worker.await_ready()
         except Death as death:
@@ -214,8 +223,9 @@ class Pool:
             raise SandboxError("a sandbox worker did not start", found=death.reason) from death
         return worker
 
-    def _layout(self, limits: Limits, shard: tuple[int, int]) -> Layout:
-        return Layout(self._layers, limits.memory_mb * 1024 * 1024, shard)
+    def _layout(self, limits: Limits, shard: tuple[int, int], packed: Packed | None) -> Layout:
+        extras = isinstance(packed, PackedRows)
+        return Layout(self._layers, limits.memory_mb * 1024 * 1024, shard, extras)
 
     def _blob(self, packed: Packed) -> Blob:
         blob = self._blobs.get(packed)

@@ -22,8 +22,16 @@ NOT_SCORED = 0x7FF8DEAD00000001
 """What a score starts as: a NaN that no arithmetic makes."""
 FAILED = 0x7FF8DEAD00000002
 """What a failed row's score is; why stands in the answer."""
+SKIPPED = 0x7FF8DEAD00000003
+"""What the score is of a row the grader does not apply to; why may stand in its note."""
 CAPACITY = 8192
 """Scores in one half of a worker's page: the most rows one command may ask for."""
+NOTED_ROWS = 1024
+"""The most rows a command asks of a grader that gives notes: their failures must leave room for the notes."""
+MAX_NOTE = 128 * 1024
+"""Bytes of one row's note: 64 KiB of artifacts and as much of the rest."""
+ENOUGH = 64 * 1024
+"""Bytes of notes and failures after which a range ends early: with one more note they still fit an answer."""
 
 
 def receive() -> dict[str, Any] | None:
@@ -48,8 +56,8 @@ def answer(seq: int, reply: dict[str, Any]) -> None:
     errors = reply.pop("errors", {})
     reply["output"] = reply.get("output", "")[:4000]
     text = b""
-    for room in (2000, 400, 100, 20):  # a count of failures must not become a lost batch
-        text = json.dumps({**reply, **_error_table(errors, room)}).encode()
+    for room in (2000, 400, 100, 20, 0):  # a count of failures must not become a lost batch
+        text = compact({**reply, **_error_table(errors, room)})
         if len(text) <= MAX_TEXT:
             break
     else:
@@ -57,6 +65,18 @@ def answer(seq: int, reply: dict[str, Any]) -> None:
     data = memoryview(HEADER.pack(MAGIC, seq, len(text)) + text)
     while data:
         data = data[os.write(WRITE_FD, data) :]
+
+
+def compact(value: object) -> bytes:
+    """JSON without padding; a character costs what UTF-8 makes of it, a lone surrogate too.
+
+    Raises:
+        TypeError: A value that JSON does not know.
+        ValueError: NaN, an infinity, or a structure that holds itself.
+        RecursionError: Nesting too deep.
+    """
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return text.encode("utf-8", "surrogatepass")
 
 
 def _error_table(errors: dict[int, tuple[str, str]], room: int) -> dict[str, Any]:

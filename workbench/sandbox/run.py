@@ -11,18 +11,19 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from workbench.columns import Grades
 from workbench.errors import IsolationError, SandboxError
-from workbench.grade import ErrorKind, GradeError
-from workbench.sandbox.answers import read_checks, read_errors, unscored, verdict
+from workbench.grade import ErrorKind, Grade, GradeError
+from workbench.sandbox.answers import read_checks, read_done, read_errors, read_notes, unscored, verdict
+from workbench.sandbox.lanes import Lane, Order
 from workbench.sandbox.launch import TIMED_OUT, Death, Worker, readable
 from workbench.sandbox.limits import CHECKS, Program, weakest
-from workbench.sandbox.protocol import CAPACITY, FAILED, NOT_SCORED
+from workbench.sandbox.protocol import CAPACITY, FAILED, NOT_SCORED, NOTED_ROWS, SKIPPED
 from workbench.sandbox.text import clean
 
 __all__ = ["Outcome", "Run"]
@@ -30,7 +31,6 @@ __all__ = ["Outcome", "Run"]
 _TARGET_SECONDS = 0.05
 """Work in one command: long enough to hide the round trip, short enough for a live bar."""
 _TICK_SECONDS = 0.05
-_FIRST_ROWS = 8
 
 
 @dataclass
@@ -48,51 +48,6 @@ class Outcome:
     stopped: str = ""
     output: str = ""
     lost: int = 0
-
-
-@dataclass
-class _Order:
-    first: int
-    count: int
-    half: int
-    seq: int
-
-
-@dataclass(eq=False)
-class _Lane:
-    """A worker with the rows that are its own."""
-
-    ranges: deque[tuple[int, int]]
-    worker: Worker | None = None
-    orders: deque[_Order] = field(default_factory=deque)
-    want: int = _FIRST_ROWS
-    mark: int = -1
-    since: float = 0.0
-    since_mark: float = 0.0
-
-    @property
-    def left(self) -> int:
-        return sum(stop - start for start, stop in self.ranges)
-
-    def take(self, want: int) -> tuple[int, int] | None:
-        """Rows from the front."""
-        if not self.ranges:
-            return None
-        start, stop = self.ranges.popleft()
-        cut = min(stop, start + want)
-        if cut < stop:
-            self.ranges.appendleft((cut, stop))
-        return start, cut
-
-    def give(self, most: int) -> tuple[int, int] | None:
-        """Rows from the back, for a lane that has none left; at most half of the last range."""
-        if not self.ranges:
-            return None
-        start, stop = self.ranges.pop()
-        cut = max(start, stop - max(1, min(most, (stop - start) // 2)))
-        if cut > start:
-            self.ranges.append((start, cut))
-        return cut, stop
 
 
 class Run:
@@ -118,18 +73,19 @@ class Run:
         discard: Callable[[Worker], object] = Worker.close,
     ) -> None:
         self._program, self._limits = program, program.limits
+        self._most = NOTED_ROWS if program.noted else CAPACITY
         self._new_worker, self._on_progress = new_worker, on_progress
         self._cancel, self._discard = cancel or threading.Event(), discard
         self._outcome = Outcome(Grades.empty(rows))
         self._grades = self._outcome.grades
-        self._lanes: list[_Lane] = []
+        self._lanes: list[Lane] = []
         self._done = self._failed = self._lost_in_row = 0
         self._told = 0.0
         self._load_problem: GradeError | None = None
 
     def go(self, shards: list[tuple[int, int]]) -> Outcome:
         """Grade every row and return what came of it. Workers are gone when it returns."""
-        self._lanes = [_Lane(deque([shard])) for shard in shards]
+        self._lanes = [Lane(deque([shard])) for shard in shards]
         try:
             while self._busy() and not self._outcome.stopped:
                 self._step()
@@ -158,7 +114,7 @@ class Run:
                 self._guard(lane, self._watch)
         self._tell()
 
-    def _guard(self, lane: _Lane, action: Callable[[_Lane], None]) -> None:
+    def _guard(self, lane: Lane, action: Callable[[Lane], None]) -> None:
         try:
             action(lane)
         except Death as death:
@@ -168,7 +124,7 @@ class Run:
                 raise
             self._outcome.stopped = f"the sandbox failed: {error.what}"  # what was graded is kept
 
-    def _feed(self, lane: _Lane) -> None:
+    def _feed(self, lane: Lane) -> None:
         """Keep two ranges in flight."""
         while len(lane.orders) < 2 and not self._outcome.stopped:
             rows = lane.take(lane.want) or self._borrow(lane)
@@ -182,20 +138,19 @@ class Run:
                 continue
             self._order(lane, rows)
 
-    def _borrow(self, lane: _Lane) -> tuple[int, int] | None:
+    def _borrow(self, lane: Lane) -> tuple[int, int] | None:
         # A lane with work in flight does not reach for more, and small leftovers are not worth a decode.
         if lane.orders:
             return None
         rich = max(self._lanes, key=lambda other: other.left)
         return rich.give(lane.want) if rich.left > 2 * lane.want else None
 
-    def _hire(self, lane: _Lane) -> None:
+    def _hire(self, lane: Lane) -> None:
         first = lane.ranges[0][0]
         worker = lane.worker = self._new_worker(first, max(stop for _, stop in lane.ranges))
         self._program.require(worker.level)
         self._grades.isolation = weakest(self._grades.isolation, worker.level)
-        command = {"op": "load", "text": self._program.text, "seconds": self._limits.load_seconds}
-        seq = worker.send(command)
+        seq = worker.send(self._program.load_command("load"))
         reply = worker.receive(seq, 2 * self._limits.load_seconds + 1, unless=self._cancel.is_set)
         if reply is None:
             return  # cancelled: the next step sees it
@@ -205,7 +160,7 @@ class Run:
             self._load_problem = GradeError(ErrorKind.LOAD, f"{crosses[0][0]}: {crosses[0][2]}")
             self._outcome.stopped = "load"
 
-    def _order(self, lane: _Lane, rows: tuple[int, int]) -> None:
+    def _order(self, lane: Lane, rows: tuple[int, int]) -> None:
         assert lane.worker is not None
         start, stop = rows
         half = 1 - lane.orders[-1].half if lane.orders else 0
@@ -218,9 +173,9 @@ class Run:
         except Death:
             lane.ranges.appendleft(rows)
             raise
-        lane.orders.append(_Order(start, stop - start, half, seq))
+        lane.orders.append(Order(start, stop - start, half, seq))
 
-    def _collect(self, lane: _Lane) -> None:
+    def _collect(self, lane: Lane) -> None:
         """Take every answer that has come whole: a second one may wait where `select` cannot see it."""
         while lane.orders and lane.worker:
             reply = lane.worker.poll(lane.orders[0].seq)
@@ -229,27 +184,52 @@ class Run:
                 return
             self._take(lane, lane.orders[0], reply)
 
-    def _take(self, lane: _Lane, order: _Order, reply: Mapping[str, Any]) -> None:
+    def _take(self, lane: Lane, order: Order, reply: Mapping[str, Any]) -> None:
         seconds = time.monotonic() - lane.since
+        done = read_done(reply, order.count) if self._program.noted else order.count
+        if done < order.count:
+            # Its notes filled the answer: the rest is asked again, and less at a time.
+            lane.ranges.appendleft((order.first + done, order.first + order.count))
+            lane.want, order.count = done, done
         self._store(lane, order, read_errors(reply), seconds)
+        if self._program.noted:
+            self._put_notes(order, read_notes(reply, order.count))
         lane.orders.popleft()
         lane.mark, lane.since = -1, time.monotonic()
         per_row = seconds / order.count
-        lane.want = int(min(CAPACITY, 8 * lane.want, max(1, _TARGET_SECONDS / max(per_row, 1e-9))))
+        lane.want = int(min(self._most, 8 * lane.want, max(1, _TARGET_SECONDS / max(per_row, 1e-9))))
         self._note_output(reply)
 
-    def _store(self, lane: _Lane, order: _Order, errors: Mapping[int, GradeError], seconds: float) -> None:
+    def _put_notes(self, order: Order, notes: Mapping[int, Mapping[str, Any]]) -> None:
+        for offset, note in notes.items():
+            if "reasoning" in note:
+                self._grades.reasoning[order.first + offset] = note["reasoning"]
+            if "metadata" in note:
+                self._grades.metadata[order.first + offset] = note["metadata"]
+
+    def _store(self, lane: Lane, order: Order, errors: Mapping[int, GradeError], seconds: float) -> None:
         scores, bits = self._page(lane, order)
         finite = np.isfinite(scores)
         self._grades.put_scores(order.first, np.where(finite, scores, np.nan), seconds=seconds / order.count)
         failed = np.flatnonzero(~finite)
+        if self._program.noted:
+            failed = self._skip(order, failed, bits)
         for offset in failed.tolist():
             self._grades.fail(
                 order.first + offset, errors.get(offset) or unscored(scores[offset], bits[offset])
             )
         self._count(order.count, len(failed))
 
-    def _page(self, lane: _Lane, order: _Order) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    def _skip(
+        self, order: Order, rows: np.ndarray[Any, Any], bits: np.ndarray[Any, Any]
+    ) -> np.ndarray[Any, Any]:
+        """Skip the rows that the grader does not apply to, and return the others."""
+        skipped = bits[rows] == SKIPPED
+        for offset in rows[skipped].tolist():
+            self._grades.put(order.first + offset, Grade.skipped())
+        return np.asarray(rows[~skipped])
+
+    def _page(self, lane: Lane, order: Order) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
         """A copy: the worker could still write while we look."""
         assert lane.worker is not None
         rows = slice(order.half * CAPACITY, order.half * CAPACITY + order.count)
@@ -261,7 +241,7 @@ class Run:
         self._failed += failed
         self._lost_in_row = 0
 
-    def _watch(self, lane: _Lane) -> None:
+    def _watch(self, lane: Lane) -> None:
         """End a worker whose current row has not moved for too long."""
         assert lane.worker is not None
         order, now = lane.orders[0], time.monotonic()
@@ -274,7 +254,7 @@ class Run:
         elif now - lane.since_mark > self._limits.hard_row_seconds:
             raise Death(TIMED_OUT)
 
-    def _bury(self, lane: _Lane, death: Death) -> None:
+    def _bury(self, lane: Lane, death: Death) -> None:
         """A worker is gone: keep its finished rows, blame the row it was at, put the rest back."""
         orders, lane.orders = list(lane.orders), deque()
         pages = [(order, *self._page(lane, order)) for order in orders[:1]] if lane.worker else []
@@ -293,26 +273,30 @@ class Run:
 
     def _salvage(
         self,
-        lane: _Lane,
-        order: _Order,
+        lane: Lane,
+        order: Order,
         page: tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]],
         verdict: GradeError,
     ) -> None:
         scores, bits = page
         open_rows = np.flatnonzero(bits == NOT_SCORED)
         blamed = int(open_rows[0]) if len(open_rows) else order.count
-        if self._keep(order, (scores[:blamed], bits[:blamed])):
-            self._lost_in_row = 1
+        if self._program.noted:
+            again = [(0, blamed)] if blamed else []  # their notes are lost with the worker
+        else:
+            again = [(int(offset), int(offset) + 1) for offset in np.flatnonzero(bits[:blamed] == FAILED)]
+            if self._keep(order, (scores[:blamed], bits[:blamed])):
+                self._lost_in_row = 1
         if blamed < order.count:
             self._grades.fail(order.first + blamed, verdict)
             self._done, self._failed = self._done + 1, self._failed + 1
             if blamed + 1 < order.count:
                 lane.ranges.appendleft((order.first + blamed + 1, order.first + order.count))
         # Failed rows before it lost their messages with the worker: they are asked again.
-        for offset in np.flatnonzero(bits[:blamed] == FAILED)[::-1]:
-            lane.ranges.appendleft((order.first + int(offset), order.first + int(offset) + 1))
+        for start, stop in reversed(again):
+            lane.ranges.appendleft((order.first + start, order.first + stop))
 
-    def _keep(self, order: _Order, page: tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]) -> bool:
+    def _keep(self, order: Order, page: tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]) -> bool:
         """Take the finished rows of a range that was not finished; whether there were any."""
         scores, bits = page
         finished = np.flatnonzero((bits != NOT_SCORED) & (bits != FAILED))

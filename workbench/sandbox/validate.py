@@ -16,7 +16,7 @@ from workbench.errors import ValidationError
 from workbench.sandbox.limits import CHECKS, ISOLATION, Limits, Program
 from workbench.thread import StringThread
 
-__all__ = ["CHECKS", "Check", "Validation", "mock_thread", "validate_text"]
+__all__ = ["CHECKS", "Check", "Validation", "mock_thread", "validate_program", "validate_text"]
 
 _ADVICE = {
     "syntax": "correct the line named above",
@@ -40,8 +40,43 @@ _CAUSES = (
 )
 
 
-def advice(check: Check) -> str:
-    """The next step after a failed check, by what its message tells of the cause."""
+_ROWS = "return {what} for every row; validate(samples) tries rows of your own in place of the mock row"
+_ADVICE_FOR: dict[str, dict[str, str]] = {
+    "javascript": {
+        "structure": "define `function grade(input)` at the top level of the script",
+        "signature": "take exactly one parameter: the input",
+        "execution": "make the script run on its own: it has JavaScript's own globals and nothing else",
+        "test_run": "return a finite number for every input; the mock input has the response '4' and metadata {}",
+    },
+    "rollout": {
+        "structure": "define `class MyGrader(Grader)` with `async def grade(self, ctx)` at the top level",
+        "signature": "take exactly two parameters: self and ctx",
+        "execution": "make the module load on its own, with the standard library and osmosis_ai.rollout; what needs "
+        "other packages runs with RolloutGrader.in_process",
+        "test_run": _ROWS.format(what="a finite reward"),
+    },
+    "letta": {
+        "structure": "define the @grader function at the top level",
+        "signature": "take (sample, submission) and return GradeResult",
+        "test_run": _ROWS.format(what="a GradeResult"),
+    },
+    "openai": {
+        "structure": "define `def grade(sample, item)` at the top level",
+        "signature": "take (sample, item)",
+        "test_run": _ROWS.format(what="a number"),
+    },
+    "osmosis": {
+        "structure": "define the @osmosis_reward function at the top level",
+        "signature": "take (solution_str, ground_truth, extra_info=None)",
+        "test_run": _ROWS.format(what="a float"),
+    },
+}
+
+
+def advice(check: Check, form: str = "thread") -> str:
+    """The next step after a failed check, by the form of the grader and what the message tells of the cause."""
+    if form != "thread" and check.name in _ADVICE_FOR[form]:
+        return _ADVICE_FOR[form][check.name]
     if check.name in {"execution", "test_run"}:
         for signs, step in _CAUSES:
             if any(sign in check.message for sign in signs):
@@ -82,6 +117,7 @@ class Validation:
         sha256: Of the source that was checked.
         output: What the source printed meanwhile.
         claimed: Read from a file: somebody's word, which is checked again before it counts.
+        form: What was checked: the language, or for Python functions the signature.
     """
 
     checks: tuple[Check, ...]
@@ -90,6 +126,7 @@ class Validation:
     sha256: str = ""
     output: str = ""
     claimed: bool = field(default=False, compare=False)
+    form: str = field(default="thread", compare=False)
 
     @property
     def ok(self) -> bool:
@@ -111,7 +148,7 @@ class Validation:
         """
         failure = self.failure
         if failure is not None:
-            raise ValidationError(f"{failure.name}: {failure.message}", hint=advice(failure))
+            raise ValidationError(f"{failure.name}: {failure.message}", hint=advice(failure, self.form))
         if not self.ok:
             raise ValidationError(f"{self._not_reached()[0]}: not reached", hint="validate again")
 
@@ -120,7 +157,7 @@ class Validation:
         lines += [f"- {name:<10} not reached" for name in self._not_reached()]
         lines += [f"! warning    {warning}" for warning in self.warnings]
         if self.failure is not None:
-            lines.append(f"→ {advice(self.failure)}")
+            lines.append(f"→ {advice(self.failure, self.form)}")
         if self.output:
             lines.append(f"printed: {self.output.strip()[:500]}")
         lines.append(f"sandbox: {self._where()}")
@@ -142,7 +179,7 @@ class Validation:
         rows = [_row("✓" if c.passed else "✗", c.name, c.message, c.seconds) for c in self.checks]
         rows += [_row("-", name, "not reached", None) for name in self._not_reached()]
         rows += [_row("!", "warning", warning, None) for warning in self.warnings]
-        step = f"<p>→ {escape(advice(self.failure))}</p>" if self.failure else ""
+        step = f"<p>→ {escape(advice(self.failure, self.form))}</p>" if self.failure else ""
         output = f"<pre>{escape(self.output)}</pre>" if self.output else ""
         label = escape(self._where())
         return (
@@ -182,7 +219,7 @@ def validate_text(
     sha256: str = "",
     kernel_only: bool = False,
 ) -> Validation:
-    """Prove a module's text in the sandbox.
+    """Prove the text of a grade function of a thread in the sandbox.
 
     Args:
         text: The module; its grader is named `grade`.
@@ -194,15 +231,33 @@ def validate_text(
     Raises:
         SandboxError: The sandbox cannot start here.
     """
+    labelled = [("the mock thread", mock_thread().to_wire())]
+    labelled += [(f"test thread {number}", thread.to_wire()) for number, thread in enumerate(threads, 1)]
+    program = Program(text, limits or Limits(), kernel_only=kernel_only)
+    return validate_program(program, labelled, sha256=sha256)
+
+
+def validate_program(
+    program: Program, rows: Sequence[tuple[str, Sequence[Any]]], *, sha256: str = ""
+) -> Validation:
+    """Prove any program in the sandbox: the same five checks for every language and signature.
+
+    Args:
+        program: What to prove.
+        rows: Labels and wire tuples of the test runs, of the kind the program takes.
+        sha256: Noted in the result.
+
+    Raises:
+        SandboxError: The sandbox cannot start here.
+    """
     from workbench.sandbox.pool import pool
 
-    labelled = [("the mock thread", mock_thread())]
-    labelled += [(f"test thread {number}", thread) for number, thread in enumerate(threads, 1)]
-    found = pool().check(Program(text, limits or Limits(), kernel_only=kernel_only), labelled)
+    found = pool().check(program, rows)
     return Validation(
         checks=tuple(Check(*result) for result in found.checks),
         warnings=tuple(found.warnings),
         isolation=found.level,
         sha256=sha256,
         output=found.output,
+        form=program.signature if program.language == "python" else program.language,
     )

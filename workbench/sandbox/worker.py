@@ -27,6 +27,7 @@ _checks = sys.modules["_wb_checks"]
 _fingerprint = sys.modules["_wb_fingerprint"]
 _protocol = sys.modules["_wb_protocol"]
 _drive = sys.modules["_wb_drive"]
+_loaders = sys.modules["_wb_loaders"]
 
 MAX_OUTPUT = 64 * 1024
 
@@ -80,16 +81,7 @@ def _clean_house(output: Output) -> None:
 
 def _hide_modules() -> None:
     """Leave the standard library that was loaded, and say plainly what else is missing."""
-    for name in (
-        "ctypes",
-        "_ctypes",
-        "mmap",
-        "fcntl",
-        "_wb_confine",
-        "_wb_checks",
-        "_wb_worker",
-        "_wb_thread",
-    ):
+    for name in ("ctypes", "_ctypes", "mmap", "fcntl", *(n for n in sys.modules if n.startswith("_wb_"))):
         sys.modules.pop(name, None)
     _thread.StringThread.__module__ = "workbench.thread"
     for name in ("workbench", "workbench.thread", "adaptive_harmony"):
@@ -151,6 +143,7 @@ class Rows:
             total += count
         first, last = config.get("shard") or (0, 0)
         self.first, self.count = first, last - first
+        self._make = _loaders.Row.from_wire if config.get("extras") else _thread.StringThread.from_wire
         self._decoded: dict[int, list[Any]] = {}
         for index in range(len(self._spans)):
             if self._starts[index] < last and self._starts[index] + self._spans[index][2] > first:
@@ -160,7 +153,7 @@ class Rows:
     def _decode(self, index: int) -> list[Any]:
         assert self._blob is not None
         offset, size, _ = self._spans[index]
-        make = _thread.StringThread.from_wire
+        make = self._make
         return [make(wire) for wire in marshal.loads(self._blob[offset : offset + size])]
 
     def _batch(self, index: int) -> list[Any]:
@@ -194,7 +187,6 @@ class Server:
         view = memoryview(page)
         self._scores, self._bits = view.cast("d"), view.cast("Q")
         self._half = len(self._scores) // 2
-        self._grade: Any = None
         self._loading: Any = None
 
     def rehearse(self) -> None:
@@ -202,11 +194,13 @@ class Server:
 
         A forked process pays for every page it first writes to; a worker that waits can pay beforehand.
         """
-        self.do_load({"text": "async def grade(thread):\n    return 0.0\n", "seconds": 5.0})
+        self.do_load(
+            {"text": "async def grade(thread):\n    return 0.0\n", "seconds": 5.0}
+        )  # any row will do
         first = min(self._rows.count, self._half)
         for half in (0, 1):
             self.do_rows({"first": self._rows.first, "count": first, "half": half, "seconds": 5.0})
-        self._grade = self._loading = None
+        self._loading = None
 
     def serve(self) -> None:
         """Until the host hangs up."""
@@ -216,7 +210,7 @@ class Server:
 
     def do_static(self, command: dict[str, Any]) -> dict[str, Any]:
         """Checks one to three: nothing of the source runs."""
-        self._loading = _checks.Loading(command["text"], _thread.StringThread)
+        self._loading = _loaders.loader(command)
         with self._time_to_load(command):
             self._loading.static()
         return self._reply(self._loading.results)
@@ -224,9 +218,7 @@ class Server:
     def do_execute(self, command: dict[str, Any]) -> dict[str, Any]:
         """Check four: the module's body runs."""
         with self._time_to_load(command):
-            passed = self._loading.execute()
-        if passed:
-            self._grade = self._loading.namespace["grade"]
+            self._loading.execute()
         return self._reply(self._loading.results[-1:])
 
     def do_load(self, command: dict[str, Any]) -> dict[str, Any]:
@@ -239,11 +231,13 @@ class Server:
     def do_test(self, command: dict[str, Any]) -> dict[str, Any]:
         """Check five: one test run on a thread that came along."""
         label, seconds = command["label"], command["seconds"]
-        thread = _thread.StringThread.from_wire(command["thread"])
+        row = self._loading.row(command["thread"])
         errors: dict[int, tuple[str, str]] = {}
 
         def step() -> str:
-            _drive.drive(self._grade, [thread], (self._scores, self._bits, 0), seconds, errors)
+            notes: dict[int, Any] | None = {} if self._loading.noted else None
+            page = (self._scores, self._bits, 0)
+            _drive.drive(self._loading.grade, [row], page, seconds, errors, notes)
             if errors:
                 raise _checks.CheckFailed(f"on {label}: {errors[0][1]}")
             return ""
@@ -260,11 +254,13 @@ class Server:
 
     def do_rows(self, command: dict[str, Any]) -> dict[str, Any]:
         """Grade a range of rows into one half of the page."""
-        base = self._half * command["half"]
+        where = (self._scores, self._bits, self._half * command["half"])
         errors: dict[int, tuple[str, str]] = {}
+        notes: dict[int, Any] | None = {} if self._loading.noted else None
         rows = self._rows.range(command["first"], command["count"])
-        _drive.drive(self._grade, rows, (self._scores, self._bits, base), command["seconds"], errors)
-        return {"errors": errors, "output": self._output.take()}
+        done = _drive.drive(self._loading.grade, rows, where, command["seconds"], errors, notes)
+        told = {} if notes is None else {"notes": list(notes.items()), "done": done}
+        return {"errors": errors, "output": self._output.take(), **told}
 
     def do_fingerprint(self, command: dict[str, Any]) -> dict[str, Any]:
         """What the loaded module's names hold, as plain data."""

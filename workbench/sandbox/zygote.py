@@ -81,10 +81,25 @@ def load_file(name: str, *parts: str) -> types.ModuleType:
     return module
 
 
-def main(control_fd: int) -> None:
+def load_engine(path: str) -> None:
+    """Load the JavaScript engine by its path: a native module, which nobody can load once locked in."""
+    name = "_quickjs"
+    try:
+        spec = importlib.util.spec_from_file_location(name, path)
+        assert spec is not None and spec.loader is not None  # noqa: PT018
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+    except (ImportError, OSError):
+        return  # a wheel for another Python: script graders say that there is no engine
+    sys.modules["_wb_quickjs"] = module
+
+
+def main(control_fd: int, engine: str) -> None:
     """Serve requests until the host goes away."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     preload()
+    if engine:
+        load_engine(engine)
     for name, parts in (
         ("_wb_thread", ("..", "thread.py")),
         ("_wb_confine", ("confine.py",)),
@@ -92,9 +107,19 @@ def main(control_fd: int) -> None:
         ("_wb_checks", ("checks.py",)),
         ("_wb_protocol", ("protocol.py",)),
         ("_wb_drive", ("drive.py",)),
+        ("_wb_osmosis_model", ("osmosis_model.py",)),
+        ("_wb_osmosis", ("osmosis.py",)),
+        ("_wb_osmosis_rows", ("osmosis_rows.py",)),
+        ("_wb_osmosis_legacy", ("osmosis_legacy.py",)),
+        ("_wb_letta", ("letta.py",)),
+        ("_wb_signatures", ("signatures.py",)),
+        ("_wb_rollout", ("rollout.py",)),
+        ("_wb_javascript", ("javascript.py",)),
+        ("_wb_loaders", ("loaders.py",)),
         ("_wb_worker", ("worker.py",)),
     ):
         load_file(name, *parts)
+    sys.modules["_wb_loaders"].show_compatible_modules()
     gc.collect()
     gc.freeze()
     control = socket.socket(fileno=control_fd)
@@ -171,4 +196,4 @@ def _fork(control: socket.socket, message: dict[str, object], fds: list[int], ch
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]))
+    main(int(sys.argv[1]), sys.argv[2])

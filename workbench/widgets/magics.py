@@ -8,8 +8,10 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import WorkbenchError
-from workbench.graders import FunctionGrader
+from workbench.graders.function import FunctionGrader
+from workbench.graders.script import ScriptGrader
 from workbench.sandbox.capture import capture
+from workbench.sandbox.capture.foreign import signature_of
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
@@ -24,7 +26,7 @@ def load(shell: InteractiveShell) -> None:
     install(shell)
 
     def grader(line: str, cell: str) -> None:
-        """`%%grader name [--timeout SECONDS] [--memory MIB]`: this cell is a grader; prove it at once."""
+        """`%%grader [--js] name [--timeout SECONDS] [--memory MIB]`: this cell is a grader; prove it at once."""
         _run(shell, line, cell)
 
     shell.register_magic_function(grader, magic_kind="cell", magic_name="grader")  # type: ignore[call-arg, arg-type]
@@ -43,8 +45,10 @@ def _run(shell: InteractiveShell, line: str, cell: str) -> None:
     display(item.validate())  # type: ignore[no-untyped-call]
 
 
-def make(line: str, cell: str, namespace: dict[str, Any]) -> FunctionGrader:
+def make(line: str, cell: str, namespace: dict[str, Any]) -> FunctionGrader | ScriptGrader:
     """The grader of one cell. The cell's text is captured; it does not run in this process.
+
+    With `--js` the cell is JavaScript, taken as it is.
 
     Args:
         line: What stands behind `%%grader`.
@@ -54,11 +58,17 @@ def make(line: str, cell: str, namespace: dict[str, Any]) -> FunctionGrader:
     Raises:
         WorkbenchError: The line is wrong, or the cell cannot be captured.
     """
-    options = _options(line)
+    words = line.split()
+    script = "--js" in words
+    options = _options([word for word in words if word != "--js"], line)
     _check_name(options["name"], namespace)
-    source = capture(cell, namespace=namespace)
     try:
-        return FunctionGrader(source=source, **options)
+        if script:
+            return ScriptGrader.from_source(cell, **options)
+        source = capture(cell, namespace=namespace)
+        return FunctionGrader(source=source, signature=signature_of(source.text), **options)
+    except WorkbenchError:
+        raise
     except ValueError as error:
         raise WorkbenchError("%%grader cannot use these settings", found=str(error)) from None
 
@@ -72,19 +82,19 @@ def _check_name(name: str, namespace: dict[str, Any]) -> None:
         raise WorkbenchError(f"%%grader {name}: the name is {taken}", hint="choose another name")
 
 
-def _options(line: str) -> dict[str, Any]:
-    name, *rest = line.split() or [""]
+def _options(words: list[str], line: str) -> dict[str, Any]:
+    name, *rest = words or [""]
     if not name.isidentifier():
         raise WorkbenchError(
             "%%grader needs a name",
             found=line.strip() or "nothing",
-            expected="%%grader my_grader [--timeout 2]",
+            expected="%%grader my_grader [--timeout 2], or %%grader --js my_grader for JavaScript",
         )
     options: dict[str, Any] = {"name": name}
     known = {"--timeout": ("timeout", float), "--memory": ("memory_mb", int)}
     for flag, value in zip(rest[::2], [*rest[1::2], ""], strict=False):
         if flag not in known:
-            raise WorkbenchError(f"%%grader does not know {flag}", expected=", ".join(known))
+            raise WorkbenchError(f"%%grader does not know {flag}", expected=", ".join([*known, "--js"]))
         field, make_value = known[flag]
         try:
             options[field] = make_value(value)

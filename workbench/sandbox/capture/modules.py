@@ -15,6 +15,7 @@ from typing import Any
 
 from workbench.errors import CaptureError
 from workbench.sandbox.capture.cells import Text
+from workbench.sandbox.capture.foreign import COMPATIBLE
 from workbench.sandbox.capture.items import MISSING
 from workbench.sandbox.capture.statements import parsed, statements
 
@@ -43,8 +44,13 @@ class Home(Enum):
 
     LIBRARY = "the standard library"
     OURS = "the workbench"
+    COMPATIBLE = "a package that the sandbox stands in for"
     THIRD_PARTY = "an installed package"
     LOCAL = "a file of yours"
+
+
+_HERE = frozenset({Home.LIBRARY, Home.OURS, Home.COMPATIBLE})
+"""What graders can import."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -79,6 +85,8 @@ def home_of(module: str | None) -> Home:
     top = (module or "__main__").partition(".")[0]
     if top in _OURS:
         return Home.OURS
+    if top in COMPATIBLE:
+        return Home.COMPATIBLE
     loaded = sys.modules.get(top)
     origin = getattr(loaded, "__file__", None) or ""
     if top in sys.stdlib_module_names and not _shadows(origin):
@@ -143,7 +151,7 @@ def refuse_module(module: str, name: str, where: str) -> None:
     home = home_of(module)
     if module.startswith(".") or module.partition(".")[0] == "__main__":
         home = Home.LOCAL
-    if home in {Home.LIBRARY, Home.OURS}:
+    if home in _HERE:
         return
     top = module.partition(".")[0] or module
     if home is Home.LOCAL and top not in sys.modules:
@@ -165,15 +173,15 @@ def refuse_module(module: str, name: str, where: str) -> None:
 def _is_foreign(value: Any) -> bool:
     """Whether a function or class was made outside the standard library and the workbench."""
     if isinstance(value, types.FunctionType):
-        return home_of(value.__globals__.get("__name__")) not in {Home.LIBRARY, Home.OURS}
-    return isinstance(value, type) and home_of(value.__module__) not in {Home.LIBRARY, Home.OURS}
+        return home_of(value.__globals__.get("__name__")) not in _HERE
+    return isinstance(value, type) and home_of(value.__module__) not in _HERE
 
 
 def _available(line: Import) -> bool:
     home = home_of(line.module)
     if home is Home.OURS:
         return line.attribute == _THREAD or (not line.attribute and line.module in _OURS)
-    return home is Home.LIBRARY
+    return home in {Home.LIBRARY, Home.COMPATIBLE}
 
 
 def _normal(line: Import) -> Import:

@@ -18,6 +18,7 @@ from workbench.sandbox.capture.credentials import refuse_credentials_in
 from workbench.sandbox.capture.decorated import decorated, undecorated
 from workbench.sandbox.capture.dynamic import EVALUATES
 from workbench.sandbox.capture.edits import replaced_name
+from workbench.sandbox.capture.foreign import foreign_functions
 from workbench.sandbox.capture.items import Scope
 from workbench.sandbox.capture.library import library_values, refuse_library_state
 from workbench.sandbox.capture.names import chains_in, names_in
@@ -85,7 +86,7 @@ def _depth_at_most(tree: ast.AST, limit: int) -> bool:
 
 
 def _grade_function(tree: ast.Module, name: str | None) -> _Function | None:
-    """The function meant: the last of the name given, else of `grade`, else the only async def."""
+    """The function meant: the last of that name or of `grade`, else the only one that can be called as one."""
     functions = [node for node in statements(tree.body) if isinstance(node, _Function)]
     for wanted in (name,) if name is not None else ("grade",):
         found = [node for node in functions if node.name == wanted]
@@ -98,8 +99,10 @@ def _grade_function(tree: ast.Module, name: str | None) -> _Function | None:
             expected=f"async def {name}(thread): ...",
             hint="give the name of one of these",
         )
+    foreign = foreign_functions(tree)
     waiting = [node for node in functions if isinstance(node, ast.AsyncFunctionDef)]
-    return waiting[0] if len(waiting) == 1 else None
+    meant = foreign or waiting
+    return meant[0] if len(meant) == 1 else None
 
 
 def _as_grade(text: str, tree: ast.Module, function: _Function) -> str:

@@ -1,0 +1,88 @@
+"""vLLora's dry run and readiness gate, as its scripts decide."""
+
+import numpy as np
+import pytest
+
+import workbench as wb
+from workbench.diagnostics.dry_run import balance, code_reference_verdict, dry_run
+from workbench.diagnostics.readiness import readiness
+
+SPREAD = [0.2, 0.4, 0.6, 0.8] * 15
+
+
+@pytest.mark.parametrize(
+    ("scores", "verdict", "issues"),
+    [
+        ([0.25, 0.25, 0.1, 0.4], "GO", []),
+        ([0.0] * 10, "NO-GO", ["mean_low:error", "std_low:warning", "low_success:error"]),
+        ([0, 1] * 5, "WARNING", ["std_high:warning"]),
+        ([1.0] * 5, "WARNING", ["mean_high:warning", "std_low:warning", "high_perfect:warning"]),
+        ([], "NO-GO", ["mean_low:error", "std_low:warning", "low_success:error"]),
+        ([0.5, None, 0.6, float("nan")], "WARNING", ["std_high:warning"]),
+    ],
+)
+def test_dry_run(scores, verdict, issues):
+    """Any error is NO-GO, any warning WARNING; a missing score counts as 0."""
+    result = dry_run(scores)
+    assert (result.verdict, list(result.issues)) == (verdict, issues)
+
+
+def test_topics():
+    """Topic means are good from 0.25, a warning from 0.15, else a problem; no topic is a topic."""
+    result = dry_run([0.5, 0.6, 0.1, 0.12, 0.2, 0.22], ["a", "a", "b", "b", None, None])
+    assert result.by_topic == {"a": "good", "b": "problem", "__unknown__": "warning"}
+    assert result.issues == ("topic_problem:warning",)
+    with pytest.raises(ValueError, match="one topic a score"):
+        dry_run([1.0], [])
+
+
+def test_numbers():
+    """Population std, linear percentiles, five bins with 1.0 in the last."""
+    result = dry_run([0.0, 0.2, 0.4, 0.6, 0.8, 1.0])
+    assert result.std == pytest.approx(np.std([0, 0.2, 0.4, 0.6, 0.8, 1]))
+    assert result.percentiles["p90"] == pytest.approx(0.9)
+    assert result.distribution["0.8-1.0"] == pytest.approx(1 / 3)
+
+
+def test_code_reference():
+    """A high mean is looked at before the spread."""
+    cases = {"WARN": [0.95, 0.9, 1.0], "FAIL": [0.5, 0.55, 0.5], "PASS": [0.2, 0.8, 0.5]}
+    assert {name: code_reference_verdict(scores) for name, scores in cases.items()} == {n: n for n in cases}
+    assert balance([25, 25]) == 1.0
+    assert balance([]) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("scores", "verdict", "failed"),
+    [
+        (SPREAD, "PASS", []),
+        (SPREAD[:45], "WARN", ["sample_count"]),
+        (SPREAD[:30], "FAIL", ["sample_count"]),
+        ([0.5] * 60, "FAIL", ["score_std", "score_concentration", "pass_rate"]),
+        ([0.8, 0.8, 0.8, 0.2] * 15, "WARN", ["score_concentration"]),
+        ([0.0] * 12 + [0.8, 0.6] * 24, "FAIL", ["zero_score_frac"]),
+    ],
+)
+def test_readiness(scores, verdict, failed):
+    """Soft checks warn, one hard minimum missed by less than a fifth warns, the rest fails."""
+    result = readiness(scores)
+    assert (result.verdict, result.failed) == (verdict, failed)
+
+
+def test_readiness_by_prompt_length_and_topic():
+    """Learnable prompts, correlation with length and the largest topic are looked at where known."""
+    flat = [score for score in SPREAD for _ in range(2)]
+    result = readiness(
+        flat, prompts=np.arange(120) // 2, lengths=[s * 100 for s in flat], topics=["a"] * 100 + ["b"] * 20
+    )
+    assert result.failed == ["prompt_learnability", "score_length_corr", "topic_balance"]
+    assert result.verdict == "WARN"
+
+
+def test_preset():
+    """A report diagnosed by this preset says GO or not, and readiness."""
+    grader = wb.FunctionGrader.from_source("async def grade(t):\n    return float(t.completion())\n")
+    samples = [{"prompt": str(i), "completion": str(score)} for i, score in enumerate(SPREAD)]
+    report = wb.Suite([grader]).run(samples, progress=False, preset="vllora")
+    assert "dry run GO" in str(report)
+    assert "readiness gate PASS" in str(report)

@@ -1,0 +1,165 @@
+"""vLLora's readiness gate (revision of 2026-03-31): is a grader fit to be a reward, by twelve fixed checks.
+
+Hard checks decide; soft ones warn. PASS when all hold, WARN when only soft ones fail or exactly one hard
+minimum is missed by less than 20 %, else FAIL. No intervals: these are literal cut-offs.
+
+Source: `compute-readiness-gate.ts`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from workbench.statistics import sample_sd
+
+__all__ = ["Check", "Readiness", "readiness"]
+
+_MISS = 0.8
+_LEARNABLE, _LENGTH_ROWS = 0.30, 10
+
+
+@dataclass(frozen=True)
+class Check:
+    """One check.
+
+    Attributes:
+        name: As upstream names it.
+        value: What was measured.
+        limit: The cut-off.
+        holds: Whether it is met.
+        hard: Whether it decides.
+        minimum: Whether the limit is a least value.
+    """
+
+    name: str
+    value: float
+    limit: float
+    holds: bool
+    hard: bool = False
+    minimum: bool = False
+
+    @property
+    def near(self) -> bool:
+        """A hard minimum missed by less than 20 %."""
+        return self.hard and self.minimum and not self.holds and self.value > self.limit * _MISS
+
+
+@dataclass(frozen=True)
+class Readiness:
+    """The gate's verdict.
+
+    Attributes:
+        verdict: "PASS", "WARN" or "FAIL".
+        checks: Those that could be made, in upstream's order.
+    """
+
+    verdict: str
+    checks: tuple[Check, ...]
+
+    @property
+    def failed(self) -> list[str]:
+        """Names of the checks that do not hold."""
+        return [check.name for check in self.checks if not check.holds]
+
+
+def readiness(
+    scores: Sequence[float],
+    *,
+    prompts: Sequence[Hashable] | None = None,
+    lengths: Sequence[float] | None = None,
+    topics: Sequence[Hashable | None] | None = None,
+) -> Readiness:
+    """Judge scored rows.
+
+    Args:
+        scores: n scores of 0 to 1; leave rows without a score out.
+        prompts: Prompt of each row; every row its own by default.
+        lengths: Length of each completion; without, its correlation is not looked at.
+        topics: Topic of each row; without, their balance is not looked at.
+    """
+    column = np.asarray(scores, np.float64)
+    asked = list(range(len(column))) if prompts is None else list(prompts)
+    with np.errstate(all="ignore"):  # scores near the end of the float range have infinite sums
+        checks = [*_hard(column, asked), *_soft(column), *_by_prompt(column, asked)]
+        checks += _length_check(column, lengths) + _topic_check(topics)
+    return Readiness(_verdict(checks), tuple(checks))
+
+
+def _verdict(checks: Sequence[Check]) -> str:
+    hard = [check for check in checks if check.hard and not check.holds]
+    if not hard:
+        return "PASS" if all(check.holds for check in checks) else "WARN"
+    return "WARN" if len(hard) == 1 and hard[0].near else "FAIL"
+
+
+def _hard(scores: np.ndarray[tuple[int], np.dtype[np.float64]], prompts: Sequence[Hashable]) -> list[Check]:
+    unique, spread = len(set(prompts)), _number(sample_sd(scores))
+    mean = _number(scores.mean()) if len(scores) else 0.0
+    zeros = _share(scores < 0.01)
+    return [
+        Check("sample_count", unique, 50, unique >= 50, hard=True, minimum=True),
+        Check("score_std", spread, 0.10, spread > 0.10, hard=True, minimum=True),
+        Check("avg_score", mean, 0.05, mean > 0.05, hard=True, minimum=True),
+        Check("zero_score_frac", zeros, 0.10, zeros < 0.10, hard=True),
+    ]
+
+
+def _soft(scores: np.ndarray[tuple[int], np.dtype[np.float64]]) -> list[Check]:
+    # Two decimals as JavaScript's toFixed rounds them are what upstream counts by.
+    common = Counter(f"{score:.2f}" for score in scores.tolist()).most_common(1)
+    most = common[0][1] / len(scores) if common else 0.0
+    told = (
+        ("score_concentration", most, 0.70),
+        ("perfect_score_frac", _share(scores >= 0.99), 0.50),
+        ("high_score_frac", _share(scores > 0.9), 0.50),
+        ("dead_weight_frac", _share(scores < 0.1), 0.75),
+    )
+    passing = _share(scores >= 0.7)
+    limits = [Check(name, value, limit, value < limit) for name, value, limit in told]
+    return [*limits, Check("pass_rate", passing, 0.05, passing > 0.05, minimum=True)]
+
+
+def _by_prompt(
+    scores: np.ndarray[tuple[int], np.dtype[np.float64]], prompts: Sequence[Hashable]
+) -> list[Check]:
+    held: dict[Hashable, list[float]] = {}
+    for prompt, score in zip(prompts, scores.tolist(), strict=True):
+        held.setdefault(prompt, []).append(score)
+    several = [column for column in held.values() if len(column) > 1]
+    if not several:
+        return []  # one answer each: nothing to learn from
+    spread = sum(max(column) - min(column) > 1e-9 for column in several) / len(several)
+    return [Check("prompt_learnability", spread, _LEARNABLE, spread > _LEARNABLE, minimum=True)]
+
+
+def _length_check(
+    scores: np.ndarray[tuple[int], np.dtype[np.float64]], lengths: Sequence[float] | None
+) -> list[Check]:
+    if lengths is None or len(scores) < _LENGTH_ROWS:
+        return []
+    column = np.asarray(lengths, np.float64)
+    flat = not (np.ptp(column) and np.ptp(scores))
+    value = 0.0 if flat else abs(float(np.corrcoef(scores, column)[0, 1]))
+    return [Check("score_length_corr", value, 0.30, value < 0.30)]
+
+
+def _topic_check(topics: Sequence[Hashable | None] | None) -> list[Check]:
+    counts = Counter(topic for topic in topics or () if topic is not None)
+    if not counts:
+        return []
+    largest = max(counts.values()) / sum(counts.values())
+    return [Check("topic_balance", largest, 0.40, largest < 0.40)]
+
+
+def _share(flags: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> float:
+    return float(flags.mean()) if len(flags) else 0.0
+
+
+def _number(value: float) -> float:
+    """0.0 where there is no number: too few rows, or sums past the float range."""
+    return float(value) if math.isfinite(value) else 0.0

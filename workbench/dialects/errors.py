@@ -1,0 +1,40 @@
+"""The two ways a template goes wrong: as it is read, and as it meets its values."""
+
+from __future__ import annotations
+
+from workbench.errors import FormatError, WorkbenchError
+
+__all__ = ["TemplateError", "TemplateRunError", "at", "place"]
+
+
+class TemplateError(FormatError):
+    """A template that cannot be read, or that says what its dialect cannot.
+
+    Attributes:
+        line: Counted from 1; 0 where no place is known.
+        column: Counted from 1, in characters.
+    """
+
+    line: int = 0
+    column: int = 0
+
+
+class TemplateRunError(WorkbenchError, ValueError):
+    """A template that does not fit its values, or that wants more room or time than it may have."""
+
+
+def place(text: str, position: int) -> tuple[int, int]:
+    """Line and column of a position, both from 1."""
+    before = text[:position]
+    return before.count("\n") + 1, position - (before.rfind("\n") + 1) + 1
+
+
+def at(text: str, position: int, what: str, *, expected: str = "", hint: str = "") -> TemplateError:
+    """An error about one place of a template, with the text that stands there."""
+    line, column = place(text, position)
+    found = text[position : position + 60].split("\n", maxsplit=1)[0]
+    error = TemplateError(
+        what, where=f"line {line}, column {column}", found=found, expected=expected, hint=hint
+    )
+    error.line, error.column = line, column
+    return error

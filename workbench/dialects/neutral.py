@@ -1,0 +1,81 @@
+"""What the dialects have in common, as a tree no dialect owns.
+
+A text is a list of parts. A name is where its value comes from: an outermost variable, or what an enclosing each or
+with has put in its place, counted from the outside (1, 2, ...), and the steps from there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+__all__ = ["LOOP_NAMES", "Branch", "Name", "Part", "Parts", "Put", "Repeat", "Text", "joined"]
+
+LOOP_NAMES = {"@index": "index0", "@first": "first", "@last": "last"}
+"""What a loop knows of itself: Handlebars' word, jinja2's word."""
+
+
+class Name(NamedTuple):
+    """Where a value comes from.
+
+    Attributes:
+        level: 0 for an outermost variable, else the each or with it belongs to.
+        steps: Names on the way, the variable's own first at level 0; a loop's own word ("@index") alone.
+    """
+
+    level: int
+    steps: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Text:
+    """Text as it is."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Put:
+    """A value."""
+
+    name: Name
+
+
+@dataclass(frozen=True)
+class Branch:
+    """If and else; one of them may be empty."""
+
+    name: Name
+    then: Parts
+    other: Parts
+
+
+@dataclass(frozen=True)
+class Repeat:
+    """`each` or `with`: what is inside sees another value.
+
+    Attributes:
+        word: "each" or "with".
+        then: Inside.
+        other: For a value that is empty.
+    """
+
+    word: str
+    name: Name
+    then: Parts
+    other: Parts
+
+
+Part = Text | Put | Branch | Repeat
+Parts = tuple[Part, ...]
+
+
+def joined(parts: list[Part]) -> Parts:
+    """The parts with neighbouring texts made one, and empty ones gone."""
+    result: list[Part] = []
+    for part in parts:
+        if isinstance(part, Text) and result and isinstance(result[-1], Text):
+            result[-1] = Text(result[-1].text + part.text)
+        elif part != Text(""):
+            result.append(part)
+    return tuple(result)

@@ -1,0 +1,195 @@
+"""Graders as Adaptive SDK calls or JSON: the writing half of `adaptive.py`."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable
+from typing import Any
+
+from workbench.errors import FormatError
+from workbench.formats.base import Document, Losses
+from workbench.formats.limits import check_entry, check_fields, no_kind
+from workbench.formats.parsing import to_json
+from workbench.formats.shims import check_reads
+from workbench.graders import FunctionGrader, Grader
+from workbench.graders.combine import Entry
+from workbench.graders.portable import portable
+from workbench.graders.text import CodeGrader
+from workbench.judges import AnswerRelevancy, BinaryJudge, ContextRelevancy, Endpoint, Faithfulness
+from workbench.suite import Suite
+
+__all__ = ["rename_imports", "write_calls", "write_json"]
+
+_WAY_OUT = "Adaptive has function graders, binary judges, prebuilt RAG judges and external endpoints"
+_CREATE = {
+    "FUNCTION": "function",
+    "JUDGE": "binary_judge",
+    "PREBUILT": "prebuilt_judge",
+    "REMOTE": "external_endpoint",
+}
+_HEAD = '''"""Graders for Adaptive, written by grader workbench. Run it where `adaptive` is your client."""
+'''
+
+Record = dict[str, Any]
+
+
+def write_calls(suite: Suite, losses: Losses) -> Document:
+    """A Python file with one `adaptive.graders.create` call a grader."""
+    return Document(_HEAD + "".join(f"\n{_call(record)}" for record in _records(suite, losses)))
+
+
+def write_json(suite: Suite, losses: Losses) -> Document:
+    """The same arguments as JSON: `{"graders": [{"type": "FUNCTION", "key": ..., "fn": ...}]}`."""
+    return Document(to_json({"graders": _records(suite, losses)}))
+
+
+def _records(suite: Suite, losses: Losses) -> list[Record]:
+    for field, value in (("combine", suite.combine), ("gate", suite.gate)):
+        if value is not None:
+            losses.add("", field, "graders are combined in recipes there, not where they are created",
+                       way_out="export the graders without it, and set the weights in the recipe")  # fmt: skip
+    records = [record for entry in suite.entries if (record := _record(entry, losses)) is not None]
+    if not records:
+        raise FormatError("nothing is left to write", hint=_WAY_OUT)
+    return records
+
+
+def _record(entry: Entry, losses: Losses) -> Record | None:
+    limit = entry.pass_threshold
+    harmless = limit is not None and 0 < limit <= 1 and isinstance(entry.grader, CodeGrader)
+    check_entry(entry, losses, knows=("pass_threshold",) if harmless else ())
+    writer = next((_WRITERS[cls] for cls in type(entry.grader).__mro__ if cls in _WRITERS), None)
+    rest = None if writer is None else writer(entry, losses)
+    if writer is None:
+        no_kind(entry, losses, way_out=_WAY_OUT)
+    if rest is None:
+        return None
+    told = (
+        {"description": entry.grader.description}
+        if entry.grader.description and rest["type"] == "FUNCTION"
+        else {}
+    )
+    return {"type": rest.pop("type"), "key": entry.name, **rest, **told}
+
+
+def _function(entry: Entry, losses: Losses) -> Record | None:
+    grader = entry.grader
+    assert isinstance(grader, FunctionGrader)
+    if grader.signature != "thread":
+        losses.add(entry.name, "signature", f"a function of the form {grader.signature!r} cannot run there",
+                   way_out="write it as async def grade(thread)")  # fmt: skip
+        return None
+    return _source(entry, grader.source.text, losses)
+
+
+def _portable(entry: Entry, losses: Losses) -> Record | None:
+    try:
+        return _source(entry, portable(entry.grader), losses)
+    except FormatError as error:
+        if "cannot say this" in error.what:
+            raise
+        losses.add(entry.name, error.where or "kind", error.what, way_out=error.hint or _WAY_OUT)
+        return None
+
+
+def _source(entry: Entry, text: str, losses: Losses) -> Record:
+    check_reads(text, "adaptive", losses, entry.name)
+    return {"type": "FUNCTION", "fn": rename_imports(text)}
+
+
+def _judge(entry: Entry, losses: Losses) -> Record:
+    grader = entry.grader
+    assert isinstance(grader, BinaryJudge)
+    check_fields(grader, losses, entry.name, knows=("criteria", "model", "examples", "feedback_key", "rules"))
+    record: Record = {"type": "JUDGE", "criteria": grader.criteria, "judge_model": grader.model}
+    record |= {"feedback_key": grader.feedback_key} if grader.feedback_key else {}
+    return record | ({"examples": [_example(one) for one in grader.examples]} if grader.examples else {})
+
+
+def _example(example: Any) -> Any:
+    return example.spec() if hasattr(example, "spec") else dict(example)
+
+
+def _prebuilt(entry: Entry, losses: Losses) -> Record:
+    grader: Any = entry.grader
+    check_fields(grader, losses, entry.name, knows=("model", "rules"))
+    names = {
+        Faithfulness: "FAITHFULNESS",
+        ContextRelevancy: "CONTEXT_RELEVANCY",
+        AnswerRelevancy: "ANSWER_RELEVANCY",
+    }
+    return {"type": "PREBUILT", "prebuilt": names[type(grader)], "judge_model": grader.model}
+
+
+def _remote(entry: Entry, losses: Losses) -> Record:
+    grader = entry.grader
+    assert isinstance(grader, Endpoint)
+    check_fields(grader, losses, entry.name, knows=("url",))
+    return {"type": "REMOTE", "url": grader.url}
+
+
+_WRITERS: dict[type[Grader], Callable[[Entry, Losses], Record | None]] = {
+    FunctionGrader: _function,
+    CodeGrader: _portable,
+    BinaryJudge: _judge,
+    Faithfulness: _prebuilt,
+    ContextRelevancy: _prebuilt,
+    AnswerRelevancy: _prebuilt,
+    Endpoint: _remote,
+}
+
+
+def rename_imports(text: str) -> str:
+    """The module with imports of the workbench's thread turned into Adaptive's.
+
+    `from workbench import StringThread`, `import workbench` and `import workbench as wb` are all a grader may
+    import of ours.
+    """
+    lines = text.splitlines(keepends=True)
+    for node in reversed(
+        [one for one in ast.walk(ast.parse(text)) if isinstance(one, ast.Import | ast.ImportFrom)]
+    ):
+        new = _renamed(node)
+        if new is None:
+            continue
+        first = lines[node.lineno - 1]
+        tail = lines[(node.end_lineno or node.lineno) - 1].encode()[node.end_col_offset or 0 :].decode()
+        lines[node.lineno - 1 : node.end_lineno] = [first.encode()[: node.col_offset].decode() + new + tail]
+    return "".join(lines)
+
+
+def _renamed(node: ast.Import | ast.ImportFrom) -> str | None:
+    if isinstance(node, ast.ImportFrom):
+        ours = node.module in {"workbench", "workbench.thread"} and not node.level
+        return f"from adaptive_harmony import {', '.join(map(ast.unparse, node.names))}" if ours else None
+    if all(alias.name != "workbench" for alias in node.names):
+        return None
+    names = [
+        f"adaptive_harmony as {alias.asname or 'workbench'}"
+        if alias.name == "workbench"
+        else ast.unparse(alias)
+        for alias in node.names
+    ]
+    return f"import {', '.join(names)}"
+
+
+def _call(record: Record) -> str:
+    values = {key: value for key, value in record.items() if key != "type"}
+    if "prebuilt" in values:
+        values = {"type": values.pop("prebuilt"), **values}
+    arguments = "".join(f"    {key}={_literal(value)},\n" for key, value in values.items())
+    return f"adaptive.graders.create.{_CREATE[record['type']]}(\n{arguments})\n"
+
+
+def _literal(value: Any) -> str:
+    """Python text of a value; source text as a raw block where that reads back the same."""
+    if isinstance(value, str) and "\n" in value:
+        block = f"r'''\\\n{value}'''" if "'''" not in value and not re.search(r"['\\]$", value) else ""
+        plain = f"'''\\\n{value}'''" if block and "\\" not in value else ""
+        if plain and ast.literal_eval(plain) == value:
+            return plain
+        raw = f"r'''{value}'''"
+        if block and ast.literal_eval(raw) == value:
+            return raw
+    return repr(value)

@@ -1,0 +1,194 @@
+"""A grade function in another platform's clothes: its own text, unchanged, between two marks, and a few lines around it.
+
+The lines give the function the thread it expects out of what the platform passes, and drive it. On the way
+back the text between the marks is the grader again, byte for byte.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from workbench.errors import FormatError
+from workbench.formats.base import Losses
+
+__all__ = ["check_reads", "unwrap", "wrap"]
+
+_BEGIN = "# --- grader workbench: the grader's own text begins ---"
+_END = "# --- grader workbench: the grader's own text ends ---"
+
+_THREAD = '''
+class StringThread:
+    """The conversation as the grader below reads it."""
+
+    def __init__(self, turns=(), metadata=None):
+        self._turns = [_Turn(role, content) for role, content in turns]
+        self.metadata = metadata
+        self.tools = []
+        self._calls = []
+
+    def completion(self):
+        last = self._turns[-1] if self._turns else None
+        return last.content if last and last.role == "assistant" else None
+
+    def messages(self):
+        ends = self._turns and self._turns[-1].role == "assistant"
+        return self._turns[:-1] if ends else list(self._turns)
+
+    def get_turns(self):
+        return list(self._turns)
+
+    def last_content(self):
+        return self._turns[-1].content
+
+    def tool_calls(self):
+        return list(self._calls)
+
+    def turn_calls(self, index):
+        return list(self._calls) if index == len(self._turns) - 1 else []
+
+    def turn_answers(self, index):
+        return None
+
+
+_Turn = collections.namedtuple("Turn", "role content")
+for _name in ("workbench", "workbench.thread", "adaptive_harmony"):
+    sys.modules[_name] = types.ModuleType(_name)
+    sys.modules[_name].StringThread = StringThread
+'''
+
+_DRIVE = """
+
+def _drive(coroutine):
+    try:
+        coroutine.send(None)
+    except StopIteration as done:
+        return done.value
+    raise RuntimeError("the grader waits for something")
+"""
+
+_OPENAI = """
+_grade = grade
+
+
+def grade(sample, item):
+    thread = StringThread([("assistant", sample.get("output_text") or "")], dict(item))
+    thread._calls = list(sample.get("output_tools") or [])
+    return _drive(_grade(thread))
+"""
+
+_LETTA = """
+_grade = grade
+
+
+@grader
+def {name}(sample: Sample, submission: str) -> GradeResult:
+    given = sample.input if isinstance(sample.input, str) else "\\n".join(map(str, sample.input or []))
+    metadata = dict(getattr(sample, "metadata", None) or sample.agent_args or {{}})
+    metadata.setdefault("reference", sample.ground_truth)
+    thread = StringThread([("user", given), ("assistant", submission)], metadata)
+    return GradeResult(score=_drive(_grade(thread)), rationale="")
+"""
+
+_OSMOSIS = """
+
+def _text(content):
+    if isinstance(content, list):
+        return "".join(part["text"] for part in content if isinstance(part, dict) and isinstance(part.get("text"), str))
+    return content or ""
+
+
+def _calls(message):
+    blocks = message["content"] if isinstance(message.get("content"), list) else []
+    used = [part["toolUse"] for part in blocks if isinstance(part, dict) and "toolUse" in part]
+    named = [{"function": {"name": one.get("name"), "arguments": json.dumps(one.get("input"))}} for one in used]
+    return list(message.get("tool_calls") or named)
+
+
+class WorkbenchGrader(Grader):
+    async def grade(self, ctx: GraderContext) -> None:
+        for sample_id, sample in ctx.samples.items():
+            metadata = dict(ctx.metadata or {})
+            metadata.setdefault("reference", ctx.label)
+            thread = StringThread([(m["role"], _text(m.get("content"))) for m in sample.messages], metadata)
+            thread._calls = [call for m in sample.messages for call in _calls(m)]
+            ctx.set_sample_reward(sample_id, float(await grade(thread)))
+"""
+
+_HEADS = {
+    "openai": "import collections\nimport sys\nimport types\n",
+    "letta": "import collections\nimport sys\nimport types\n\nfrom letta_evals.decorators import grader\n"
+    "from letta_evals.models import GradeResult, Sample\n",
+    "osmosis": "import collections\nimport json\nimport sys\nimport types\n\n"
+    "from osmosis_ai.rollout import Grader, GraderContext\n",
+}
+_TAILS = {"openai": _DRIVE + "\n" + _OPENAI, "letta": _DRIVE + "\n" + _LETTA, "osmosis": _OSMOSIS}
+
+# What a platform's shim can give a grade function.
+_READS = {
+    "adaptive": {
+        "completion",
+        "metadata",
+        "messages",
+        "get_turns",
+        "last_content",
+        "system",
+        "user",
+        "assistant",
+        "tool",
+    },
+    "openai": {"completion", "metadata", "tool_calls"},
+    "letta": {"completion", "metadata", "messages", "get_turns", "last_content"},
+    "osmosis": {"completion", "metadata", "messages", "get_turns", "last_content", "tool_calls"},
+}
+_THREAD_NAMES = {
+    "messages", "get_turns", "last_content", "tool_calls", "tools", "turn_calls", "turn_answers", "from_messages",
+    "system", "user", "assistant", "tool", "to_wire",
+}  # fmt: skip
+
+
+def wrap(text: str, platform: str, *, name: str = "grade") -> str:
+    """The platform's module around a module with `async def grade(thread)`.
+
+    Args:
+        text: The grader's module.
+        platform: "openai", "letta" or "osmosis".
+        name: The function's name in the platform's module (Letta only).
+
+    Raises:
+        FormatError: The text holds one of our marks.
+    """
+    if _BEGIN in text or _END in text:
+        raise FormatError("the grader's text holds the marks that this format needs", found=_BEGIN)
+    future = "from __future__ import annotations\n\n" if "from __future__" in text else ""
+    own = text if not future else _without_future(text)
+    tail = _TAILS[platform].replace("{name}", name).replace("{{", "{").replace("}}", "}")
+    told = "# Written by grader workbench. Edit the grader between the two marks.\n"
+    head = f"{told}{future}{_HEADS[platform]}\n{_THREAD}"
+    return f"{head}\n\n{_BEGIN}\n{own.rstrip()}\n{_END}\n{tail if platform == 'letta' else _TAILS[platform]}"
+
+
+def unwrap(text: str) -> str | None:
+    """The grader's own text out of a module that `wrap` made; None for any other text."""
+    before, begin, rest = text.partition(_BEGIN + "\n")
+    own, end, _ = rest.partition(_END)
+    if not (begin and end):
+        return None
+    return ("from __future__ import annotations\n" if "from __future__" in before else "") + own
+
+
+def check_reads(text: str, platform: str, losses: Losses, name: str) -> None:
+    """Tell what a grade function reads of the thread that the platform does not pass to it."""
+    read = {
+        node.attr for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Attribute)
+    } & _THREAD_NAMES
+    for missing in sorted(read - _READS[platform]):
+        losses.add(
+            name, f"source (thread.{missing})", "the platform does not pass the whole conversation to code",
+            way_out="read the completion and the metadata only, or use an endpoint",
+        )  # fmt: skip
+
+
+def _without_future(text: str) -> str:
+    lines = text.splitlines(keepends=True)
+    kept = [line for line in lines if not line.strip().startswith("from __future__")]
+    return "".join(kept)

@@ -1,0 +1,240 @@
+"""The custom grader: any callable of yours, run in this process with your rights."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import inspect
+import re
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+from workbench.columns import Grades
+from workbench.errors import CaptureError, IsolationError
+from workbench.graders.base import Control, Grader, kind
+from workbench.samples import Sample, Samples
+from workbench.sandbox.limits import ISOLATION
+
+__all__ = ["CustomGrader"]
+
+_TARGET = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
+
+
+@kind("custom")
+@dataclass(frozen=True, kw_only=True)
+class CustomGrader(Grader):
+    """A function of your own that runs here, not in the sandbox: third-party packages, files, network.
+
+    It takes a `StringThread`, or a `Sample` if its parameter is called `sample` or annotated so, and returns a
+    finite number or a `Grade`. Sync functions run in a thread, so that others go on meanwhile. Only the import
+    path is saved and exported, never code; a function of a notebook or a lambda has none and cannot be saved.
+    Reading a file imports nothing: that happens when the grader first runs, and a grader read from a file runs
+    only when it is trusted.
+
+    Attributes:
+        target: Import path, `package.module:name`; "" for a function without one.
+        timeout: Seconds a row may take; None for no limit. A sync function cannot be stopped: its row fails and
+            its thread goes on.
+        imported: It came from somebody else's file.
+        trust: An imported one may run.
+
+    Error kinds: runtime, timeout, sandbox (imported and not trusted), sample.
+
+    Source: Adaptive's custom graders (`create.custom`), which hold no code either.
+
+    Example:
+        >>> import workbench as wb
+        >>> grader = CustomGrader.of(lambda thread: len(thread.completion()) / 10, name="tenth")
+        >>> grader(wb.StringThread([("assistant", "Hello")])).score
+        0.5
+    """
+
+    target: str = ""
+    timeout: float | None = None
+    imported: bool = False
+    trust: bool = False
+    _fn: Callable[..., Any] | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        if self._fn is None and not _TARGET.fullmatch(self.target):
+            raise ValueError(f"target must be package.module:name, not {self.target!r}")
+        if self.timeout is not None and not (_is_number(self.timeout) and 0 < self.timeout < float("inf")):
+            raise ValueError(
+                f"timeout must be above 0, a finite number of seconds, or None, not {self.timeout!r}"
+            )
+        if not self.name:
+            object.__setattr__(self, "name", self.target.rpartition(":")[2] or _name_of(self._fn))
+
+    @classmethod
+    def of(
+        cls, fn: Callable[..., Any], *, name: str = "", description: str = "", timeout: float | None = None
+    ) -> CustomGrader:
+        """A grader of any callable that takes one thread or sample.
+
+        Args:
+            fn: Sync or async; a function, a method, a callable object.
+            name: How reports call it; the function's name by default.
+            description: One sentence; the docstring's first line by default.
+            timeout: Seconds a row may take.
+
+        Raises:
+            TypeError: Not a callable with one required parameter.
+        """
+        _parameter(fn)
+        told = description or ((inspect.getdoc(fn) or "").strip().splitlines() or [""])[0]
+        target = _path_of(fn)
+        live = None if target else fn
+        return cls(name=name or _name_of(fn), description=told, target=target, timeout=timeout, _fn=live)
+
+    async def grade(self, sample: Sample) -> Any:
+        """Call the function with the sample or its thread."""
+        self._require_trust()
+        fn = await self._function()
+        given = sample if _takes_sample(_parameter(fn)) else sample.thread
+        work = fn(given) if _is_async(fn) else asyncio.to_thread(fn, given)
+        try:
+            result = await asyncio.wait_for(work, self.timeout)
+        except TimeoutError as error:
+            if self.timeout is None or str(error):
+                raise
+            raise TimeoutError(f"timed out: no score within {self.timeout:g} s") from None
+        return await asyncio.wait_for(result, self.timeout) if inspect.isawaitable(result) else result
+
+    async def _function(self) -> Callable[..., Any]:
+        if self._fn is not None:
+            return self._fn
+        if self.target.partition(":")[0] in sys.modules:
+            return _imported(self.target)
+        return await asyncio.to_thread(_imported, self.target)  # a large package takes its time
+
+    async def grade_all(self, samples: Samples, control: Control) -> Grades:
+        """See `Grader.grade_all`; the grades say that nothing confined them."""
+        grades = await super().grade_all(samples, control)
+        grades.isolation = "none"
+        return grades
+
+    def check_ready(self) -> None:
+        """Refuse an imported grader nobody trusted, and a target that cannot be imported.
+
+        Raises:
+            IsolationError: It came from a file and was not trusted.
+            CaptureError: There is no such module, or no such callable in it.
+        """
+        self._require_trust()
+        if self._fn is None:
+            _parameter(_imported(self.target))
+
+    def _require_trust(self) -> None:
+        if self.imported and not self.trust:
+            raise IsolationError(
+                f"grader {self.name!r} runs code of this machine and came from a file",
+                found=f"{self.target}: {ISOLATION['none']}",
+                expected="a grader you trust",
+                hint="look at what it names; if you trust it, load it with trust=True",
+            )
+
+    def as_imported(self, *, trust: bool = False) -> Self:
+        """The same grader as somebody else's: it runs only when trusted."""
+        return replace(self, imported=True, trust=trust)
+
+    def trusted(self) -> Self:
+        """The same grader, allowed to run although it came from a file."""
+        return replace(self, trust=True)
+
+    def spec(self) -> dict[str, Any]:
+        """See `Grader.spec`.
+
+        Raises:
+            CaptureError: The function has no import path.
+        """
+        if not self.target:
+            raise CaptureError(
+                f"grader {self.name!r} has no import path, so it cannot be saved or exported",
+                found="a function of a notebook, a lambda, or an object",
+                expected="a function at the top level of a module that can be imported",
+                hint="put it into a .py file and import it from there; or use @wb.grader, whose source travels along",
+            )
+        return super().spec()
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _name_of(fn: Any) -> str:
+    name = getattr(fn, "__name__", None) or type(fn).__name__
+    return "custom" if name == "<lambda>" else str(name)
+
+
+def _path_of(fn: Any) -> str:
+    """The import path that gives this very object, "" where there is none."""
+    target = f"{getattr(fn, '__module__', None)}:{getattr(fn, '__qualname__', None)}"
+    module = target.partition(":")[0]
+    if not _TARGET.fullmatch(target) or module == "__main__" or module not in sys.modules:
+        return ""
+    try:
+        return target if _imported(target) is fn else ""
+    except CaptureError:
+        return ""
+
+
+def _imported(target: str) -> Callable[..., Any]:
+    module, _, names = target.partition(":")
+    try:
+        found: Any = importlib.import_module(module)
+        for name in names.split("."):
+            found = getattr(found, name)
+    except (ImportError, AttributeError) as error:
+        raise CaptureError(
+            "the function of a custom grader cannot be imported",
+            where=target,
+            found=str(error),
+            hint="install or add to the path what holds it, or correct the target",
+        ) from error
+    if not callable(found):
+        raise CaptureError(
+            "the target of a custom grader is no function", where=target, found=type(found).__name__
+        )
+    return found  # type: ignore[no-any-return]
+
+
+def _parameter(fn: Any) -> inspect.Parameter | None:
+    """The one parameter of a grade function; None where a builtin does not tell.
+
+    Raises:
+        TypeError: Not a callable, or not exactly one required parameter.
+    """
+    if not callable(fn):
+        raise TypeError(f"a custom grader needs a function, not {type(fn).__name__}")
+    try:
+        parameters = list(inspect.signature(fn).parameters.values())
+    except ValueError:
+        return None
+    positional = [
+        p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD, p.VAR_POSITIONAL)
+    ]
+    required = [
+        p for p in parameters if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
+    ]
+    if not positional or len(required) > 1 or any(p.kind is p.KEYWORD_ONLY for p in required):
+        names = ", ".join(p.name for p in parameters) or "none"
+        raise TypeError(f"{_name_of(fn)} must take one parameter, a thread or a sample; it takes ({names})")
+    return positional[0]
+
+
+def _takes_sample(parameter: inspect.Parameter | None) -> bool:
+    if parameter is None:
+        return False
+    told = parameter.annotation
+    if told is not parameter.empty:
+        name = told if isinstance(told, str) else getattr(told, "__name__", "")
+        last = name.strip("'\" ").rpartition(".")[2]
+        if last in {"Sample", "StringThread"}:
+            return last == "Sample"
+    return parameter.name == "sample"
+
+
+def _is_async(fn: Any) -> bool:
+    return inspect.iscoroutinefunction(fn) or inspect.iscoroutinefunction(getattr(fn, "__call__", None))  # noqa: B004

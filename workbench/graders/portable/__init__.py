@@ -1,0 +1,8 @@
+"""Code graders as source for other platforms: a Python module, or a JavaScript function, that stands alone."""
+
+from __future__ import annotations
+
+from workbench.graders.portable.python import portable
+from workbench.graders.portable.script import portable_javascript
+
+__all__ = ["portable", "portable_javascript"]

@@ -1,0 +1,138 @@
+r"""A Python pattern spelled for JavaScript's `u` mode, where both then find the same.
+
+Python's `.` stops at `\n` only, its `$` looks past a last `\n`, its `\d \w \s \b` know Unicode. What has no
+sure spelling (look-behind, back references, inline flags, possessive marks) is refused.
+"""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["script_pattern"]
+
+_SPACE = r"\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
+_WORD = r"_\p{L}\p{N}"
+_EDGE = f"(?:(?<=[{_WORD}])(?![{_WORD}])|(?<![{_WORD}])(?=[{_WORD}]))"
+_SETS = {"d": r"\p{Nd}", "s": _SPACE, "w": _WORD}
+_ALL = {f"\\{one}\\{two}" for one, two in ("sS", "Ss", "dD", "Dd", "wW", "Ww")}
+_OUTSIDE = {".": r"[^\n]", "^": "(?:^)", "$": r"(?:(?=\n?$))", "/": r"\/", "}": r"\}", "]": r"\]"}
+_ESCAPES = {
+    **{key: f"[{inside}]" for key, inside in _SETS.items()},
+    **{key.upper(): f"[^{inside}]" for key, inside in _SETS.items()},
+    "b": _EDGE,
+    "A": "(?:^)",
+    "Z": "(?:$)",
+    **{key: f"\\{key}" for key in "nrtfv"},
+}
+
+_TOKEN = re.compile(
+    r"\\x(?P<hex>[0-9A-Fa-f]{2})|\\u(?P<unit>[0-9A-Fa-f]{4})|\\(?P<escape>.)"
+    r"|(?P<class>\[\^?\]?(?:\\.|[^\]\\])*\])"
+    r"|(?P<group>\(\?(?::|=|!)|\((?!\?))"
+    r"|\(\?P<(?P<name>[A-Za-z_]\w*)>"
+    r"|(?P<repeat>(?:[*+?]|\{\d+\}|\{\d*,\d*\})(?P<mode>[?+]?))"
+    r"|(?P<plain>[^\\\[(])",
+    re.DOTALL,
+)
+
+
+def script_pattern(pattern: str, *, ignore_case: bool = False) -> str:
+    """The pattern for `new RegExp(..., "u")`.
+
+    Raises:
+        ValueError: It holds something that has no sure spelling; the part is named.
+    """
+    if ignore_case and not pattern.isascii():
+        raise ValueError("letters beyond ASCII fold their case differently in JavaScript")
+    re.compile(pattern)
+    tokens = _tokens(pattern)
+    _check_looks(tokens)
+    return "".join(map(_spelled, tokens))
+
+
+def _tokens(pattern: str) -> list[re.Match[str]]:
+    found: list[re.Match[str]] = []
+    at = 0
+    while at < len(pattern):
+        match = _TOKEN.match(pattern, at)
+        if match is None:
+            raise ValueError(f"{pattern[at : at + 10]!r} has no sure JavaScript spelling")
+        found.append(match)
+        at = match.end()
+    return found
+
+
+def _check_looks(tokens: list[re.Match[str]]) -> None:
+    """Refuse a repeated look-ahead, which JavaScript's `u` mode does not read."""
+    opened: list[str] = []
+    closed = ""
+    for token in tokens:
+        if token["repeat"] and closed in {"(?=", "(?!"}:
+            raise ValueError("a repeated look-ahead has no JavaScript spelling")
+        closed = opened.pop() if token[0] == ")" and opened else ""
+        if token["group"] or token["name"]:
+            opened.append(token[0])
+
+
+def _spelled(match: re.Match[str]) -> str:
+    if code := match["hex"] or match["unit"]:
+        return f"\\u{int(code, 16):04x}"
+    if match["escape"]:
+        return _escape(match["escape"])
+    if match["class"]:
+        return _class(match["class"])
+    if match["name"]:
+        return f"(?<{match['name']}>"
+    if match["repeat"]:
+        return _repeat(match["repeat"], match["mode"])
+    return match["group"] or _plain(match["plain"])
+
+
+def _plain(sign: str) -> str:
+    return r"\{" if sign == "{" else _OUTSIDE.get(sign, sign)
+
+
+def _repeat(text: str, mode: str) -> str:
+    if mode == "+":
+        raise ValueError(f"the possessive {text!r} has no JavaScript spelling")
+    return text.replace("{,", "{0,")
+
+
+def _escape(sign: str) -> str:
+    if sign in _ESCAPES:
+        return _ESCAPES[sign]
+    if sign.isascii() and sign.isalnum():
+        raise ValueError(f"\\{sign} has no sure JavaScript spelling")
+    return f"\\{sign}" if sign in "^$\\.*+?()[]{}|/" else _plain(sign)
+
+
+def _class(text: str) -> str:
+    """A character class, with its signs escaped as the `u` mode asks."""
+    negated = text.startswith("[^")
+    inside = text[2 if negated else 1 : -1]
+    if not negated and inside in _ALL:
+        return "[^]"
+    parts = re.findall(r"\\x[0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4}|\\.|.", inside, re.DOTALL)
+    out = "".join(_dash(parts, at) if part == "-" else _member(part) for at, part in enumerate(parts))
+    return f"[{'^' if negated else ''}{out}]"
+
+
+def _dash(parts: list[str], at: int) -> str:
+    """A dash between two signs makes a range; at an end or after a set it is itself."""
+    inner = 0 < at < len(parts) - 1 and parts[at - 1][1:].lower() not in _SETS
+    return "-" if inner else r"\-"
+
+
+def _member(part: str) -> str:
+    if part[:2] in {"\\x", "\\u"}:
+        return f"\\u{int(part[2:], base=16):04x}"  # noqa: FURB166 (no number, an escape)
+    if not part.startswith("\\"):
+        return f"\\{part}" if part in "[]/{}()|^$.*+?" else part
+    sign = part[1]
+    if sign in _SETS:
+        return _SETS[sign]
+    if sign in "nrtfv":
+        return part
+    if sign.isascii() and sign.isalnum():
+        raise ValueError(f"[\\{sign}] has no sure JavaScript spelling")
+    return f"\\{sign}" if sign in "^$\\.*+?()[]{}|/-" else sign

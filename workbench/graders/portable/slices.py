@@ -1,0 +1,109 @@
+"""Source text out of the rule files: a function with all it needs, as its author wrote it."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+__all__ = ["sliced"]
+
+_PACKAGE = Path(__file__).parents[2]
+_RULES = "workbench.graders.rules."
+
+_SHIMS = {"_said": ("threads", "_said"), "Pattern": ("threads", "Pattern")}
+"""What extractors use here and other platforms lack, to what stands in for it."""
+
+
+@dataclass(frozen=True)
+class _File:
+    """A parsed source file: its top-level pieces, its imports by the name they bind."""
+
+    lines: tuple[str, ...]
+    pieces: dict[str, ast.stmt]
+    imports: dict[str, tuple[str, str]]
+
+    def text(self, name: str) -> str:
+        """A piece as written; decorators of ours left out, others kept."""
+        node = self.pieces[name]
+        first = node.lineno
+        if isinstance(node, ast.FunctionDef) and node.decorator_list and not _is_ours(node.decorator_list[0]):
+            first = node.decorator_list[0].lineno
+        return "\n".join(self.lines[first - 1 : node.end_lineno])
+
+
+def _is_ours(decorator: ast.expr) -> bool:
+    return isinstance(decorator, ast.Call) and ast.unparse(decorator.func) == "extractor"
+
+
+@lru_cache(maxsize=32)
+def _file(module: str) -> _File:
+    text = (_PACKAGE / (module.removeprefix("workbench.").replace(".", "/") + ".py")).read_text("utf-8")
+    pieces: dict[str, ast.stmt] = {}
+    imports: dict[str, tuple[str, str]] = {}
+    for node in ast.parse(text).body:
+        pieces.update(dict.fromkeys(_bound(node), node))
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            origin = f"{node.module or ''}" if isinstance(node, ast.ImportFrom) else ""
+            imports.update({alias.asname or alias.name: (origin, alias.name) for alias in node.names})
+    return _File(tuple(text.splitlines()), pieces, imports)
+
+
+def _bound(node: ast.stmt) -> list[str]:
+    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        return [node.name]
+    if isinstance(node, ast.Assign):
+        return [target.id for target in node.targets if isinstance(target, ast.Name)]
+    return [node.target.id] if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) else []
+
+
+def sliced(wanted: list[tuple[str, str]]) -> tuple[list[str], list[str]]:
+    """Import lines and pieces of source, dependencies before what uses them.
+
+    Args:
+        wanted: Pairs of a module's full name and a name in it.
+    """
+    imports: set[str] = set()
+    done: dict[str, tuple[str, str]] = {}
+    for module, name in wanted:
+        _take(module, name, done, imports)
+    return sorted(imports, key=lambda line: (line.startswith("from"), line)), list(
+        dict.fromkeys(text for _, text in done.values())
+    )
+
+
+def _take(module: str, name: str, done: dict[str, tuple[str, str]], imports: set[str]) -> None:
+    file = _file(module)
+    if name in done:
+        assert done[name][0] in {module, ""}, f"two rules are called {name!r}"
+        return
+    done[name] = ("", "")  # its place is kept: functions may call each other in rings
+    for used in _names(file.pieces[name]):
+        if module == "workbench.extractors" and used in _SHIMS:
+            _take(_RULES + _SHIMS[used][0], _SHIMS[used][1], done, imports)
+        elif used in file.pieces and used != name:
+            _take(module, used, done, imports)
+        elif used in file.imports:
+            _follow(*file.imports[used], done, imports)
+    del done[name]
+    done[name] = (module, file.text(name))
+
+
+def _follow(origin: str, name: str, done: dict[str, tuple[str, str]], imports: set[str]) -> None:
+    if origin == "workbench.thread":
+        return  # every module names StringThread on its own
+    if origin.startswith("workbench."):
+        _take(origin, name, done, imports)
+    else:
+        imports.add(f"from {origin} import {name}" if origin else f"import {name}")
+
+
+def _names(node: ast.stmt) -> list[str]:
+    """The names a piece reads from its module: not its arguments and locals, not a decorator of ours."""
+    if isinstance(node, ast.FunctionDef) and node.decorator_list and _is_ours(node.decorator_list[0]):
+        node.decorator_list = []
+    inside = list(ast.walk(node))
+    own = {one.arg for one in inside if isinstance(one, ast.arg)}
+    own |= {one.id for one in inside if isinstance(one, ast.Name) and not isinstance(one.ctx, ast.Load)}
+    return list(dict.fromkeys(one.id for one in inside if isinstance(one, ast.Name) and one.id not in own))

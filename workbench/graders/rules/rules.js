@@ -1,0 +1,144 @@
+// What code graders decide, as JavaScript: the same rules as the Python files beside this one.
+// Each function stands at the start of a line and ends with a brace in the first column, so that
+// portable/script.py can take out the ones a grader needs.
+
+function lastAssistant(input) {
+  if (input.response || !callsSilently(input)) return input.response || "";
+  const said = input.messages.filter((turn) => turn.role === "assistant" && turn.content);
+  return said.length ? String(said[said.length - 1].content) : "";
+}
+
+function callsSilently(input) {
+  // A last turn that only calls tools says nothing: its calls are in toolCalls and in no message.
+  const messages = input.messages || [];
+  const asked = messages.map((turn) => turn.role).lastIndexOf("user");
+  const shown = messages.slice(asked + 1).flatMap((turn) => turn.tool_calls || []);
+  return messages.length > 0 && (input.toolCalls || []).length > shown.length;
+}
+
+function referenceOf(input, names) {
+  const metadata = input.metadata || {};
+  const folded = {};
+  for (const key of Object.keys(metadata).reverse()) folded[key.toLowerCase()] = key;
+  for (const name of names) if (Object.hasOwn(metadata, name)) return metadata[name] ?? null;
+  for (const name of names) if (Object.hasOwn(folded, name)) return metadata[folded[name]] ?? null;
+  return null;
+}
+
+function jsonText(value) {
+  // As Python writes it, with a space after each comma and colon.
+  if (Array.isArray(value)) return "[" + value.map(jsonText).join(", ") + "]";
+  if (value === null || typeof value !== "object") return JSON.stringify(value);
+  return "{" + Object.entries(value).map(([key, one]) => JSON.stringify(key) + ": " + jsonText(one)).join(", ") + "}";
+}
+
+function asText(value) {
+  return typeof value === "string" ? value : jsonText(value);
+}
+
+function textOfReference(input, names) {
+  const found = referenceOf(input, names);
+  if (found === null) throw new Error("no reference in the metadata under " + names.join(", "));
+  return asText(found);
+}
+
+function itemText(input, names) {
+  const value = names.length > 1 ? referenceOf(input, names) : (input.metadata || {})[names[0]];
+  if (value === undefined || (value === null && names.length > 1)) {
+    throw new Error("the path item." + names[0] + " leads nowhere");
+  }
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+function trimmed(text) {
+  // Python's white space, which is not JavaScript's: with the separators U+001C to U+001F, without U+FEFF.
+  const space = "[\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]+";
+  return text.replace(new RegExp("^" + space), "").replace(new RegExp(space + "$"), "");
+}
+
+function folded(text, ignoreCase, trim) {
+  const kept = trim ? trimmed(text) : text;
+  return ignoreCase ? kept.toLowerCase() : kept;
+}
+
+function exactMatch(text, expected, ignoreCase, trim) {
+  return folded(text, ignoreCase, trim) === folded(expected, ignoreCase, trim);
+}
+
+function contains(text, expected, ignoreCase) {
+  return folded(text, ignoreCase, false).includes(folded(expected, ignoreCase, false));
+}
+
+function asciiPrintable(text) {
+  return /^[ -~\n\r]*$/.test(text);
+}
+
+function stringCheck(text, reference, operation) {
+  if (operation === "eq") return text === reference;
+  if (operation === "ne") return text !== reference;
+  return contains(text, reference, operation === "ilike");
+}
+
+function measure(text, unit) {
+  if (unit === "utf16") return text.length;
+  if (unit === "characters") return [...text].length;
+  const words = /[^\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+/g;
+  return (text.match(words) || []).length;
+}
+
+function lengthWithin(text, minimum, maximum, unit) {
+  const count = measure(text, unit);
+  return (minimum === null || count >= minimum) && (maximum === null || count <= maximum);
+}
+
+function labelSet(text, labels, passing, ignoreCase, trim) {
+  const said = folded(text, ignoreCase, trim);
+  const found = labels.find((one) => folded(one, ignoreCase, trim) === said);
+  return found !== undefined && passing.includes(found);
+}
+
+function hasPath(value, path) {
+  for (const part of path.split(".").filter((one) => one)) {
+    if (value === null || typeof value !== "object" || Array.isArray(value)) return false;
+    if (!Object.hasOwn(value, part)) return false;
+    value = value[part];
+  }
+  return true;
+}
+
+function jsonKeys(text, keys, requireAll) {
+  let value;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    return false;
+  }
+  const found = keys.filter((key) => hasPath(value, key)).length;
+  return requireAll ? found === keys.length : found > 0;
+}
+
+function callsOf(input) {
+  // input.toolCalls are those since the user last spoke; earlier ones stand with their messages.
+  const messages = input.messages || [];
+  const asked = messages.map((turn) => turn.role).lastIndexOf("user");
+  const earlier = messages.slice(0, asked + 1).flatMap((turn) => turn.tool_calls || []);
+  return [...earlier, ...(input.toolCalls || [])];
+}
+
+function toolNames(calls) {
+  const inner = calls.filter((one) => one && typeof one === "object");
+  const named = inner.map((one) => (one.function && typeof one.function === "object" ? one.function : one).name);
+  return named.filter((name) => typeof name === "string" && name);
+}
+
+function toolCall(actual, expected, mode, order, ignoreCase) {
+  const wanted = expected.map((name) => folded(name, ignoreCase, false));
+  const called = actual.map((name) => folded(name, ignoreCase, false));
+  const any = wanted.some((name) => called.includes(name));
+  if (mode === "any") return any;
+  if (mode === "none") return !any;
+  const all = wanted.every((name) => called.includes(name));
+  if (mode === "set") return all && called.every((name) => wanted.includes(name));
+  if (!all || (mode === "exact" && called.length !== wanted.length)) return false;
+  return !order || JSON.stringify(called.filter((name) => wanted.includes(name))) === JSON.stringify(wanted);
+}

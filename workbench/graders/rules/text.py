@@ -1,0 +1,97 @@
+"""Rules that look at one text, or at a text and what was expected. Standard library only."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from workbench.graders.rules.verdict import Verdict, verdict
+
+__all__ = [
+    "as_text",
+    "ascii_printable",
+    "contains",
+    "exact_match",
+    "label_set",
+    "length",
+    "string_check",
+]
+
+
+def as_text(value: Any) -> str:
+    """A reference as text: text as it is, anything else as its JSON text (4 is "4", true is "true")."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def exact_match(text: str, expected: str, *, ignore_case: bool = False, trim: bool = True) -> Verdict:
+    """Whether the text is the expected one."""
+    same = _folded(text, ignore_case, trim) == _folded(expected, ignore_case, trim)
+    return verdict(same, "Exact match", "Expected exact match but got different value")
+
+
+def _folded(text: str, ignore_case: bool, trim: bool) -> str:
+    text = text.strip() if trim else text
+    return text.lower() if ignore_case else text
+
+
+def contains(text: str, expected: str, *, ignore_case: bool = True) -> Verdict:
+    """Whether the expected text occurs. Nothing is trimmed; an empty one always occurs."""
+    found = _folded(expected, ignore_case, False) in _folded(text, ignore_case, False)
+    return verdict(found, "Contains the expected text", "Expected text was not found")
+
+
+def ascii_printable(text: str) -> Verdict:
+    r"""Whether all characters are code points 32 to 126; `\n` and `\r` do not count, a tab fails."""
+    bad = sorted({one for one in text if not " " <= one <= "~" and one not in "\n\r"})
+    shown = ", ".join(map(repr, bad[:5])) + (f" (+{len(bad) - 5} more)" if len(bad) > 5 else "")
+    return verdict(
+        not bad, "Only printable ASCII characters", f"Found non-printable ASCII characters: {shown}"
+    )
+
+
+def string_check(text: str, reference: str, *, operation: str = "eq") -> Verdict:
+    """OpenAI's comparison: eq, ne, like (text contains reference) or ilike (so, ignoring case). No trimming."""
+    passed = {
+        "eq": text == reference,
+        "ne": text != reference,
+        "like": reference in text,
+        "ilike": reference.lower() in text.lower(),
+    }[operation]
+    return verdict(passed, f"The check {operation} holds", f"The check {operation} does not hold")
+
+
+def length(
+    text: str, *, minimum: int | None = None, maximum: int | None = None, unit: str = "characters"
+) -> Verdict:
+    """Whether the text's length is within both bounds, bounds included."""
+    count = _measure(text, unit)
+    fits = (minimum is None or count >= minimum) and (maximum is None or count <= maximum)
+    wanted = f"{0 if minimum is None else minimum} to {'any number of' if maximum is None else maximum}"
+    named = "UTF-16 units" if unit == "utf16" else unit
+    return verdict(fits, f"{count} {named}", f"{count} {named}, expected {wanted}", length=count, unit=unit)
+
+
+def _measure(text: str, unit: str) -> int:
+    if unit == "words":
+        return len(text.split())
+    return utf16(text) if unit == "utf16" else len(text)
+
+
+def utf16(text: str) -> int:
+    """Length in UTF-16 units, as JavaScript and .NET count: characters beyond U+FFFF are two."""
+    return len(text) + sum(one > "\uffff" for one in text)
+
+
+def label_set(
+    text: str,
+    *,
+    labels: tuple[str, ...],
+    passing: tuple[str, ...],
+    ignore_case: bool = False,
+    trim: bool = True,
+) -> Verdict:
+    """Whether the text is one of the labels, and one of those that pass."""
+    said = _folded(text, ignore_case, trim)
+    found = next((one for one in labels if _folded(one, ignore_case, trim) == said), None)
+    wrong = f"Not one of the labels: {text[:80]!r}" if found is None else f"The label {found!r} does not pass"
+    return verdict(found in passing, f"The label {found!r} passes", wrong, label=found)

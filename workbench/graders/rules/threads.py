@@ -1,0 +1,53 @@
+"""What a portable grader reads a thread with, on platforms whose threads know less than ours."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from workbench.graders.rules.text import as_text
+
+__all__ = ["Pattern", "calls_of", "reference_of", "text_of_reference"]
+
+
+def reference_of(thread: Any, names: tuple[str, ...]) -> Any:
+    """The reference in a thread's metadata, under the first of these names that is there; None without."""
+    metadata = thread.metadata if isinstance(thread.metadata, dict) else {}
+    folded = {str(key).casefold(): key for key in reversed(metadata)}
+    keys = [name for name in names if name in metadata] or [folded[name] for name in names if name in folded]
+    return metadata[keys[0]] if keys else None
+
+
+def text_of_reference(thread: Any, names: tuple[str, ...]) -> str:
+    """The reference as text.
+
+    Raises:
+        ValueError: There is none.
+    """
+    found = reference_of(thread, names)
+    if found is None:
+        raise ValueError(f"no reference in the metadata under {', '.join(names)}")
+    return as_text(found)
+
+
+def calls_of(thread: Any) -> list[Any]:
+    """The thread's tool calls; none where the platform does not tell."""
+    return list(thread.tool_calls()) if hasattr(thread, "tool_calls") else []
+
+
+def _said(thread: Any) -> list[tuple[int, str]]:
+    """Assistant messages, oldest first, with their place among the turns; a silent turn that calls tools is none.
+
+    Where the platform does not tell which turns call tools, silent turns are messages, as it shows them.
+    """
+    calls = getattr(thread, "turn_calls", lambda _: ())
+    turns = [(at, *turn) for at, turn in enumerate(thread.get_turns())]
+    return [(at, text) for at, role, text in turns if role == "assistant" and (text or not calls(at))]
+
+
+class Pattern:
+    """A pattern without a time limit: the platform's own limit on a row holds."""
+
+    def __init__(self, text: str) -> None:
+        self.search = re.compile(text).search
+        self.findall = re.compile(text).findall

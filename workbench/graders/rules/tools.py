@@ -1,0 +1,55 @@
+"""The rule of tool calls, as Umbraco's test runner has it. Standard library only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from workbench.graders.rules.verdict import Verdict, listed, verdict
+
+__all__ = ["tool_call", "tool_names"]
+
+
+def tool_names(calls: Sequence[Any]) -> list[str]:
+    """The names of calls, in order: `function.name` or `name`; a record without one is left out."""
+    records = [call for call in calls if isinstance(call, Mapping)]
+    inner = [call["function"] if isinstance(call.get("function"), Mapping) else call for call in records]
+    return [name for name in (call.get("name") for call in inner) if isinstance(name, str) and name]
+
+
+def tool_call(
+    actual: Sequence[str],
+    *,
+    expected: tuple[str, ...],
+    mode: str = "any",
+    order: bool = False,
+    ignore_case: bool = True,
+) -> Verdict:
+    """Whether the tools called are the expected ones, in one of the modes; see `ToolCall`."""
+    wanted = [name.lower() if ignore_case else name for name in expected]
+    called = [name.lower() if ignore_case else name for name in actual]
+    passed, wrong = _in_mode(mode, (wanted, called), (expected, actual))
+    if passed and order and mode in {"all", "exact"}:
+        passed = [name for name in called if name in set(wanted)] == wanted
+        got = [name for name, key in zip(actual, called, strict=True) if key in set(wanted)]
+        wrong = f"Tool call order mismatch. Expected: {listed(expected)}, Got: {listed(got)}"
+    return verdict(passed, f"Tools called: {listed(actual)}", wrong, toolCalls=list(actual))
+
+
+def _in_mode(
+    mode: str, keys: tuple[list[str], list[str]], names: tuple[Sequence[str], Sequence[str]]
+) -> tuple[bool, str]:
+    (wanted, called), (expected, actual) = keys, names
+    made = set(called)
+    want, got = listed(expected), listed(actual)
+    if mode == "any":
+        return not made.isdisjoint(wanted), f"Expected at least one of {want} but got {got}"
+    if mode == "none":
+        return made.isdisjoint(wanted), f"Expected none of {want} but found matches"
+    if mode == "set":
+        return made == set(wanted), f"Expected the set {want} but got {got}"
+    missing = [name for name, key in zip(expected, wanted, strict=True) if key not in made]
+    if mode == "all":
+        return not missing, f"Missing expected tools: {listed(missing)}"
+    # Umbraco's Exact: as many calls as names, and every name among them. Neither a set nor a multiset test.
+    return len(called) == len(wanted) and not missing, f"Expected exactly {want} but got {got}"

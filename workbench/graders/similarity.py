@@ -1,0 +1,82 @@
+"""The text similarity grader."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from workbench.errors import FormatError
+from workbench.graders.base import kind
+from workbench.graders.rules.similarity import similarity
+from workbench.graders.rules.verdict import Verdict
+from workbench.graders.text.base import choice
+from workbench.graders.text.templated import TemplatedGrader
+
+__all__ = ["METRICS", "TextSimilarity"]
+
+METRICS = (
+    "fuzzy_match",
+    *(f"rouge_{size}" for size in range(1, 6)),
+    "rouge_l",
+    "bleu",
+    "gleu",
+    "meteor_without_synonyms",
+)
+"""Every measure, by its name."""
+
+
+@kind("text-similarity")
+@dataclass(frozen=True, kw_only=True)
+class TextSimilarity(TemplatedGrader):
+    """How alike two rendered templates are, from 0 to 1. Gives no verdict: a suite's threshold does.
+
+    | metric | what it is |
+    | --- | --- |
+    | fuzzy_match | rapidfuzz's `fuzz.ratio` over characters; case counts |
+    | rouge_1 to rouge_5 | F1 of common runs of words, lower-cased, not stemmed (the `rouge-score` package) |
+    | rouge_l | F1 of the longest common subsequence of words (the same) |
+    | bleu | sentence BLEU, up to 4-grams, effective order and "exp" smoothing as in `sacrebleu` |
+    | gleu | Google's BLEU as in `nltk` |
+    | meteor_without_synonyms | METEOR as in `nltk`, stems and no WordNet; "meteor" is read as this |
+
+    Words of the last three are runs of word characters and runs of other signs.
+
+    Attributes:
+        metric: See the table. "cosine" needs embeddings and is refused.
+
+    Error kinds: template, sample (`item.reference` where the sample has none).
+
+    Source: OpenAI (`text_similarity`); which packages it runs is public for fuzzy_match alone.
+    """
+
+    gives_verdict: ClassVar[bool] = False
+
+    metric: str = "fuzzy_match"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.metric == "cosine":
+            raise FormatError(
+                "the metric cosine compares embeddings, which need a model",
+                expected=", ".join(METRICS),
+                hint="use fuzzy_match or rouge_l, or a custom grader that calls your embedding model",
+            )
+        if self.metric == "meteor":
+            object.__setattr__(self, "metric", "meteor_without_synonyms")
+        choice("metric", self.metric, METRICS)
+
+    def compare(self, text: str, reference: str) -> Verdict:
+        """See `rules.similarity`."""
+        score = similarity(text, reference, metric=self.metric, lcs=_fast_lcs)
+        return score, f"{self.metric} {score:.4f}", {}
+
+
+def _fast_lcs(one: Sequence[Any], two: Sequence[Any]) -> int:
+    from rapidfuzz.distance import LCSseq
+
+    if not isinstance(one, str):
+        # Words become small numbers, since rapidfuzz compares hashes and two words may share one.
+        numbers: dict[Any, int] = {}
+        one, two = ([numbers.setdefault(word, len(numbers)) for word in words] for words in (one, two))
+    return LCSseq.similarity(one, two)

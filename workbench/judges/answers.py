@@ -1,0 +1,176 @@
+"""A judge's answer as data: the verdict out of the text, or a failure of its own kind.
+
+Each platform reads unclean answers its own way; a judge's `rules` names whose way is meant. "" is ours: what is not
+clean has no score.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, NoReturn
+
+from workbench.grade import ErrorKind
+from workbench.judges.client import Reply
+
+__all__ = ["RULES", "AnswerError", "number", "text_of", "verdict"]
+
+RULES = ("", "adaptive", "letta", "openai", "umbraco", "vllora")
+"""Whose rule decides about unclean answers; "" is the workbench's own."""
+
+_THINKING = re.compile(r"<(think|thinking|reasoning)>.*?</\1>", re.DOTALL | re.IGNORECASE)
+_THOUGHT = re.compile(r"\A.*</(?:think|thinking|reasoning)>", re.DOTALL | re.IGNORECASE)
+_FENCE = re.compile(r"\A\s*```[\w-]*[ \t]*\r?\n?(.*?)\r?\n?\s*```\s*\Z", re.DOTALL)
+_REFUSALS = re.compile(
+    r"\W*(i(['\u2019]m| am) (sorry|unable|not able)|sorry, |i (can(not|['\u2019]t)|won['\u2019]t|refuse|must decline)|as an ai)",
+    re.IGNORECASE,
+)
+_TRIES = 200
+"""Opening braces looked at from the end; an answer with more is no answer."""
+
+
+class AnswerError(Exception):
+    """An answer without a usable verdict.
+
+    Args:
+        kind: judge_parse, judge_refusal, out_of_range or not_finite.
+        message: A sentence for the author of the judge.
+    """
+
+    def __init__(self, kind: ErrorKind, message: str) -> None:
+        super().__init__(message)
+        self.kind = kind
+
+
+def text_of(reply: Reply, rules: str = "") -> str:
+    """What was said, without thinking and fences.
+
+    Raises:
+        AnswerError: The model refused, or under our own rules was cut short.
+    """
+    if reply.refusal:
+        raise AnswerError(ErrorKind.JUDGE_REFUSAL, f"the judge refused: {reply.refusal[:300]}")
+    if reply.finish_reason == "length" and not rules:
+        raise AnswerError(ErrorKind.JUDGE_PARSE, "the judge's answer was cut short; raise max_tokens")
+    if rules in {"letta", "umbraco"}:
+        return reply.text
+    text = _THOUGHT.sub("", _THINKING.sub("", reply.text), count=1)
+    fenced = _FENCE.match(text)
+    return (fenced[1] if fenced else text).strip()
+
+
+def verdict(text: str, key: str, rules: str = "") -> dict[str, Any]:
+    """The JSON object that is the verdict.
+
+    Ours is the last object in the text that has `key`. Letta and OpenAI take the whole text, Umbraco from the first
+    { to the last }, Adaptive the whole text with what was cut off closed.
+
+    Raises:
+        AnswerError: There is none.
+    """
+    found: Any = None
+    if rules in {"", "vllora"}:
+        found = _last_object(text, key)
+    elif rules == "umbraco":
+        found = _strict(text[text.find("{") : text.rfind("}") + 1] if "{" in text else "")
+    elif rules == "adaptive":
+        found = _loaded(text) if _loaded(text) is not None else _loaded(_closed(text))
+    else:
+        found = _loaded(text)
+    if not isinstance(found, dict):
+        _none(text, key, rules)
+    return found
+
+
+def _none(text: str, key: str, rules: str) -> NoReturn:
+    if not rules and _REFUSALS.match(text):
+        raise AnswerError(ErrorKind.JUDGE_REFUSAL, f"the judge refused: {text[:300]}")
+    said = f"{text[:200]!r}" if text else "nothing"
+    raise AnswerError(
+        ErrorKind.JUDGE_PARSE, f"the judge's answer holds no JSON object with {key!r}; it said {said}"
+    )
+
+
+def number(value: Any, rules: str = "", *, low: float = 0.0, high: float = 1.0) -> float:
+    """A verdict's number, by the rules' way with strings, and with numbers outside the range.
+
+    Raises:
+        AnswerError: No number, not finite, or (ours, Adaptive's, vLLora's) outside the range.
+    """
+    if rules == "letta" and isinstance(value, str | bool):
+        value = _coerced(value)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        shown = "nothing" if value is None else f"{str(value)[:80]!r} ({type(value).__name__})"
+        raise AnswerError(ErrorKind.JUDGE_PARSE, f"the judge's score must be a number, not {shown}")
+    if not math.isfinite(value):
+        raise AnswerError(ErrorKind.NOT_FINITE, f"the judge's score must be finite, not {value}")
+    if rules in {"letta", "openai"}:
+        return max(low, min(high, float(value)))
+    if rules != "umbraco" and not low <= value <= high:
+        raise AnswerError(
+            ErrorKind.OUT_OF_RANGE, f"the judge's score {value:g} is outside {low:g} to {high:g}"
+        )
+    return float(value)
+
+
+def _coerced(value: str | bool) -> Any:
+    try:
+        return float(value)
+    except ValueError:
+        return value
+
+
+def _loaded(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _strict(text: str) -> Any:
+    def refuse(name: str) -> NoReturn:
+        raise ValueError(name)
+
+    try:
+        return json.loads(text, parse_constant=refuse)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _last_object(text: str, key: str) -> Any:
+    objects = list(_objects(text))
+    return next((one for one in reversed(objects) if key in one), None)
+
+
+def _objects(text: str) -> Iterator[Mapping[str, Any]]:
+    """Top-level JSON objects in a text, in order."""
+    decoder, at = json.JSONDecoder(), text.find("{")
+    for _ in range(_TRIES):
+        if at < 0:
+            return
+        try:
+            found, end = decoder.raw_decode(text, at)
+            if isinstance(found, dict):
+                yield found
+        except (ValueError, RecursionError):
+            end = at + 1
+        at = text.find("{", end)
+
+
+def _closed(text: str) -> str:
+    """JSON that was cut off, with its open text, lists and objects closed."""
+    stack: list[str] = []
+    inside = escaped = False
+    for char in text:
+        if inside:
+            inside, escaped = (char != '"' or escaped), (char == "\\" and not escaped)
+        elif char == '"':
+            inside = True
+        elif char in "{[":
+            stack.append("}" if char == "{" else "]")
+        elif char in "}]" and stack:
+            stack.pop()
+    ended = text + '"' * inside
+    return re.sub(r"[,:\s]+\Z", "", ended) + "".join(reversed(stack))

@@ -1,0 +1,210 @@
+"""What every judge shares: a prompt out of a sample, an answer, and the way from the answer to a grade."""
+
+from __future__ import annotations
+
+import time
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import Field, dataclass, field, replace
+from typing import Any, Self
+
+from workbench.dialects import TemplateError, TemplateRunError
+from workbench.errors import FormatError, WorkbenchError
+from workbench.extractors import Extractor, as_extractor
+from workbench.grade import ErrorKind, Grade
+from workbench.graders.base import Grader
+from workbench.judges.answers import RULES, AnswerError, text_of
+from workbench.judges.client import ChatClient, JudgeServerError, Messages, Reply
+from workbench.judges.openai_client import provider_client, thinks
+from workbench.samples import Sample
+from workbench.thread import StringThread
+
+__all__ = ["JSON_OBJECT", "Judge", "SampleError", "json_schema", "refuse_unless"]
+
+JSON_OBJECT = {"type": "json_object"}
+
+_MAX_RAW = 10_000
+"""Characters of an answer kept in a grade's metadata."""
+_REPAIRING = frozenset({"", "adaptive", "vllora"})
+"""Rules that ask once more after an answer that cannot be read."""
+
+
+class SampleError(Exception):
+    """A sample the judge cannot be asked about; the message says what is missing."""
+
+
+def refuse_unless(condition: object, what: str, found: object = "", expected: str = "") -> None:
+    """Raise a `FormatError` unless a field is as it must be."""
+    if not condition:
+        raise FormatError(what, found=repr(found)[:80] if found != "" else "", expected=expected)
+
+
+def json_schema(schema: Mapping[str, Any], name: str = "verdict") -> dict[str, Any]:
+    """The `response_format` that asks a server for answers of this shape."""
+    return {"type": "json_schema", "json_schema": {"name": name, "schema": dict(schema)}}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judge(Grader):
+    """A grader that asks a model. Subclasses say what is asked and how the answer is read.
+
+    Attributes:
+        model: Which model is asked.
+        temperature: Above 0 for varied answers. 0.0 is sent as 1.0 to reasoning models, which take no other.
+        max_tokens: Tokens an answer may take, None for the server's own limit.
+        extractor: Which text of the thread is judged.
+        rules: Whose rule decides about unclean answers, out of `answers.RULES`. "" is ours: no JSON, a number
+            outside the range, a refusal, a cut answer are failed grades.
+        client: Who is asked; None for OpenAI with the key in `OPENAI_API_KEY`. No part of spec, repr or equality.
+
+    Error kinds: judge_server, judge_parse, judge_refusal, out_of_range, not_finite, template, sample.
+    """
+
+    model: str = "gpt-4o-mini"
+    temperature: float = 0.0
+    max_tokens: int | None = None
+    extractor: Extractor = field(default_factory=Extractor)
+    rules: str = ""
+    client: ChatClient | None = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "extractor", as_extractor(self.extractor))
+        refuse_unless(isinstance(self.model, str), "model must be a model's name", self.model)
+        refuse_unless(self.rules in RULES, "unknown rules", self.rules, ", ".join(map(repr, RULES)))
+        warm = isinstance(self.temperature, int | float) and not isinstance(self.temperature, bool)
+        refuse_unless(warm and 0 <= self.temperature <= 2, "temperature must be 0 to 2", self.temperature)
+        object.__setattr__(self, "temperature", float(self.temperature))
+        limit = self.max_tokens
+        whole = limit is None or (isinstance(limit, int) and not isinstance(limit, bool) and limit > 0)
+        refuse_unless(whole, "max_tokens must be a whole number above 0", limit)
+
+    def spec(self) -> dict[str, Any]:
+        """The judge as a plain dict; never its client."""
+        return {name: value for name, value in super().spec().items() if name != "client"}
+
+    def _field_spec(self, f: Field[Any]) -> Any:
+        if f.name == "extractor":
+            return self.extractor.spec()
+        value = getattr(self, f.name)
+        return list(value) if isinstance(value, tuple) else value
+
+    @classmethod
+    def build(cls, values: dict[str, Any]) -> Self:
+        """The judge out of a spec's fields. See `Grader.build`."""
+        if "client" in values:
+            raise FormatError("a file cannot name a judge's client", hint="set it on the judge: client=")
+        return super().build(values)
+
+    @abstractmethod
+    def preview(self, sample: Sample | StringThread) -> Messages:
+        """What would be asked, without asking.
+
+        Raises:
+            TemplateError: A prompt that cannot be read.
+            TemplateRunError: A prompt that does not fit the sample.
+            SampleError: The sample has nothing to judge.
+        """
+
+    @abstractmethod
+    def read(self, text: str) -> Grade:
+        """The grade an answer means. Raise `AnswerError` where it means none."""
+
+    def answer_format(self) -> dict[str, Any] | None:
+        """The `response_format` asked of the server; None to ask for none."""
+        return JSON_OBJECT
+
+    def asked(self) -> dict[str, Any]:
+        """The settings sent with the messages."""
+        settings = {"model": self.model, "temperature": self.sent_temperature, "max_tokens": self.max_tokens}
+        return {**settings, "response_format": self.answer_format()}
+
+    @property
+    def sent_temperature(self) -> float:
+        """The temperature, as the model takes it."""
+        if self.rules == "letta":
+            fixed = self.model.startswith(("o1", "o3")) or "gpt-5" in self.model.lower()
+            return 1.0 if fixed and self.temperature == 0 else self.temperature
+        return (
+            1.0
+            if thinks(self.model) and (self.temperature == 0 or self.rules == "adaptive")
+            else self.temperature
+        )
+
+    def check_ready(self) -> None:
+        """Raise what would end a run before its first row: no key."""
+        check = getattr(self.chat_client(), "check_ready", None)
+        if check is not None:
+            check()
+
+    def chat_client(self) -> ChatClient:
+        """Who is asked."""
+        return self.client if self.client is not None else provider_client("openai")
+
+    async def grade(self, sample: Sample) -> Grade:
+        """Ask, and read the answer; once more where it cannot be read and the rules say so."""
+        start = time.perf_counter()
+        replies: list[Reply] = []
+        try:
+            grade = await self.ask(sample, replies)
+        except (TemplateError, TemplateRunError) as error:
+            grade = Grade.failed(ErrorKind.TEMPLATE, str(error))
+        except SampleError as error:
+            grade = Grade.failed(ErrorKind.SAMPLE, str(error))
+        except (JudgeServerError, WorkbenchError) as error:
+            grade = Grade.failed(ErrorKind.JUDGE_SERVER, str(error))
+        except AnswerError as error:
+            grade = self.unread(error, replies)
+        return _complete(grade, replies, time.perf_counter() - start)
+
+    async def ask(self, sample: Sample, replies: list[Reply]) -> Grade:
+        """One question, one answer; what was answered is added to `replies`, whatever happens then."""
+        return await self.ask_messages(self.preview(sample), replies)
+
+    async def ask_messages(self, messages: Messages, replies: list[Reply]) -> Grade:
+        """The grade that the answer to these messages means, with one try at repair."""
+        replies.append(await self.chat_client().complete(messages, **self.asked()))
+        try:
+            return self.read(text_of(replies[-1], self.rules))
+        except AnswerError as error:
+            if error.kind is not ErrorKind.JUDGE_PARSE or self.rules not in _REPAIRING:
+                raise
+            more = [
+                {"role": "assistant", "content": replies[-1].text},
+                {"role": "user", "content": _again(error)},
+            ]
+        replies.append(await self.chat_client().complete([*messages, *more], **self.asked()))
+        return self.read(text_of(replies[-1], self.rules))
+
+    def unread(self, error: AnswerError, replies: list[Reply]) -> Grade:
+        """The grade of an answer that means none: failed."""
+        return Grade.failed(error.kind, str(error))
+
+    def judged(self, sample: Sample) -> str:
+        """The text under judgement."""
+        return self.extractor.extract(sample.thread)
+
+
+def _again(error: AnswerError) -> str:
+    return f"This could not be read: {error}. Answer again, with the JSON object alone and complete."
+
+
+def _complete(grade: Grade, replies: list[Reply], seconds: float) -> Grade:
+    """The grade with what it took and what was said."""
+    used = [reply.usage for reply in replies if reply.usage is not None]
+    paid = [usage.cost for usage in used if usage.cost is not None]
+    raw = {"raw": replies[-1].text[:_MAX_RAW]} if replies and "raw" not in grade.metadata else {}
+    return replace(
+        grade,
+        seconds=seconds,
+        tokens=sum(usage.tokens for usage in used) if used else grade.tokens,
+        cost=sum(paid) if paid else grade.cost,
+        metadata={**grade.metadata, **raw},
+    )
+
+
+def as_sample(sample: Sample | StringThread) -> Sample:
+    """A thread alone as a sample."""
+    if isinstance(sample, StringThread):
+        return Sample(id="0", thread=sample, reference=None, group="0")
+    return sample

@@ -1,0 +1,197 @@
+"""The binary judge: one criterion, PASS, FAIL or NA."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from workbench.dialects import compile as compile_template
+from workbench.dialects import thread_variables
+from workbench.dialects.values import json_text
+from workbench.dialects.variables import context_text
+from workbench.grade import ErrorKind, Grade
+from workbench.graders.base import kind
+from workbench.judges.answers import AnswerError, verdict
+from workbench.judges.base import JSON_OBJECT, Judge, SampleError, as_sample, refuse_unless
+from workbench.judges.client import Messages
+from workbench.judges.prompt_files import prompt
+from workbench.samples import Sample
+from workbench.thread import StringThread
+
+__all__ = ["BinaryJudge"]
+
+_SCHEMA = {
+    "type": "object",
+    "properties": {
+        "reasoning": {"type": "string"},
+        "score": {"type": "string", "enum": ["PASS", "FAIL", "NA"]},
+    },
+    "required": ["reasoning", "score"],
+}
+_REASONS = {
+    "PASS": "The completion meets the criterion.",
+    "FAIL": "The completion does not meet the criterion.",
+    "NA": "The criterion is conditional, and its condition does not hold here.",
+}
+_SHOTS: tuple[tuple[str, str, str, str, str], ...] = (
+    ("What is the capital of France?", "Paris is in France.", "The completion names the capital.", "FAIL",
+     "It says where Paris lies, but never that it is the capital that was asked for."),
+    ("How do I undo my last commit?", "Run `git reset --soft HEAD~1`.", "The completion gives a command.", "PASS",
+     "It gives a command that does what was asked."),
+    ("Thanks!", "You are welcome.", "If the user asks for code, the completion has code.", "NA",
+     "The user asked for no code, so the criterion does not apply."),
+)  # fmt: skip
+
+
+@kind("binary-judge")
+@dataclass(frozen=True, kw_only=True)
+class BinaryJudge(Judge):
+    """1.0 where a model finds that the completion meets the criterion, 0.0 where it does not, skipped where NA.
+
+    The thread needs a user turn and an answer. The system turn is not shown. Own templates are Handlebars with the
+    variables of the Adaptive document and `criteria`, `examples`, `output_schema`.
+
+    Attributes:
+        criteria: What a pass is, in plain language.
+        examples: Dicts `input` (messages), `output`, `passes` (true, false, or null for NA), perhaps `reasoning`.
+            They replace the three built-in ones.
+        feedback_key: Name the platform keeps the scores under; not used here.
+        system_template: Replaces the built-in system prompt.
+        user_template: Replaces the built-in user prompt.
+        template_variables: More variables for the templates, at top level.
+
+    Source: Adaptive (`binary_judge`, v0.14).
+    """
+
+    criteria: str
+    examples: tuple[Mapping[str, Any], ...] = ()
+    feedback_key: str = ""
+    system_template: str | None = None
+    user_template: str | None = None
+    template_variables: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        refuse_unless(
+            isinstance(self.criteria, str) and self.criteria.strip(), "criteria must be text", self.criteria
+        )
+        object.__setattr__(self, "examples", tuple(_example(one) for one in self.examples))
+        object.__setattr__(self, "template_variables", dict(self.template_variables))
+        for text in (self.system_template, self.user_template):
+            if text is not None:
+                compile_template(text, "handlebars")
+
+    def answer_format(self) -> dict[str, Any] | None:
+        """JSON mode, unless a prompt of the author's own may never mention it."""
+        return None if self.system_template or self.user_template else JSON_OBJECT
+
+    def preview(self, sample: Sample | StringThread) -> Messages:
+        """See `Judge.preview`."""
+        values = self._values(as_sample(sample))
+        messages = [
+            {"role": "system", "content": self._filled(self.system_template, "binary_system", values)}
+        ]
+        if self.user_template is None:
+            messages += self._shots()
+        return [
+            *messages,
+            {"role": "user", "content": self._filled(self.user_template, "binary_user", values)},
+        ]
+
+    def _values(self, sample: Sample) -> dict[str, Any]:
+        thread = sample.thread
+        final = self.extractor.name != "last_assistant" or thread.completion() is not None
+        if not final or not any(turn.role == "user" for turn in thread.get_turns()):
+            raise SampleError("a binary judge needs a user turn and a final assistant turn")
+        values = thread_variables(sample, completion=self.judged(sample))
+        if self.user_template is None:
+            shown = [turn for turn in values["context_turns_without_last_user"] if turn["role"] != "system"]
+            values["context_str_without_last_user"] = context_text(shown)
+        named = {
+            "criteria": self.criteria,
+            "output_schema": json_text(_SCHEMA),
+            "examples": [_for_template(one, self.criteria) for one in self.examples],
+        }
+        return {**values, **named, **self.template_variables}
+
+    def _filled(self, template: str | None, built_in: str, values: dict[str, Any]) -> str:
+        if template is None:
+            return prompt(built_in, **values)
+        return compile_template(template, "handlebars").render(values)
+
+    def _shots(self) -> Messages:
+        own = [_for_template(one, self.criteria) for one in self.examples]
+        messages: Messages = []
+        for shot in own or [_built_in(*one) for one in _SHOTS]:
+            asked = {
+                "context_str_without_last_user": shot["context_str"],
+                "last_user_turn_content": shot["user_question"],
+            }
+            text = prompt("binary_user", **asked, completion=shot["completion"], criteria=shot["criteria"])
+            messages += [
+                {"role": "user", "content": text},
+                {"role": "assistant", "content": shot["output_json"]},
+            ]
+        return messages
+
+    def read(self, text: str) -> Grade:
+        """PASS, FAIL or NA; other cases of the letters under our own rules only."""
+        found = verdict(text, "score", self.rules)
+        said = found.get("score")
+        label = said.strip().upper() if isinstance(said, str) and not self.rules else said
+        if label not in ("PASS", "FAIL", "NA"):
+            raise AnswerError(
+                ErrorKind.JUDGE_PARSE, f"the judge's score must be PASS, FAIL or NA, not {said!r}"[:300]
+            )
+        reasoning = str(found.get("reasoning") or "")
+        if label == "NA":
+            return Grade.skipped(reasoning or _REASONS["NA"])
+        return Grade(float(label == "PASS"), passed=label == "PASS", reasoning=reasoning)
+
+
+def _example(one: Any) -> dict[str, Any]:
+    shape = "{input: [{role, content}], output, passes, reasoning?}"
+    refuse_unless(
+        isinstance(one, Mapping) and {"input", "output", "passes"} <= set(one),
+        "an example lacks a part",
+        one,
+        shape,
+    )
+    refuse_unless(
+        one["passes"] in (True, False, None),
+        "an example passes or does not",
+        one["passes"],
+        "true, false or null",
+    )
+    turns = one["input"]
+    right = isinstance(turns, list | tuple) and all(
+        isinstance(t, Mapping) and {"role", "content"} <= set(t) for t in turns
+    )
+    refuse_unless(
+        right and isinstance(one["output"], str),
+        "an example's input must be messages, its output text",
+        one,
+        shape,
+    )
+    return {**one, "input": [dict(turn) for turn in turns]}
+
+
+def _for_template(one: Mapping[str, Any], criteria: str) -> dict[str, Any]:
+    turns = [turn for turn in one["input"] if turn["role"] != "system"]
+    asked = max((at for at, turn in enumerate(turns) if turn["role"] == "user"), default=None)
+    label = {True: "PASS", False: "FAIL", None: "NA"}[one["passes"]]
+    return {
+        "context_str": context_text([turn for at, turn in enumerate(turns) if at != asked]),
+        "user_question": "" if asked is None else str(turns[asked]["content"]),
+        "completion": one["output"],
+        "criteria": criteria,
+        "output_json": json_text({"reasoning": one.get("reasoning") or _REASONS[label], "score": label}),
+    }
+
+
+def _built_in(question: str, completion: str, criteria: str, label: str, reason: str) -> dict[str, Any]:
+    return {
+        "context_str": "", "user_question": question, "completion": completion, "criteria": criteria,
+        "output_json": json_text({"reasoning": reason, "score": label}),
+    }  # fmt: skip

@@ -1,0 +1,144 @@
+"""Who answers a judge's questions: a protocol of one method, and the public fake."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, runtime_checkable
+
+from workbench.errors import WorkbenchError
+
+__all__ = ["ChatClient", "JudgeServerError", "Messages", "Reply", "ScriptedClient", "Usage"]
+
+Messages = list[dict[str, Any]]
+"""OpenAI chat messages: dicts with `role` and `content`, perhaps `tool_calls` or `tool_call_id`."""
+
+
+class JudgeServerError(WorkbenchError, RuntimeError):
+    """The model could not be asked, or did not answer."""
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What an answer took.
+
+    Attributes:
+        prompt_tokens: Tokens of the question.
+        completion_tokens: Tokens of the answer, thinking included.
+        cost: Money in US dollars, where the server says so.
+    """
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cost: float | None = None
+
+    @property
+    def tokens(self) -> int:
+        """Both together."""
+        return self.prompt_tokens + self.completion_tokens
+
+
+@dataclass(frozen=True)
+class Reply:
+    """An answer.
+
+    Attributes:
+        text: What was said; "" where only tools were called.
+        usage: What it took, None where unknown.
+        raw: The rest: `finish_reason`, `refusal`, `tool_calls` in OpenAI's shape.
+    """
+
+    text: str
+    usage: Usage | None = None
+    raw: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def finish_reason(self) -> str:
+        """Why the answer ended: "stop", "length", "tool_calls", "content_filter", or "" where unknown."""
+        return str(self.raw.get("finish_reason") or "")
+
+    @property
+    def refusal(self) -> str:
+        """The server's word that the model refused, "" where it did not."""
+        filtered = "the content filter stopped the answer" if self.finish_reason == "content_filter" else ""
+        return str(self.raw.get("refusal") or filtered)
+
+    @property
+    def tool_calls(self) -> list[dict[str, Any]]:
+        """Calls of tools, in OpenAI's shape."""
+        calls = self.raw.get("tool_calls")
+        return [dict(call) for call in calls if isinstance(call, Mapping)] if isinstance(calls, list) else []
+
+
+@runtime_checkable
+class ChatClient(Protocol):
+    """Anything that completes a chat."""
+
+    async def complete(self, messages: Messages, **settings: Any) -> Reply:
+        """Answer.
+
+        Args:
+            messages: The chat so far.
+            settings: `model`, `temperature`, `max_tokens`, `response_format`, `tools`, `timeout` in seconds,
+                `max_retries`; what does not apply is left out.
+
+        Raises:
+            JudgeServerError: No answer.
+        """
+        ...
+
+
+Answer = str | Reply | BaseException
+Script = str | Reply | BaseException | Sequence[Answer] | Mapping[str, Answer] | Callable[[Messages], Answer]
+
+
+class ScriptedClient:
+    r"""A client that says what it is told to: for tests, documents and trying a judge without a model.
+
+    Args:
+        script: One answer for everything; a list of answers, given in order; a dict from a text that
+            the question holds to the answer (the first that fits, "" fits all); or a function of the messages.
+            An answer is a text, a `Reply` or an exception, which is raised.
+
+    Attributes:
+        calls: What was asked, as (messages, settings), oldest first.
+
+    Example:
+        >>> import workbench.judges as judges, workbench as wb
+        >>> fake = judges.ScriptedClient('{"reasoning": "polite", "score": "PASS"}')
+        >>> judge = judges.BinaryJudge(criteria="is polite", client=fake)
+        >>> judge(wb.StringThread([("user", "Hi"), ("assistant", "Good day")])).score
+        1.0
+    """
+
+    def __init__(self, script: Script) -> None:
+        self.script = script
+        self.calls: list[tuple[Messages, dict[str, Any]]] = []
+
+    def __repr__(self) -> str:
+        return f"ScriptedClient({len(self.calls)} calls)"
+
+    async def complete(self, messages: Messages, **settings: Any) -> Reply:
+        """The next answer of the script."""
+        self.calls.append((messages, settings))
+        answer = self._answer(messages)
+        if isinstance(answer, BaseException):
+            raise answer
+        return answer if isinstance(answer, Reply) else Reply(answer, raw={"finish_reason": "stop"})
+
+    def _answer(self, messages: Messages) -> Answer:
+        script = self.script
+        if isinstance(script, str | Reply | BaseException):
+            return script
+        if callable(script):
+            return script(messages)
+        if isinstance(script, Mapping):
+            asked = "\n".join(str(message.get("content")) for message in messages)
+            found = [answer for part, answer in script.items() if part in asked]
+            return (
+                found[0]
+                if found
+                else JudgeServerError("the script has no answer to this", found=asked[-200:])
+            )
+        at = len(self.calls) - 1
+        return script[at] if at < len(script) else JudgeServerError("the script has no answer left")

@@ -1,0 +1,103 @@
+"""vLLora's judge: a mustache prompt and the JSON schema of its answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from workbench.dialects import compile as compile_template
+from workbench.dialects import thread_variables
+from workbench.dialects.values import json_text
+from workbench.errors import FormatError
+from workbench.grade import ErrorKind, Grade
+from workbench.graders.base import kind
+from workbench.judges.answers import AnswerError, number, verdict
+from workbench.judges.base import Judge, as_sample, json_schema, refuse_unless
+from workbench.judges.client import Messages
+from workbench.judges.prompt_files import prompt
+from workbench.samples import Sample
+from workbench.thread import StringThread
+
+__all__ = ["SchemaJudge"]
+
+
+_LIMITS = frozenset({"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"})
+
+
+@kind("schema-judge")
+@dataclass(frozen=True, kw_only=True)
+class SchemaJudge(Judge):
+    """The `score`, from 0 to 1, of an answer that fits a JSON schema; `reasoning` where there is one.
+
+    Attributes:
+        prompt: Mustache, with messages, response, lastUserMessage, tools, toolCalls, systemPrompt.
+        output_schema: JSON schema of the answer. An answer that does not fit is a failed grade.
+        max_tokens: 256 by default.
+
+    Source: vLLora (`llm-judge`).
+    """
+
+    prompt: str
+    output_schema: dict[str, Any]
+    max_tokens: int | None = 256
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        refuse_unless(isinstance(self.prompt, str), "prompt must be text", self.prompt)
+        refuse_unless(
+            isinstance(self.output_schema, Mapping), "output_schema must be a JSON schema", self.output_schema
+        )
+        object.__setattr__(self, "output_schema", dict(self.output_schema))
+        compile_template(self.prompt, "mustache")
+        _check_schema(self.output_schema)
+
+    def answer_format(self) -> dict[str, Any] | None:
+        """The schema itself."""
+        return json_schema(self.output_schema)
+
+    def preview(self, sample: Sample | StringThread) -> Messages:
+        """The schema as system message, the filled prompt as user message."""
+        sample = as_sample(sample)
+        values = thread_variables(sample, "vllora", completion=self.judged(sample))
+        text = compile_template(self.prompt, "mustache").render(values)
+        system = prompt("schema_system", schema=json_text(self.output_schema))
+        return [{"role": "system", "content": system}, {"role": "user", "content": text}]
+
+    def read(self, text: str) -> Grade:
+        """The score, once the answer fits the schema."""
+        import jsonschema
+
+        found = verdict(text, "score", self.rules)
+        checker = jsonschema.validators.validator_for(self.output_schema)(self.output_schema)
+        for wrong in checker.iter_errors(found):
+            far = list(wrong.path) == ["score"] and wrong.validator in _LIMITS
+            what = ErrorKind.OUT_OF_RANGE if far else ErrorKind.JUDGE_PARSE
+            raise AnswerError(what, f"the judge's answer does not fit the schema: {wrong.message}"[:300])
+        return Grade(number(found.get("score"), self.rules), reasoning=str(found.get("reasoning") or ""))
+
+
+def _check_schema(schema: dict[str, Any]) -> None:
+    import jsonschema
+
+    try:
+        jsonschema.validators.validator_for(schema).check_schema(schema)
+    except (jsonschema.SchemaError, TypeError, AttributeError) as error:
+        raise FormatError("output_schema is no JSON schema", found=str(error).split("\n")[0][:200]) from None
+    if _refers(schema):
+        raise FormatError(
+            "output_schema may not refer to other documents", hint="write the part in place of $ref"
+        )
+
+
+def _refers(value: Any) -> bool:
+    waiting = [value]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, Mapping):
+            if isinstance(one.get("$ref"), str) and not one["$ref"].startswith("#"):
+                return True
+            waiting += one.values()
+        elif isinstance(one, list):
+            waiting += one
+    return False

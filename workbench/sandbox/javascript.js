@@ -1,0 +1,92 @@
+(function () {
+  'use strict';
+  // Everything the script could replace is taken before it runs; what it replaces later is its own affair.
+  const parse = JSON.parse, stringify = JSON.stringify, Fn = Function, Str = String, P = Promise;
+  const keys = Object.keys, bare = Object.create, isArray = Array.isArray;
+  const uncurried = Fn.prototype.bind.bind(Fn.prototype.call);
+  const slice = uncurried(Str.prototype.slice), includes = uncurried(Str.prototype.includes);
+  const then = uncurried(P.prototype.then);
+  let grade, strict, box, ticket = 0;
+
+  function answer(type, first, second, third) {
+    const out = bare(null);
+    out.type = type; out.first = first; out.second = second; out.third = third;
+    return stringify(out);
+  }
+  function text(value) { return typeof value === 'string' ? slice(value, 0, 20000) : ''; }
+  // What was thrown, which may be anything, and may have getters and a toString of its own.
+  function thrown(error) {
+    let name = '', message = '', stack = '';
+    if (error !== null && (typeof error === 'object' || typeof error === 'function')) {
+      try { name = text(error.name); message = text(error.message); stack = text(error.stack); } catch (e) {}
+      if (!name && !message) { try { message = text(Str(error)); } catch (e) { message = 'something that cannot be shown'; } }
+    } else {
+      message = typeof error === 'symbol' ? 'a symbol' : text(Str(error));
+    }
+    return answer('thrown', name, slice(message, 0, 2000), stack);
+  }
+  function shown(value) {
+    if (typeof value === 'string') return stringify(slice(value, 0, 80));
+    if (typeof value === 'bigint') return slice(Str(value), 0, 80) + 'n';
+    if (typeof value === 'function') return 'a function';
+    if (value === null || typeof value !== 'object') return Str(value);
+    if (isArray(value)) return 'an array';
+    try { return 'an object with the keys ' + slice(stringify(keys(value)), 0, 80); } catch (e) { return 'an object'; }
+  }
+  function kind(value) { return value === null ? 'null' : isArray(value) ? 'array' : typeof value; }
+  function refused(value) { return answer('refused', shown(value), kind(value)); }
+  // A result object: each property is read once, so that a getter cannot answer twice.
+  function result(value) {
+    const score = value.score;
+    let reason = value.reason;
+    if (reason === undefined) reason = value.reasoning;
+    if (typeof score !== 'number') return answer('no score', shown(score), kind(score));
+    const rest = bare(null);
+    const names = keys(value);
+    for (let i = 0; i < names.length && i < 100; i++) {
+      const key = names[i];
+      if (key !== 'score' && key !== 'reason' && key !== 'reasoning') rest[key] = value[key];
+    }
+    let extra;
+    try { extra = stringify(rest); } catch (e) { extra = undefined; }
+    return answer('result', Str(score), typeof reason === 'string' ? text(reason) : undefined, extra);
+  }
+  function settled(value) {
+    if (typeof value === 'number') return value;
+    if (strict || value === null || typeof value !== 'object' || isArray(value)) return refused(value);
+    try { return result(value); } catch (error) { return thrown(error); }
+  }
+  function wait(value) {
+    const mine = ++ticket;
+    const put = made => { if (mine === ticket) box = made; };
+    box = undefined;
+    then(new P(done => done(value)), found => put(settled(found)), error => put(thrown(error)));
+    return undefined;
+  }
+  function run(json) {
+    let value, next;
+    ticket++;
+    try {
+      const input = parse(json);
+      input.history = input.messages;
+      value = grade(input);
+      if (value !== null && typeof value === 'object') next = value.then;
+    } catch (error) { return thrown(error); }
+    return typeof next === 'function' ? wait(value) : settled(value);
+  }
+  // Compiled, not run: function declarations are there before the first statement, which is our return.
+  function probe(name, body) {
+    const look = 'try { const f = ' + name + "; return typeof f === 'function' ? f : 0; } catch (e) { return e.message; }\n";
+    const found = new Fn(look + body)();
+    if (typeof found === 'function') return answer('function', found.length, slice(Str(found), 0, 2000));
+    return answer(found === 0 || !includes(found, 'not defined') ? 'later' : 'none');
+  }
+  return function (what, given, more) {
+    if (what === 'run') return run(given);
+    if (what === 'box') return box;
+    if (what === 'compile') { try { new Fn(given); return answer('fine'); } catch (error) { return thrown(error); } }
+    if (what === 'probe') return probe(given, more);
+    grade = given; strict = more;
+    return answer('function', given.length, slice(Str(given), 0, 2000));
+  };
+})()

@@ -1,0 +1,298 @@
+"""JavaScript graders in QuickJS, inside the locked worker. Standard library only; loaded by its path.
+
+A context has the language's own globals and nothing of ours: no require, no process, no file, no network, no
+timers. The row goes in as JSON text and comes back as a number or as JSON text made by `javascript.js`, which
+took what it needs of the language before the script ran. Time (the engine's clock, in regexes too), memory
+and stack are limited by the engine; what gets around it is ended by the watchdog.
+
+Globals of the script live from row to row of one worker, and start afresh after a row that ran out of time or
+memory. Rows are spread over workers, so nothing may be counted on to stay.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+_checks = sys.modules["_wb_checks"]
+_drive = sys.modules["_wb_drive"]
+_signatures = sys.modules["_wb_signatures"]
+_engine: Any = sys.modules.get("_wb_quickjs")
+CheckFailed = _checks.CheckFailed
+
+NAMES = ("grade", "evaluate")
+_STACK_BYTES = 1024 * 1024
+# Our own code stands so far down that none of its lines can be taken for one of the script's.
+_FAR = 100_000
+_HARNESS = "\n" * _FAR + Path(__file__).with_name("javascript.js").read_text("utf-8")
+_encode = json.JSONEncoder(allow_nan=False).encode
+_PLACE = re.compile(r"<input>:(\d+)(?::\d+)?")
+_NO_PARAMETERS = re.compile(r"(async\s+)?(function\s*\*?\s*[\w$]*\s*)?\(\s*\)")
+_ENDS = (("interrupted", "timeout"), ("out of memory", "memory"))
+
+
+class Context:
+    """One engine with the harness in it, and with the script once it was run."""
+
+    def __init__(self, megabytes: int) -> None:
+        self._context = _engine.Context()
+        self._context.set_memory_limit(megabytes * 1024 * 1024)
+        self._context.set_max_stack_size(_STACK_BYTES)
+        self.ask = self._context.eval(_HARNESS)
+        self.more = self._context.execute_pending_job
+
+    def limit(self, seconds: float) -> None:
+        """The time one call may take from now on."""
+        self._context.set_time_limit(seconds)
+
+    def told(self, *question: Any) -> list[str | None]:
+        """Ask the harness something that it answers with a type and up to three values."""
+        return _parts(self.ask(*question))
+
+    def run_script(self, text: str) -> None:
+        """Run the script's top level."""
+        # The last line keeps the value of the script's own from being turned into Python's.
+        self._context.eval(text + "\n;undefined")
+
+    def function(self, name: str) -> Any:
+        """A top-level function of the script, None where the name is something else."""
+        return self._context.eval(f"typeof {name} === 'function' ? {name} : null")
+
+
+def _parts(text: str) -> list[str | None]:
+    found = json.loads(text)
+    return [found.get(key) for key in ("type", "first", "second", "third")]
+
+
+class ScriptLoading(_checks.Loading):  # type: ignore[misc, name-defined]  # loaded by path
+    """The five checks of a script, and its calls."""
+
+    noted = True
+
+    def __init__(self, text: str, thread_type: type, options: dict[str, Any] | None = None) -> None:
+        super().__init__(text, thread_type, options)
+        self._megabytes = int(self.options.get("memory_mb", 64))
+        self._seconds = float(self.options.get("row_seconds", 1.0))
+        self._context: Context | None = None
+        self._name = ""
+
+    def _syntax(self) -> str:
+        size = len(self.text.encode("utf-8", "surrogatepass"))
+        if size > _checks.MAX_BYTES:
+            raise CheckFailed(f"the script is {size:,} bytes; the limit is {_checks.MAX_BYTES:,} (64 KiB)")
+        if _engine is None:
+            raise CheckFailed("there is no JavaScript engine here: pip install quickjs-ng")
+        if "\0" in self.text:
+            raise CheckFailed("the script holds a null character")
+        type_, _, message, stack = self._fresh().told("compile", self.text)
+        if type_ == "thrown":
+            # What is missing at the end is missed on the engine's own last line.
+            line = min(_line(stack, self._offset()), self.text.count("\n") + 1)
+            shown = self._shown(line)
+            raise CheckFailed(f"{f'line {line}: ' if line else ''}{message}{shown}")
+        return f"{len(self.text.splitlines())} lines compile"
+
+    def _fresh(self) -> Context:
+        context = Context(self._megabytes)
+        context.limit(5.0)
+        return context
+
+    def _offset(self) -> int:
+        """Lines that the engine puts above what it compiles."""
+        stack = self._fresh().told("compile", "@")[3]
+        return (_line(stack, 0) or 1) - 1
+
+    def _shown(self, line: int) -> str:
+        lines = self.text.splitlines()
+        return f" in `{lines[line - 1].strip()[:120]}`" if 0 < line <= len(lines) else ""
+
+    def _structure(self) -> str:
+        for name in NAMES:
+            type_, count, source, _ = self._fresh().told("probe", name, self.text)
+            if type_ != "none":
+                self._name, self._definition = name, (type_, count, source)
+                return f"function {name}" + ("" if type_ == "function" else ", made when the script runs")
+        nested = re.search(r"\bfunction\s+(grade|evaluate)\b", self.text)
+        where = (
+            f"; {nested[1]} at line {self.text.count(chr(10), 0, nested.start()) + 1} is nested"
+            if nested
+            else ""
+        )
+        raise CheckFailed(f"no top-level `function grade(input)`{where}")
+
+    def _signature(self) -> str:
+        type_, count, source = self._definition
+        return (
+            self._one_parameter(count, source) if type_ == "function" else "checked once the script has run"
+        )
+
+    def _one_parameter(self, count: Any, source: Any) -> str:
+        none = count == 0 and _NO_PARAMETERS.match(source or "")
+        if none or (count or 0) > 1:
+            raise CheckFailed(f"{self._name} must take exactly one parameter, the input; it takes {count}")
+        return "one parameter"
+
+    def _execution(self) -> str:
+        self._start()
+        self.grade = self._grade
+        return f"the script runs and {self._name} is callable"
+
+    def _start(self) -> None:
+        """A new context with the script's top level run in it."""
+        context = self._fresh()
+        try:
+            context.run_script(self.text)
+            function = context.function(self._name)
+        except _engine.JSException as error:
+            raise CheckFailed(_engine_message(error)) from None
+        if function is None:
+            raise CheckFailed(f"after the script ran, {self._name} is no function")
+        _, count, source, _ = context.told("use", function, self._name == "grade")
+        self._one_parameter(count, source)
+        context.limit(self._seconds)
+        self._context = context
+
+    async def _grade(self, row: Any) -> Any:
+        if self._context is None:
+            self._start()
+        try:
+            return self._read(self._called(_input_text(row)))
+        except _engine.JSException as error:
+            raise self._ended(error) from None
+
+    def _called(self, text: str) -> Any:
+        assert self._context is not None
+        answer = self._context.ask("run", text)
+        return self._awaited(self._context) if answer is None else answer
+
+    def _awaited(self, context: Context) -> Any:
+        """The answer of a promise; jobs run until it is there or nothing is left to run."""
+        until = time.monotonic() + self._seconds
+        while (answer := context.ask("box")) is None:
+            if time.monotonic() > until:
+                self._context = None
+                raise _drive.Refused("timeout", f"timed out: no score within {self._seconds:g} s")
+            if not context.more():
+                raise _drive.Refused(
+                    "runtime",
+                    f"the promise of {self._name} never settles: there are no timers and no network here",
+                )
+        return answer
+
+    def _ended(self, error: BaseException) -> BaseException:
+        """What the engine itself put an end to; the context is not used again."""
+        self._context = None
+        kind = next((kind for sign, kind in _ENDS if sign in str(error)), "runtime")
+        line = _line(str(error), 0)
+        place = f" (line {line})" if line else ""
+        told = {
+            "timeout": f"timed out: no score within {self._seconds:g} s{place}",
+            "memory": f"out of memory{place}",
+        }
+        return self._refused(kind, told.get(kind) or _engine_message(error))
+
+    def _read(self, answer: Any) -> Any:
+        if type(answer) in (int, float):
+            return answer
+        type_, first, second, third = _parts(answer)
+        if type_ == "result":
+            return self._result(float(str(first)), second, third)
+        if type_ == "thrown":
+            raise self._thrown(first, second, third)
+        what = f"{self._name} must return a number"
+        if type_ == "no score":
+            raise _drive.Refused(
+                "return_type", f"{self._name}: score must be a number, not {first} ({second})"
+            )
+        hint = "; call the function evaluate to return {score, reason}" if second == "object" else ""
+        raise _drive.Refused("return_type", f"{what}, not {_once(first, second)}{hint}")
+
+    def _result(self, score: float, reason: str | None, extra: str | None) -> Any:
+        if not math.isfinite(score):
+            return score
+        metadata = json.loads(extra) if extra else {}
+        note = {"reasoning": reason, "metadata": metadata}
+        return _drive.Noted(score, {key: value for key, value in note.items() if value})
+
+    def _thrown(self, name: str | None, message: str | None, stack: str | None) -> BaseException:
+        line = _line(stack, 0)
+        text = f"{name}: {message}" if name and message else name or message or "something without a message"
+        kind = "memory" if (name, message) == ("InternalError", "out of memory") else "runtime"
+        if kind == "memory":
+            self._context = None
+        return self._refused(kind, text + (f" (line {line}){self._shown(line)}" if line else ""))
+
+    def _refused(self, kind: str, message: str) -> BaseException:
+        refused: BaseException = _drive.Refused(kind, message)
+        return refused
+
+
+def _once(shown: Any, kind: Any) -> str:
+    return str(shown) if shown == kind else f"{shown} ({kind})"
+
+
+def _line(stack: str | None, offset: int) -> int:
+    """The first line of the script's own in a stack; 0 where there is none."""
+    found = (int(match[1]) - offset for match in _PLACE.finditer(stack or ""))
+    return next((line for line in found if 0 < line < _FAR), 0)
+
+
+def _engine_message(error: BaseException) -> str:
+    """An exception that came out of the engine: its first line, and where."""
+    first, _, stack = str(error).partition("\n")
+    line = _line(stack, 0)
+    return first[:2000] + (f" (line {line})" if line else "")
+
+
+def _input_text(thread: Any) -> str:
+    """The `input` of a script, as JSON."""
+    value = script_input(thread)
+    try:
+        return _encode(value)
+    except (TypeError, ValueError):
+        return _encode(_jsonable(value))
+
+
+def _jsonable(value: Any) -> Any:
+    """What JSON knows: NaN and the infinities become null, bytes text, other keys text."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    if isinstance(value, dict):
+        return {str(key): _jsonable(item) for key, item in value.items()}
+    return [_jsonable(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+def script_input(thread: Any) -> dict[str, Any]:
+    """`messages`, `response`, `toolCalls`, `metadata` and the rest of what a script may read but `history`.
+
+    `messages` is the conversation without the final assistant turn, `response` that turn's text ("" where
+    there is none), `toolCalls` the calls made since the last user turn.
+    """
+    turns = thread.get_turns()
+    answered = bool(turns) and turns[-1].role == "assistant"
+    before = turns[:-1] if answered else turns
+    metadata = thread.metadata
+    return {
+        "messages": [_message(thread, index, turn) for index, turn in enumerate(before)],
+        "response": turns[-1].content if answered else "",
+        "toolCalls": _signatures.answer_calls(thread),
+        "metadata": metadata if isinstance(metadata, dict) else {},
+        "lastUserMessage": next((turn.content for turn in reversed(turns) if turn.role == "user"), ""),
+        "systemPrompt": next((turn.content for turn in turns if turn.role == "system"), ""),
+        "tools": thread.tools,
+    }
+
+
+def _message(thread: Any, index: int, turn: Any) -> dict[str, Any]:
+    message: dict[str, Any] = {"role": turn.role, "content": turn.content}
+    if calls := thread.turn_calls(index):
+        message["tool_calls"] = [{key: v for key, v in call.items() if key != "toolUse"} for call in calls]
+    answered = thread.turn_answers(index)
+    return message if answered is None else {**message, "tool_call_id": answered}

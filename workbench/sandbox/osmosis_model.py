@@ -1,0 +1,136 @@
+"""A small stand-in for pydantic's models: fields from annotations, checked values, extra keys allowed.
+
+Standard library only, and alone: the sandbox loads this file by its path. Only what Osmosis' config classes
+do is here; the package itself is not installed where graders run.
+"""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import sys
+import types
+import typing
+from typing import Any
+
+__all__ = ["NAMES", "Model"]
+
+_MISSING = object()
+NAMES: dict[str, Any] = {"typing": typing, "Any": Any}
+"""Names that annotations of our own classes use, which their modules in the sandbox would not resolve."""
+
+
+def _fields(cls: type) -> dict[str, Any]:
+    """Annotated public names of a config class with their types, in the order they were defined."""
+    found: dict[str, Any] = {}
+    for base in reversed(cls.__mro__):
+        names = [name for name in inspect.get_annotations(base) if not name.startswith("_")]
+        hints = _hints(base) if names else {}
+        found.update({name: hints.get(name, Any) for name in names})
+    return found
+
+
+def _hints(thing: Any) -> dict[str, Any]:
+    """Annotations as types, as far as they can be read: a name in quotes may not exist."""
+    try:
+        return typing.get_type_hints(thing, {**vars(sys.modules.get(thing.__module__, types)), **NAMES})
+    except Exception:  # noqa: BLE001 (a stranger's annotations)
+        return dict.fromkeys(inspect.get_annotations(thing), Any)
+
+
+def _fitted(value: Any, wanted: Any, where: str) -> Any:
+    """The value as its annotation asks for it; numbers and texts that mean the same are turned.
+
+    Raises:
+        ValueError: It does not fit.
+    """
+    origin, parts = typing.get_origin(wanted), typing.get_args(wanted)
+    if wanted is Any or isinstance(wanted, str | typing.TypeVar):
+        return value
+    if origin in (typing.Union, types.UnionType):
+        return _fitted_any(value, parts, where)
+    if origin is typing.Literal:
+        fits = value in parts
+    elif isinstance(wanted, type) and issubclass(wanted, Model) and isinstance(value, dict):
+        return wanted(**value)
+    elif wanted in (int, float, bool):
+        fits, value = _number(value, wanted)
+    else:
+        kind = origin or wanted
+        fits = not isinstance(kind, type) or isinstance(value, kind)
+    if not fits:
+        named = getattr(wanted, "__name__", str(wanted))
+        raise ValueError(f"{where}: {value!r} ({type(value).__name__}) is no {named}")
+    return value
+
+
+def _fitted_any(value: Any, parts: tuple[Any, ...], where: str) -> Any:
+    if any(isinstance(part, type) and type(value) is part for part in parts):
+        return value
+    problem = ValueError(f"{where}: nothing fits")
+    for part in parts:
+        try:
+            return _fitted(value, part, where)
+        except ValueError as error:
+            problem = error
+    raise problem
+
+
+def _number(value: Any, wanted: type) -> tuple[bool, Any]:
+    if wanted is bool:
+        known = {"true": True, "false": False, "1": True, "0": False}
+        found = known.get(str(value).lower()) if isinstance(value, str | int | bool) else None
+        return found is not None, value if found is None else found
+    if not isinstance(value, str | int | float):
+        return False, value
+    try:
+        number = float(value)
+        fits = wanted is float or number.is_integer()
+        return fits, (wanted(value) if isinstance(value, int) else wanted(number)) if fits else value
+    except (ValueError, OverflowError):
+        return False, value
+
+
+def _dumped(value: Any) -> Any:
+    if isinstance(value, Model):
+        return value.model_dump()
+    if isinstance(value, dict):
+        return {key: _dumped(item) for key, item in value.items()}
+    return [_dumped(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+class Model:
+    """Named values: class attributes with annotations are fields and their defaults, other keys are kept.
+
+    Args:
+        values: Checked against the annotations, here and when assigned.
+
+    Raises:
+        ValueError: A field without a default is missing, or a value does not fit its annotation.
+    """
+
+    def __init__(self, **values: Any) -> None:
+        fields = _fields(type(self))
+        for key in [*fields, *(key for key in values if key not in fields)]:
+            if key in values:
+                setattr(self, key, values[key])
+            elif (default := getattr(type(self), key, _MISSING)) is _MISSING:
+                raise ValueError(f"{type(self).__name__}: field {key!r} is required")
+            else:
+                object.__setattr__(self, key, copy.deepcopy(default))
+
+    def __setattr__(self, key: str, value: Any) -> None:
+        wanted = _fields(type(self)).get(key, Any)
+        object.__setattr__(self, key, _fitted(value, wanted, f"{type(self).__name__}.{key}"))
+
+    def model_dump(self) -> dict[str, Any]:
+        """The values as a dict."""
+        return {key: _dumped(value) for key, value in vars(self).items()}
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and vars(self) == vars(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in vars(self).items())})"

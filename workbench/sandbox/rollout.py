@@ -1,0 +1,102 @@
+"""Osmosis `Grader` subclasses, run as written. Loaded by its path in the sandbox.
+
+One row is one dataset row: its label, its metadata, and one or several samples. Every sample gets a reward;
+the row's score is their mean.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from typing import Any
+
+_checks = sys.modules["_wb_checks"]
+_drive = sys.modules["_wb_drive"]
+_osmosis = sys.modules["_wb_osmosis"]
+_rows = sys.modules["_wb_osmosis_rows"]
+_signatures = sys.modules["_wb_signatures"]
+CheckFailed = _checks.CheckFailed
+
+
+class RolloutLoading(_checks.Loading):  # type: ignore[misc, name-defined]  # loaded by path
+    """The five checks of a module that holds one `Grader` subclass, and perhaps one `GraderConfig`."""
+
+    noted = True
+
+    def row(self, wire: Any) -> Any:
+        """See `Loading.row`."""
+        return _signatures.Row.from_wire(wire)
+
+    def _structure(self) -> str:
+        classes = [node for node in self._tree.body if isinstance(node, ast.ClassDef)]
+        found = [(cls, node) for cls in classes for node in cls.body if _is_grade(node)]
+        if found:
+            self._definition = found[-1][1]
+            return f"class {found[-1][0].name} with grade at line {found[-1][1].lineno}"
+        if any(isinstance(node, ast.ImportFrom) for node in self._tree.body) and not classes:
+            return "no class here; one may be imported"
+        there = f"; classes there: {', '.join(cls.name for cls in classes)}" if classes else ""
+        raise CheckFailed(f"no top-level class with `async def grade(self, ctx)`{there}")
+
+    def _signature(self) -> str:
+        found: Any = self._definition
+        if found is None:
+            return "checked once the module has run"
+        if isinstance(found, ast.FunctionDef):
+            raise CheckFailed(f"grade must be async: write `async def grade` at line {found.lineno}")
+        names, extra = _signatures.parameters(found)
+        if len(names) != 2 or extra:
+            raise CheckFailed(f"grade must take (self, ctx); it takes ({', '.join((*names, *extra))})")
+        return f"parameters {', '.join(names)}"
+
+    def _given(self) -> dict[str, Any]:
+        given = {name: getattr(_osmosis, name) for name in _GIVEN}
+        bound = {alias.asname or alias.name for node in ast.walk(self._tree) for alias in _aliases(node)}
+        reads = {node.id for node in ast.walk(self._tree) if isinstance(node, ast.Name)}
+        if missing := sorted((given.keys() & reads) - bound) if "*" not in bound else []:
+            line = f"from osmosis_ai.rollout import {', '.join(missing)}"
+            self.warnings.append(f"add `{line}`: it runs here without, and nowhere else")
+        return given
+
+    def _loaded(self) -> str:
+        try:
+            cls, config = _osmosis.discover_grader(dict(self.namespace))
+        except ValueError as error:
+            raise CheckFailed(str(error)) from None
+        if issues := _osmosis.validate_backend(cls, config):
+            raise CheckFailed("; ".join(f"{code}: {message}" for code, message in issues))
+        grader = cls(config)
+
+        async def grade(row: Any) -> Any:
+            return _drive.Noted(*await _graded(grader, row))
+
+        self.grade = grade
+        named = f" with config {config.name}" if config is not None else ""
+        return f"the module runs and holds the grader {cls.__name__}{named}"
+
+
+_GIVEN = ("Grader", "GraderConfig", "GraderContext", "RolloutSample")
+
+
+def _aliases(node: ast.AST) -> list[ast.alias]:
+    return node.names if isinstance(node, ast.Import | ast.ImportFrom) else []
+
+
+def _is_grade(node: ast.stmt) -> bool:
+    return isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == "grade"
+
+
+async def _graded(grader: Any, row: Any) -> Any:
+    ctx = _rows.context(row.thread, row.reference, row.metadata, row.id)
+    if ctx is None:
+        return None, {"reasoning": _rows.NEITHER}
+    problem = None
+    try:
+        await grader.grade(ctx)
+    except _drive.Stuck:
+        raise
+    except Exception as error:  # noqa: BLE001 (told by category, with the artifacts)
+        category = _osmosis.error_category(error)
+        kind = "timeout" if category == "timeout" else _drive.kind_of(error)
+        problem = (kind, f"{category}: {_checks.describe(error)}")
+    return _rows.settled(ctx, problem)

@@ -1,0 +1,294 @@
+"""Grade functions of other platforms, called as those platforms call them. Loaded by its path in the sandbox.
+
+`(sample, submission)` is Letta Evals', `(sample, item)` OpenAI's, `(solution_str, ground_truth, extra_info)`
+Osmosis' older one. Sync and async both work. What a row holds is turned into what the platform would pass.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import json
+import sys
+from typing import Any
+
+_checks = sys.modules["_wb_checks"]
+_drive = sys.modules["_wb_drive"]
+_letta = sys.modules["_wb_letta"]
+_thread = sys.modules["_wb_thread"]
+CheckFailed = _checks.CheckFailed
+
+_LETTA_OWN = ("rubric_vars", "agent_args", "agent_state")
+
+
+class Row:
+    """A thread with the reference and the id of its row."""
+
+    __slots__ = ("id", "key", "reference", "thread")
+
+    thread: Any
+    reference: Any
+    key: str
+    id: str
+
+    @classmethod
+    def from_wire(cls, wire: Any) -> Row:
+        """The row out of a wire tuple, unchecked: it comes from the host."""
+        row = cls.__new__(cls)
+        *thread, row.reference, row.key, row.id = wire
+        row.thread = _thread.StringThread.from_wire(thread)
+        return row
+
+    @property
+    def metadata(self) -> Any:
+        """The row's metadata without the reference; a new dict."""
+        metadata = self.thread.metadata
+        if not isinstance(metadata, dict):
+            return metadata
+        return {key: value for key, value in metadata.items() if not self.key or key != self.key}
+
+    def answer(self) -> str:
+        """The last assistant turn's text, "" where there is none."""
+        turns = self.thread.get_turns()
+        return next((turn.content for turn in reversed(turns) if turn.role == "assistant"), "")
+
+    def calls(self) -> list[dict[str, Any]]:
+        """Tool calls of the answer: those made since the last user turn, in OpenAI's shape."""
+        return answer_calls(self.thread)
+
+
+def answer_calls(thread: Any) -> list[dict[str, Any]]:
+    """Tool calls made since the last user turn, in OpenAI's shape."""
+    if not thread.tool_calls():
+        return []
+    turns = thread.get_turns()
+    users = [index for index, turn in enumerate(turns) if turn.role == "user"]
+    first = users[-1] + 1 if users else 0
+    calls = [call for index in range(first, len(turns)) for call in thread.turn_calls(index)]
+    return [{key: value for key, value in call.items() if key != "toolUse"} for call in calls]
+
+
+class CalledLoading(_checks.Loading):  # type: ignore[misc, name-defined]  # loaded by path
+    """Checks of a grade function with two or three parameters; a subclass says which and makes the call."""
+
+    noted = True
+    told = ""
+    allowed: tuple[tuple[str, ...], ...] = ()
+
+    def row(self, wire: Any) -> Any:
+        """See `Loading.row`."""
+        return Row.from_wire(wire)
+
+    def _structure(self) -> str:
+        function = ast.FunctionDef, ast.AsyncFunctionDef
+        found = [node for node in self._tree.body if getattr(node, "name", None) == "grade"]
+        if not found or not isinstance(found[-1], function):
+            there = ", ".join(node.name for node in self._tree.body if isinstance(node, function))
+            raise CheckFailed(
+                f"no top-level `def {self.told}`" + (f"; functions there: {there}" if there else "")
+            )
+        self._definition = found[-1]
+        return f"def grade at line {found[-1].lineno}"
+
+    def _signature(self) -> str:
+        names, extra = parameters(self._definition)
+        if names not in self.allowed or extra:
+            shown = ", ".join((*names, *extra)) or "none"
+            raise CheckFailed(f"grade must take exactly the parameters of {self.told}; it takes ({shown})")
+        return f"parameters {', '.join(names)}"
+
+    def _loaded(self) -> str:
+        told: str = super()._loaded()
+        function = self.namespace["grade"]
+
+        async def grade(row: Row) -> Any:
+            value = self._call(function, row)
+            return self._read(await value if inspect.isawaitable(value) else value)
+
+        self.grade = grade
+        return told
+
+    def _call(self, function: Any, row: Row) -> Any:
+        raise NotImplementedError
+
+    def _read(self, value: Any) -> Any:
+        return value
+
+
+def parameters(node: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """A definition's positional parameters, and those that are keyword-only or starred."""
+    args = node.args
+    names = tuple(arg.arg for arg in [*args.posonlyargs, *args.args])
+    return names, tuple(arg.arg for arg in [*args.kwonlyargs, *filter(None, (args.vararg, args.kwarg))])
+
+
+class LettaLoading(CalledLoading):
+    """`@grader def f(sample, submission) -> GradeResult`, with a module's own extractor where there is one."""
+
+    told = "grade(sample, submission)"
+    allowed = (("sample", "submission"),)
+
+    def _signature(self) -> str:
+        told = super()._signature()
+        returns = self._definition.returns
+        if returns is not None and _last_name(returns) != "GradeResult":
+            raise CheckFailed(f"grade must return GradeResult; it is annotated {ast.unparse(returns)}")
+        return told
+
+    def _loaded(self) -> str:
+        told = super()._loaded()
+        name = self.options.get("extractor") or self._only_extractor()
+        self._extractor: Any = self.namespace.get(name) if name else None
+        if name and not callable(self._extractor):
+            raise CheckFailed(f"the extractor {name} is no function of this module")
+        return told + (f"; {name} extracts the submission" if name else "")
+
+    def _only_extractor(self) -> str:
+        marked = {
+            name: value
+            for name, value in self.namespace.items()
+            if getattr(value, "_letta", "") == "extractor"
+        }
+        if len({id(value) for value in marked.values()}) > 1:
+            raise CheckFailed(f"there are several extractors ({', '.join(marked)}): name one of them")
+        return next(iter(marked), "")
+
+    def _call(self, function: Any, row: Row) -> Any:
+        return self._graded(function, letta_sample(row), row)
+
+    async def _graded(self, function: Any, sample: Any, row: Row) -> Any:
+        submission = row.answer() if self._extractor is None else await self._extracted(row)
+        value = function(sample, submission)
+        return await value if inspect.isawaitable(value) else value
+
+    async def _extracted(self, row: Row) -> str:
+        metadata = row.metadata if isinstance(row.metadata, dict) else {}
+        arguments: list[Any] = [trajectory(row.thread), dict(self.options.get("extractor_config") or {})]
+        if len(inspect.signature(self._extractor).parameters) > 2:
+            arguments.append(metadata.get("agent_state"))
+        text = self._extractor(*arguments)
+        text = await text if inspect.isawaitable(text) else text
+        if not isinstance(text, str):
+            raise _drive.Refused("return_type", f"the extractor must return text, not {type(text).__name__}")
+        return text
+
+    def _read(self, value: Any) -> Any:
+        if not isinstance(value, _letta.GradeResult):
+            shown = repr(value)[:80]
+            raise _drive.Refused(
+                "return_type", f"grade must return a GradeResult, not {shown} ({type(value).__name__})"
+            )
+        note = {"reasoning": value.rationale if isinstance(value.rationale, str) else None}
+        metadata = dict(value.metadata) if isinstance(value.metadata, dict) else {}
+        if value.per_turn_grades:
+            metadata["per_turn_grades"] = value.per_turn_grades
+        return _drive.Noted(value.score, {k: v for k, v in {**note, "metadata": metadata}.items() if v})
+
+
+def _last_name(node: ast.expr) -> str:
+    text = node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ast.unparse(node)
+    return text.strip().rpartition(".")[2]
+
+
+def letta_sample(row: Row) -> Any:
+    """A row as Letta's `Sample`: several user turns make a list of inputs."""
+    metadata = row.metadata if isinstance(row.metadata, dict) else {}
+    asked = [turn.content for turn in row.thread.get_turns() if turn.role == "user"]
+    own = {key: metadata.pop(key) for key in _LETTA_OWN if key in metadata}
+    return _letta.Sample(
+        id=row.id,
+        input=asked if len(asked) > 1 else "".join(asked),
+        ground_truth=row.reference,
+        metadata=metadata,
+        rubric_vars=own.get("rubric_vars"),
+        agent_args=own.get("agent_args"),
+    )
+
+
+def trajectory(thread: Any) -> list[list[Any]]:
+    """The agent's messages, one list a turn: what followed each user turn."""
+    turns: list[list[Any]] = []
+    names: dict[str, str] = {}
+    for index, turn in enumerate(thread.get_turns()):
+        if turn.role == "user" or not turns:
+            turns.append([])
+        if turn.role not in {"user", "system"}:
+            turns[-1] += _messages(thread, index, turn, names)
+    return [turn for turn in turns if turn]
+
+
+def _messages(thread: Any, index: int, turn: Any, names: dict[str, str]) -> list[Any]:
+    if turn.role == "tool":
+        call = thread.turn_answers(index)
+        told = {"tool_return": turn.content, "tool_call_id": call, "name": names.get(call or "")}
+        return [_letta.Message(message_type="tool_return_message", status="success", **told)]
+    found = []
+    if turn.content or not thread.turn_calls(index):
+        found.append(_letta.Message(message_type=f"{turn.role}_message", content=turn.content))
+    for call in thread.turn_calls(index):
+        function = call.get("function") or {}
+        names[str(call.get("id"))] = str(function.get("name"))
+        made = _letta.ToolCall(
+            name=function.get("name"), arguments=function.get("arguments"), tool_call_id=call.get("id")
+        )
+        found.append(_letta.Message(message_type="tool_call_message", tool_call=made))
+    return found
+
+
+class OpenAILoading(CalledLoading):
+    """`def grade(sample, item)`: the model's answer and the dataset's row, both as dicts."""
+
+    told = "grade(sample, item)"
+
+    def _signature(self) -> str:
+        names, extra = parameters(self._definition)
+        if len(names) != 2 or extra:
+            shown = ", ".join((*names, *extra)) or "none"
+            raise CheckFailed(f"grade must take exactly two parameters, as {self.told}; it takes ({shown})")
+        return f"parameters {', '.join(names)}"
+
+    def _call(self, function: Any, row: Row) -> Any:
+        return function(openai_sample(row), openai_item(row))
+
+
+def openai_sample(row: Row) -> dict[str, Any]:
+    """`output_text`, `output_tools`, `choices`, and `output_json` where the text is valid JSON."""
+    text, calls = row.answer(), row.calls()
+    message = {"role": "assistant", "content": text, **({"tool_calls": calls} if calls else {})}
+    reason = "tool_calls" if calls and not text else "stop"
+    choices = [{"index": 0, "message": message, "finish_reason": reason}]
+    sample = {"output_text": text, "output_tools": calls, "choices": choices}
+    try:
+        return {**sample, "output_json": json.loads(text, parse_constant=_refuse_constant)}
+    except (ValueError, RecursionError):
+        return sample
+
+
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(name)
+
+
+def openai_item(row: Row) -> dict[str, Any]:
+    """The row's metadata, and the reference under `reference` where no column is called that."""
+    metadata = row.thread.metadata
+    item = dict(metadata) if isinstance(metadata, dict) else {}
+    return item if row.reference is None else {"reference": row.reference, **item}
+
+
+class OsmosisLoading(CalledLoading):
+    """`@osmosis_reward` or `@osmosis_rubric` over `(solution_str, ground_truth, extra_info)`."""
+
+    told = "grade(solution_str, ground_truth, extra_info=None)"
+
+    def _signature(self) -> str:
+        names, _ = parameters(self._definition)
+        if names[:1] != ("solution_str",) or names[1:2] != ("ground_truth",):
+            raise CheckFailed(f"grade must take the parameters of {self.told}; it takes ({', '.join(names)})")
+        return f"parameters {', '.join(names)}"
+
+    def _call(self, function: Any, row: Row) -> Any:
+        truth = row.reference
+        truth = truth if truth is None or isinstance(truth, str) else json.dumps(truth, ensure_ascii=False)
+        names, extra = parameters(self._definition)
+        takes = "extra_info" in names or bool(extra)
+        return function(row.answer(), truth, **({"extra_info": row.metadata} if takes else {}))
