@@ -21,6 +21,11 @@ HEAVY = [
     "IPython",
     "jinja2",
     "pyarrow",
+    "httpx",
+    "quickjs",
+    "rapidfuzz",
+    "regex",
+    "yaml",
 ]
 
 

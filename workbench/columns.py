@@ -37,6 +37,7 @@ class Grades:
         reasoning: Row number to text, where there is one.
         metadata: Row number to mapping, where there is one.
         isolation: The sandbox level the rows were run at; "" where no sandbox was used.
+        code: Whether our own deterministic code gave the grades: it is held to rules that a judge is not.
     """
 
     scores: NDArray[np.float64]
@@ -49,6 +50,7 @@ class Grades:
     reasoning: dict[int, str] = field(default_factory=dict)
     metadata: dict[int, Mapping[str, Any]] = field(default_factory=dict)
     isolation: str = ""
+    code: bool = False
 
     @classmethod
     def empty(cls, n: int) -> Grades:

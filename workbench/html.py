@@ -80,6 +80,7 @@ def render_html(
             versions=_versions() if versions is None else dict(versions),
             rows=len(report),
             isolation=report.isolation,
+            gate="" if report.gate is None else str(report.gate),
             graders=[_grader(report, name) for name in report.graders],
             findings=[_finding(report, finding) for finding in report.findings],
             sources=_sources(report),

@@ -18,7 +18,9 @@ HEAD = "from osmosis_ai.rollout import Grader, GraderConfig, GraderContext, Roll
 def grader(body, head=HEAD, **settings):
     """A grader whose `grade` has this body."""
     lines = "".join(f"        {line}\n" for line in body.splitlines())
-    return RolloutGrader.from_source(f"{head}class G(Grader):\n    async def grade(self, ctx):\n{lines}", **settings)
+    return RolloutGrader.from_source(
+        f"{head}class G(Grader):\n    async def grade(self, ctx):\n{lines}", **settings
+    )
 
 
 EACH = "for sample_id, sample in ctx.samples.items():\n    "
@@ -51,7 +53,7 @@ class ExactMatchGrader(Grader):
             reward = 1.0 if ctx.label and answer == ctx.label.strip() else 0.0
             ctx.set_sample_reward(sample_id, reward)
 '''
-TOOL = '''from osmosis_ai.rollout import Grader, GraderContext
+TOOL = """from osmosis_ai.rollout import Grader, GraderContext
 
 
 class ToolCallGrader(Grader):
@@ -68,8 +70,8 @@ class ToolCallGrader(Grader):
                     used_tool = True
                     break
             ctx.set_sample_reward(sample_id, 1.0 if used_tool else 0.0)
-'''
-JUDGE = '''class JudgeGrader(Grader):
+"""
+JUDGE = """class JudgeGrader(Grader):
     async def grade(self, ctx: GraderContext) -> None:
         for sample_id, sample in ctx.samples.items():
             ctx.set_sample_reward(sample_id, 0.7)
@@ -81,8 +83,8 @@ JUDGE = '''class JudgeGrader(Grader):
                 "size_bytes": 38291,
             },
         })
-'''
-CONFIG = '''from osmosis_ai.rollout import Grader, GraderConfig, GraderContext
+"""
+CONFIG = """from osmosis_ai.rollout import Grader, GraderConfig, GraderContext
 
 class MyGraderConfig(GraderConfig):
     name: str = "my-grader"
@@ -96,7 +98,7 @@ class MyGrader(Grader):
             ctx.set_sample_reward(sample_id, threshold)
 
 my_grader_config = MyGraderConfig()
-'''
+"""
 
 
 def test_exact_match_of_the_document():
@@ -143,7 +145,12 @@ def test_context_is_the_row():
     """Label, metadata without the reference, the messages, and no project path."""
     body = "import json\nctx.set_artifacts({'seen': [ctx.label, ctx.metadata, ctx.project_path, [dict(m) for s in ctx.samples.values() for m in s.messages]]})\nctx.set_sample_reward('0', 1)"
     seen = grader(body)(row(topic="maths")).metadata["artifacts"]["seen"]
-    assert seen == ["4", {"topic": "maths"}, None, [{"role": "user", "content": "2+2?"}, {"role": "assistant", "content": "4"}]]
+    assert seen == [
+        "4",
+        {"topic": "maths"},
+        None,
+        [{"role": "user", "content": "2+2?"}, {"role": "assistant", "content": "4"}],
+    ]
     assert grader("ctx.set_sample_reward('0', float(ctx.metadata is None))")(row()).score == 1.0
 
 
@@ -162,7 +169,10 @@ def test_several_samples_make_their_mean():
         "b": {"messages": [{"role": "assistant", "content": "2"}]},
         "c": {"messages": [], "remove_sample": True},
     }
-    counting = grader(EACH + "ctx.set_sample_reward(sample_id, len(sample.messages) and float(sample.messages[0]['content']))")
+    counting = grader(
+        EACH
+        + "ctx.set_sample_reward(sample_id, len(sample.messages) and float(sample.messages[0]['content']))"
+    )
     grade = counting(row(samples=samples))
     assert (grade.score, grade.metadata["rewards"]) == (1.5, {"a": 1.0, "b": 2.0, "c": 0.0})
     removing = grader(EACH + "ctx.set_sample_reward(sample_id, 1.0)\n    sample.remove_sample = True")
@@ -174,7 +184,11 @@ def test_several_samples_make_their_mean():
     [
         ("pass", "runtime", "validation_error: Sample 0 has no reward after grading"),
         ("ctx.samples.clear()", "runtime", "No samples after grading"),
-        ("ctx.set_sample_reward('x', 1.0)", "runtime", "validation_error: ValueError: Sample x not found (line 4"),
+        (
+            "ctx.set_sample_reward('x', 1.0)",
+            "runtime",
+            "validation_error: ValueError: Sample x not found (line 4",
+        ),
         ("raise KeyError('k')", "runtime", "agent_error: KeyError: 'k'"),
         ("assert ctx.label == 'no'", "runtime", "validation_error: AssertionError"),
         ("raise TimeoutError('slow')", "timeout", "timeout: TimeoutError: slow"),
@@ -231,7 +245,7 @@ def test_full_artifacts_of_many_rows_all_arrive():
 @pytest.mark.parametrize(
     ("text", "check", "part"),
     [
-        ("class G(Grader:\n", "syntax", "line 1"),
+        ("class G(Grader:\n", "syntax", "line 2"),
         ("x = 1\n", "structure", "no top-level class"),
         ("class G(Grader):\n    pass\n", "structure", "classes there: G"),
         ("class G(Grader):\n    def grade(self, ctx):\n        pass\n", "signature", "must be async"),
@@ -253,7 +267,11 @@ def test_full_artifacts_of_many_rows_all_arrive():
             "execution",
             "Multiple GraderConfig instances found: c1, c2",
         ),
-        ("class A(Grader):\n    async def grade(self, ctx):\n        pass\nc = GraderConfig()\n", "execution", "'name' is required"),
+        (
+            "class A(Grader):\n    async def grade(self, ctx):\n        pass\nc = GraderConfig()\n",
+            "execution",
+            "'name' is required",
+        ),
         ("class A(Grader):\n    async def grade(self, ctx):\n        pass\n", "test_run", "no reward"),
     ],
 )

@@ -5,6 +5,8 @@ import json
 import re
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import workbench as wb
 from workbench.errors import CaptureError, IsolationError, SandboxError
@@ -21,29 +23,35 @@ def thread(text="x", metadata=None):
     return wb.StringThread([("user", "q"), ("assistant", text)], {} if metadata is None else metadata)
 
 
-def score(script, given=None, **settings):
-    return ScriptGrader.from_source(script, **settings)(given or thread())
+def score(script, row=None, **limits):
+    return ScriptGrader.from_source(script, **limits)(row or thread())
 
 
 # As printed in the seed document for script graders.
 SEED = {
     "json": (
-        "function grade(input) {\n  try {\n    JSON.parse(input.response);\n    return 1.0;\n"
-        "  } catch (e) {\n    return 0.0;\n  }\n}",
+        (
+            "function grade(input) {\n  try {\n    JSON.parse(input.response);\n    return 1.0;\n"
+            "  } catch (e) {\n    return 0.0;\n  }\n}"
+        ),
         [('{"a": 1}', 1.0), ("NaN", 0.0), ("{'a': 1}", 0.0), ("", 0.0)],
     ),
     "length": (
-        "function grade(input) {\n  const length = input.response.length;\n  \n"
-        "  if (length < 50) return 0.3;      // Too short\n  if (length < 500) return 1.0;     // Good\n"
-        "  if (length < 1000) return 0.7;    // Acceptable  \n"
-        "  return 0.4;                        // Too long\n}",
+        (
+            "function grade(input) {\n  const length = input.response.length;\n  \n"
+            "  if (length < 50) return 0.3;      // Too short\n  if (length < 500) return 1.0;     // Good\n"
+            "  if (length < 1000) return 0.7;    // Acceptable  \n"
+            "  return 0.4;                        // Too long\n}"
+        ),
         [("x" * 49, 0.3), ("x" * 50, 1.0), ("x" * 500, 0.7), ("x" * 1000, 0.4), ("😀" * 25, 1.0)],
     ),
     "keywords": (
-        "function grade(input) {\n  const response = input.response.toLowerCase();\n"
-        "  const required = ['conclusion', 'recommendation'];\n  \n  let found = 0;\n"
-        "  for (const keyword of required) {\n    if (response.includes(keyword)) found++;\n  }\n  \n"
-        "  return found / required.length;\n}",
+        (
+            "function grade(input) {\n  const response = input.response.toLowerCase();\n"
+            "  const required = ['conclusion', 'recommendation'];\n  \n  let found = 0;\n"
+            "  for (const keyword of required) {\n    if (response.includes(keyword)) found++;\n  }\n  \n"
+            "  return found / required.length;\n}"
+        ),
         [("In CONCLUSION", 0.5), ("Conclusion and Recommendations", 1.0), ("no", 0.0)],
     ),
 }
@@ -118,7 +126,10 @@ def test_empty_thread_has_empty_input():
 )
 def test_metadata_that_is_no_json_does_not_end_the_row(metadata):
     """NaN and the infinities read null, bytes text; a lone surrogate stays one."""
-    assert score("function grade(i) { return Object.keys(i.metadata).length; }", thread("x", metadata)).score == 1
+    assert (
+        score("function grade(i) { return Object.keys(i.metadata).length; }", thread("x", metadata)).score
+        == 1
+    )
 
 
 @pytest.mark.parametrize(
@@ -150,7 +161,9 @@ def test_functions_are_found_however_they_are_written(script, wanted):
 
 def test_evaluate_may_give_reason_and_more():
     """A reason is the grade's reasoning, other keys its metadata."""
-    grade = score("function evaluate(i) { return {score: 0.5, reason: 'half', parts: {a: [1, null]}, n: 2}; }")
+    grade = score(
+        "function evaluate(i) { return {score: 0.5, reason: 'half', parts: {a: [1, null]}, n: 2}; }"
+    )
     assert (grade.score, grade.reasoning) == (0.5, "half")
     assert grade.metadata == {"parts": {"a": [1, None]}, "n": 2}
 
@@ -170,7 +183,11 @@ def test_evaluate_may_give_reason_and_more():
         ("function grade(a, b) { return 1; }", "signature", "takes 2"),
         ("const grade = () => 1;", "execution", "takes 0"),
         ("const grade = 3;", "execution", "grade is no function"),
-        ("throw new RangeError('top');\nfunction grade(i) { return 1; }", "execution", "RangeError: top (line 1)"),
+        (
+            "throw new RangeError('top');\nfunction grade(i) { return 1; }",
+            "execution",
+            "RangeError: top (line 1)",
+        ),
         ("function grade(i) { return 1; }\nrequire('fs');", "execution", "require is not defined (line 2)"),
         ("function grade(i) { return 1; }\ngrade = null;", "execution", "grade is no function"),
         ("function grade(i) { return i.nothing.here; }", "test_run", "TypeError"),
@@ -198,7 +215,11 @@ def test_nothing_of_a_script_runs_before_the_execution_check():
 @pytest.mark.parametrize(
     ("body", "kind", "part"),
     [
-        ("return input.nothing.here", "runtime", "TypeError: cannot read property 'here' of undefined (line 2)"),
+        (
+            "return input.nothing.here",
+            "runtime",
+            "TypeError: cannot read property 'here' of undefined (line 2)",
+        ),
         ("throw new Error('mine')", "runtime", "Error: mine (line 2)"),
         ("throw 'text'", "runtime", "text"),
         ("throw null", "runtime", "null"),
@@ -229,7 +250,12 @@ def test_only_a_finite_number_is_a_score(body, kind, part):
 
 @pytest.mark.parametrize(
     ("returned", "kind"),
-    [("{score: '1'}", "return_type"), ("{}", "return_type"), ("{score: NaN}", "not_finite"), ("[0.5]", "return_type")],
+    [
+        ("{score: '1'}", "return_type"),
+        ("{}", "return_type"),
+        ("{score: NaN}", "not_finite"),
+        ("[0.5]", "return_type"),
+    ],
 )
 def test_a_result_object_needs_a_number(returned, kind):
     """`score` is held to the same rule."""
@@ -285,7 +311,9 @@ def test_memory_ends_at_the_limit(body):
     """A script that wants more than its memory fails its row, and the next row is scored."""
     script = f"function grade(input) {{ if (input.response === 'bad') {{ {body}; }} return 1; }}"
     rows = wb.Samples([{"completion": text} for text in ("bad", "b")])
-    grades = asyncio.run(ScriptGrader.from_source(script, memory_mb=8, timeout=2.0).grade_all(rows, Control()))
+    grades = asyncio.run(
+        ScriptGrader.from_source(script, memory_mb=8, timeout=2.0).grade_all(rows, Control())
+    )
     assert [grade.score for grade in grades] == [None, 1.0]
     assert grades.errors[0].kind in {"memory", "runtime"}
     assert any(sign in grades.errors[0].message for sign in ("out of memory", "RangeError", "too long"))
@@ -320,7 +348,9 @@ def test_a_script_that_replaces_the_language_still_only_scores(spell):
 
 def test_a_polluted_prototype_reaches_no_other_grader():
     """Every grader has an engine of its own, and every run a new one."""
-    polluting = "Object.prototype.score = 1; Object.prototype.response = 'forged'; function grade(i) { return 1; }"
+    polluting = (
+        "Object.prototype.score = 1; Object.prototype.response = 'forged'; function grade(i) { return 1; }"
+    )
     assert score(polluting).score == 1.0
     assert score("function grade(i) { return ({}).score === undefined ? 0 : 1; }").score == 0.0
 
@@ -333,7 +363,9 @@ def test_a_getter_cannot_answer_twice():
 
 def test_huge_results_are_cut_or_marked():
     """A reason of megabytes is cut, metadata of megabytes leaves a mark, and the score stands."""
-    grade = score("function evaluate(i) { return {score: 1, reason: 'r'.repeat(3e6), big: 'b'.repeat(1e6)}; }")
+    grade = score(
+        "function evaluate(i) { return {score: 1, reason: 'r'.repeat(3e6), big: 'b'.repeat(1e6)}; }"
+    )
     assert grade.score == 1.0
     assert len(grade.reasoning) <= 20_000
     assert grade.metadata["_error"]["code"] == "metadata_too_large"
@@ -341,14 +373,31 @@ def test_huge_results_are_cut_or_marked():
 
 def test_texts_of_a_script_are_cleaned():
     """Control and direction characters cannot fool a reader."""
-    grade = score("function evaluate(i) { return {score: 1, reason: 'a\\u202eb\\u0000\\ud800', k: '\\u202e'}; }")
+    grade = score(
+        "function evaluate(i) { return {score: 1, reason: 'a\\u202eb\\u0000\\ud800', k: '\\u202e'}; }"
+    )
     assert "\u202e" not in grade.reasoning + grade.metadata["k"]
     grade.reasoning.encode()
 
 
 def test_there_is_no_host():
     """No module, file, process, network or timer; importing fails."""
-    names = "require process fetch XMLHttpRequest setTimeout console std os module Deno Intl gc print load".split()
+    names = [
+        "require",
+        "process",
+        "fetch",
+        "XMLHttpRequest",
+        "setTimeout",
+        "console",
+        "std",
+        "os",
+        "module",
+        "Deno",
+        "Intl",
+        "gc",
+        "print",
+        "load",
+    ]
     script = "function grade(i) { return [%s].filter(t => t !== 'undefined').length; }"
     assert score(script % ", ".join(f"typeof {name}" for name in names)).score == 0.0
     assert "could not load" in score("function grade(i) { return import('os'); }").error.message
@@ -369,19 +418,49 @@ def test_a_promise_of_an_earlier_row_does_not_answer_a_later_one():
     assert [grade.score for grade in grades] == [None, 1.0]
 
 
+@settings(max_examples=5, deadline=None)
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=200))
+def test_numbers_come_back_as_they_went(numbers):
+    """Every double a script returns is the score, bit for bit; a whole -0 may come back as 0."""
+    rows = wb.Samples([{"completion": "x", "n": number} for number in numbers])
+    grader = ScriptGrader.from_source("function grade(input) { return input.metadata.n; }")
+    assert [grade.score for grade in asyncio.run(grader.grade_all(rows, Control()))] == numbers
+
+
+@settings(max_examples=5, deadline=None)
+@given(st.lists(st.text(), min_size=1, max_size=200))
+def test_lengths_are_utf_16_units(texts):
+    """Any text arrives whole, lone surrogates and null characters too."""
+    rows = wb.Samples([{"completion": text, "n": text} for text in texts])
+    script = (
+        "function grade(input) { return input.metadata.n === input.response ? input.response.length : -1; }"
+    )
+    grades = asyncio.run(ScriptGrader.from_source(script).grade_all(rows, Control()))
+    wanted = [len(text.encode("utf-16-le", "surrogatepass")) // 2 for text in texts]
+    assert [grade.score for grade in grades] == wanted
+
+
 def test_value_and_spec():
     """The spec holds the script; fields at their defaults are left out."""
     grader = ScriptGrader.from_source(HALF, name="half", timeout=2.0, memory_mb=32)
-    assert grader.spec() == {"kind": "script", "name": "half", "script": HALF, "timeout": 2.0, "memory_mb": 32}
+    assert grader.spec() == {
+        "kind": "script",
+        "name": "half",
+        "script": HALF,
+        "timeout": 2.0,
+        "memory_mb": 32,
+    }
     assert from_spec(json.loads(json.dumps(grader.spec()))) == grader
     assert ScriptGrader.from_source("const evaluate = i => 1;").name == "evaluate"
 
 
-@pytest.mark.parametrize("settings", [{"memory_mb": 0}, {"memory_mb": True}, {"memory_mb": 4096}, {"timeout": 0}])
-def test_limits_out_of_range_are_refused(settings):
+@pytest.mark.parametrize(
+    "limits", [{"memory_mb": 0}, {"memory_mb": True}, {"memory_mb": 4096}, {"timeout": 0}]
+)
+def test_limits_out_of_range_are_refused(limits):
     """A limit of zero, or one the sandbox cannot hold, is a mistake."""
     with pytest.raises(ValueError, match="must be above 0"):
-        ScriptGrader.from_source(HALF, **settings)
+        ScriptGrader.from_source(HALF, **limits)
 
 
 def test_scripts_must_be_text():
@@ -404,7 +483,9 @@ def test_imported_scripts_need_the_kernel(monkeypatch):
     assert theirs(thread()).error.kind == "sandbox"
     assert theirs.trusted()(thread()).score == 0.5
     assert mine.as_imported(trust=True).trust
-    assert not ScriptGrader(script=HALF + " ", imported=True, trusted_sha256=theirs.trusted().trusted_sha256).trust
+    assert not ScriptGrader(
+        script=HALF + " ", imported=True, trusted_sha256=theirs.trusted().trusted_sha256
+    ).trust
     weak.close()
 
 

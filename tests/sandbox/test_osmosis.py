@@ -69,7 +69,15 @@ def loop():
 
 @pytest.mark.parametrize(
     "value",
-    [{"x": float("nan")}, {"x": float("inf")}, {"x": {1}}, {"x": object()}, {(1, 2): 3}, {"x": "\ud800"}, loop()],
+    [
+        {"x": float("nan")},
+        {"x": float("inf")},
+        {"x": {1}},
+        {"x": object()},
+        {(1, 2): 3},
+        {"x": "\ud800"},
+        loop(),
+    ],
     ids=["nan", "inf", "set", "object", "tuple key", "surrogate", "cycle"],
 )
 def test_artifacts_that_are_no_json(value):
@@ -80,8 +88,15 @@ def test_artifacts_that_are_no_json(value):
 
 
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(st.characters(codec="utf-8")),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(st.characters(codec="utf-8")), inner, max_size=3),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(st.characters(codec="utf-8")),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.text(st.characters(codec="utf-8")), inner, max_size=3)
+    ),
     max_leaves=10,
 )
 
@@ -90,7 +105,9 @@ JSON = st.recursive(
 def test_the_limit_is_the_compact_size(value, limit):
     """What passes is exactly what compact JSON of at most so many bytes can say."""
     size = len(json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode())
-    assert ("_error" not in (sanitize_artifacts(value, limit) if value else {})) is (size <= limit or not value)
+    assert ("_error" not in (sanitize_artifacts(value, limit) if value else {})) is (
+        size <= limit or not value
+    )
 
 
 def test_context_keeps_the_last_reward_and_artifacts():
@@ -155,7 +172,7 @@ def test_config_of_the_document():
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: GraderConfig(),
+        GraderConfig,
         lambda: GraderConfig(name=3),
         lambda: GraderConfig(name="g", concurrency={"max_concurrent": 0}),
         lambda: GraderConfig(name="g", concurrency={"max_concurrent": 1.5}),
@@ -231,7 +248,11 @@ class Workflow(osmosis.AgentWorkflow):
         (SyncInit, {}, ["GRADER_GRADE_NOT_ASYNC", "GRADER_INIT_FAILED"]),
         (A, {"workflow": Workflow, "agent_name": "main-1"}, []),
         (A, {"workflow": A}, ["INVALID_WORKFLOW_CLASS"]),
-        (None, {"workflow": A, "agent_name": "a b"}, ["MISSING_GRADER", "INVALID_WORKFLOW_CLASS", "INVALID_AGENT_NAME"]),
+        (
+            None,
+            {"workflow": A, "agent_name": "a b"},
+            ["MISSING_GRADER", "INVALID_WORKFLOW_CLASS", "INVALID_AGENT_NAME"],
+        ),
     ],
 )
 def test_validate_backend_collects_all_codes(grader, rest, codes):
@@ -247,7 +268,7 @@ def test_error_categories():
         pass
 
     expected = {
-        TimeoutError(): "timeout", asyncio.TimeoutError(): "timeout", ValueError(): "validation_error",
+        TimeoutError(): "timeout", ValueError(): "validation_error",
         TypeError(): "validation_error", AssertionError(): "validation_error", KeyError(): "agent_error",
         URLError("x"): "http_error", HTTPStatusError(): "http_error", RuntimeError(): "agent_error",
         HTTPError("u", 500, "m", None, None): "http_error",
@@ -309,7 +330,9 @@ def test_legacy_calls():
     assert taking("a", "b", data_source="d") == 1.0
     waiting = legacy(f"@osmosis_reward\nasync def f({CLASSIC}):\n    return 0.5\n")
     assert asyncio.run(waiting("a", "a")) == 0.5
-    rubric = legacy("@osmosis_rubric\ndef f(solution_str: str, ground_truth: str | None, extra_info: dict = None):\n    return 0.5\n")
+    rubric = legacy(
+        "@osmosis_rubric\ndef f(solution_str: str, ground_truth: str | None, extra_info: dict = None):\n    return 0.5\n"
+    )
     assert rubric("a", None) == 0.5
     with pytest.raises(TypeError, match="solution_str cannot be int"):
         rubric(3, None)
@@ -339,10 +362,17 @@ def test_context_of_a_row():
     thread = wb.StringThread([("user", "q"), ("assistant", "a")])
     ctx = context(thread, 12, {}, "r1")
     assert (ctx.label, ctx.metadata, list(ctx.samples), ctx.project_path) == ("12", None, ["r1"], None)
-    several = {"k": 1, "samples": {"a": [{"role": "user"}], "b": {"messages": [], "label": "x", "remove_sample": True}}}
+    several = {
+        "k": 1,
+        "samples": {"a": [{"role": "user"}], "b": {"messages": [], "label": "x", "remove_sample": True}},
+    }
     ctx = context(thread, None, several, "r1")
     assert (ctx.label, ctx.metadata) == (None, {"k": 1})
-    assert (ctx.samples["b"].label, ctx.samples["b"].remove_sample, ctx.samples["a"].messages) == ("x", True, [{"role": "user"}])
+    assert (ctx.samples["b"].label, ctx.samples["b"].remove_sample, ctx.samples["a"].messages) == (
+        "x",
+        True,
+        [{"role": "user"}],
+    )
     assert context(thread, None, {}, "r1") is None
     with pytest.raises(ValueError, match="sample a: messages must be a list of dicts"):
         context(thread, "x", {"samples": {"a": "text"}}, "r1")

@@ -73,3 +73,42 @@ def test_refusals_are_usage_errors(shell):
         shell.run_cell_magic(
             "grader", "third", "async def grade(thread):\n    return float(numpy.mean([1.0]))\n"
         )
+
+
+def test_js_cells_are_scripts(shell, capsys):
+    """`--js` takes the cell as JavaScript, proves it and keeps it under its name."""
+    from workbench.graders.script import ScriptGrader
+
+    cell = "function grade(input) {\n  return input.response.length / 2;\n}\n"
+    shell.run_cell_magic("grader", "--js short --timeout 2 --memory 32", cell)
+    short = shell.user_ns["short"]
+    assert isinstance(short, ScriptGrader)
+    assert (short.script, short.timeout, short.memory_mb) == (cell, 2.0, 32)
+    assert short.validation.ok
+    assert short(wb.StringThread([("assistant", "abc")])).score == 1.5
+    assert "function grade" in capsys.readouterr().out
+    shell.run_cell_magic("grader", "short --js", cell.replace("/ 2", "/ 3"))
+    assert shell.user_ns["short"](wb.StringThread([("assistant", "abc")])).score == 1.0
+
+
+def test_js_refusals_are_told(shell):
+    """A limit out of range is a message; a cell that is no script fails its checks and is kept to be mended."""
+    with pytest.raises(UsageError, match="at most 400"):
+        shell.run_cell_magic("grader", "--js big --memory 5000", "function grade(i) { return 1; }")
+    shell.run_cell_magic("grader", "--js wrong", "async def grade(thread):\n    return 1.0\n")
+    assert shell.user_ns["wrong"].validation.failure.name == "syntax"
+
+
+def test_cells_of_other_platforms(shell):
+    """A cell with Letta's signature is a grader of that signature."""
+    shell.run_cell("LIMIT = 3").raise_error()
+    shell.run_cell_magic(
+        "grader",
+        "brief",
+        "from letta_evals.decorators import grader\nfrom letta_evals.models import GradeResult\n\n"
+        "@grader\ndef brief_enough(sample, submission):\n    return GradeResult(score=float(len(submission) <= LIMIT))\n",
+    )
+    brief = shell.user_ns["brief"]
+    assert brief.signature == "letta"
+    assert "letta_evals.decorators" in brief.source.text
+    assert brief(wb.StringThread([("assistant", "abc")])).score == 1.0

@@ -67,11 +67,11 @@ class Case:
 
     @property
     def is_code(self) -> bool:
-        """Whether the grader is code that ran in a sandbox, as its isolation label shows.
+        """Whether the grader is code: its own isolation label shows a sandbox, or it is one of ours.
 
         Code is held to rules that a judge model, which errs now and then, is not.
         """
-        return bool(self.grades.isolation)
+        return self.grades.code or self.grades.isolation not in {"", "none"}
 
     @cached_property
     def scored_groups(self) -> NDArray[np.intp]:

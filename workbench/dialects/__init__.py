@@ -20,7 +20,7 @@ from functools import lru_cache
 from typing import Any, Protocol
 
 from workbench.dialects.bounds import MAX_SOURCE, Page
-from workbench.dialects.errors import TemplateError, TemplateRunError
+from workbench.dialects.errors import MissingVariableError, TemplateError, TemplateRunError
 from workbench.dialects.translate import translate
 from workbench.dialects.values import JsonList, plain_values
 from workbench.dialects.variables import PLATFORMS, thread_variables
@@ -29,6 +29,7 @@ __all__ = [
     "DIALECTS",
     "PLATFORMS",
     "JsonList",
+    "MissingVariableError",
     "Template",
     "TemplateError",
     "TemplateRunError",
@@ -80,7 +81,7 @@ class Template:
         return page.text()
 
 
-def compile(text: str, dialect: str = "jinja2", **options: Any) -> Template:
+def compile(text: str, dialect: str = "jinja2", **options: Any) -> Template:  # noqa: A001 (what `re` calls it)
     """Read a template.
 
     Args:

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from workbench.dialects.bounds import Page
-from workbench.dialects.errors import TemplateError, TemplateRunError
+from workbench.dialects.errors import MissingVariableError, TemplateError
 
 __all__ = ["RESERVED", "Braces"]
 
@@ -77,7 +77,7 @@ def _listed(names: tuple[str, ...]) -> re.Pattern[str]:
 
 def _value(name: str, values: Mapping[str, Any]) -> str:
     if name not in values:
-        raise TemplateRunError(
+        raise MissingVariableError(
             f"the prompt needs the variable {name!r}", found=", ".join(sorted(values)) or "no variables",
             hint=f"give it a value, or write {{{{{name}}}}} for the text {{{name}}}",
         )  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from workbench.errors import FormatError, WorkbenchError
 
-__all__ = ["TemplateError", "TemplateRunError", "at", "place"]
+__all__ = ["MissingVariableError", "TemplateError", "TemplateRunError", "at", "place"]
 
 
 class TemplateError(FormatError):
@@ -21,6 +21,12 @@ class TemplateError(FormatError):
 
 class TemplateRunError(WorkbenchError, ValueError):
     """A template that does not fit its values, or that wants more room or time than it may have."""
+
+
+class MissingVariableError(TemplateRunError, KeyError):
+    """A name without a value, in a dialect where that is an error."""
+
+    __str__ = WorkbenchError.__str__  # a KeyError would show the repr
 
 
 def place(text: str, position: int) -> tuple[int, int]:

@@ -166,6 +166,8 @@ _LITERAL_HINT = "for two braces that are text, write \\{{"
 def _no_word(text: str, start: int, position: int) -> NoReturn:
     if text.startswith("!", start + 2):
         raise at(text, start, "this comment is not closed")
+    if "}}" not in text[position:]:
+        raise at(text, start, "this tag is not closed", expected="}}", hint=_LITERAL_HINT)
     raise at(text, position, "this cannot stand inside a tag", hint=_LITERAL_HINT)
 
 

@@ -66,7 +66,7 @@ _METHODS: dict[type, frozenset[str]] = {
 class Missing(ChainableUndefined):
     """A name without a value: false in a test, an error where it is put or looped over."""
 
-    __str__ = __iter__ = __len__ = Undefined._fail_with_undefined_error
+    __str__ = __iter__ = __len__ = Undefined._fail_with_undefined_error  # noqa: SLF001 (as its own subclasses do)
 
 
 class Sandbox(ImmutableSandboxedEnvironment):
@@ -80,7 +80,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
             return obj[attribute]
         return super().getattr(obj, attribute)
 
-    def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
+    def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:  # noqa: ARG002 (jinja's signature)
         """Whether the template may read it."""
         if attr.startswith("_"):
             return False
@@ -88,7 +88,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
             return True
         return any(attr in names for kind, names in _METHODS.items() if isinstance(obj, kind))
 
-    def wrap_str_format(self, value: Any) -> None:
+    def wrap_str_format(self, value: Any) -> None:  # noqa: ARG002 (jinja's signature)
         """No `str.format`: a width in it fills the memory."""
         return
 

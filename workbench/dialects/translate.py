@@ -40,8 +40,9 @@ def translate(text: str, source: str, target: str) -> str:
                 "unknown dialect", found=repr(dialect)[:80], expected=", ".join(sorted(READERS))
             )
     if source == target:
-        READERS[source](text)
-        return text
+        from workbench.dialects import compile as compile_template
+
+        return compile_template(text, source).text
     parts = READERS[source](text)
     written = _WRITERS[target](parts)
     if READERS[target](written) != parts:

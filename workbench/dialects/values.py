@@ -111,7 +111,7 @@ def falsy(value: Any) -> bool:
     """JavaScript's rule: None, False, 0, NaN and "" are false; lists and dicts never are."""
     if isinstance(value, list | Mapping):
         return False
-    return not value or value != value
+    return not value or (isinstance(value, float) and math.isnan(value))
 
 
 def member(value: Any, name: str) -> Any:

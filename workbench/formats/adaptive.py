@@ -128,7 +128,7 @@ def _function(node: Node, reading: Reading) -> Grader:
     told = _told(node)
     try:
         if isinstance(fn, _Name):
-            source = capture(reading.text, name=str(fn))
+            source = capture(_module_of(reading.text, str(fn)), name=str(fn))
             grader = FunctionGrader.from_source(source.text, imported=True, **told)
         else:
             grader = FunctionGrader.from_source(fn, imported=True, **told)
@@ -137,6 +137,40 @@ def _function(node: Node, reading: Reading) -> Grader:
             error.what, where=node.path, found=error.found, expected=error.expected, hint=error.hint
         ) from error
     return grader.trusted() if reading.trust else grader
+
+
+def _module_of(text: str, name: str) -> str:
+    """What of a file one function needs: its definition, and the imports, helpers and constants it reads.
+
+    The rest of the file is the script around it: clients, calls, other graders.
+    """
+    tree = ast.parse(text)
+    binding = [(statement, _bound(statement)) for statement in tree.body]
+    wanted, seen = {name}, set[str]()
+    while wanted:
+        one = wanted.pop()
+        seen.add(one)
+        for statement, names in binding:
+            if one in names and not isinstance(statement, ast.Import | ast.ImportFrom):
+                wanted |= {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)} - seen
+    kept = [statement for statement, names in binding if names & seen or names == {"annotations"}]
+    lines = text.splitlines()
+    return "\n\n\n".join("\n".join(lines[_first(one) - 1 : one.end_lineno]) for one in kept) + "\n"
+
+
+def _first(statement: ast.stmt) -> int:
+    decorators = getattr(statement, "decorator_list", [])
+    return min([statement.lineno, *(one.lineno for one in decorators)])
+
+
+def _bound(statement: ast.stmt) -> set[str]:
+    """The names a top-level statement binds."""
+    if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return {statement.name}
+    if isinstance(statement, ast.Import | ast.ImportFrom):
+        return {(alias.asname or alias.name).partition(".")[0] for alias in statement.names}
+    stored = (node for node in ast.walk(statement) if isinstance(node, ast.Name))
+    return {node.id for node in stored if isinstance(node.ctx, ast.Store)}
 
 
 def _judge(node: Node, _: Reading) -> Grader:

@@ -11,7 +11,7 @@ from workbench.errors import FormatError
 from workbench.formats.base import Document, Losses
 from workbench.formats.limits import check_entry, check_fields, no_kind
 from workbench.formats.parsing import to_json
-from workbench.formats.shims import check_reads
+from workbench.formats.shims import check_calls, check_reads
 from workbench.graders import FunctionGrader, Grader
 from workbench.graders.combine import Entry
 from workbench.graders.portable import portable
@@ -84,6 +84,7 @@ def _function(entry: Entry, losses: Losses) -> Record | None:
 
 
 def _portable(entry: Entry, losses: Losses) -> Record | None:
+    check_calls(entry.grader, "adaptive", losses, entry.name)
     try:
         return _source(entry, portable(entry.grader), losses)
     except FormatError as error:

@@ -11,7 +11,7 @@ from workbench.extractors import Extractor
 from workbench.formats.base import Document, Losses
 from workbench.formats.limits import check_entry, check_fields, identifier, no_kind
 from workbench.formats.parsing import to_json
-from workbench.formats.shims import check_reads, wrap
+from workbench.formats.shims import check_calls, check_reads, wrap
 from workbench.graders import FunctionGrader, Grader
 from workbench.graders.combine import Entry, Gate, LogicalGate, SimpleGate, WeightedGate
 from workbench.graders.portable import portable
@@ -112,6 +112,7 @@ def _portable(entry: Entry, losses: Losses, files: Files) -> Spec | None:
     except FormatError as error:
         losses.add(entry.name, error.where or "kind", error.what, way_out=error.hint or _WAY_OUT)
         return None
+    check_calls(bare, "letta", losses, entry.name)
     check_reads(text, "letta", losses, entry.name)
     return _file(entry, text, files, wrapped=True)
 

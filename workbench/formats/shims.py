@@ -7,11 +7,12 @@ back the text between the marks is the grader again, byte for byte.
 from __future__ import annotations
 
 import ast
+from typing import Any
 
 from workbench.errors import FormatError
 from workbench.formats.base import Losses
 
-__all__ = ["check_reads", "unwrap", "wrap"]
+__all__ = ["check_calls", "check_reads", "unwrap", "wrap"]
 
 _BEGIN = "# --- grader workbench: the grader's own text begins ---"
 _END = "# --- grader workbench: the grader's own text ends ---"
@@ -177,15 +178,42 @@ def unwrap(text: str) -> str | None:
 
 
 def check_reads(text: str, platform: str, losses: Losses, name: str) -> None:
-    """Tell what a grade function reads of the thread that the platform does not pass to it."""
-    read = {
-        node.attr for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Attribute)
-    } & _THREAD_NAMES
-    for missing in sorted(read - _READS[platform]):
+    """Tell what a grade function reads of the thread that the platform does not pass to it.
+
+    What the text asks for with `hasattr` first, it can do without; see `check_calls`.
+    """
+    nodes = list(ast.walk(ast.parse(text)))
+    read = {node.attr for node in nodes if isinstance(node, ast.Attribute)} & _THREAD_NAMES
+    for missing in sorted(read - _READS[platform] - _optional(nodes)):
         losses.add(
             name, f"source (thread.{missing})", "the platform does not pass the whole conversation to code",
             way_out="read the completion and the metadata only, or use an endpoint",
         )  # fmt: skip
+
+
+def _optional(nodes: list[ast.AST]) -> set[str]:
+    calls = [node for node in nodes if isinstance(node, ast.Call) and ast.unparse(node.func) == "hasattr"]
+    return {
+        str(one.args[1].value)
+        for one in calls
+        if len(one.args) == 2 and isinstance(one.args[1], ast.Constant)
+    }
+
+
+def check_calls(grader: Any, platform: str, losses: Losses, name: str) -> None:
+    """Tell that a code grader looks at tool calls, where the platform does not pass them to code."""
+    if "tool_calls" in _READS[platform]:
+        return
+    extractor = getattr(getattr(grader, "extractor", None), "name", "")
+    templates = f"{getattr(grader, 'input', '')}{getattr(grader, 'reference', '')}"
+    looks = grader.kind == "tool-call" or extractor in {"tool_arguments", "tool_output"}
+    if looks or "output_tools" in templates or "choices" in templates:
+        losses.add(
+            name,
+            "kind",
+            "the platform does not pass tool calls to code",
+            way_out="export as umbraco, osmosis or openai",
+        )
 
 
 def _without_future(text: str) -> str:

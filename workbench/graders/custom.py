@@ -100,7 +100,10 @@ class CustomGrader(Grader):
             if self.timeout is None or str(error):
                 raise
             raise TimeoutError(f"timed out: no score within {self.timeout:g} s") from None
-        return await asyncio.wait_for(result, self.timeout) if inspect.isawaitable(result) else result
+        result = await asyncio.wait_for(result, self.timeout) if inspect.isawaitable(result) else result
+        if result is None:  # a forgotten return is no skip: that is Grade.skipped(...)
+            raise TypeError("a score must be a number (int or float) or a Grade, not None")
+        return result
 
     async def _function(self) -> Callable[..., Any]:
         if self._fn is not None:

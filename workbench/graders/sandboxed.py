@@ -152,6 +152,8 @@ class SandboxedGrader(Grader):
         if proof is None or not proof.ok:
             cross = proof.failure if proof else None
             step = "mend it and validate it again" if cross else f"call {self.name}.validate() first"
+            if cross and cross.name == "test_run" and self._takes_rows:
+                step = f"mend it, or try it on rows it was made for: {self.name}.validate(samples)"
             raise NotValidatedError(
                 f"grader {self.name!r} is not validated",
                 found=f"{cross.name}: {cross.message}" if cross else "it was never validated",

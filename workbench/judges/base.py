@@ -176,7 +176,7 @@ class Judge(Grader):
         replies.append(await self.chat_client().complete([*messages, *more], **self.asked()))
         return self.read(text_of(replies[-1], self.rules))
 
-    def unread(self, error: AnswerError, replies: list[Reply]) -> Grade:
+    def unread(self, error: AnswerError, replies: list[Reply]) -> Grade:  # noqa: ARG002 (for platforms' rules)
         """The grade of an answer that means none: failed."""
         return Grade.failed(error.kind, str(error))
 

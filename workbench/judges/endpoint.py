@@ -165,6 +165,8 @@ class Endpoint(Grader):
                     "POST", _address(self.url, route), content=sent, headers=headers
                 ) as answer:
                     return _read(answer.status_code, await _body(answer))
+        except httpx.TimeoutException:
+            raise TimeoutError from None
         except (httpx.HTTPError, httpx.InvalidURL, UnicodeError, OSError) as error:
             if isinstance(error, TimeoutError):
                 raise
@@ -252,7 +254,7 @@ def _check_url(url: Any) -> None:
     try:
         parts = urlsplit(url)
         host, named = parts.hostname, parts.username or parts.password
-        parts.port
+        parts.port  # noqa: B018 (refuses a port that is none)
     except ValueError as error:
         raise FormatError("url is no address", found=str(error)) from None
     refuse_unless(

@@ -70,6 +70,8 @@ class RubricPrompt(Judge):
     def rendered(self, sample: Sample, *, low: float, high: float, tool: str = "") -> str:
         """The user message."""
         own = _own_variables(sample, self.rubric_vars)
+        if self.generation == "0.4":
+            _check_all(own, self.rubric_vars)
         values = {
             "input": _question(sample.thread),
             "submission": self.judged(sample),
@@ -86,13 +88,16 @@ def _own_variables(sample: Sample, names: tuple[str, ...]) -> dict[str, str]:
     held = sample.thread.metadata if isinstance(sample.thread.metadata, Mapping) else {}
     given = held.get("rubric_vars")
     own = dict(given) if isinstance(given, Mapping) else {name: held[name] for name in names if name in held}
+    return {str(name): value if isinstance(value, str) else str(value) for name, value in own.items()}
+
+
+def _check_all(own: Mapping[str, str], names: tuple[str, ...]) -> None:
     if missing := [name for name in names if name not in own]:
         raise TemplateRunError(
             f"the row has no rubric variable {missing[0]!r}",
             found=", ".join(map(str, own)) or "no variables",
             hint="add it to the row's rubric_vars, or as a column",
         )
-    return {str(name): value if isinstance(value, str) else str(value) for name, value in own.items()}
 
 
 def _question(thread: StringThread) -> str:

@@ -30,6 +30,8 @@ MAX_SETS_WITHIN = 3
 
 # The last is the name under which the sandbox loads the file of `StringThread`.
 _OURS = frozenset({"workbench", "adaptive_harmony", "_wb_thread"})
+# Packages that the sandbox has classes of its own for, and the names under which it loads their files.
+_COMPATIBLE = frozenset({"letta_evals", "osmosis_ai", "_wb_letta", "_wb_osmosis", "_wb_osmosis_legacy"})
 _PLAIN_MEMBERS = (
     "__module__ __dict__ __weakref__ __doc__ __annotations__ __static_attributes__ __firstlineno__ "
     "__qualname__ _abc_impl __annotate__ __annotations_cache__ __type_params__"
@@ -155,6 +157,9 @@ class Walker:
         return {key: self.value(mapping[key]) for key in sorted(mapping) if key not in skip}
 
     def _function(self, function: types.FunctionType) -> list[Any]:
+        if _top(function.__globals__.get("__name__")) in _COMPATIBLE:
+            # The package's decorators and ours differ; what they are put around must not.
+            return ["compatible function", self.value(vars(function).get("__wrapped__"))]
         cells = [self._cell(cell) for cell in function.__closure__ or ()]
         rest = [cells, self._named(vars(function))]
         home = function.__globals__.get("__name__")
@@ -171,8 +176,8 @@ class Walker:
             return ["empty cell"]
 
     def _class(self, cls: type) -> list[Any]:
-        if _is_shared(cls.__module__) or cls.__module__.partition(".")[0] in _OURS:
-            home = "ours" if cls.__module__.partition(".")[0] in _OURS else cls.__module__
+        if _is_shared(cls.__module__) or _top(cls.__module__) in _OURS | _COMPATIBLE:
+            home = cls.__module__ if _is_shared(cls.__module__) else "ours"
             return ["library class", home, cls.__qualname__]
         bases = [self.value(base) for base in cls.__bases__]
         members = self._named(_members(cls), _SHARED_MEMBERS)
@@ -231,11 +236,15 @@ def _is(value: Any, kinds: Any) -> bool:
     return issubclass(type(value), kinds)
 
 
+def _top(module: Any) -> str:
+    return module.partition(".")[0] if _is(module, str) else ""
+
+
 def _is_shared(module: Any) -> bool:
     """Whether both sides have this module, so that a name says all."""
     if not _is(module, str) or module == "__main__":
         return False
-    return module.partition(".")[0] in sys.stdlib_module_names
+    return _top(module) in sys.stdlib_module_names
 
 
 def _members(cls: type) -> dict[str, Any]:

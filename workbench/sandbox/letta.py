@@ -14,6 +14,10 @@ from typing import Any
 __all__ = ["GradeResult", "Message", "Sample", "ToolCall", "extractor", "grader"]
 
 
+class ScoreError(ValueError):
+    """A score outside 0 to 1, or one that is no number."""
+
+
 class GradeResult:
     """What a grade function returns.
 
@@ -40,9 +44,9 @@ class GradeResult:
 
 def _unit(score: Any) -> float:
     if isinstance(score, bool) or not isinstance(score, int | float):
-        raise ValueError(f"GradeResult score must be a number, not {type(score).__name__}")  # noqa: TRY004 (upstream's type)
+        raise ScoreError(f"GradeResult score must be a number, not {type(score).__name__}")
     if math.isnan(score) or not 0 <= score <= 1:
-        raise ValueError(f"GradeResult score must be between 0.0 and 1.0, not {score!r}")
+        raise ScoreError(f"GradeResult score must be between 0.0 and 1.0, not {score!r}")
     return float(score)
 
 

@@ -158,8 +158,11 @@ class LettaLoading(CalledLoading):
 
     async def _graded(self, function: Any, sample: Any, row: Row) -> Any:
         submission = row.answer() if self._extractor is None else await self._extracted(row)
-        value = function(sample, submission)
-        return await value if inspect.isawaitable(value) else value
+        try:
+            value = function(sample, submission)
+            return await value if inspect.isawaitable(value) else value
+        except _letta.ScoreError as error:
+            raise _drive.Refused("out_of_range", _checks.describe(error)) from None
 
     async def _extracted(self, row: Row) -> str:
         metadata = row.metadata if isinstance(row.metadata, dict) else {}

@@ -84,7 +84,7 @@ def test_refused_gates(spec):
         Gate.build(spec)
 
 
-def test_a_suite_is_gated():
+def test_a_suite_is_gated(tmp_path):
     """The report carries the gate's verdict; a gate on a metric that is not there is refused."""
     grader = wb.FunctionGrader.from_source(
         "async def grade(t):\n    return float(t.completion() == 'a')\n", name="g"
@@ -95,5 +95,6 @@ def test_a_suite_is_gated():
     assert bool(report.gate)
     assert "gate passed: avg_score of g is 0.666667" in str(report)
     assert "gate passed" in report._repr_html_()
+    assert "gate passed" in report.to_html(tmp_path / "r.html").read_text("utf-8")
     with pytest.raises(ValueError, match="'h'"):
         wb.Suite([grader], gate=SimpleGate(metric_key="h"))

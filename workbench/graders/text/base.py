@@ -96,6 +96,7 @@ class CodeGrader(Grader):
             self._grade_chunk(samples[start : start + _CHUNK], start, grades, news)
         news.tell()
         grades.finish()
+        grades.code = True
         return grades
 
     def _grade_chunk(self, samples: Samples, start: int, grades: Grades, news: _News) -> None:

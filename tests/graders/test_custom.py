@@ -1,0 +1,202 @@
+"""Custom graders: any callable, in this process, plainly marked, exported by path only."""
+
+import asyncio
+import json
+import pickle
+import sys
+import threading
+from functools import partial
+
+import pytest
+
+import workbench as wb
+from workbench.errors import CaptureError, IsolationError
+from workbench.graders.base import Control, from_spec
+from workbench.graders.custom import CustomGrader
+
+TEXT = wb.StringThread([("user", "q"), ("assistant", "four")], {})
+ROWS = wb.Samples([{"completion": text, "expected": "4"} for text in ("4", "5")])
+
+
+def length(thread):
+    """How long it is.
+
+    More words.
+    """
+    return len(thread.completion()) / 10
+
+
+async def right(sample):
+    return float(sample.thread.completion() == sample.reference)
+
+
+def annotated(row: wb.Sample) -> float:
+    return float(row.reference == "4")
+
+
+def told(row: "wb.StringThread") -> wb.Grade:
+    return wb.Grade(0.5, passed=True, reasoning="told")
+
+
+class Counter:
+    def __call__(self, thread):
+        return 1.0
+
+    def method(self, thread):
+        return 0.25
+
+
+def test_of_takes_name_and_description():
+    """From the function, where none is given."""
+    grader = CustomGrader.of(length)
+    assert (grader.name, grader.description) == ("length", "How long it is.")
+    assert grader.target == f"{__name__}:length"
+    assert CustomGrader.of(length, name="n").name == "n"
+
+
+@pytest.mark.parametrize(
+    ("fn", "wanted"),
+    [
+        (length, 0.4),
+        (annotated, 0.0),
+        (told, 0.5),
+        (lambda thread: 0.75, 0.75),
+        (Counter(), 1.0),
+        (Counter().method, 0.25),
+        (partial(lambda factor, thread: factor, 2.0), 2.0),
+    ],
+)
+def test_any_callable_grades(fn, wanted):
+    """Functions, lambdas, objects, methods, partials."""
+    assert CustomGrader.of(fn)(TEXT).score == wanted
+
+
+def test_samples_go_to_those_who_ask():
+    """By annotation, or a parameter called sample; everybody else gets the thread."""
+    assert [CustomGrader.of(right)(sample).score for sample in ROWS] == [1.0, 0.0]
+    assert CustomGrader.of(annotated)(ROWS[0]).score == 1.0
+    assert CustomGrader.of(told)(TEXT).reasoning == "told"
+
+
+def test_sync_callables_leave_the_loop_free():
+    """Two rows of a blocking function are graded at once: each waits for the other."""
+    meet = threading.Barrier(2, timeout=10)
+
+    def waiting(thread):
+        meet.wait()
+        return 1.0
+
+    grades = asyncio.run(CustomGrader.of(waiting).grade_all(ROWS, Control()))
+    assert [grade.score for grade in grades] == [1.0, 1.0]
+
+
+def test_grades_say_that_nothing_confined_them():
+    """The label stands beside the scores."""
+    assert asyncio.run(CustomGrader.of(length).grade_all(ROWS, Control())).isolation == "none"
+
+
+@pytest.mark.parametrize("value", [True, float("nan"), "1", None])
+def test_what_is_no_score_fails(value):
+    """The same border as for every grader."""
+    grade = CustomGrader.of(lambda thread: value)(TEXT)
+    assert grade.score is None
+    assert grade.error is not None
+
+
+def test_timeouts():
+    """A row that takes too long fails; the async one is stopped."""
+    stopped = threading.Event()
+
+    async def endless(thread):
+        try:
+            await asyncio.Event().wait()
+        finally:
+            stopped.set()
+
+    grade = CustomGrader.of(endless, timeout=0.05)(TEXT)
+    assert (grade.error.kind, grade.error.message) == ("timeout", "timed out: no score within 0.05 s")
+    assert stopped.is_set()
+    release = threading.Event()
+    grade = CustomGrader.of(lambda thread: release.wait(10), timeout=0.05)(TEXT)
+    release.set()
+    assert grade.error.kind == "timeout"
+
+
+def test_the_path_is_all_that_is_saved():
+    """A spec names the function and holds no code; without a path there is no spec."""
+    grader = CustomGrader.of(length)
+    assert grader.spec() == {
+        "kind": "custom", "name": "length", "description": "How long it is.", "target": f"{__name__}:length",
+    }  # fmt: skip
+    again = from_spec(json.loads(json.dumps(grader.spec())))
+    assert again == grader
+    assert again(TEXT).score == 0.4
+    assert pickle.loads(pickle.dumps(grader)) == grader
+    for live in (lambda thread: 1.0, Counter(), Counter().method):
+        with pytest.raises(CaptureError, match="no import path") as raised:
+            CustomGrader.of(live).spec()
+        assert ".py file" in str(raised.value)
+
+
+def test_a_function_of_a_notebook_has_no_path(monkeypatch):
+    """`__main__` is another module in every process."""
+
+    def cell(thread):
+        return 1.0
+
+    cell.__module__, cell.__qualname__ = "__main__", "cell"
+    monkeypatch.setattr(sys.modules["__main__"], "cell", cell, raising=False)
+    assert CustomGrader.of(cell).target == ""
+
+
+def test_reading_imports_nothing(tmp_path, monkeypatch):
+    """The module is imported when the grader first runs, and only when it is trusted."""
+    (tmp_path / "wb_custom_case.py").write_text("def score(thread):\n    return 0.5\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    theirs = from_spec({"kind": "custom", "target": "wb_custom_case:score"}).as_imported()
+    with pytest.raises(IsolationError, match="trust=True"):
+        theirs.check_ready()
+    assert theirs(TEXT).error.kind == "sandbox"
+    assert "wb_custom_case" not in sys.modules
+    assert theirs.trusted()(TEXT).score == 0.5
+    assert theirs.as_imported(trust=True)(TEXT).score == 0.5
+    monkeypatch.delitem(sys.modules, "wb_custom_case")
+
+
+@pytest.mark.parametrize(
+    "target", ["", "json", "json:", ":dumps", "a b:c", "../x:y", "os:system; x", "1a:b", 3]
+)
+def test_targets_that_are_no_paths(target):
+    """Refused when made, by name."""
+    with pytest.raises((ValueError, TypeError)):
+        CustomGrader(target=target)
+
+
+@pytest.mark.parametrize(
+    ("target", "part"),
+    [
+        ("no_such_module_here:f", "No module named"),
+        ("json:nothing", "nothing"),
+        ("json:__name__", "is no function"),
+    ],
+)
+def test_targets_that_are_not_there(target, part):
+    """A run is refused before its first row, a single grade fails."""
+    grader = CustomGrader(target=target)
+    with pytest.raises(CaptureError, match=part):
+        grader.check_ready()
+    assert grader(TEXT).error is not None
+
+
+@pytest.mark.parametrize("fn", [3, lambda: 1.0, lambda a, b: 1.0, lambda *, k: 1.0])
+def test_only_callables_of_one_parameter(fn):
+    """Said when the grader is made."""
+    with pytest.raises(TypeError, match="must take one parameter|needs a function"):
+        CustomGrader.of(fn)
+
+
+@pytest.mark.parametrize("timeout", [0, -1, float("inf"), True, "1"])
+def test_timeouts_out_of_range(timeout):
+    """Refused by value."""
+    with pytest.raises(ValueError, match="timeout must be above 0"):
+        CustomGrader.of(length, timeout=timeout)

@@ -1,0 +1,315 @@
+"""Grade functions of other platforms: called as there, checked as there, with nothing lost."""
+
+import asyncio
+import json
+
+import pytest
+
+import workbench as wb
+from workbench.graders.base import Control, from_spec
+
+LETTA = "from letta_evals.decorators import extractor, grader\nfrom letta_evals.models import GradeResult, Sample\n\n\n"
+OSMOSIS = "from osmosis_ai.utils import osmosis_reward, osmosis_rubric\n\n\n"
+
+
+def letta(body, head="def judged(sample, submission):", **settings):
+    lines = "".join(f"    {line}\n" for line in body.splitlines())
+    return wb.FunctionGrader.from_source(f"{LETTA}@grader\n{head}\n{lines}", **settings)
+
+
+def openai(body, head="def grade(sample, item):"):
+    return wb.FunctionGrader.from_source(f"{head}\n    {body}\n")
+
+
+def row(completion="4", label="4", **more):
+    return wb.Samples([{"prompt": "2+2?", "completion": completion, "ground_truth": label, **more}])[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "signature", "name"),
+    [
+        ("async def grade(thread):\n    return 1.0\n", "thread", "grade"),
+        (
+            LETTA + "@grader\ndef mine(sample, submission):\n    return GradeResult(score=1)\n",
+            "letta",
+            "mine",
+        ),
+        ("def grade(sample, item):\n    return 1\n", "openai", "grade"),
+        ("async def score(sample, item):\n    return 1\n", "openai", "score"),
+        (
+            OSMOSIS
+            + "@osmosis_reward\ndef f(solution_str: str, ground_truth: str, extra_info: dict = None):\n    return 1.0\n",
+            "osmosis",
+            "f",
+        ),
+        (OSMOSIS + "@osmosis_rubric\nasync def g(a, b):\n    return 1.0\n", "osmosis", "g"),
+        (
+            "def helper(a):\n    return a\n\n\ndef grade(sample, item):\n    return helper(1.0)\n",
+            "openai",
+            "grade",
+        ),
+    ],
+)
+def test_signatures_are_seen(text, signature, name):
+    """By the parameters, or by Osmosis' decorators; the author's name is kept."""
+    grader = wb.FunctionGrader.from_source(text)
+    assert (grader.signature, grader.name) == (signature, name)
+    assert from_spec(json.loads(json.dumps(grader.spec()))) == grader
+    assert ("signature" in grader.spec()) is (signature != "thread")
+
+
+def test_a_signature_may_be_given():
+    """What is given is not guessed; what is no signature is refused."""
+    text = "def grade(a, b):\n    return 1.0\n"
+    assert wb.FunctionGrader.from_source(text, signature="openai").validate().ok
+    with pytest.raises(ValueError, match="signature must be one of"):
+        wb.FunctionGrader.from_source(text, signature="other")
+    with pytest.raises(ValueError, match="an extractor goes with"):
+        wb.FunctionGrader.from_source(text, signature="openai", extractor="x")
+
+
+def test_letta_sample_and_result():
+    """Input, ground truth, clean metadata, own keys; rationale and metadata come back."""
+    grader = letta(
+        "seen = [sample.input, sample.ground_truth, sample.metadata, sample.rubric_vars, sample.agent_args, sample.id, submission]\n"
+        "return GradeResult(score=0.5, rationale='because', metadata={'seen': seen})"
+    )
+    assert grader.validate().ok
+    grade = grader(row(topic="maths", rubric_vars={"a": 1}, agent_args={"b": 2}))
+    assert (grade.score, grade.reasoning) == (0.5, "because")
+    assert grade.metadata["seen"] == ["2+2?", "4", {"topic": "maths"}, {"a": 1}, {"b": 2}, "0", "4"]
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "def judged(sample: Sample, submission: str) -> GradeResult:",
+        "async def judged(sample, submission) -> 'GradeResult':",
+        "def judged(sample, submission):",
+    ],
+)
+def test_letta_functions_sync_and_async(head):
+    """With and without annotations."""
+    assert (
+        letta("return GradeResult(score=float(submission == sample.ground_truth))", head)(row()).score == 1.0
+    )
+
+
+def test_letta_named_decorator():
+    """`@grader(name=...)` is the same decorator."""
+    text = (
+        LETTA + "@grader(name='shown')\ndef judged(sample, submission):\n    return GradeResult(score=1.0)\n"
+    )
+    assert wb.FunctionGrader.from_source(text)(row()).score == 1.0
+
+
+@pytest.mark.parametrize(
+    ("head", "body", "check", "part"),
+    [
+        ("def grade(sample, answer):", "return GradeResult(score=1)", "signature", "(sample, answer)"),
+        ("def grade(sample, submission, more=1):", "return GradeResult(score=1)", "signature", "more"),
+        (
+            "def grade(sample, submission) -> float:",
+            "return GradeResult(score=1)",
+            "signature",
+            "annotated float",
+        ),
+        ("def grade(sample, submission):", "return 1.0", "test_run", "GradeResult, not 1.0 (float)"),
+        (
+            "def grade(sample, submission):",
+            "return GradeResult(score=1.5)",
+            "test_run",
+            "between 0.0 and 1.0",
+        ),
+        ("def grade(sample, submission):", "return GradeResult(score=float('nan'))", "test_run", "between"),
+        ("def grade(sample, submission):", "return GradeResult(score='1')", "test_run", "must be a number"),
+    ],
+)
+def test_letta_checks(head, body, check, part):
+    """Parameter names, the return annotation and the score are held to Letta's rules."""
+    proof = letta(body, head, signature="letta").validate()
+    assert proof.failure.name == check
+    assert part in proof.failure.message
+
+
+@pytest.mark.parametrize("score", ["1.5", "-0.1", "float('inf')", "True", "None"])
+def test_letta_scores_outside_0_to_1_are_refused(score):
+    """The platform's own range, as a kind of its own and never a number."""
+    grade = letta(f"return GradeResult(score={score})")(row())
+    assert (grade.score, grade.error.kind) == (None, "out_of_range")
+    assert "GradeResult score must be" in grade.error.message
+
+
+def test_letta_extractor_of_the_module():
+    """An extractor in the module stands in for the last assistant text; turns are lists of messages."""
+    text = (
+        LETTA + "@extractor\ndef calls(trajectory, config):\n"
+        "    found = [m.tool_call.name for turn in trajectory for m in turn if m.message_type == 'tool_call_message']\n"
+        "    back = [m.tool_return for turn in trajectory for m in turn if m.message_type == 'tool_return_message']\n"
+        "    said = [m.content for turn in trajectory for m in turn if m.message_type == 'assistant_message']\n"
+        "    return '|'.join([str(len(trajectory)), *found, *back, *said, config.get('end', '')])\n\n\n"
+        "@grader\ndef judged(sample, submission):\n"
+        "    return GradeResult(score=1.0, rationale=submission, metadata={'input': sample.input})\n"
+    )
+    call = {"id": "1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+    thread = wb.StringThread.from_messages(
+        [
+            {"role": "user", "content": "one"},
+            {"role": "assistant", "content": "", "tool_calls": [call]},
+            {"role": "tool", "content": "42", "tool_call_id": "1"},
+            {"role": "assistant", "content": "first"},
+            {"role": "user", "content": "two"},
+            {"role": "assistant", "content": "second"},
+        ],
+        {},
+    )
+    grader = wb.FunctionGrader.from_source(text, extractor_config={"end": "!"})
+    grade = grader(thread)
+    assert grade.reasoning == "2|look|42|first|second|!"
+    assert grade.metadata["input"] == ["one", "two"]
+    assert from_spec(json.loads(json.dumps(grader.spec()))) == grader
+
+
+def test_letta_extractor_with_agent_state():
+    """A third parameter is the agent's state, out of the row's metadata."""
+    text = (
+        LETTA
+        + "@extractor\nasync def state(trajectory, config, agent_state) -> str:\n    return agent_state['name']\n\n\n"
+        "@grader\ndef judged(sample, submission):\n    return GradeResult(score=float(submission == 'Ada'))\n"
+    )
+    assert wb.FunctionGrader.from_source(text)(row(agent_state={"name": "Ada"})).score == 1.0
+
+
+@pytest.mark.parametrize(
+    ("extractors", "settings", "check", "part"),
+    [
+        (
+            "@extractor\ndef a(trajectory, config):\n    return ''\n@extractor\ndef b(trajectory, config):\n    return ''\n",
+            {},
+            "execution",
+            "several extractors (a, b)",
+        ),
+        (
+            "@extractor\ndef a(trajectory):\n    return ''\n",
+            {},
+            "execution",
+            "must take (trajectory, config)",
+        ),
+        (
+            "@extractor\ndef a(trajectory, config) -> int:\n    return ''\n",
+            {},
+            "execution",
+            "must return str",
+        ),
+        (
+            "@extractor\ndef a(trajectory, config):\n    return 3\n",
+            {},
+            "test_run",
+            "must return text, not int",
+        ),
+        ("", {"extractor": "gone"}, "execution", "gone is no function"),
+    ],
+)
+def test_letta_extractor_checks(extractors, settings, check, part):
+    """One extractor, of the right form, returning text."""
+    text = f"{LETTA}{extractors}\n\n@grader\ndef judged(sample, submission):\n    return GradeResult(score=1.0)\n"
+    proof = wb.FunctionGrader.from_source(text, **settings).validate()
+    assert proof.failure.name == check
+    assert part in proof.failure.message
+
+
+def test_openai_sample_and_item():
+    """Text, JSON where it is valid, tools, choices; the row's columns with the reference."""
+    seen = openai("raise ValueError(__import__('json').dumps([sample, item]))")
+    text = seen(row('{"a": 1}', topic="maths")).error.message
+    sample, item = json.loads(text[len("ValueError: ") : text.rindex(" (line")])
+    assert sample["output_text"] == '{"a": 1}'
+    assert sample["output_json"] == {"a": 1}
+    assert sample["output_tools"] == []
+    assert sample["choices"][0]["message"] == {"role": "assistant", "content": '{"a": 1}'}
+    assert item == {"ground_truth": "4", "topic": "maths", "reference": "4"}
+
+
+@pytest.mark.parametrize("text", ["NaN", "not json", "", "[1,"])
+def test_openai_output_json_only_where_valid(text):
+    """Python's NaN is no JSON."""
+    assert openai("return float('output_json' not in sample)")(row(text)).score == 1.0
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "def grade(sample, item):",
+        "async def grade(sample, item):",
+        "def grade(sample: dict, item: dict) -> float:",
+    ],
+)
+def test_openai_functions_run(head):
+    """A number is the score; a missing key, text or a bool is a failure with its kind."""
+    assert openai("return 1 if sample['output_text'] == item['reference'] else 0", head)(row()).score == 1.0
+    assert openai("return item['gone']", head)(row()).error.kind == "runtime"
+    assert openai("return 'x'", head)(row()).error.kind == "return_type"
+    assert openai("return True", head)(row()).error.kind == "return_type"
+
+
+def test_openai_takes_exactly_two_parameters():
+    """As OpenAI validates it."""
+    proof = wb.FunctionGrader.from_source("def grade(a):\n    return 1\n", signature="openai").validate()
+    assert (proof.failure.name, "exactly two" in proof.failure.message) == ("signature", True)
+
+
+def test_rows_of_ones_own_take_the_mock_rows_place():
+    """The mock row has no columns, so a grader of columns is proved on samples."""
+    grader = openai("return float(item['topic'] == 'maths')")
+    assert grader.validate().failure.name == "test_run"
+    assert [check.message for check in grader.validate([row(topic="maths")]).checks][
+        -1
+    ] == "test thread 1 scores 1.0"
+
+
+def test_osmosis_legacy_functions():
+    """The answer, the truth as text, the metadata; a float it must be."""
+    head = (
+        OSMOSIS
+        + "@osmosis_reward\ndef f(solution_str: str, ground_truth: str, extra_info: dict = None) -> float:\n    return "
+    )
+    match = wb.FunctionGrader.from_source(
+        head + "float(solution_str == ground_truth and extra_info == {'k': 1})\n"
+    )
+    assert [match(row(k=1)).score, match(row("5", k=1)).score, match(row(label=4, k=1)).score] == [
+        1.0,
+        0.0,
+        1.0,
+    ]
+    assert "must return a float, not int" in wb.FunctionGrader.from_source(head + "1\n")(row()).error.message
+    rubric = wb.FunctionGrader.from_source(
+        OSMOSIS
+        + "@osmosis_rubric\nasync def f(solution_str: str, ground_truth: str | None, extra_info: dict = None) -> float:\n    return 0.0 if ground_truth else 1.0\n"
+    )
+    assert [rubric(row()).score, rubric(row(label=None)).score] == [0.0, 1.0]
+    bad = wb.FunctionGrader.from_source(
+        OSMOSIS + "@osmosis_reward\ndef f(solution_str, ground_truth):\n    return 1.0\n"
+    )
+    assert bad.validate().failure.name == "execution"
+
+
+def test_rows_and_batches_agree():
+    """A reference reaches the worker in a run of many as it does for one."""
+    rows = wb.Samples([{"prompt": "q", "completion": str(i), "answer": str(i % 3)} for i in range(2500)])
+    grader = openai("return float(sample['output_text'] == item['reference'])")
+    grades = asyncio.run(grader.grade_all(rows, Control(workers=2)))
+    assert [grade.score for grade in grades] == [1.0, 1.0, 1.0, *[0.0] * 2497]
+    view = rows.take([2, 1, 5])
+    assert [grade.score for grade in asyncio.run(grader.grade_all(view, Control()))] == [1.0, 1.0, 0.0]
+
+
+def test_other_packages_of_that_name_are_not_there():
+    """Only the names we stand in for can be imported."""
+    proof = wb.FunctionGrader.from_source(
+        "from letta_client import Letta\ndef grade(sample, item):\n    return 1\n"
+    ).validate()
+    assert "letta_client is not available" in proof.failure.message
+    proof = wb.FunctionGrader.from_source(
+        "from osmosis_ai.rollout import Nothing\ndef grade(sample, item):\n    return 1\n"
+    ).validate()
+    assert "cannot import name 'Nothing'" in proof.failure.message

@@ -1,0 +1,45 @@
+"""A real HTTP server on a thread of its own, that answers as a function says."""
+
+import json
+import threading
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+
+@contextmanager
+def server(answer):
+    """Serve; `answer(path, body, headers)` gives (status, headers, bytes or data). Yields the address."""
+    asked = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self):
+            body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+            asked.append((self.path, body, dict(self.headers)))
+            status, headers, data = answer(self.path, body, dict(self.headers))
+            sent = data if isinstance(data, bytes) else json.dumps(data).encode()
+            self.send_response(status)
+            for name, value in {
+                "content-type": "application/json",
+                "content-length": str(len(sent)),
+                **headers,
+            }.items():
+                self.send_header(name, value)
+            self.end_headers()
+            try:
+                self.wfile.write(sent)
+            except OSError:
+                pass  # the client hung up, which some tests want
+
+        def log_message(self, *args):
+            pass
+
+    running = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    running.daemon_threads = True
+    thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{running.server_port}", asked
+    finally:
+        running.shutdown()
+        running.server_close()
+        thread.join()

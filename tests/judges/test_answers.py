@@ -1,0 +1,119 @@
+"""From what a judge said to its verdict."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workbench.judges.answers import RULES, AnswerError, number, text_of, verdict
+from workbench.judges.client import Reply
+
+
+def read(text, rules="", key="score"):
+    return verdict(text_of(Reply(text), rules), key, rules)
+
+
+def failure(action, *args, **named):
+    with pytest.raises(AnswerError) as caught:
+        action(*args, **named)
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"score": 1}',
+        '```json\n{"score": 1}\n```',
+        '<think>{"score": 0}</think>{"score": 1}',
+        'thinking without a beginning {"score": 0}</think>\n{"score": 1}',
+        'Draft: {"score": 0}. Final: {"score": 1} {"note": "x"}',
+        'Sure!\n```\n{"score": 1}\n```\nHope this helps {not json}',
+        '{"a": {"score": 0}} {"score": 1}',
+    ],
+)
+def test_ours_takes_the_last_verdict(text):
+    """Thinking, fences, prose and drafts are passed over."""
+    assert read(text)["score"] == 1
+
+
+@pytest.mark.parametrize("rules", RULES)
+@pytest.mark.parametrize(
+    "text", ["", "no json", "[1]", '"score"', "{" * 5000, '{"a":' * 5000, "<think>{}", "```json\n```", "null"]
+)
+def test_no_verdict_is_a_failure(rules, text):
+    """What holds no JSON object is judge_parse under every rule."""
+    assert failure(read, text, rules).kind == "judge_parse"
+
+
+@pytest.mark.parametrize(
+    ("rules", "text", "good"),
+    [
+        ("adaptive", '{"score": "PASS", "reasoning": "cut of', True),
+        ("adaptive", '{"score": "PASS"', True),
+        ("adaptive", 'Here: {"score": "PASS"}', False),
+        ("letta", 'Here: {"score": 1}', False),
+        ("letta", '```json\n{"score": 1}\n```', False),
+        ("umbraco", 'Here: {"score": 1} bye', True),
+        ("umbraco", '{"score": 1} {"score": 2}', False),
+        ("umbraco", '{"score": NaN}', False),
+        ("openai", '{"result": 1}', True),
+        ("openai", 'x {"result": 1}', False),
+        ("", '{"score": 1', False),
+    ],
+)
+def test_whose_rules(rules, text, good):
+    """Each platform reads unclean answers its own way."""
+    if good:
+        assert isinstance(read(text, rules), dict)
+    else:
+        assert failure(read, text, rules).kind == "judge_parse"
+
+
+@pytest.mark.parametrize(
+    ("value", "rules", "outcome"),
+    [
+        (0.5, "", 0.5), (1, "", 1.0), (1.2, "", "out_of_range"), (-0.1, "vllora", "out_of_range"), ("0.5", "", "judge_parse"),
+        (True, "", "judge_parse"), (None, "", "judge_parse"), (float("nan"), "", "not_finite"), (float("inf"), "letta", "not_finite"),
+        ("0.5", "letta", 0.5), (True, "letta", 1.0), (None, "letta", "judge_parse"), ("high", "letta", "judge_parse"), (2.5, "letta", 1.0),
+        (-3, "letta", 0.0), ("nan", "letta", "not_finite"), (7, "umbraco", 7.0), ("1", "umbraco", "judge_parse"), (True, "umbraco", "judge_parse"),
+        (3, "openai", 1.0), ("high", "openai", "judge_parse"), (10**400, "umbraco", "not_finite"),
+    ],
+)  # fmt: skip
+def test_numbers(value, rules, outcome):
+    """A number is clean, clamped, coerced or refused with its own kind."""
+    if isinstance(outcome, float):
+        assert number(value, rules) == outcome
+    else:
+        assert failure(number, value, rules).kind == outcome
+
+
+def test_refusals_and_cuts():
+    """The server's word, and a refusal in words, are judge_refusal; a cut answer says what to raise."""
+    assert failure(text_of, Reply("", raw={"refusal": "no"})).kind == "judge_refusal"
+    assert failure(text_of, Reply("", raw={"finish_reason": "content_filter"})).kind == "judge_refusal"
+    assert failure(read, "I'm sorry, but I can't do that.").kind == "judge_refusal"
+    assert "max_tokens" in str(failure(text_of, Reply('{"score": 1}', raw={"finish_reason": "length"})))
+
+
+@given(st.text(max_size=60), st.sampled_from(RULES))
+def test_any_answer_is_read_or_refused(text, rules):
+    """No answer raises anything but ours."""
+    try:
+        assert isinstance(read(text, rules), dict)
+    except AnswerError as error:
+        assert str(error)
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from("abc"),
+        st.recursive(st.text(max_size=5), lambda one: st.lists(one, max_size=3)),
+        max_size=3,
+    ),
+    st.floats(0, 1),
+    st.text(alphabet="abc .\n", max_size=20),
+)
+def test_a_verdict_is_found_in_prose(extra, score, prose):
+    """A complete JSON object is found wherever it stands."""
+    assert read(f"{prose}{json.dumps({**extra, 'score': score})}{prose}")["score"] == score

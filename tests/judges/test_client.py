@@ -1,0 +1,156 @@
+"""The clients: the fake, and the one that speaks OpenAI's protocol, against a real local server."""
+
+import asyncio
+import pickle
+import threading
+
+import pytest
+
+import workbench as wb
+from tests.judges.servers import server
+from workbench import background
+from workbench.errors import WorkbenchError
+from workbench.judges import (
+    ChatClient,
+    CriteriaJudge,
+    JudgeServerError,
+    OpenAIClient,
+    Reply,
+    RubricJudge,
+    ScriptedClient,
+)
+
+THREAD = wb.StringThread([("user", "Hi \ud800"), ("assistant", "Hello")])
+KEY = "sk-verysecretkey123456"
+HELLO = [{"role": "user", "content": "x"}]
+
+
+@pytest.fixture
+def key(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+
+
+def completion(content, **message):
+    choice = {
+        "index": 0,
+        "finish_reason": "stop",
+        "message": {"role": "assistant", "content": content, **message},
+    }
+    return {"id": "1", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice],
+            "usage": {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10, "cost": 0.25}}  # fmt: skip
+
+
+def test_a_judge_asks_a_server(key):
+    """Messages and settings go out, the verdict, tokens and cost come in."""
+    with server(lambda *_: (200, {}, completion('{"score": 0.5, "reasoning": "fine"}'))) as (address, asked):
+        judge = CriteriaJudge(model="m", client=OpenAIClient(base_url=f"{address}/v1"), max_tokens=9)
+        grade = judge(THREAD)
+    path, body, headers = asked[0]
+    assert (path, headers["Authorization"]) == ("/v1/chat/completions", f"Bearer {KEY}")
+    assert (body["model"], body["temperature"], body["max_tokens"]) == ("m", 0.0, 9)
+    assert body["response_format"] == {"type": "json_object"}
+    assert [message["role"] for message in body["messages"]] == ["system", "user"]
+    assert (grade.score, grade.passed, grade.reasoning) == (0.5, False, "fine")
+    assert (grade.tokens, grade.cost) == (10, 0.25)
+    assert grade.metadata["raw"].startswith('{"score"')
+
+
+def test_a_server_that_fails_is_a_failed_grade(key):
+    """An error of the server is judge_server, and its text holds no key."""
+    said = {"error": {"message": f"Incorrect API key provided: {KEY}"}}
+    with server(lambda *_: (401, {}, said)) as (address, _):
+        judge = RubricJudge(prompt="p", client=OpenAIClient(base_url=address), max_retries=0)
+        grade = judge(THREAD)
+    assert grade.error.kind == "judge_server"
+    assert "Incorrect API key" in str(grade.error)
+    assert KEY not in repr(grade)
+    assert "sk-" not in repr(grade)
+
+
+def test_a_silent_server_is_given_up(key):
+    """The judge's own timeout ends it."""
+    gate = threading.Event()
+
+    def answer(*_):
+        gate.wait(5)
+        return 200, {}, completion("{}")
+
+    with server(answer) as (address, _):
+        judge = RubricJudge(prompt="p", client=OpenAIClient(base_url=address), max_retries=0, timeout=0.2)
+        grade = judge(THREAD)
+        gate.set()
+    assert grade.error.kind == "judge_server"
+    assert "timed out" in str(grade.error).lower()
+
+
+def test_no_server_and_no_choice(key):
+    """An address where nothing listens, and an answer without a choice, say so."""
+    client = OpenAIClient(base_url="http://127.0.0.1:9/v1")
+    with pytest.raises(JudgeServerError, match="did not answer"):
+        background.run(client.complete(HELLO, model="m", max_retries=0))
+    with server(lambda *_: (200, {}, {"choices": []})) as (address, _):
+        with pytest.raises(JudgeServerError, match="without a choice"):
+            background.run(OpenAIClient(base_url=address).complete(HELLO, model="m"))
+
+
+def test_reasoning_models_take_other_names(key):
+    """Their limit is max_completion_tokens, and no temperature but 1."""
+    with server(lambda *_: (200, {}, completion('{"score": 1}'))) as (address, asked):
+        CriteriaJudge(model="openai/o3-mini", client=OpenAIClient(base_url=address), max_tokens=9)(THREAD)
+    assert asked[0][1]["max_completion_tokens"] == 9
+    assert "max_tokens" not in asked[0][1]
+    assert asked[0][1]["temperature"] == 1.0
+
+
+def test_refusals_and_tool_calls_come_through(key):
+    """The reply keeps what the server said beside the text."""
+    call = {"id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    with server(lambda *_: (200, {}, completion(None, refusal="no", tool_calls=[call]))) as (address, _):
+        reply = background.run(OpenAIClient(base_url=address).complete(HELLO, model="m"))
+    assert (reply.text, reply.refusal, reply.tool_calls, reply.finish_reason) == ("", "no", [call], "stop")
+
+
+def test_a_missing_key_is_said_before_the_run(monkeypatch):
+    """Checking a judge, or running it, names the variable to set."""
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.delenv("GEMINI_API_KEY", raising=False)
+    with pytest.raises(WorkbenchError, match="OPENAI_API_KEY"):
+        CriteriaJudge().check_ready()
+    with pytest.raises(WorkbenchError, match="GEMINI_API_KEY"):
+        RubricJudge(prompt="p", provider="google").check_ready()
+    assert "OPENAI_API_KEY" in CriteriaJudge()(THREAD).error.message
+    CriteriaJudge(client=ScriptedClient("x")).check_ready()
+
+
+def test_the_key_is_nowhere(key):
+    """Not in a repr, a spec or a pickle."""
+    client = OpenAIClient()
+    judge = CriteriaJudge(client=client)
+    client.check_ready()
+    assert KEY not in repr(client) + repr(judge) + str(judge.spec())
+    assert KEY.encode() not in pickle.dumps(judge)
+    assert pickle.loads(pickle.dumps(client)) == client
+
+
+@pytest.mark.parametrize(
+    ("script", "texts"),
+    [
+        ("a", ["a", "a"]),
+        (["a", Reply("b")], ["a", "b"]),
+        ({"nope": "a", "x": "b"}, ["b", "b"]),
+        (lambda messages: messages[0]["content"] * 2, ["xx", "xx"]),
+    ],
+)
+def test_scripts(script, texts):
+    """One answer, a list, a table or a function."""
+    client = ScriptedClient(script)
+    assert isinstance(client, ChatClient)
+    assert [asyncio.run(client.complete(HELLO, model="m")).text for _ in texts] == texts
+    assert client.calls == [(HELLO, {"model": "m"})] * 2
+
+
+def test_scripts_fail_too():
+    """An exception is raised; a script at its end says so."""
+    for script in ([], {}, TimeoutError("slow"), [JudgeServerError("down")]):
+        with pytest.raises((JudgeServerError, TimeoutError)):
+            asyncio.run(ScriptedClient(script).complete(HELLO))
