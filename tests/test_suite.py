@@ -137,3 +137,47 @@ def test_one_grader_is_a_suite_and_workers_are_counted():
     assert wb.Suite(HALF).graders == (HALF,)
     with pytest.raises(ValueError, match="workers must be 1 or more"):
         HALF.run(ROWS, progress=False, workers=0)
+
+
+class TestEntries:
+    """Suites of entries, with a rule and as one value."""
+
+    def suite(self, **settings):
+        entries = [
+            wb.Entry(wb.Contains(expected="yes"), "right", weight=0.8),
+            wb.Entry(wb.Length(maximum=9), "short", weight=0.2),
+        ]
+        return wb.Suite(entries, combine=wb.Mean(), name="whole", **settings)
+
+    def test_the_combined_column_is_a_grader_of_the_report(self):
+        """It has scores, a summary line and findings like any other."""
+        rows = [{"prompt": "q", "completion": text} for text in ("yes", "yes, of course", "no, of course")]
+        report = self.suite().run(rows, progress=False)
+        assert report.graders == ["right", "short", "whole"]
+        assert report.scores["whole"].tolist() == [1.0, 0.8, 0.0]
+
+    def test_parts_by_name_and_place(self):
+        """Entries are found by name and place, and listed where there is none."""
+        suite = self.suite()
+        assert suite["right"] == suite[0]
+        with pytest.raises(KeyError, match="right, short"):
+            suite["wrong"]
+
+    def test_round_trip(self):
+        """A suite is its spec."""
+        suite = self.suite(gate=wb.SimpleGate(metric_key="right", value=0.5))
+        assert wb.Suite.build(suite.spec()) == suite
+
+    def test_one_sample(self):
+        """`grade` tells the whole and every part."""
+        outcome = self.suite().grade(wb.StringThread([("assistant", "yes, of course")]))
+        assert (outcome.score, outcome.parts["right"].passed, outcome.parts["short"].score) == (
+            0.8,
+            True,
+            0.0,
+        )
+
+    def test_names_do_not_collide(self):
+        """The combined column needs a name of its own."""
+        with pytest.raises(ValueError, match="another name"):
+            wb.Suite([wb.Contains(expected="x", name="combined")], combine=wb.Mean())

@@ -239,3 +239,32 @@ class TestWire:
         """A named tuple of another kind is a pair like any other."""
         Pair = namedtuple("Pair", "who what")  # noqa: PYI024
         assert StringThread([Pair(*QUESTION)]).get_turns() == [QUESTION]
+
+
+class TestToolAnswers:
+    """Which call a tool turn answers, and calls written as content blocks."""
+
+    def test_ids_are_kept(self):
+        """`tool_call_id`, the builder's argument, the wire and copies all keep them."""
+        chat = [
+            {"role": "assistant", "content": None, "tool_calls": [{"id": "c1", "function": {"name": "f"}}]},
+            {"role": "tool", "content": "r", "tool_call_id": "c1"},
+        ]
+        thread = StringThread.from_messages(chat).tool("again", "c2").assistant("done")
+        other = StringThread.from_wire(marshal.loads(marshal.dumps(thread.to_wire())))
+        assert [other.turn_answers(at) for at in range(4)] == [None, "c1", "c2", None]
+        assert [len(other.turn_calls(at)) for at in range(2)] == [1, 0]
+
+    def test_content_blocks(self):
+        """`toolUse` and `toolResult` blocks become calls and answers; the block stays beside the call."""
+        block = {"toolUseId": "t1", "name": "multiply", "input": {"a": 3}}
+        chat = [
+            {"role": "assistant", "content": [{"text": "let me see"}, {"toolUse": block}]},
+            {"role": "user", "content": [{"toolResult": {"toolUseId": "t1", "content": [{"text": "12"}]}}]},
+        ]
+        thread = StringThread.from_messages(chat)
+        (call,) = thread.tool_calls()
+        assert (call["function"]["name"], call["function"]["arguments"]) == ("multiply", '{"a": 3}')
+        assert call["toolUse"] == block
+        assert thread.get_turns()[1].content == "12"
+        assert thread.turn_answers(1) == "t1"

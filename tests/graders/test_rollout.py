@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import sys
 import types
 
 import pytest
@@ -84,6 +85,30 @@ JUDGE = """class JudgeGrader(Grader):
             },
         })
 """
+LITELLM = (
+    EXACT.split("class ExactMatchGrader", maxsplit=1)[0]
+    + """
+import litellm
+
+
+class LLMJudgeGrader(Grader):
+    async def grade(self, ctx: GraderContext) -> None:
+        for sample_id, sample in ctx.samples.items():
+            agent_output = _last_text(sample)
+            judge_response = await litellm.acompletion(
+                model="openai/gpt-5.2",
+                messages=[{
+                    "role": "user",
+                    "content": f"Rate this response from 0.0 to 1.0.\\n\\n"
+                               f"Expected: {ctx.label}\\n"
+                               f"Actual: {agent_output}\\n\\n"
+                               f"Score (just the number):"
+                }],
+            )
+            score = float(judge_response.choices[0].message.content.strip())
+            ctx.set_sample_reward(sample_id, max(0.0, min(1.0, score)))
+"""
+)
 CONFIG = """from osmosis_ai.rollout import Grader, GraderConfig, GraderContext
 
 class MyGraderConfig(GraderConfig):
@@ -318,6 +343,38 @@ def test_in_process_runs_with_other_packages():
     assert RolloutGrader.in_process(entry)(row()).score == 0.5
     with pytest.raises(ValueError, match="MISSING_GRADER"):
         RolloutGrader.in_process(types.ModuleType("empty"))
+
+
+def test_in_process_runs_a_module_as_written(tmp_path, monkeypatch):
+    """The document's litellm judge runs where litellm is there, without Osmosis' package, and leaves no trace."""
+    message = types.SimpleNamespace(content=" 1.7 ")
+    answers = types.SimpleNamespace(choices=[types.SimpleNamespace(message=message)])
+
+    async def acompletion(model, messages):
+        assert "Expected: 4" in messages[0]["content"]
+        return answers
+
+    monkeypatch.setitem(sys.modules, "litellm", types.SimpleNamespace(acompletion=acompletion))
+    before = {name for name in sys.modules if name.startswith("osmosis_ai")}
+    judge = RolloutGrader.in_process(LITELLM)
+    assert (judge(row()).score, judge.name) == (1.0, "LLMJudgeGrader")
+    (tmp_path / "judge.py").write_text(LITELLM)
+    assert RolloutGrader.in_process(tmp_path / "judge.py")(row()).score == 1.0
+    assert {name for name in sys.modules if name.startswith("osmosis_ai")} == before
+    assert RolloutGrader.in_process(JUDGE)(row()).metadata["artifacts"]["judge"]
+
+
+def test_in_process_takes_the_packages_own_classes():
+    """A class of the installed package is as good as one of ours."""
+    members = {"__module__": "osmosis_ai.rollout.grader", "__init__": lambda self, config=None: None}
+    real = type("Grader", (), members)
+
+    class Theirs(real):
+        async def grade(self, ctx):
+            for name in ctx.get_samples():
+                ctx.set_sample_reward(name, 0.5)
+
+    assert RolloutGrader.in_process(Theirs)(row()).score == 0.5
 
 
 def test_in_process_failures_are_grades():

@@ -58,6 +58,13 @@ def test_signatures_are_seen(text, signature, name):
     assert ("signature" in grader.spec()) is (signature != "thread")
 
 
+def test_graders_are_values():
+    """Equal texts and settings are one grader, and can be looked up by it."""
+    one, two = letta("return None"), letta("return None")
+    assert {one: 1}[two] == 1
+    assert one != letta("return None", extractor_config={"a": 1})
+
+
 def test_a_signature_may_be_given():
     """What is given is not guessed; what is no signature is refused."""
     text = "def grade(a, b):\n    return 1.0\n"

@@ -309,3 +309,10 @@ def test_a_batch_stops_when_told():
     kinds = [grade.error.kind if grade.error else grade.score for grade in grades]
     assert kinds == [0.5, "out_of_range", 0.5, "cancelled", "cancelled", "cancelled"]
     assert grades[0].metadata == {"text": "0"}
+
+
+def test_letta_tells_an_empty_trajectory_from_an_empty_submission():
+    """From 0.8 both score 0.0, with a reason of their own."""
+    grader = AsciiPrintable(empty="zero")
+    assert "Empty submission" in grader(said("")).reasoning
+    assert "Empty trajectory" in grader(wb.StringThread([("user", "q")], {})).reasoning

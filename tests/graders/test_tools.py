@@ -99,7 +99,7 @@ def test_modes_by_their_definitions(expected, actual):
         assert ordered == float(expected == actual)
 
 
-@pytest.mark.parametrize("mode", ["Any", "every", ""])
+@pytest.mark.parametrize("mode", ["Any", "every"])
 def test_unknown_modes_are_refused(mode):
     """A mode is one of the five, written small."""
     with pytest.raises(FormatError, match="'exact'"):
@@ -110,3 +110,9 @@ def test_names_are_a_list():
     """A bare text is no list of names."""
     with pytest.raises(FormatError, match="list of texts"):
         ToolCall(expected="search,open")
+
+
+def test_an_unknown_mode_never_passes():
+    """The empty mode stands for a platform's unknown word: it fails and says so."""
+    grade = ToolCall(expected=("a",), mode="")(wb.StringThread([("assistant", "x")], {}))
+    assert (grade.score, grade.passed, grade.reasoning) == (0.0, False, "Unknown validation mode")

@@ -2,7 +2,7 @@
 
 import json
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
@@ -12,10 +12,13 @@ def server(answer):
     asked = []
 
     class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
         def do_POST(self):
             body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-            asked.append((self.path, body, dict(self.headers)))
-            status, headers, data = answer(self.path, body, dict(self.headers))
+            headers = {name.lower(): value for name, value in self.headers.items()}
+            asked.append((self.path, body, headers))
+            status, headers, data = answer(self.path, body, headers)
             sent = data if isinstance(data, bytes) else json.dumps(data).encode()
             self.send_response(status)
             for name, value in {
@@ -25,10 +28,8 @@ def server(answer):
             }.items():
                 self.send_header(name, value)
             self.end_headers()
-            try:
+            with suppress(OSError):  # the client hung up, which some tests want
                 self.wfile.write(sent)
-            except OSError:
-                pass  # the client hung up, which some tests want
 
         def log_message(self, *args):
             pass

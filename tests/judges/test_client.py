@@ -46,7 +46,7 @@ def test_a_judge_asks_a_server(key):
         judge = CriteriaJudge(model="m", client=OpenAIClient(base_url=f"{address}/v1"), max_tokens=9)
         grade = judge(THREAD)
     path, body, headers = asked[0]
-    assert (path, headers["Authorization"]) == ("/v1/chat/completions", f"Bearer {KEY}")
+    assert (path, headers["authorization"]) == ("/v1/chat/completions", f"Bearer {KEY}")
     assert (body["model"], body["temperature"], body["max_tokens"]) == ("m", 0.0, 9)
     assert body["response_format"] == {"type": "json_object"}
     assert [message["role"] for message in body["messages"]] == ["system", "user"]
@@ -88,9 +88,9 @@ def test_no_server_and_no_choice(key):
     client = OpenAIClient(base_url="http://127.0.0.1:9/v1")
     with pytest.raises(JudgeServerError, match="did not answer"):
         background.run(client.complete(HELLO, model="m", max_retries=0))
-    with server(lambda *_: (200, {}, {"choices": []})) as (address, _):
-        with pytest.raises(JudgeServerError, match="without a choice"):
-            background.run(OpenAIClient(base_url=address).complete(HELLO, model="m"))
+    empty = server(lambda *_: (200, {}, {"choices": []}))
+    with empty as (address, _), pytest.raises(JudgeServerError, match="without a choice"):
+        background.run(OpenAIClient(base_url=address).complete(HELLO, model="m"))
 
 
 def test_reasoning_models_take_other_names(key):

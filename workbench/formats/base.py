@@ -67,6 +67,7 @@ class Losses:
         self.platform = platform
         self.refuse = refuse
         self.found: list[Loss] = []
+        self.notes: list[Loss] = []
 
     def add(self, grader: str, field: str, what: str, *, way_out: str = "") -> None:
         """Tell a loss.
@@ -84,6 +85,12 @@ class Losses:
             )
         if loss not in self.found:
             self.found.append(loss)
+
+    def note(self, grader: str, field: str, what: str) -> None:
+        """Tell of something left out that no score depends on, such as a title: never an error."""
+        note = Loss(grader, field, what)
+        if note not in self.notes:
+            self.notes.append(note)
 
     def __iter__(self) -> Iterator[Loss]:
         return iter(self.found)
@@ -116,6 +123,7 @@ class Reading:
         trust: Whether sources in it may run unconfined.
         era: The platform's release whose rules apply, such as "0.17"; "" for the one our reader describes,
             or the one the document shows.
+        notes: What a reader leaves out of the suite because it has no place there, such as Letta's `target`.
     """
 
     text: str
@@ -123,6 +131,11 @@ class Reading:
     folder: Path | None = None
     trust: bool = False
     era: str = ""
+    notes: list[Loss] = field(default_factory=list)
+
+    def note(self, node_path: str, what: str) -> None:
+        """Tell of a part of the document that is read and not kept."""
+        self.notes.append(Loss("", node_path, what))
 
     def companion(self, name: str, where: str) -> str:
         """The text of a file beside this one, such as a rubric.
@@ -139,7 +152,13 @@ class Reading:
                 "the document names another file, and only its text was given", where=where, found=name[:200],
                 hint="load it from its folder: workbench.load(path)",
             )  # fmt: skip
-        return read_text(inside(self.folder, name, where), where)
+        path = inside(self.folder, name, where)
+        if not path.is_file():
+            raise FormatError(
+                "the document names a file that is not there", where=where, found=name[:200],
+                expected=f"a file in {self.folder}",
+            )  # fmt: skip
+        return read_text(path, where)
 
 
 def inside(folder: Path, name: str, where: str) -> Path:
@@ -150,12 +169,19 @@ def inside(folder: Path, name: str, where: str) -> Path:
     """
     plain = PurePosixPath(name.replace("\\", "/"))
     target = folder / plain
-    if plain.is_absolute() or ".." in plain.parts or not target.resolve().is_relative_to(folder.resolve()):
+    if plain.is_absolute() or ".." in plain.parts or not _lies_in(target, folder):
         raise FormatError(
             "the file lies outside the document's folder", where=where, found=name[:200],
             hint="put it beside the document and name it there",
         )  # fmt: skip
     return target
+
+
+def _lies_in(target: Path, folder: Path) -> bool:
+    try:
+        return target.resolve().is_relative_to(folder.resolve())
+    except (OSError, ValueError, RuntimeError):  # too long, a null character, a ring of links
+        return False
 
 
 def read_text(path: Path, where: str = "") -> str:

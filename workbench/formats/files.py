@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +20,12 @@ from workbench.formats.base import (
     Losses,
     Reading,
     get_format,
+    parts,
     read_text,
     require_proofs,
 )
 from workbench.formats.parsing import parse_json, parse_yaml, to_json
+from workbench.formats.shims import MARK
 from workbench.graders import Grader
 from workbench.graders.combine import Entry
 from workbench.suite import Suite
@@ -37,14 +40,17 @@ class Converted:
     Attributes:
         paths: Files written, the main one first, the loss report last if there is one.
         losses: What the platform cannot say and was dropped.
+        notes: What was left out that no score depends on: titles, limits of time, what a suite has no place for.
     """
 
     paths: tuple[Path, ...]
     losses: tuple[Loss, ...] = ()
+    notes: tuple[Loss, ...] = ()
 
     def __str__(self) -> str:
-        dropped = "".join(f"\n  dropped: {loss}" for loss in self.losses)
-        return f"wrote {', '.join(map(str, self.paths))}{dropped}"
+        dropped = [f"\n  dropped: {loss}" for loss in self.losses]
+        left_out = [f"\n  left out: {note}" for note in self.notes]
+        return f"wrote {', '.join(map(str, self.paths))}{''.join(dropped + left_out)}"
 
 
 def save(
@@ -94,9 +100,18 @@ def load(
         FormatError: Missing, too large, unreadable, of no known platform, tampered with; file and place in
             the document are named.
     """
+    return _read(*_opened(path, format, trust=trust, era=era))
+
+
+def _opened(
+    path: str | os.PathLike[str],
+    format: str | None = None,  # noqa: A002
+    *,
+    trust: bool = False,
+    era: str = "",
+) -> tuple[Reading, str | None]:
     target = Path(path)
-    text = read_text(target)
-    return _read(Reading(text, str(target), target.parent, trust, era), format)
+    return Reading(read_text(target), str(target), target.parent, trust, era), format
 
 
 def loads(
@@ -145,29 +160,47 @@ def detect(text: str, where: str = "text") -> Format:
     raise FormatError(
         "the platform of this document cannot be told",
         where=where,
-        found=_looks(document) + (f"; it could be {' or '.join(found)}" if found else ""),
+        found=_looks(document, text) + (f"; it could be {' or '.join(found)}" if found else ""),
         expected="one of " + ", ".join(FORMATS),
-        hint="name it: format=..., or --from on the command line",
+        hint=_NAME_IT,
     )
 
 
+_NAME_IT = "name it: format=..., or --from on the command line"
+
+
 def _parsed(text: str, where: str) -> tuple[Any, FormatError | None]:
-    """The document as JSON or YAML, None where it is neither, with JSON's complaint if it looks like JSON."""
-    try:
-        return parse_json(text, where), None
-    except FormatError as error:
-        told = error if text.lstrip()[:1] in {"{", "["} else None
-    if told is not None or text.lstrip().startswith(("import ", "from ", "#!", '"""')):
-        return None, told
-    try:
-        return parse_yaml(text, where), None
-    except FormatError as error:
-        return None, error
+    """The document as JSON or YAML, None where it is neither, with the complaint if it looks like one of them."""
+    start = text.lstrip()[:1]
+    if start in {"{", "["}:
+        return _or_complaint(parse_json, text, where)
+    if _looks_like_python(text):
+        return None, None
+    document, told = _or_complaint(parse_yaml, text, where)
+    return (document if isinstance(document, dict | list) else None), told
 
 
-def _looks(document: Any) -> str:
+def _or_complaint(parse: Callable[[str, str], Any], text: str, where: str) -> tuple[Any, FormatError | None]:
+    try:
+        return parse(text, where), None
+    except FormatError as error:
+        platforms = f"if it is of another kind, {_NAME_IT}; there are {', '.join(FORMATS)}"
+        hint = "; ".join(filter(None, [error.hint, platforms]))
+        return None, FormatError(
+            error.what, where=error.where, found=error.found, expected=error.expected, hint=hint
+        )
+
+
+def _looks_like_python(text: str) -> bool:
+    """Whether some line can only be Python's."""
+    return re.search(r"^(import |from \S+ import |def |async def |class |@\w|#!|\"\"\")", text, re.MULTILINE) is not None
+
+
+def _looks(document: Any, text: str) -> str:
     if isinstance(document, dict):
         return "an object with the keys " + ", ".join(map(repr, list(document)[:8]))
+    if not text.strip():
+        return "an empty file"
     return "a list" if isinstance(document, list) else "neither JSON nor YAML that says what it is"
 
 
@@ -211,20 +244,48 @@ def export(
 def _write(target: Path, document: Document, losses: Losses) -> Converted:
     """All files or none: every place is checked first, the main file is written last."""
     files = {target.parent / name: text for name, text in document.files.items()}
+    for place, text in files.items():
+        _check_companion(place, text, target)
     if len(losses):
-        told = [
-            {"grader": one.grader, "field": one.field, "what": one.what, "way_out": one.way_out}
-            for one in losses
-        ]
-        files[target.with_name(target.name + ".losses.json")] = to_json(
-            {"platform": losses.platform, "dropped": told}
-        )
+        files[target.with_name(target.name + ".losses.json")] = _told(losses)
     for place in (target, *files):
-        check_writable(place)
+        _check_place(place)
     for place, text in files.items():
         write_atomically(place, text)
     write_atomically(target, document.text)
-    return Converted((target, *files), tuple(losses))
+    return Converted((target, *files), tuple(losses), tuple(losses.notes))
+
+
+def _told(losses: Losses) -> str:
+    """The report of what was dropped, and of what was left out besides."""
+    return to_json(
+        {"platform": losses.platform, "dropped": list(map(asdict, losses)), "left_out": list(map(asdict, losses.notes))}
+    )  # fmt: skip
+
+
+def _check_place(place: Path) -> None:
+    check_writable(place)
+    if place.is_dir():
+        raise FormatError(
+            "the file cannot be written", where=str(place), found="a folder of that name", hint="name a file"
+        )
+
+
+def _check_companion(place: Path, text: str, target: Path) -> None:
+    """Refuse to write over somebody's own file that happens to have a companion's name."""
+    if place == target:
+        raise FormatError(
+            "a file that belongs beside this one has the same name", where=str(place),
+            hint="choose another name for the main file, such as suite.yaml",
+        )  # fmt: skip
+    if not place.exists():
+        return
+    held = read_text(place)
+    if held != text and MARK not in held:
+        raise FormatError(
+            "a file is in the way that was not written by the workbench", where=str(place),
+            hint="move it, or write to another folder",
+        )  # fmt: skip
 
 
 def convert(
@@ -247,20 +308,24 @@ def convert(
         reading: `format`, `trust` and `era` of `load`; the platform of `source` is found out by default.
 
     Raises:
-        FormatError: As `load` and `export`; nothing is written then.
+        FormatError: As `load` and `export`, or `target` is `source`; nothing is written then.
         NotValidatedError: A source does not pass its checks; nothing is written.
     """
     get_format(to)
-    suite = load(source, **reading)
+    if Path(target).exists() and Path(source).exists() and Path(target).samefile(source):
+        raise FormatError(
+            "the file to write is the file to read", where=str(target), hint="write to another name"
+        )
+    read, chosen = _opened(source, **reading)
+    suite = _read(read, chosen)
     if not allow_unvalidated:
         prove(suite)
-    return export(suite, target, to, on_loss=on_loss, allow_unvalidated=allow_unvalidated)
+    written = export(suite, target, to, on_loss=on_loss, allow_unvalidated=allow_unvalidated)
+    return replace(written, notes=(*read.notes, *written.notes))
 
 
 def prove(suite: Suite) -> None:
     """Validate every grader of a suite that can be and was not."""
-    from workbench.formats.base import parts
-
     for grader in suite.graders:
         for one in parts(grader):
             if hasattr(one, "require_proof") and not getattr(one, "validation", None):

@@ -3,17 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, fields, replace
 from typing import Any
 
 from workbench.extractors import Extractor
 from workbench.formats.base import Losses
 from workbench.graders import Grader
-from workbench.graders.combine import Entry
+from workbench.graders.combine import AllPass, Entry, Formula, Mean, Rule, Sum
+from workbench.graders.text import CodeGrader, TextGrader
+from workbench.judges import BinaryJudge, LabelModel
+from workbench.suite import Suite
 
-__all__ = ["check_entry", "check_fields", "identifier", "no_kind", "unique"]
+__all__ = [
+    "binary",
+    "check_entry",
+    "check_fields",
+    "harmless",
+    "identifier",
+    "no_kind",
+    "note_limits",
+    "prepared",
+    "unique",
+]
 
 _SHARED = {"name", "description"}
+_LIMITS = ("timeout", "memory_mb")
 # What only says how a failure is handled or how long a row may take: no score of a row that works depends on it.
 _HANDLING = {
     "no_reference",
@@ -58,6 +72,8 @@ def check_fields(
     grader: Grader, losses: Losses, name: str, *, knows: Collection[str], way_out: str = ""
 ) -> None:
     """Tell the fields of a grader that are not at their default and that the platform cannot say."""
+    if "timeout" not in knows:
+        note_limits(grader, losses, name)
     for f in fields(grader):
         if not f.init or f.name.startswith("_") or f.name in {*_SHARED, *_HANDLING, *knows}:
             continue
@@ -83,12 +99,89 @@ def unique(name: str, taken: Collection[str]) -> str:
     return f"{name} {number}"
 
 
+def binary(grader: Grader) -> bool:
+    """Whether a grader gives 0.0 and 1.0 only."""
+    return getattr(grader, "gives_verdict", False) or isinstance(grader, BinaryJudge | LabelModel)
+
+
+def harmless(entry: Entry) -> tuple[str, ...]:
+    """The settings of an entry that change nothing: a threshold above 0 and up to 1 where scores are 0 and 1."""
+    limit = entry.pass_threshold
+    code = isinstance(entry.grader, CodeGrader) and binary(entry.grader)
+    return ("pass_threshold",) if limit is not None and code and 0 < limit <= 1 else ()
+
+
+def prepared(suite: Suite, losses: Losses, *, keeps: Collection[str] = ()) -> Suite:
+    """The suite without what changes no grade, so that writers need not refuse it; what is left out is noted.
+
+    A rule over one entry that gives that entry's score is no rule, a weight counts in a mean or sum only, a
+    severity under `AllPass` only, and an entry's extractor is its text grader's own.
+
+    Args:
+        suite: What is to be written.
+        losses: Where it goes.
+        keeps: What the platform stores of: name, description, weight, severity, extractor.
+    """
+    rule = None if _gives_its_entry(suite) else suite.combine
+    used = {"weight"} if isinstance(rule, Mean | Sum) else {"severity"} if isinstance(rule, AllPass) else set()
+    entries = [_plain_entry(entry, {*keeps, *used}, losses) for entry in suite.entries]
+    for name in ("name", "description"):
+        if getattr(suite, name) and name not in keeps:
+            losses.note("", name, f"{getattr(suite, name)!r} has no place there")
+    return Suite(entries, combine=rule, gate=suite.gate, name=suite.name, description=suite.description)
+
+
+def _gives_its_entry(suite: Suite) -> bool:
+    """Whether the rule makes of the only entry's score that very score."""
+    rule, entry = suite.combine, suite.entries[0]
+    if len(suite) > 1:
+        return False
+    if isinstance(rule, AllPass):
+        plain = entry.pass_threshold is None or bool(harmless(entry))
+        return plain and binary(entry.grader) and entry.severity == "error"
+    return _is_one(rule, entry)
+
+
+def _is_one(rule: Rule | None, entry: Entry) -> bool:
+    if isinstance(rule, Sum):
+        return entry.weight == 1
+    return isinstance(rule, Mean) or (isinstance(rule, Formula) and rule.text.strip() == entry.name)
+
+
+def _plain_entry(entry: Entry, used: Collection[str], losses: Losses) -> Entry:
+    for f in fields(Entry):
+        value = getattr(entry, f.name)
+        if f.name in {"weight", "severity"} and f.name not in used and value != f.default:
+            losses.note(entry.name, f.name, f"{f.name} {value!r} is used in no calculation here")
+            entry = replace(entry, **{f.name: f.default})
+    if "extractor" in used or entry.extractor is None or not isinstance(entry.grader, TextGrader):
+        return entry
+    if entry.grader.extractor != Extractor():
+        return entry
+    return replace(entry, grader=replace(entry.grader, extractor=entry.extractor), extractor=None)
+
+
+def note_limits(grader: Grader, losses: Losses, name: str) -> None:
+    """Note limits of time and memory that are not at their default: every platform has its own."""
+    for f in fields(grader):
+        if f.name in _LIMITS and getattr(grader, f.name) != f.default:
+            losses.note(name, f.name, f"{f.name}={getattr(grader, f.name)!r}; the platform has its own limit")
+
+
 def identifier(name: str, taken: Collection[str] = ()) -> str:
-    """The name as an identifier of Python, JavaScript and formulas: ASCII letters, digits, underscores."""
+    """The name as an identifier of Python, JavaScript and formulas: ASCII letters, digits, underscores.
+
+    Names in `taken` are avoided without regard to case: files are named so too.
+    """
     import keyword
 
     plain = (
         "".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in name).strip("_") or "grader"
     )
     plain = f"g_{plain}" if plain[0].isdigit() or keyword.iskeyword(plain) else plain
-    return unique(plain, taken).replace(" ", "_")
+    held = {one.casefold() for one in taken}
+    found, number = plain, 1
+    while found.casefold() in held:
+        number += 1
+        found = f"{plain}_{number}"
+    return found

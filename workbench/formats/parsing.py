@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from typing import Any
 
 from workbench.errors import FormatError
@@ -11,7 +10,8 @@ from workbench.errors import FormatError
 __all__ = ["MAX_DEPTH", "parse_json", "parse_yaml", "to_json"]
 
 MAX_DEPTH = 40
-_MAX_NODES = 1_000_000
+MAX_YAML = 1024 * 1024
+"""Characters of YAML that are read: its parser takes a second for so many. Long rubrics have files of their own."""
 
 
 def parse_json(text: str, where: str) -> Any:
@@ -41,6 +41,11 @@ def parse_yaml(text: str, where: str) -> Any:
     """
     import yaml
 
+    if len(text) > MAX_YAML:
+        raise FormatError(
+            "the YAML is too large", where=where, found=f"{len(text):,} characters", expected=f"at most {MAX_YAML:,}",
+            hint="put long prompts into files of their own: prompt_path",
+        )  # fmt: skip
     try:
         _scan(text, where)
         document = yaml.load(text, Loader=_loader())  # noqa: S506 (a safe loader, made stricter)
@@ -59,7 +64,7 @@ def _scan(text: str, where: str) -> None:
     import yaml
 
     depth = 0
-    for count, event in enumerate(yaml.parse(text, Loader=yaml.SafeLoader)):
+    for event in yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
         place = f"{where}, line {event.start_mark.line + 1 if event.start_mark else 0}"
         if isinstance(event, yaml.AliasEvent):
             raise FormatError(
@@ -73,14 +78,14 @@ def _scan(text: str, where: str) -> None:
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         if depth > MAX_DEPTH:
             raise _too_deep(place)
-        if count > _MAX_NODES:
-            raise FormatError("the file has too many parts", where=place, expected=f"at most {_MAX_NODES:,}")
 
 
 def _loader() -> Any:
     import yaml
 
-    class Loader(yaml.SafeLoader):
+    safe: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+    class Loader(safe):  # type: ignore[misc]  # the compiled one where there is one
         """Safe, without dates, and with every key once."""
 
         def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
@@ -117,23 +122,35 @@ def _no_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def check_depth(document: Any, where: str) -> None:
-    """Refuse documents nested more than 40 levels deep.
+    """Refuse documents nested more than 40 levels deep, and text that no file can hold.
 
     Raises:
-        FormatError: Too deep.
+        FormatError: Too deep, or half a character (a lone surrogate), with its place.
     """
-    level: list[Any] = [document]
+    level: list[tuple[Any, str]] = [(document, where)]
     for _ in range(MAX_DEPTH):
-        level = [child for item in level for child in _children(item)]
+        for value, path in level:
+            _check_text(value, path)
+        level = [pair for value, path in level for pair in _children(value, path)]
         if not level:
             return
     raise _too_deep(where)
 
 
-def _children(item: Any) -> Sequence[Any]:
-    if isinstance(item, dict):
-        return list(item.values())
-    return item if isinstance(item, list) else ()
+def _check_text(value: Any, path: str) -> None:
+    if isinstance(value, str) and not value.isascii():
+        try:
+            value.encode()
+        except UnicodeEncodeError as error:
+            raise FormatError("half a character: a lone surrogate", where=f"{path}, character {error.start + 1}",
+                              found=repr(value[error.start])) from None  # fmt: skip
+
+
+def _children(value: Any, path: str) -> list[tuple[Any, str]]:
+    if isinstance(value, dict):
+        inner = [(item, f"{path}.{key}") for key, item in value.items()]
+        return inner + [(key, path) for key in value if isinstance(key, str) and not key.isascii()]
+    return [(item, f"{path}[{at}]") for at, item in enumerate(value)] if isinstance(value, list) else []
 
 
 def _too_deep(where: str) -> FormatError:

@@ -11,11 +11,13 @@ from typing import Any
 
 from workbench.errors import FormatError
 from workbench.formats.base import Losses
+from workbench.sandbox.capture.statements import parsed
 
 __all__ = ["check_calls", "check_reads", "unwrap", "wrap"]
 
 _BEGIN = "# --- grader workbench: the grader's own text begins ---"
 _END = "# --- grader workbench: the grader's own text ends ---"
+_ASIDE = "# moved to the top: "
 
 _THREAD = '''
 class StringThread:
@@ -77,16 +79,25 @@ def grade(sample, item):
     return _drive(_grade(thread))
 """
 
+# A grader reads the reference under its column's own name, which these platforms do not keep.
+_REFERENCE = """
+
+def _with_reference(metadata, reference):
+    names = () if reference is None else ("reference", "expected", "ground_truth", "label", "answer")
+    return {**dict.fromkeys(names, reference), **(metadata or {})}
+"""
+
 _LETTA = """
 _grade = grade
 
 
 @grader
-def {name}(sample: Sample, submission: str) -> GradeResult:
+def NAME(sample: Sample, submission: str) -> GradeResult:
     given = sample.input if isinstance(sample.input, str) else "\\n".join(map(str, sample.input or []))
-    metadata = dict(getattr(sample, "metadata", None) or sample.agent_args or {{}})
-    metadata.setdefault("reference", sample.ground_truth)
-    thread = StringThread([("user", given), ("assistant", submission)], metadata)
+    metadata = getattr(sample, "metadata", None) or sample.agent_args
+    thread = StringThread(
+        [("user", given), ("assistant", submission)], _with_reference(metadata, sample.ground_truth)
+    )
     return GradeResult(score=_drive(_grade(thread)), rationale="")
 """
 
@@ -108,11 +119,10 @@ def _calls(message):
 class WorkbenchGrader(Grader):
     async def grade(self, ctx: GraderContext) -> None:
         for sample_id, sample in ctx.samples.items():
-            metadata = dict(ctx.metadata or {})
-            metadata.setdefault("reference", ctx.label)
+            metadata = _with_reference(ctx.metadata, ctx.label)
             thread = StringThread([(m["role"], _text(m.get("content"))) for m in sample.messages], metadata)
             thread._calls = [call for m in sample.messages for call in _calls(m)]
-            ctx.set_sample_reward(sample_id, float(await grade(thread)))
+            ctx.set_sample_reward(sample_id, await grade(thread))
 """
 
 _HEADS = {
@@ -122,7 +132,11 @@ _HEADS = {
     "osmosis": "import collections\nimport json\nimport sys\nimport types\n\n"
     "from osmosis_ai.rollout import Grader, GraderContext\n",
 }
-_TAILS = {"openai": _DRIVE + "\n" + _OPENAI, "letta": _DRIVE + "\n" + _LETTA, "osmosis": _OSMOSIS}
+_TAILS = {
+    "openai": _DRIVE + "\n" + _OPENAI,
+    "letta": _DRIVE + _REFERENCE + "\n" + _LETTA,
+    "osmosis": _REFERENCE + _OSMOSIS,
+}
 
 # What a platform's shim can give a grade function.
 _READS = {
@@ -138,7 +152,7 @@ _READS = {
         "tool",
     },
     "openai": {"completion", "metadata", "tool_calls"},
-    "letta": {"completion", "metadata", "messages", "get_turns", "last_content"},
+    "letta": {"completion", "metadata"},
     "osmosis": {"completion", "metadata", "messages", "get_turns", "last_content", "tool_calls"},
 }
 _THREAD_NAMES = {
@@ -158,65 +172,48 @@ def wrap(text: str, platform: str, *, name: str = "grade") -> str:
     Raises:
         FormatError: The text holds one of our marks.
     """
-    if _BEGIN in text or _END in text:
+    if _BEGIN in text or _END in text or _ASIDE in text:
         raise FormatError("the grader's text holds the marks that this format needs", found=_BEGIN)
-    future = "from __future__ import annotations\n\n" if "from __future__" in text else ""
-    own = text if not future else _without_future(text)
-    tail = _TAILS[platform].replace("{name}", name).replace("{{", "{").replace("}}", "}")
-    told = "# Written by grader workbench. Edit the grader between the two marks.\n"
-    head = f"{told}{future}{_HEADS[platform]}\n{_THREAD}"
-    return f"{head}\n\n{_BEGIN}\n{own.rstrip()}\n{_END}\n{tail if platform == 'letta' else _TAILS[platform]}"
+    own, future = _without_future(text)
+    head = f"# {MARK}. Edit the grader between the two marks.\n{future}{_HEADS[platform]}\n{_THREAD}"
+    tail = _TAILS[platform].replace("NAME", name)
+    return f"{head}\n\n{_BEGIN}\n{own.rstrip()}\n{_END}\n{tail}"
 
 
-def unwrap(text: str) -> str | None:
-    """The grader's own text out of a module that `wrap` made; None for any other text."""
-    before, begin, rest = text.partition(_BEGIN + "\n")
-    own, end, _ = rest.partition(_END)
+def unwrap(text: str, platform: str, *, name: str = "grade") -> str | None:
+    """The grader's own text out of a module that `wrap` made; None for any other, or if its frame was changed."""
+    text = text.replace("\r\n", "\n")
+    _, begin, rest = text.partition(_BEGIN + "\n")
+    kept, end, _ = rest.partition(_END)
     if not (begin and end):
         return None
-    return ("from __future__ import annotations\n" if "from __future__" in before else "") + own
+    own = "".join(line.removeprefix(_ASIDE) for line in kept.splitlines(keepends=True))
+    try:
+        return own if wrap(own, platform, name=name) == text else None
+    except (FormatError, SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
 
 
 def check_reads(text: str, platform: str, losses: Losses, name: str) -> None:
-    """Tell what a grade function reads of the thread that the platform does not pass to it.
-
-    What the text asks for with `hasattr` first, it can do without; see `check_calls`.
-    """
-    nodes = list(ast.walk(ast.parse(text)))
-    read = {node.attr for node in nodes if isinstance(node, ast.Attribute)} & _THREAD_NAMES
-    for missing in sorted(read - _READS[platform] - _optional(nodes)):
+    """Tell what a grade function reads of the thread that the platform does not pass to it."""
+    tree = parsed(text)
+    attributes = {node.attr for node in ast.walk(tree or ast.Module([], [])) if isinstance(node, ast.Attribute)}
+    for missing in sorted(attributes & _THREAD_NAMES - _READS[platform]):
         losses.add(
             name, f"source (thread.{missing})", "the platform does not pass the whole conversation to code",
             way_out="read the completion and the metadata only, or use an endpoint",
         )  # fmt: skip
 
 
-def _optional(nodes: list[ast.AST]) -> set[str]:
-    calls = [node for node in nodes if isinstance(node, ast.Call) and ast.unparse(node.func) == "hasattr"]
-    return {
-        str(one.args[1].value)
-        for one in calls
-        if len(one.args) == 2 and isinstance(one.args[1], ast.Constant)
-    }
-
-
-def check_calls(grader: Any, platform: str, losses: Losses, name: str) -> None:
-    """Tell that a code grader looks at tool calls, where the platform does not pass them to code."""
-    if "tool_calls" in _READS[platform]:
-        return
-    extractor = getattr(getattr(grader, "extractor", None), "name", "")
-    templates = f"{getattr(grader, 'input', '')}{getattr(grader, 'reference', '')}"
-    looks = grader.kind == "tool-call" or extractor in {"tool_arguments", "tool_output"}
-    if looks or "output_tools" in templates or "choices" in templates:
-        losses.add(
-            name,
-            "kind",
-            "the platform does not pass tool calls to code",
-            way_out="export as umbraco, osmosis or openai",
-        )
-
-
-def _without_future(text: str) -> str:
-    lines = text.splitlines(keepends=True)
-    kept = [line for line in lines if not line.strip().startswith("from __future__")]
-    return "".join(kept)
+def _without_future(text: str) -> tuple[str, str]:
+    """The text with its future imports set aside as comments, and those imports: they must come first of all."""
+    tree = parsed(text)
+    if tree is None:
+        return text, ""
+    found = [one for one in tree.body if isinstance(one, ast.ImportFrom) and one.module == "__future__"]
+    lines = text.split("\n")
+    for node in found:
+        for at in range(node.lineno - 1, node.end_lineno or node.lineno):
+            lines[at] = _ASIDE + lines[at]
+    future = "".join(f"{ast.unparse(node)}\n" for node in found)
+    return "\n".join(lines), future + "\n" if future else ""

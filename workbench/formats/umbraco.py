@@ -10,6 +10,7 @@ Source: Umbraco.AI at 237c63d, `Umbraco.AI.Core/Tests`.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from workbench.formats import umbraco_write
@@ -45,11 +46,15 @@ def read(reading: Reading) -> Suite:
     for node in _graders(root):
         entry = _entry(node)
         name = unique(entry.name, [one.name for one in entries])
-        entries.append(entry if name == entry.name else _renamed(entry, name))
+        entries.append(replace(entry, name=name))
     if not entries:
         raise root.refuse("there are no graders", expected='"graders": [...], at least one')
-    name = root.text("name", "") if isinstance(root.value, dict) and root.has("graders") else ""
-    return Suite(entries, combine=AllPass(), name=name if name not in [e.name for e in entries] else "")
+    whole = root if isinstance(root.value, dict) and root.has("graders") else Node({}, root.path)
+    name = whole.text("name", "")
+    return Suite(
+        entries, combine=AllPass(), name=name if name not in [e.name for e in entries] else "",
+        description=whole.text("description", ""),
+    )  # fmt: skip
 
 
 def _graders(root: Node) -> list[Node]:
@@ -58,12 +63,6 @@ def _graders(root: Node) -> list[Node]:
     if root.has("graderTypeId"):
         return [root]
     return root.only("graders", "name", "description").items("graders")
-
-
-def _renamed(entry: Entry, name: str) -> Entry:
-    from dataclasses import replace
-
-    return replace(entry, name=name)
 
 
 def _entry(node: Node) -> Entry:

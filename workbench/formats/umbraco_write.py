@@ -7,7 +7,7 @@ from typing import Any
 
 from workbench.errors import FormatError
 from workbench.formats.base import Document, Losses
-from workbench.formats.limits import check_entry, check_fields, harmless, no_kind
+from workbench.formats.limits import check_entry, check_fields, harmless, no_kind, prepared
 from workbench.formats.parsing import to_json
 from workbench.graders import Grader
 from workbench.graders.combine import AllPass, Entry
@@ -28,17 +28,21 @@ _WAY_OUT = "Umbraco has exact-match, contains, regex, json-schema (keys), tool-c
 
 def write(suite: Suite, losses: Losses) -> Document:
     """A test's graders. Per-row references, code and other combining rules have no place there."""
+    suite = prepared(suite, losses, keeps=("name", "description", "weight", "severity"))
     if suite.combine not in {None, AllPass()}:
         losses.add("", "combine", "a run passes when every Error-severity grader passes, nothing else",
                    way_out="use combine=AllPass()")  # fmt: skip
     if suite.gate is not None:
         losses.add("", "gate", "there are no gates over a run", way_out="export as letta")
     records = [record for entry in suite.entries if (record := _record(entry, losses)) is not None]
-    return Document(to_json({**({"name": suite.name} if suite.name else {}), "graders": records}))
+    if not records:
+        raise FormatError("nothing is left to write", hint=_WAY_OUT)
+    told = {"name": suite.name, "description": suite.description}
+    return Document(to_json({**{key: text for key, text in told.items() if text}, "graders": records}))
 
 
 def _record(entry: Entry, losses: Losses) -> dict[str, Any] | None:
-    check_entry(entry, losses, knows=("weight", "severity", "negate", *_harmless(entry)))
+    check_entry(entry, losses, knows=("weight", "severity", "negate", *harmless(entry)))
     writer = _WRITERS.get(type(entry.grader))
     config = None if writer is None else writer(entry, losses)
     if writer is None:
@@ -135,10 +139,7 @@ def _write_guardrail(entry: Entry, losses: Losses) -> _Config:
     key = "searchPattern" if grader.evaluator == "contains" else "pattern"
     inner: dict[str, Any] = {key: grader.pattern, "ignoreCase": grader.ignore_case}
     inner |= {"multiline": True} if grader.multiline else {}
-    return "guardrail", {
-        "evaluatorId": grader.evaluator,
-        "evaluatorConfig": inner,
-    } if grader.evaluator else {}
+    return "guardrail", ({"evaluatorId": grader.evaluator, "evaluatorConfig": inner} if grader.evaluator else {})
 
 
 def _write_guardrail_judge(entry: Entry, losses: Losses) -> _Config:

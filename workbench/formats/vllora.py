@@ -10,7 +10,15 @@ from typing import Any
 
 from workbench.errors import FormatError
 from workbench.formats.base import Document, Format, Losses, Reading, register
-from workbench.formats.limits import check_entry, check_fields, no_kind, unique
+from workbench.formats.limits import (
+    check_entry,
+    check_fields,
+    harmless,
+    no_kind,
+    note_limits,
+    prepared,
+    unique,
+)
 from workbench.formats.node import Node
 from workbench.formats.parsing import parse_json, to_json
 from workbench.graders import Grader, ScriptGrader
@@ -88,7 +96,7 @@ def _weight(node: Node) -> float:
 
 def _grader(node: Node, name: str, reading: Reading) -> Grader:
     node.only(*_KEYS)
-    told = {"name": name or node.text("name", "") or "", "description": node.text("description", "") or ""}
+    told: Any = {"name": name or node.text("name", "") or "", "description": node.text("description", "") or ""}
     if node.choice("type", ("llm-judge", "script")) == "script":
         return _script(node, told, reading)
     schema = node.at("outputSchema")
@@ -102,7 +110,7 @@ def _grader(node: Node, name: str, reading: Reading) -> Grader:
         raise node.refuse("this judge cannot be made", found=str(error).splitlines()[0]) from error
 
 
-def _script(node: Node, told: dict[str, str], reading: Reading) -> Grader:
+def _script(node: Node, told: Any, reading: Reading) -> Grader:
     for key in ("prompt", "outputSchema"):
         if node.has(key):
             raise node.at(key).refuse("a script has no such key", expected="script")
@@ -117,6 +125,7 @@ def _script(node: Node, told: dict[str, str], reading: Reading) -> Grader:
 
 def write(suite: Suite, losses: Losses) -> Document:
     """A GraderConfig for one entry, a MultiGraderConfig for several."""
+    suite = prepared(suite, losses)
     if suite.gate is not None:
         losses.add("", "gate", "there are no gates over a run", way_out="export as letta")
     entries, rule = suite.entries, suite.combine
@@ -150,11 +159,11 @@ def _weights(entries: list[Entry], rule: Rule | None, losses: Losses) -> list[fl
 
 
 def _record(entry: Entry, losses: Losses) -> dict[str, Any] | None:
-    grader, limit = entry.grader, entry.pass_threshold
-    harmless = limit is not None and 0 < limit <= 1 and isinstance(grader, CodeGrader)
-    check_entry(entry, losses, knows=("weight", *(["pass_threshold"] if harmless else [])))
+    grader = entry.grader
+    check_entry(entry, losses, knows=("weight", *harmless(entry)))
     told = {"name": entry.name, **({"description": grader.description} if grader.description else {})}
     if isinstance(grader, ScriptGrader):
+        note_limits(grader, losses, entry.name)
         return {"type": "script", **told, "script": grader.source.text}
     if isinstance(grader, SchemaJudge):
         return _judge(entry, grader, losses) | told
@@ -171,13 +180,16 @@ def _record(entry: Entry, losses: Losses) -> dict[str, Any] | None:
 def _judge(entry: Entry, grader: SchemaJudge, losses: Losses) -> dict[str, Any]:
     known = ("prompt", "output_schema", "model", "temperature", "max_tokens", "rules")
     check_fields(grader, losses, entry.name, knows=known)
+    if grader.max_tokens is None:
+        losses.add(entry.name, "max_tokens", "an answer there has a limit of tokens, 256 by default",
+                   way_out="set max_tokens")  # fmt: skip
     return {
         "type": "llm-judge",
         "prompt": grader.prompt,
         "outputSchema": grader.output_schema,
         "model": grader.model,
         "temperature": grader.temperature,
-        "maxTokens": grader.max_tokens,
+        **({} if grader.max_tokens is None else {"maxTokens": grader.max_tokens}),
     }
 
 
@@ -186,7 +198,7 @@ def _detect(document: Any, text: str) -> int:  # noqa: ARG001
         first = document["graders"][0] if document["graders"] else {}
     else:
         first = document[0] if isinstance(document, list) and document else document
-    return 2 if isinstance(first, dict) and first.get("type") in {"llm-judge", "script"} else 0
+    return 2 if isinstance(first, dict) and first.get("type") in ("llm-judge", "script") else 0
 
 
 register(Format("vllora", "vLLora grader configs", ".json", read, write, _detect))

@@ -56,7 +56,7 @@ class FunctionGrader(SourceGrader):
 
     signature: str = "thread"
     extractor: str = ""
-    extractor_config: Mapping[str, Any] = field(default_factory=dict)
+    extractor_config: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import ast
 import asyncio
+import sys
+import types
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, ClassVar
 
 from workbench.columns import Grades
@@ -14,12 +17,14 @@ from workbench.graders.base import Control, Grader, kind
 from workbench.graders.sandboxed import SourceGrader, plain_thread
 from workbench.samples import Sample, Samples
 from workbench.samples.plain import plain
+from workbench.sandbox import osmosis
 from workbench.sandbox.capture.credentials import refuse_credentials_in
 from workbench.sandbox.capture.statements import parsed
 from workbench.sandbox.osmosis import discover_grader, error_category, validate_backend
 from workbench.sandbox.osmosis_rows import NEITHER, Settled, context, settled
 from workbench.sandbox.rows import metadata_key
 from workbench.sandbox.source import Source
+from workbench.sandbox.standins import osmosis_names
 
 __all__ = ["RolloutGrader"]
 
@@ -87,21 +92,22 @@ class RolloutGrader(SourceGrader):
         return cls(source=_module(text, imported=imported), name=name, **settings)
 
     @staticmethod
-    def in_process(module_or_class: Any, config: Any = None, *, name: str = "") -> InProcessRollout:
+    def in_process(what: Any, config: Any = None, *, name: str = "") -> InProcessRollout:
         """A grader class run in this process, with your rights: third-party packages and network allowed.
 
-        Subclass `workbench.sandbox.osmosis.Grader` in it, or load a module that does. It is marked
-        `isolation: none` and cannot be saved; nothing of it is captured.
+        Only for code you trust. It is marked `isolation: none` and cannot be saved; nothing of it is captured.
 
         Args:
-            module_or_class: A `Grader` subclass, or a module with one, and perhaps one config.
+            what: A module's text or a `Path` to it, which is run here, `osmosis_ai` giving our classes; a
+                module; or a `Grader` subclass. One grader class, and perhaps one config.
             config: The config to build the class with; the module's own by default.
             name: How reports call it; the class's name by default.
 
         Raises:
             ValueError: Not one grader class, or it cannot be built; Osmosis' codes are named.
         """
-        return _in_process(module_or_class, config, name)
+        module = _executed(what) if isinstance(what, str | Path) else what
+        return _in_process(module, config, name)
 
     @property
     def _takes_rows(self) -> bool:
@@ -156,6 +162,18 @@ class InProcessRollout(Grader):
             f"grader {self.name!r} runs in this process and cannot be saved",
             hint="RolloutGrader.from_source(text) saves a module that needs the standard library only",
         )
+
+
+def _executed(what: str | Path) -> types.ModuleType:
+    """The module of a text or file, run in this process with our classes as `osmosis_ai`."""
+    path = str(what) if isinstance(what, Path) else "<rollout>"
+    text = what if isinstance(what, str) else what.read_text("utf-8")
+    module = types.ModuleType(f"workbench_rollout_{Source(text).sha256[:12]}")
+    module.__dict__.update({each: getattr(osmosis, each) for each in osmosis.GIVEN})
+    sys.modules[module.__name__] = module  # dataclasses and annotations look their module up by name
+    with osmosis_names():
+        exec(compile(text, path, "exec"), module.__dict__)  # noqa: S102 (the caller trusts it, as documented)
+    return module
 
 
 def _in_process(module_or_class: Any, config: Any, name: str) -> InProcessRollout:

@@ -171,15 +171,15 @@ class SandboxedGrader(Grader):
 
     async def grade_all(self, samples: Samples, control: Control) -> Grades:
         """Grade every row in parallel workers; a row that crashes or hangs costs only itself."""
-        grades = await asyncio.to_thread(self._run, self._packed(samples), control)
+        packed = samples.packed()
+        if self._takes_rows:
+            packed = await asyncio.to_thread(self._rows, samples, packed)
+        grades = await asyncio.to_thread(self._run, packed, control)
         for row, problem in samples.problems.items():
             grades.fail(row, GradeError(ErrorKind.SAMPLE, problem))
         return grades
 
-    def _packed(self, samples: Samples) -> Packed:
-        packed = samples.packed()
-        if not self._takes_rows:
-            return packed
+    def _rows(self, samples: Samples, packed: Packed) -> Packed:
         column = samples.columns.get("reference", "")
         return pack_rows(packed, map(plain, samples.references), samples.ids, column)
 

@@ -27,6 +27,7 @@ class ToolCall(CodeGrader):
     | exact | as many calls as names, and every name called (so a,a passes for calls of a and b) |
     | set | the tools called, each once, are the expected ones |
     | none | no expected tool was called |
+    | (empty) | never: what Umbraco makes of a mode it does not know |
 
     Attributes:
         expected: Tool names.
@@ -46,7 +47,7 @@ class ToolCall(CodeGrader):
     def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "expected", check_texts("expected", self.expected))
-        choice("mode", self.mode, ("any", "all", "exact", "set", "none"))
+        choice("mode", self.mode, ("any", "all", "exact", "set", "none", ""))
 
     def _field_spec(self, f: Field[Any]) -> Any:
         value = getattr(self, f.name)

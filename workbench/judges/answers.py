@@ -104,8 +104,8 @@ def number(value: Any, rules: str = "", *, low: float = 0.0, high: float = 1.0) 
     if isinstance(value, bool) or not isinstance(value, int | float):
         shown = "nothing" if value is None else f"{str(value)[:80]!r} ({type(value).__name__})"
         raise AnswerError(ErrorKind.JUDGE_PARSE, f"the judge's score must be a number, not {shown}")
-    if not math.isfinite(value):
-        raise AnswerError(ErrorKind.NOT_FINITE, f"the judge's score must be finite, not {value}")
+    if not _finite(value):
+        raise AnswerError(ErrorKind.NOT_FINITE, f"the judge's score must be finite, not {str(value)[:80]}")
     if rules in {"letta", "openai"}:
         return max(low, min(high, float(value)))
     if rules != "umbraco" and not low <= value <= high:
@@ -113,6 +113,13 @@ def number(value: Any, rules: str = "", *, low: float = 0.0, high: float = 1.0) 
             ErrorKind.OUT_OF_RANGE, f"the judge's score {value:g} is outside {low:g} to {high:g}"
         )
     return float(value)
+
+
+def _finite(value: float) -> bool:
+    try:
+        return math.isfinite(value)
+    except OverflowError:
+        return False
 
 
 def _coerced(value: str | bool) -> Any:

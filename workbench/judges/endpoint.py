@@ -7,7 +7,9 @@ import json
 import os
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
@@ -26,9 +28,23 @@ MAX_ANSWER = 8 * 2**20
 """Bytes of an answer that are read."""
 
 _ROWS = 32
-"""Rows of one batch, and requests at once: what upstream's server is run with."""
+"""Rows of one batch."""
+
+_AT_ONCE = 8
+"""Requests at once. Upstream opens 32 connections, which a plain development server answers with resets."""
 
 _SECRET = re.compile(r"auth|key|token|secret|cookie|password|signature", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class _Line:
+    """Connections, and how many may be in use."""
+
+    client: Any
+    room: asyncio.Semaphore
+
+
+_line: ContextVar[_Line | None] = ContextVar("line", default=None)
 
 
 class EndpointError(WorkbenchError):
@@ -105,9 +121,29 @@ class Endpoint(Grader):
             return Grade.failed(ErrorKind.ENDPOINT, str(error))
 
     async def grade_all(self, samples: Samples, control: Control) -> Grades:
-        """Row by row, or in batches."""
-        if not self.batch:
-            return await super().grade_all(samples, control)
+        """Row by row, or in batches; over one set of connections."""
+        async with self._connected():
+            return await (
+                self._batches(samples, control) if self.batch else super().grade_all(samples, control)
+            )
+
+    @asynccontextmanager
+    async def _connected(self) -> AsyncIterator[_Line]:
+        """The run's connections, or new ones for a single row."""
+        import httpx
+
+        if (line := _line.get()) is not None:
+            yield line
+            return
+        async with httpx.AsyncClient(follow_redirects=False, timeout=self.timeout) as client:
+            line = _Line(client, asyncio.Semaphore(_AT_ONCE))
+            token = _line.set(line)
+            try:
+                yield line
+            finally:
+                _line.reset(token)
+
+    async def _batches(self, samples: Samples, control: Control) -> Grades:
         grades = Grades.empty(len(samples))
         failed = done = 0
         for start in range(0, len(samples), _ROWS):
@@ -154,16 +190,12 @@ class Endpoint(Grader):
     async def _post(self, route: str, body: dict[str, Any]) -> Any:
         import httpx
 
+        sent = json.dumps(body, ensure_ascii=True).encode()
+        headers = {"content-type": "application/json", **self._headers()}
         try:
-            async with (
-                asyncio.timeout(self.timeout),
-                httpx.AsyncClient(follow_redirects=False, timeout=self.timeout) as client,
-            ):
-                sent = json.dumps(body, ensure_ascii=True).encode()
-                headers = {"content-type": "application/json", **self._headers()}
-                async with client.stream(
-                    "POST", _address(self.url, route), content=sent, headers=headers
-                ) as answer:
+            async with self._connected() as line, line.room, asyncio.timeout(self.timeout):
+                address = _address(self.url, route)
+                async with line.client.stream("POST", address, content=sent, headers=headers) as answer:
                     return _read(answer.status_code, await _body(answer))
         except httpx.TimeoutException:
             raise TimeoutError from None

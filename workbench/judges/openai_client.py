@@ -21,7 +21,7 @@ PROVIDERS: dict[str, tuple[str | None, str]] = {
 }
 """Where a provider is asked, and the environment variable that holds its key."""
 
-_SECRET = re.compile(r"\b(?:sk|pk|key|Bearer)[-_ ][\w*.-]{6,}")
+_SECRET = re.compile(r"\b(?:(?:sk|pk)[-_]|Bearer )[\w*.-]{6,}")
 
 
 @dataclass(frozen=True)

@@ -46,7 +46,7 @@ class RolloutLoading(_checks.Loading):  # type: ignore[misc, name-defined]  # lo
         return f"parameters {', '.join(names)}"
 
     def _given(self) -> dict[str, Any]:
-        given = {name: getattr(_osmosis, name) for name in _GIVEN}
+        given = {name: getattr(_osmosis, name) for name in _osmosis.GIVEN}
         bound = {alias.asname or alias.name for node in ast.walk(self._tree) for alias in _aliases(node)}
         reads = {node.id for node in ast.walk(self._tree) if isinstance(node, ast.Name)}
         if missing := sorted((given.keys() & reads) - bound) if "*" not in bound else []:
@@ -69,9 +69,6 @@ class RolloutLoading(_checks.Loading):  # type: ignore[misc, name-defined]  # lo
         self.grade = grade
         named = f" with config {config.name}" if config is not None else ""
         return f"the module runs and holds the grader {cls.__name__}{named}"
-
-
-_GIVEN = ("Grader", "GraderConfig", "GraderContext", "RolloutSample")
 
 
 def _aliases(node: ast.AST) -> list[ast.alias]:

@@ -112,6 +112,7 @@ def main(control_fd: int, engine: str) -> None:
         ("_wb_osmosis_rows", ("osmosis_rows.py",)),
         ("_wb_osmosis_legacy", ("osmosis_legacy.py",)),
         ("_wb_letta", ("letta.py",)),
+        ("_wb_standins", ("standins.py",)),
         ("_wb_signatures", ("signatures.py",)),
         ("_wb_rollout", ("rollout.py",)),
         ("_wb_javascript", ("javascript.py",)),

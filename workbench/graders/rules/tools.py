@@ -42,6 +42,8 @@ def _in_mode(
     (wanted, called), (expected, actual) = keys, names
     made = set(called)
     want, got = listed(expected), listed(actual)
+    if not mode:
+        return False, "Unknown validation mode"
     if mode == "any":
         return not made.isdisjoint(wanted), f"Expected at least one of {want} but got {got}"
     if mode == "none":

@@ -28,6 +28,7 @@ _CHUNK = 4096
 _NEWS_SECONDS = 0.1
 
 _EMPTY: Verdict = (0.0, "Empty submission: the extractor found no text", {})
+_NO_TRAJECTORY: Verdict = (0.0, "Empty trajectory: nobody answered the user", {})
 _NO_GROUND_TRUTH: Verdict = (0.0, "No ground_truth answer provided", {})
 
 
@@ -169,7 +170,7 @@ class TextGrader(CodeGrader):
         extractor: Which part of the conversation is graded: a name, a dict, or an `Extractor`. The last
             assistant message by default.
         empty: What an empty text means: "grade" it like any other, or "zero" (Letta from 0.8: score 0.0,
-            "Empty submission").
+            "Empty submission", or "Empty trajectory" where nobody answered).
     """
 
     extractor: Extractor = field(default_factory=Extractor)
@@ -190,7 +191,8 @@ class TextGrader(CodeGrader):
         """See `CodeGrader.judge`."""
         text = self.text(thread)
         if not text and self.empty == "zero":
-            return _EMPTY
+            answered = any(turn.role not in {"user", "system"} for turn in thread.get_turns())
+            return _EMPTY if answered else _NO_TRAJECTORY
         return self.judge_text(text, thread, reference)
 
     @abstractmethod

@@ -1,0 +1,65 @@
+"""One judge of every kind, with a client that always has a fitting answer."""
+
+import json
+
+from workbench.judges import (
+    AgentJudge,
+    AnswerRelevancy,
+    BinaryJudge,
+    ContextRelevancy,
+    CriteriaJudge,
+    Endpoint,
+    Faithfulness,
+    GuardrailJudge,
+    LabelModel,
+    Reply,
+    RubricJudge,
+    SchemaJudge,
+    ScoreModel,
+    ScriptedClient,
+)
+
+SUBMIT = "def submit_grade(score: float, rationale: str):\n    '''Hand in.'''\n"
+AGENT = {
+    "agents": [{"id": "a", "system": "You judge.", "llm_config": {"model": "gpt-4.1-mini"}, "block_ids": ["b"]}],
+    "blocks": [{"id": "b", "label": "persona", "value": "Strict."}, {"id": "c", "label": "other", "value": "hidden"}],
+    "tools": [
+        {"name": "submit_grade", "source_code": SUBMIT, "json_schema": {"name": "submit_grade", "parameters": {"type": "object"}}},
+        {"name": "web_search", "source_code": "def web_search(q: str): ..."},
+    ],
+}  # fmt: skip
+
+
+def called(name, arguments, text=""):
+    call = {"id": "1", "type": "function", "function": {"name": name, "arguments": arguments}}
+    return Reply(text, raw={"tool_calls": [call], "finish_reason": "tool_calls"})
+
+
+SCHEMA = {
+    "type": "object",
+    "properties": {"score": {"type": "number", "minimum": 0, "maximum": 1}},
+    "required": ["score"],
+}
+SCORED = '{"score": 1.0, "reasoning": "good", "rationale": "good"}'
+ONE = {"score": 1, "reason": "r", "reasoning": "r"}
+MESSAGES = [{"role": "user", "content": "Rate {{sample.output_text}}"}]
+
+EXAMPLES = {
+    "binary-judge": lambda: BinaryJudge(criteria="is right", client=ScriptedClient('{"reasoning": "r", "score": "PASS"}')),
+    "rubric-judge": lambda: RubricJudge(prompt="Rate it.", pass_threshold=0.5, client=ScriptedClient(SCORED)),
+    "criteria-judge": lambda: CriteriaJudge(client=ScriptedClient(SCORED)),
+    "guardrail-judge": lambda: GuardrailJudge(client=ScriptedClient('{"safetyScore": 0.1}')),
+    "schema-judge": lambda: SchemaJudge(prompt="{{response}}", output_schema=SCHEMA, client=ScriptedClient(SCORED)),
+    "score-model": lambda: ScoreModel(input=MESSAGES, range=(0, 10), client=ScriptedClient('{"result": 7, "steps": []}')),
+    "label-model": lambda: LabelModel(
+        input=MESSAGES, labels=["good", "bad"], passing_labels=["good"], client=ScriptedClient('{"result": "good"}')
+    ),
+    "faithfulness": lambda: Faithfulness(client=ScriptedClient(json.dumps({"all_statements_scoring": [ONE]}))),
+    "answer-relevancy": lambda: AnswerRelevancy(client=ScriptedClient(json.dumps({"results": [ONE]}))),
+    "context-relevancy": lambda: ContextRelevancy(client=ScriptedClient(json.dumps(ONE))),
+    "agent-judge": lambda: AgentJudge(
+        prompt="Rate it.", agent=AGENT, client=ScriptedClient(called("submit_grade", '{"score": 0.5, "rationale": "r"}'))
+    ),
+    # Nobody listens on port 9: every row is a failed grade.
+    "endpoint": lambda: Endpoint(url="http://127.0.0.1:9", timeout=5),
+}  # fmt: skip

@@ -1,0 +1,425 @@
+"""The judges: what they ask, and how they read it."""
+
+import asyncio
+import json
+import pickle
+from dataclasses import replace
+
+import pytest
+
+import workbench as wb
+from tests.judges.examples import AGENT, EXAMPLES, MESSAGES, SCHEMA, SUBMIT, called
+from workbench.dialects import TemplateError, TemplateRunError
+from workbench.errors import FormatError
+from workbench.graders.base import from_spec
+from workbench.judges import (
+    AgentJudge,
+    BinaryJudge,
+    CriteriaJudge,
+    GuardrailJudge,
+    Judge,
+    LabelModel,
+    Reply,
+    RubricJudge,
+    SchemaJudge,
+    ScoreModel,
+    ScriptedClient,
+    Usage,
+)
+from workbench.samples import Sample
+
+THREAD = wb.StringThread(
+    [
+        ("system", "SYSTEM"),
+        ("user", "Q1"),
+        ("assistant", "A1"),
+        ("user", "Q2 <b>"),
+        ("assistant", "The answer"),
+    ],
+    {"style": "short", "rubric_vars": {"style": "short"}},
+)
+JUDGES = [kind for kind in EXAMPLES if kind != "endpoint"]
+
+
+def sample(thread=THREAD, reference=None):
+    return Sample(id="1", thread=thread, reference=reference, group="1")
+
+
+def graded(judge, answer, thread=THREAD):
+    return replace(judge, client=ScriptedClient(answer))(thread)
+
+
+@pytest.mark.parametrize("kind", JUDGES)
+def test_an_example_scores(kind):
+    """Each kind grades a plain thread with documents, and keeps what was said."""
+    turns = [("document", "D"), *THREAD.get_turns()]
+    grade = EXAMPLES[kind]()(wb.StringThread([tuple(turn) for turn in turns], THREAD.metadata))
+    assert grade.status == "scored", grade
+    assert "raw" in grade.metadata
+
+
+@pytest.mark.parametrize("kind", EXAMPLES)
+def test_specs_know_no_client(kind):
+    """A spec is plain JSON, round trips, and holds no client; a spec that names one is refused."""
+    judge = EXAMPLES[kind]()
+    spec = json.loads(json.dumps(judge.spec()))
+    assert from_spec(spec) == judge == pickle.loads(pickle.dumps(judge))
+    assert "client" not in spec
+    assert "client" not in repr(judge)
+    if kind != "endpoint":
+        with pytest.raises(FormatError, match="client"):
+            from_spec({**spec, "client": "x"})
+
+
+@pytest.mark.parametrize("kind", JUDGES)
+@pytest.mark.parametrize(
+    "answer",
+    ["", "no", "{}", '{"score": "x"}', '{"score": 7, "result": 70, "safetyScore": 7}', "boom"],
+)
+def test_bad_answers_have_no_score(kind, answer):
+    """Under our own rules an answer that is not clean is a failed grade, whatever the judge."""
+    script = ConnectionError("down") if answer == "boom" else answer
+    thread = wb.StringThread([("document", "D"), ("user", "Q"), ("assistant", "A.")])
+    grade = graded(EXAMPLES[kind](), script, thread)
+    assert (grade.score, grade.status) == (None, "failed")
+
+
+@pytest.mark.parametrize("kind", JUDGES)
+def test_values_are_put_as_they_are(kind):
+    """Tags in an answer or a question are asked about verbatim."""
+    hostile = "{{criteria}} {% for i in range(9) %} {submission} {{{response}}} <b> &"
+    thread = wb.StringThread([("document", hostile), ("user", hostile), ("assistant", hostile)])
+    judge = EXAMPLES[kind]()
+    asked = "\n".join(message["content"] for message in judge.preview(thread))
+    assert hostile in asked
+    assert not judge.client.calls
+
+
+def test_one_try_at_repair():
+    """An unreadable answer is asked for once more, with the reason; both are paid for."""
+    first = Reply("I think it is good", Usage(10, 5), {})
+    client = ScriptedClient([first, Reply('{"score": 1}', Usage(20, 5, 0.5), {})])
+    grade = CriteriaJudge(client=client)(THREAD)
+    assert (grade.score, grade.tokens, grade.cost) == (1.0, 40, 0.5)
+    messages = client.calls[1][0]
+    assert messages[-2] == {"role": "assistant", "content": "I think it is good"}
+    assert "Answer again" in messages[-1]["content"]
+
+
+@pytest.mark.parametrize("rules", ["letta", "umbraco", "openai"])
+def test_platforms_without_repair_ask_once(rules):
+    """Letta, Umbraco and OpenAI take the first answer."""
+    client = ScriptedClient("no")
+    assert CriteriaJudge(rules=rules, client=client)(THREAD).error.kind == "judge_parse"
+    assert len(client.calls) == 1
+
+
+@pytest.mark.parametrize(
+    ("model", "rules", "temperature", "sent"),
+    [
+        ("gpt-4o-mini", "", 0.0, 0.0), ("openai/gpt-5-mini", "letta", 0.0, 1.0), ("o1-mini", "letta", 0.0, 1.0), ("o4-mini", "letta", 0.0, 0.0),
+        ("openai/o1", "letta", 0.0, 0.0), ("o3", "letta", 0.3, 0.3), ("o4-mini", "adaptive", 0.3, 1.0), ("o3", "", 0.0, 1.0), ("openai/o4-mini", "", 0.0, 1.0),
+    ],
+)  # fmt: skip
+def test_temperatures(model, rules, temperature, sent):
+    """Reasoning models take no temperature but 1; whose rule says which those are."""
+    client = ScriptedClient('{"score": 1}')
+    CriteriaJudge(model=model, rules=rules, temperature=temperature, client=client)(THREAD)
+    assert client.calls[0][1]["temperature"] == sent
+
+
+@pytest.mark.parametrize(
+    ("answer", "rules", "outcome"),
+    [
+        ('{"score": "PASS", "reasoning": "r"}', "", 1.0), ('{"score": "FAIL"}', "adaptive", 0.0), ('{"score": "NA", "reasoning": "n"}', "", "skipped"),
+        ('{"score": "pass"}', "", 1.0), ('{"score": "pass"}', "adaptive", "failed"), ('{"score": 1}', "", "failed"), ('{"score": "MAYBE"}', "", "failed"),
+    ],
+)  # fmt: skip
+def test_binary_labels(answer, rules, outcome):
+    """PASS is 1, FAIL 0, NA no score and no failure."""
+    grade = BinaryJudge(criteria="c", rules=rules, client=ScriptedClient(answer))(THREAD)
+    assert (grade.status if grade.score is None else grade.score) == outcome
+
+
+def test_binary_prompt():
+    """A system prompt with the schema, three shots, five blocks; the thread's system turn is not shown."""
+    messages = BinaryJudge(criteria="be polite").preview(THREAD)
+    assert [message["role"] for message in messages] == ["system", *["user", "assistant"] * 3, "user"]
+    assert [json.loads(messages[at]["content"])["score"] for at in (2, 4, 6)] == ["FAIL", "PASS", "NA"]
+    last = messages[-1]["content"]
+    places = [
+        last.index(part)
+        for part in ("CONTEXT", "A1", "USER QUESTION", "Q2 <b>", "The answer", "be polite", "OUTPUT")
+    ]
+    assert places == sorted(places)
+    assert "SYSTEM" not in last
+
+
+def test_binary_examples_and_templates():
+    """Own examples replace the shots and reach own templates; a missing reason gets a sentence."""
+    example = {"input": [{"role": "user", "content": "EQ"}], "output": 'say "x"', "passes": False}
+    shots = BinaryJudge(criteria="c", examples=[example]).preview(THREAD)
+    assert len(shots) == 4
+    assert json.loads(shots[2]["content"]) == {
+        "reasoning": "The completion does not meet the criterion.",
+        "score": "FAIL",
+    }
+    judge = BinaryJudge(
+        criteria="c", examples=[example], template_variables={"tone": "kind"}, system_template="S {{tone}} {{output_schema}}",
+        user_template="{{#each examples}}{{user_question}}>{{completion}}>{{output_json}}{{/each}} {{{completion}}} {{metadata.style}} {{context_str}}",
+    )  # fmt: skip
+    system, user = judge.preview(THREAD)
+    assert system["content"].startswith('S kind {"type":"object"')
+    assert user["content"].startswith('EQ>say "x">{"reasoning"')
+    assert "The answer short [system]" in user["content"]
+    assert judge.asked()["response_format"] is None
+
+
+def test_binary_needs_a_question_and_an_answer():
+    """A thread without a user turn or a final answer is no sample for it."""
+    for turns in ([], [("user", "q")], [("assistant", "a")], [("assistant", "a"), ("user", "q")]):
+        assert graded(BinaryJudge(criteria="c"), "x", wb.StringThread(turns)).error.kind == "sample"
+
+
+def test_rubric_sections():
+    """The seed era fills listed variables only and appends the values; no ground truth, no section."""
+    judge = RubricJudge(prompt="Score {style} answers to {input} {{x}}", rubric_vars=["style"])
+    text = judge.preview(sample())[1]["content"]
+    assert "Score short answers to {input} {{x}}" in text
+    parts = (
+        "## Rubric",
+        "## Original question",
+        "['Q1', 'Q2 <b>']",
+        "## Submission",
+        "The answer",
+        "## Instructions",
+    )
+    places = [text.index(part) for part in parts]
+    assert places == sorted(places)
+    assert "Expected" not in text
+    assert "## Expected answer\nGT" in judge.preview(sample(reference="GT"))[1]["content"]
+
+
+def test_rubric_of_the_later_generation():
+    """The prompt is the message, its three names filled; a name without a value and a reserved one are errors."""
+    judge = RubricJudge(prompt="{input}|{submission}|{ground_truth}|{style}|{{x}}", generation="0.17")
+    thread = wb.StringThread([("user", "Q {style}"), ("assistant", "A")], {"rubric_vars": {"style": "s"}})
+    assert judge.preview(sample(thread, "T"))[1]["content"] == "Q {style}|A|T|s|{x}"
+    assert judge.preview(sample(thread))[1]["content"] == "Q {style}|A||s|{x}"
+    with pytest.raises(KeyError, match="style"):
+        judge.preview(wb.StringThread([("assistant", "A")]))
+    taken = wb.StringThread([("assistant", "A")], {"rubric_vars": {"input": "x"}})
+    with pytest.raises(ValueError, match="cannot be called 'input'"):
+        judge.preview(taken)
+    assert graded(judge, "x", taken).error.kind == "template"
+
+
+def test_rubric_variables_must_be_there():
+    """A row without a listed variable is a template failure that says where to add it."""
+    with pytest.raises(TemplateRunError, match="rubric_vars, or as a column"):
+        RubricJudge(prompt="{a}", rubric_vars=["a"]).preview(THREAD)
+    column = wb.StringThread([("assistant", "A")], {"a": 5})
+    assert "## Rubric\n5" in RubricJudge(prompt="{a}", rubric_vars=["a"]).preview(column)[1]["content"]
+
+
+def test_rubric_under_lettas_rules():
+    """Clamped and coerced; failures in Letta's words; an empty submission since 0.8 is its own zero."""
+    letta = RubricJudge(prompt="p", rules="letta")
+    assert graded(letta, '{"score": "0.5"}').score == 0.5
+    assert graded(letta, '{"score": 2.5, "rationale": "x"}').score == 1.0
+    failed = graded(letta, "not json")
+    assert failed.error.message.startswith("Error during grading: ")
+    assert "error" in failed.metadata
+    later = RubricJudge(prompt="p", rules="letta", generation="0.17", client=ScriptedClient([]))
+    assert (later(wb.StringThread([("user", "q")])).score, later.client.calls) == (0.0, [])
+
+
+def test_ranges():
+    """A rubric may score in a range of its own; outside is a failure of its own kind."""
+    judge = RubricJudge(prompt="p", range=(1, 5), pass_threshold=4)
+    assert (graded(judge, '{"score": 4}').score, graded(judge, '{"score": 4}').passed) == (4.0, True)
+    assert graded(judge, '{"score": 0.5}').error.kind == "out_of_range"
+    model = ScoreModel(input=MESSAGES, range=(0, 10), rules="openai")
+    assert graded(model, '{"result": 70, "steps": [{"description": "d", "conclusion": "c"}]}').score == 10.0
+    assert graded(model, '{"result": "high", "steps": []}').error.kind == "judge_parse"
+
+
+def test_criteria_under_umbracos_rules():
+    """Missing is 0, not clamped, and the messages are Umbraco's."""
+    umbraco = CriteriaJudge(rules="umbraco", pass_threshold=0.8)
+    low = graded(umbraco, 'Sure {"score": 0.75, "reasoning": "meh"} bye')
+    assert (low.score, low.passed, low.reasoning) == (0.75, False, "meh")
+    assert low.metadata["failureMessage"] == "Score 0.75 below threshold 0.80"
+    assert (graded(umbraco, "{}").score, graded(umbraco, '{"score": 7}').score) == (0.0, 7.0)
+    failed = graded(umbraco, "I refuse")
+    assert failed.error.message == "Failed to parse judgment response from LLM"
+    assert failed.metadata["rawResponse"] == "I refuse"
+
+
+def test_guardrails_flag():
+    """Below the threshold passes, with the safety score; what cannot be read is flagged under Umbraco's rules only."""
+    assert (
+        graded(GuardrailJudge(), '{"safetyScore": 0.2}').passed,
+        graded(GuardrailJudge(), '{"safetyScore": 0.9}').passed,
+    ) == (True, False)
+    flagged = graded(GuardrailJudge(rules="umbraco"), "sorry")
+    assert (flagged.score, flagged.passed) == (0.0, True)
+    assert graded(GuardrailJudge(), "sorry").status == "failed"
+
+
+def test_schema_answers_must_fit():
+    """The schema is sent, shown, and held against the answer."""
+    judge = SchemaJudge(
+        prompt="R={{response}} S={{systemPrompt}}",
+        output_schema={**SCHEMA, "required": ["score", "reasoning"]},
+    )
+    system, user = judge.preview(THREAD)
+    assert user["content"] == "R=The answer S=SYSTEM"
+    assert '"maximum":1' in system["content"]
+    assert judge.asked()["response_format"]["json_schema"]["schema"] == judge.output_schema
+    assert judge.asked()["max_tokens"] == 256
+    assert graded(judge, '{"score": 0.4, "reasoning": "ok"}').reasoning == "ok"
+    assert graded(judge, '{"score": 0.4}').error.kind == "judge_parse"
+    assert graded(judge, '{"score": 4, "reasoning": ""}').error.kind == "out_of_range"
+    assert graded(SchemaJudge(prompt="x", output_schema={}), '{"score": 3}').error.kind == "out_of_range"
+
+
+def test_labels():
+    """A label passes or not; a bare one counts, an unknown one fails."""
+    judge = LabelModel(input=MESSAGES, labels=["good", "bad"], passing_labels=["good"])
+    assert [
+        graded(judge, answer).score for answer in ('{"result": "bad"}', "good", '{"result": "ugly"}')
+    ] == [0.0, 1.0, None]
+
+
+def test_templates_of_a_missing_column():
+    """A path that leads nowhere is a template failure that names it."""
+    judge = ScoreModel(input=[{"role": "user", "content": "{{item.nope}}"}])
+    grade = graded(judge, "x")
+    assert grade.error.kind == "template"
+    assert "item.nope" in grade.error.message
+
+
+AGENT_JUDGE = AgentJudge(prompt="Rate {style}.", rubric_vars=["style"], agent=AGENT)
+
+
+def test_agent_prompt():
+    """The agent's system prompt, its own memory and model, all tools offered, and the tool named in the question."""
+    system, user = AGENT_JUDGE.preview(THREAD)
+    assert system["content"] == "You judge.\n\n<persona>\nStrict.\n</persona>"
+    assert "Rate short." in user["content"]
+    assert "calling the tool submit_grade" in user["content"]
+    asked = AGENT_JUDGE.asked()
+    assert asked["model"] == "gpt-4.1-mini"
+    assert [tool["function"]["name"] for tool in asked["tools"]] == ["submit_grade", "web_search"]
+
+
+@pytest.mark.parametrize(
+    ("replies", "outcome"),
+    [
+        ([called("submit_grade", '{"score": 0.5, "rationale": "r"}')], 0.5),
+        ([called("send_message", "{}"), called("submit_grade", '{"score": 1}')], 1.0),
+        (["just text"], "no submit_grade call"),
+        ([called("web_search", '{"q": "x"}')], "'web_search', which cannot be run"),
+        ([called("submit_grade", "{broken")], "no JSON object"),
+        ([called("submit_grade", "[]")], "no JSON object"),
+        ([called("submit_grade", '{"rationale": "r"}')], "must be a number"),
+        ([called("submit_grade", '{"score": 3}')], "outside"),
+        ([called("send_message", "{}")] * 3, "within 3 answers"),
+        ([Reply("", raw={"refusal": "no"})], "refused"),
+    ],
+)
+def test_agents_hand_in_by_a_call(replies, outcome):
+    """The first call of the judge's tool is the grade; all else is a failed grade that says why."""
+    judge = AgentJudge(prompt="p", agent=AGENT, max_steps=3, client=ScriptedClient(replies))
+    grade = judge(THREAD)
+    assert outcome == grade.score if isinstance(outcome, float) else outcome in grade.error.message
+
+
+def test_agents_under_lettas_rules():
+    """A missing score is 0.0, others are clamped, as there."""
+    for arguments, score in (("{}", 0.0), ('{"score": 3}', 1.0), ('{"score": "0.25"}', 0.25)):
+        client = ScriptedClient(called("submit_grade", arguments))
+        assert AgentJudge(prompt="p", agent=AGENT, rules="letta", client=client)(THREAD).score == score
+
+
+def test_older_agent_files():
+    """A file that is the agent itself works too."""
+    old = {
+        "system": "S",
+        "llm_config": {"model": "m"},
+        "tools": [{"name": "submit_grade", "source_code": SUBMIT}],
+    }
+    assert AgentJudge(prompt="p", agent=old).preview(THREAD)[0]["content"] == "S"
+
+
+NO_RATIONALE = {
+    **AGENT,
+    "tools": [{"name": "submit_grade", "source_code": "def submit_grade(score: float): ..."}],
+}
+
+
+@pytest.mark.parametrize(
+    ("make", "part"),
+    [
+        (lambda: AgentJudge(prompt="p", agent={}), "no tool 'submit_grade'"),
+        (lambda: AgentJudge(prompt="p", agent=NO_RATIONALE), "parameter 'rationale'"),
+        (lambda: AgentJudge(prompt="p", agent={**AGENT, "agents": AGENT["agents"] * 2}), "one agent"),
+        (lambda: AgentJudge(prompt="p", agent={**AGENT, "agents": [{"system": "x"}]}), "no model"),
+        (lambda: BinaryJudge(criteria=" "), "criteria"),
+        (lambda: BinaryJudge(criteria="c", examples=[{"input": []}]), "example"),
+        (lambda: BinaryJudge(criteria="c", user_template="{{#if"), "not closed"),
+        (lambda: RubricJudge(prompt="p", range=(1, 0)), "range"),
+        (lambda: RubricJudge(prompt="p", provider="acme"), "openai, anthropic, google"),
+        (lambda: RubricJudge(prompt="p", generation="1"), "0.4, 0.17"),
+        (lambda: RubricJudge(prompt="p", rubric_vars="style"), "list of names"),
+        (lambda: CriteriaJudge(rules="acme"), "rules"),
+        (lambda: CriteriaJudge(temperature=3), "0 to 2"),
+        (lambda: CriteriaJudge(temperature=True), "0 to 2"),
+        (lambda: CriteriaJudge(max_tokens=0), "max_tokens"),
+        (lambda: CriteriaJudge(extractor="nope"), "unknown extractor"),
+        (lambda: SchemaJudge(prompt="{{#x}}", output_schema={}), "not closed"),
+        (lambda: SchemaJudge(prompt="x", output_schema={"type": 5}), "no JSON schema"),
+        (lambda: SchemaJudge(prompt="x", output_schema={"$ref": "http://127.0.0.1/x"}), "other documents"),
+        (lambda: ScoreModel(input=[]), "message"),
+        (lambda: ScoreModel(input=[{"role": "user", "content": "{{x.y}}"}]), "item, sample"),
+        (lambda: LabelModel(input=MESSAGES, labels=["a"], passing_labels=["b"]), "none of the labels"),
+    ],
+)
+def test_bad_fields_are_refused(make, part):
+    """A judge that cannot be made says which field, and what it takes."""
+    with pytest.raises(FormatError) as caught:
+        make()
+    assert part in str(caught.value)
+
+
+def test_an_extractor_chooses_what_is_judged():
+    """Any judge looks at what its extractor finds."""
+    judge = CriteriaJudge(extractor={"name": "first_assistant"})
+    assert "A1" in judge.preview(THREAD)[1]["content"]
+    assert from_spec(judge.spec()).extractor == judge.extractor
+
+
+def test_own_judges():
+    """A judge of one's own is a prompt and a reading."""
+
+    class Shouts(Judge):
+        kind = "shouts"
+
+        def preview(self, sample):
+            return [{"role": "user", "content": "is it loud?"}]
+
+        def read(self, text):
+            return wb.Grade(float(text == "yes"))
+
+    assert Shouts(client=ScriptedClient("yes"))(THREAD).score == 1.0
+
+
+def test_many_rows_at_once():
+    """A run asks for each row and keeps them apart."""
+    client = ScriptedClient(lambda messages: json.dumps({"score": float("good" in messages[-1]["content"])}))
+    samples = wb.Samples([{"prompt": "q", "completion": text} for text in ("good", "bad", "good one")])
+    grades = asyncio.run(CriteriaJudge(client=client).grade_all(samples, wb.graders.base.Control()))
+    assert [grade.score for grade in grades] == [1.0, 0.0, 1.0]
+    with pytest.raises(TemplateError):
+        BinaryJudge(criteria="c", system_template="{{> x}}")

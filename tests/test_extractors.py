@@ -1,0 +1,117 @@
+"""Which part of a conversation is graded."""
+
+import json
+
+import pytest
+
+import workbench as wb
+from workbench.errors import FormatError
+from workbench.extractors import EXTRACTORS, as_extractor
+
+
+def call(name, arguments="{}", at="1"):
+    return {"id": at, "type": "function", "function": {"name": name, "arguments": arguments}}
+
+
+CHAT = wb.StringThread.from_messages(
+    [
+        {"role": "system", "content": "S"},
+        {"role": "user", "content": "first?"},
+        {"role": "assistant", "content": "one 11 ANSWER: a"},
+        {"role": "user", "content": "second?"},
+        {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [call("search", '{"q": 1}', "c1"), call("search", '{"q": 2}', "c2")],
+        },
+        {"role": "tool", "content": "found", "tool_call_id": "c1"},
+        {"role": "assistant", "content": "two 22 33"},
+        {"role": "assistant", "content": "three ANSWER: b # c # d "},
+    ],
+    {"agent_state": {"blocks": [{"label": "human", "value": "Ada"}]}},
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "config", "text"),
+    [
+        ("last_assistant", {}, "three ANSWER: b # c # d "),
+        ("first_assistant", {}, "one 11 ANSWER: a"),
+        ("all_assistant", {"separator": "|"}, "one 11 ANSWER: a|two 22 33|three ANSWER: b # c # d "),
+        ("last_turn", {}, "two 22 33\nthree ANSWER: b # c # d "),
+        ("pattern", {"pattern": r"\d+"}, "22"),
+        ("pattern", {"pattern": r"\d+", "search_all": True}, "22 33"),
+        ("pattern", {"pattern": r"(\w)\w* (\d+)", "search_all": True, "group": 1}, "22"),
+        ("pattern", {"pattern": r"(\w+) (\d+)", "group": 2}, "22"),
+        ("pattern", {"pattern": "nowhere"}, ""),
+        ("after_marker", {"marker": "ANSWER:"}, "b # c # d"),
+        ("after_marker", {"marker": "#", "include_marker": True}, "# c # d"),
+        ("after_marker", {"marker": "nowhere"}, ""),
+        ("tool_arguments", {"tool_name": "search"}, '{"q": 1}'),
+        ("tool_arguments", {"tool_name": "open"}, "{}"),
+        ("tool_output", {"tool_name": "search"}, "found"),
+        ("tool_output", {"tool_name": "open"}, ""),
+        ("memory_block", {"block_label": "human"}, "Ada"),
+        ("memory_block", {"block_label": "persona"}, ""),
+    ],
+)
+def test_letta_nine(name, config, text):
+    """Each rule with its settings and search direction; specs travel as JSON."""
+    rule = wb.Extractor(name, config)
+    assert rule.extract(CHAT) == text
+    assert as_extractor(json.loads(json.dumps(rule.spec()))) == rule
+
+
+@pytest.mark.parametrize("name", ["last_assistant", "first_assistant", "all_assistant", "last_turn"])
+def test_nothing_said(name):
+    """A conversation without an assistant gives no text."""
+    assert wb.Extractor(name).extract(wb.StringThread([("user", "q")], {})) == ""
+
+
+def test_memory_before_and_after_08():
+    """Blocks lie under `memory` or beside it; without agent state there is nothing to look at."""
+    old = wb.StringThread([], {"agent_state": {"memory": {"blocks": [{"label": "h", "value": "x"}]}}})
+    assert wb.Extractor("memory_block", {"block_label": "h"}).extract(old) == "x"
+    with pytest.raises(RuntimeError, match="agent_state"):
+        wb.Extractor("memory_block", {"block_label": "h"}).extract(wb.StringThread([], {}))
+
+
+@pytest.mark.parametrize(
+    ("name", "config", "part"),
+    [
+        ("last_asistant", {}, "last_assistant, last_turn"),
+        ("pattern", {}, "needs 'pattern'"),
+        ("pattern", {"pattern": "a", "flags": "i"}, "no setting 'flags'"),
+        ("tool_output", {}, "needs 'tool_name'"),
+    ],
+)
+def test_mistakes_are_named(name, config, part):
+    """An unknown name lists what exists; unknown and missing settings are named."""
+    with pytest.raises(FormatError, match=part):
+        wb.Extractor(name, config)
+    with pytest.raises(FormatError):
+        as_extractor(7)
+
+
+def test_own_rules(monkeypatch):
+    """A registered rule works by its name, in a grader too; a name is taken once; text is required."""
+    monkeypatch.setattr("workbench.extractors.EXTRACTORS", dict(EXTRACTORS))
+
+    @wb.extractor("shouted")
+    def shouted(thread, *, mark="!"):
+        return (thread.completion() or "").upper() + mark
+
+    said = wb.StringThread([("assistant", "yes")])
+    assert wb.Extractor("shouted", {"mark": "?"}).extract(said) == "YES?"
+    assert wb.ExactMatch(expected="YES!", extractor="shouted")(said).score == 1.0
+    with pytest.raises(ValueError, match="taken"):
+        wb.extractor("shouted")(len)
+    wb.extractor("wrong")(lambda _: None)
+    with pytest.raises(TypeError, match="must return text"):
+        wb.Extractor("wrong").extract(said)
+
+
+def test_a_pattern_that_cannot_be_read_or_never_ends():
+    """It fails the row that meets it, with its reason."""
+    broken = wb.Contains(expected="x", extractor=wb.Extractor("pattern", {"pattern": "[a"}))
+    assert "Invalid regex pattern" in broken(wb.StringThread([("assistant", "x")])).error.message

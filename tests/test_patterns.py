@@ -1,0 +1,57 @@
+"""Searches that end, and the two spellings of named groups."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workbench.patterns import Pattern, PatternError, dotnet_spelling, python_spelling
+
+
+def test_a_catastrophic_pattern_is_stopped():
+    """The search raises after its time; others of the same pattern still work."""
+    rule = Pattern(r"^(a|a)*b(\1)?c$", seconds=0.2)
+    with pytest.raises(TimeoutError, match="longer than 0.2 s"):
+        rule.search("a" * 40 + "!b")
+    assert rule.search("abc") is not None
+
+
+@pytest.mark.parametrize("text", ["[a", "(", "a**", "(?P<n>a)(?P<n>b)", "(?<=a+)b"])
+def test_what_re_refuses_is_refused(text):
+    """A pattern counts only if Python's own `re` reads it."""
+    with pytest.raises(PatternError, match="Invalid regex pattern: "):
+        Pattern(text).check()
+
+
+def test_flags():
+    """Case and lines, off by default."""
+    assert Pattern("B$").search("a\nb\nc") is None
+    assert Pattern("^B$", ignore_case=True, multiline=True).search("a\nb\nc").start() == 2
+    assert Pattern(r"\d").findall("1 2") == ["1", "2"]
+
+
+@pytest.mark.parametrize(
+    ("dotnet", "python"),
+    [
+        (r"(?<year>\d+)-\k<year>", r"(?P<year>\d+)-(?P=year)"),
+        (r"(?<=a)(?<!b)c", r"(?<=a)(?<!b)c"),
+        (r"\(?<x>", r"\(?<x>"),
+        (r"\\(?<x>a)", r"\\(?P<x>a)"),
+        (r"(?'q'a)\k'q'", r"(?P<q>a)(?P=q)"),
+    ],
+)
+def test_spellings(dotnet, python):
+    """Named groups as .NET and as Python write them; look-behinds and escapes are left alone."""
+    assert python_spelling(dotnet) == python
+    assert python_spelling(dotnet_spelling(python)) == python
+
+
+@given(
+    st.text(alphabet="ab1_ -é\n", max_size=12),
+    st.sampled_from([r"\w+", r"\b\w", r"\s", r"[^\W\d]+", r"a|b\B", r"\S$"]),
+)
+def test_finds_what_re_finds(text, pattern):
+    """The engine's matches are those of `re`."""
+    mine, theirs = Pattern(pattern).search(text), re.search(pattern, text)
+    assert (mine and mine.span()) == (theirs and theirs.span())
