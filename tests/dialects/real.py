@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 FOLDER = Path(__file__).parent
-HOW = f"npm install --prefix {FOLDER.name} (in tests/), or set WORKBENCH_NODE_MODULES"
+HOW = "run `npm install --prefix tests/dialects`, or set WORKBENCH_NODE_MODULES to their folder"
 
 
 @cache

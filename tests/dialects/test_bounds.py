@@ -1,5 +1,7 @@
 """Every rendering ends, within its room, with text or an error of ours."""
 
+from contextlib import suppress
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -141,3 +143,22 @@ def test_unknown_names_list_what_there_is():
         compile_template("x", "mustache", names=["a"])
     with pytest.raises(TemplateError, match="text"):
         compile_template(7)
+
+
+MANY = 400_000
+LONG_TEXTS = ["{{" * MANY, "{{" + " " * MANY, "\n" * MANY + "{{! x }}" + "\n" * MANY + "x", "\\" * MANY, "{" * MANY, " \n" * MANY, "{{{" + " " * MANY + "}", "{{! " + "-" * MANY, '{{"' + "\\" * MANY, "{x}" * 100_000]  # fmt: skip
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("text", LONG_TEXTS, ids=range(len(LONG_TEXTS)))
+def test_long_texts_are_read_in_one_go(dialect, text):
+    """Half a megabyte of openings, spaces or line breaks takes no longer than reading it."""
+    options = {"names": ["x"]} if dialect == "braces" else {}
+    with suppress(TemplateError, TemplateRunError):
+        compile_template(text, dialect, **options).render({"x": "y"})
+
+
+def test_long_numbers_are_compared_in_one_go():
+    """Text that almost is a number, too."""
+    text = "{{#each rows}}{{#with @root.x}}{{#with @root.n}}{{.}}{{/with}}{{/with}}{{/each}}"
+    assert compile_template(text, "handlebars").render({"rows": [1], "x": "1" * MANY + "x", "n": 1}) == "1"

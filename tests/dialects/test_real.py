@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.dialects.real import real
+from tests.dialects.real import modules, real
 from workbench.dialects import TemplateError
 from workbench.dialects import compile as compile_template
 
@@ -68,3 +68,12 @@ def compare(cases):
 def test_a_table_of_templates(dialect, texts):
     """Every construct gives the real implementation's text, and both refuse the same mistakes."""
     compare([(dialect, text, VALUES) for text in texts])
+
+
+def test_missing_packages_are_seen(monkeypatch, tmp_path):
+    """Without node's packages these tests are skipped with the way to get them; on CI they fail."""
+    monkeypatch.setenv("WORKBENCH_NODE_MODULES", str(tmp_path))
+    for value, outcome in (("", pytest.skip.Exception), ("true", pytest.fail.Exception)):
+        monkeypatch.setenv("CI", value)
+        with pytest.raises(outcome, match="npm install"):
+            modules.__wrapped__()

@@ -6,6 +6,40 @@ from workbench.dialects import MissingVariableError, TemplateError, TemplateRunE
 from workbench.dialects import compile as compile_template
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a\n  {{! alone }}\n{{#rows}}\n- {{n}}{{s}}\n{{/rows}}\nend", "a\n- 1S\n- 2S\nend"),
+        (
+            "{{rows}}|{{half}}|{{#rows}}{{#rows}}{{/rows}}x{{/rows}}|{{d.e.f}}|{{d.x.y}}",
+            "[object Object],[object Object]|0.5|xx|F|",
+        ),
+        ("{{^zero}}z{{/zero}}{{^empty}}e{{/empty}}{{#zero}}-{{/zero}}{{#d}}{{e.f}}{{s}}{{/d}}", "zeFS"),
+        ("{{=<% %>=}}<% s %>{{s}}<%={{ }}=%>{{&s}}{{{s}}}", "S{{s}}SS"),
+    ],
+)
+def test_mustache_as_the_real_one_wrote_it(text, expected):
+    """A few of the compared templates, for where the real one is not installed."""
+    values = {
+        "rows": [{"n": 1}, {"n": 2}],
+        "s": "S",
+        "half": 0.5,
+        "zero": 0,
+        "empty": [],
+        "d": {"e": {"f": "F"}},
+    }
+    assert compile_template(text, "mustache").render(values) == expected
+
+
+@pytest.mark.parametrize(
+    "text", ["{{> p}}", "{{#a}}", "{{/a}}", "{{#a}}{{/b}}", "{{a", "{{=x=}}", "{{< p}}", "{{$ b}}"]
+)
+def test_mustache_mistakes_name_their_place(text):
+    """Partials, blocks and what is not closed."""
+    with pytest.raises(TemplateError, match="line 2, column"):
+        compile_template("x\n" + text, "mustache")
+
+
 def braces(text, values, **options):
     return compile_template(text, "braces", **options).render(values)
 

@@ -58,6 +58,41 @@ def test_signatures_are_seen(text, signature, name):
     assert ("signature" in grader.spec()) is (signature != "thread")
 
 
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        (
+            "def helper(sample, item):\n    return 1.0\n\n\nasync def mine(thread):\n    return helper(1, 2)\n",
+            "mine",
+        ),
+        (
+            LETTA + "@extractor\nasync def x(trajectory, config):\n    return ''\n\n\n"
+            "@grader\ndef mine(sample, submission):\n    return GradeResult(score=1.0)\n",
+            "mine",
+        ),
+    ],
+)
+def test_helpers_and_extractors_are_not_the_grader(text, name):
+    """A decorator says what is meant; without one an async function goes before a helper's parameters."""
+    grader = wb.FunctionGrader.from_source(text)
+    assert grader.name == name
+    assert grader.validate().ok
+
+
+def test_one_of_several_functions_is_named():
+    """Where a module holds several graders, the name says which."""
+    text = LETTA + "".join(
+        f"@grader\ndef {name}(sample, submission):\n    return GradeResult(score={score})\n\n\n"
+        for name, score in (("low", 0.25), ("high", 0.75))
+    )
+    for name, score in (("low", 0.25), ("high", 0.75)):
+        grader = wb.FunctionGrader.from_source(text, function=name)
+        assert (grader.name, grader.signature, grader(row()).score) == (name, "letta", score)
+    with pytest.raises(wb.errors.CaptureError, match="no function called none"):
+        wb.FunctionGrader.from_source(text, function="none")
+    assert wb.FunctionGrader.from_source(text).validate().failure.name == "structure"
+
+
 def test_graders_are_values():
     """Equal texts and settings are one grader, and can be looked up by it."""
     one, two = letta("return None"), letta("return None")

@@ -116,3 +116,20 @@ def test_any_answer_is_read_or_refused(text, rules):
 def test_a_verdict_is_found_in_prose(extra, score, prose):
     """A complete JSON object is found wherever it stands."""
     assert read(f"{prose}{json.dumps({**extra, 'score': score})}{prose}")["score"] == score
+
+
+@pytest.mark.parametrize("rules", RULES)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<think>" * 100_000,
+        "```" + " " * 500_000 + "x",
+        "{" * 500_000,
+        '{"a":' * 100_000,
+        '"' * 500_000,
+        " ," * 300_000,
+    ],
+)
+def test_long_answers_are_read_in_one_go(rules, text):
+    """A server that floods costs no time beyond reading it."""
+    assert failure(read, text, rules).kind == "judge_parse"

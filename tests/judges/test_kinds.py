@@ -82,6 +82,7 @@ def test_bad_answers_have_no_score(kind, answer):
     thread = wb.StringThread([("document", "D"), ("user", "Q"), ("assistant", "A.")])
     grade = graded(EXAMPLES[kind](), script, thread)
     assert (grade.score, grade.status) == (None, "failed")
+    assert (grade.error.kind == "judge_server") == (answer == "boom")
 
 
 @pytest.mark.parametrize("kind", JUDGES)

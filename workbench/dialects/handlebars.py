@@ -2,7 +2,8 @@
 
 The rules are those of Handlebars 4.7 (`npm handlebars`), against which the tests compare, with its
 HTML escaping off: `{{x}}` and `{{{x}}}` put the same text. Its built-in helpers are if, unless, each, with
-and lookup; a name with arguments that is none of these is refused when the template is read.
+and lookup; a name with arguments that is none of these is refused when the template is read. A dict is looped over in
+its own order, where JavaScript would put keys that are whole numbers first.
 """
 
 from __future__ import annotations

@@ -13,13 +13,7 @@ from workbench.dialects.values import JS_SPACE
 
 __all__ = ["strip_whitespace"]
 
-_S = f"[{JS_SPACE}]"
-_LINE_BEFORE = re.compile(rf"\r?\n{_S}*?\Z")
-_LINE_BEFORE_ROOT = re.compile(rf"(?:^|\r?\n){_S}*?\Z")
-_LINE_AFTER = re.compile(rf"{_S}*?\r?\n")
-_LINE_AFTER_ROOT = re.compile(rf"{_S}*?(?:\r?\n|\Z)")
-_ALL_LEFT, _ALL_RIGHT = re.compile(rf"^{_S}+"), re.compile(rf"{_S}+\Z")
-_REST_OF_LINE, _INDENT = re.compile(r"^[ \t]*\r?\n?"), re.compile(r"[ \t]+\Z")
+_REST_OF_LINE = re.compile(r"[ \t]*\r?\n?")
 
 
 def strip_whitespace(program: Program, *, root: bool = True) -> None:
@@ -120,22 +114,28 @@ def _line_starts(body: list[Statement], at: int | None, *, root: bool = False) -
     if at == 0:
         return root
     before = body[at - 1]
-    pattern = _LINE_BEFORE if at > 1 or not root else _LINE_BEFORE_ROOT
-    return isinstance(before, Content) and pattern.search(before.original) is not None
+    if not isinstance(before, Content):
+        return False
+    text = before.original
+    space = text[len(text.rstrip(JS_SPACE)) :]
+    return "\n" in space or (root and at == 1 and space == text)
 
 
 def _line_ends(body: list[Statement], at: int, *, root: bool = False) -> bool:
     if at + 1 >= len(body):
         return root
     after = body[at + 1]
-    pattern = _LINE_AFTER if at + 2 < len(body) or not root else _LINE_AFTER_ROOT
-    return isinstance(after, Content) and pattern.match(after.original) is not None
+    if not isinstance(after, Content):
+        return False
+    text = after.original
+    space = text[: len(text) - len(text.lstrip(JS_SPACE))]
+    return "\n" in space or (root and at + 2 == len(body) and space == text)
 
 
 def _cut_after(body: list[Statement], at: int, *, everything: bool = False) -> None:
     content = body[at] if at < len(body) else None
     if isinstance(content, Content) and (everything or not content.right_stripped):
-        left = (_ALL_LEFT if everything else _REST_OF_LINE).sub("", content.value)
+        left = content.value.lstrip(JS_SPACE) if everything else _REST_OF_LINE.sub("", content.value, count=1)
         content.right_stripped = left != content.value
         content.value = left
 
@@ -144,6 +144,6 @@ def _cut_before(body: list[Statement], at: int | None, *, everything: bool = Fal
     place = (len(body) if at is None else at) - 1
     content = body[place] if place >= 0 else None
     if isinstance(content, Content) and (everything or not content.left_stripped):
-        left = (_ALL_RIGHT if everything else _INDENT).sub("", content.value)
+        left = content.value.rstrip(JS_SPACE if everything else " \t")
         content.left_stripped = left != content.value
         content.value = left

@@ -2,7 +2,8 @@
 
 The rules are those of mustache.js 4.2 (`npm mustache`), against which the tests compare, with its HTML
 escaping off. Where it and the written specification differ (a dotted name that breaks in an inner context
-is looked up further out; a line with several section tags and nothing else disappears) it is followed.
+is looked up further out; a line with several section tags and nothing else disappears) it is followed. Where it
+breaks off, at a list that holds null, the null is a context without names.
 Partials are refused; there are no functions in plain data, so there are no lambdas.
 """
 
@@ -84,11 +85,12 @@ def _tag(text: str, start: int, opening: str, closing: str) -> tuple[str, str, i
     kind = head[1]
     if kind in _NAMES_ONLY:
         raise at(text, start, f"{_NAMES_ONLY[kind]} are not supported", hint="write the text here")
-    ends = {"{": rf"{_S}\}}{re.escape(closing)}", "=": rf"{_S}={_S}{re.escape(closing)}"}
-    end = re.compile(ends.get(kind, rf"{_S}{re.escape(closing)}")).search(text, head.end())
-    if end is None:
-        raise at(text, start, "this tag is not closed", expected=("}" if kind == "{" else "") + closing)
-    return {"": "put", "{": "put", "&": "put"}.get(kind, kind), text[head.end() : end.start()], end.end()
+    last = {"{": "}", "=": "="}.get(kind, "") + closing
+    end = text.find(last, head.end())
+    if end < 0:
+        raise at(text, start, "this tag is not closed", expected=last)
+    name = text[head.end() : end].rstrip(JS_SPACE)
+    return {"": "put", "{": "put", "&": "put"}.get(kind, kind), name, end + len(last)
 
 
 def _delimiters(text: str, start: int, name: str) -> tuple[str, str]:

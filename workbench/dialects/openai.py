@@ -19,7 +19,6 @@ __all__ = ["NAMESPACES", "OpenAI", "path_parts"]
 
 NAMESPACES = ("item", "sample")
 
-_TAG = re.compile(r"\{\{\s*(.*?)\s*\}\}", re.DOTALL)
 _PATH = re.compile(r"[A-Za-z_][\w-]*(?:\.[\w-]+|\[\d{1,9}\])*")
 _MISSING = object()
 
@@ -35,9 +34,10 @@ class OpenAI:
         self.lenient = lenient
         self.pieces: list[str | tuple[str, tuple[str | int, ...], int]] = []
         start = 0
-        for match in _TAG.finditer(text):
-            self.pieces += [text[start : match.start()], (match[1], path_parts(text, match), match.start())]
-            start = match.end()
+        while (opening := text.find("{{", start)) >= 0 and (closing := text.find("}}", opening + 2)) >= 0:
+            inside = text[opening + 2 : closing].strip()
+            self.pieces += [text[start:opening], (inside, path_parts(text, inside, opening), opening)]
+            start = closing + 2
         self.pieces.append(text[start:])
         self.text = text
         self.variables = frozenset(str(piece[1][0]) for piece in self.pieces if isinstance(piece, tuple))
@@ -62,22 +62,21 @@ class OpenAI:
         return "" if held is _MISSING else held if isinstance(held, str) else json_text(held)
 
 
-def path_parts(text: str, match: re.Match[str]) -> tuple[str | int, ...]:
+def path_parts(text: str, path: str, position: int) -> tuple[str | int, ...]:
     """A tag's path, checked.
 
     Raises:
         TemplateError: No path, or it begins with another name than item or sample.
     """
-    path = match[1]
     if not _PATH.fullmatch(path):
         raise at(
             text,
-            match.start(),
+            position,
             "this is no path",
             expected="such as {{ item.question }} or {{ sample.choices[0] }}",
         )
     if (root := re.split(r"[.\[]", path)[0]) not in NAMESPACES:
-        raise at(text, match.start(), f"there is no {root!r} here", expected=", ".join(NAMESPACES))
+        raise at(text, position, f"there is no {root!r} here", expected=", ".join(NAMESPACES))
     return tuple(int(number) if number else name for number, name in re.findall(r"\[(\d+)\]|([\w-]+)", path))
 
 

@@ -123,7 +123,7 @@ def _guarded(parts: Parts, level: int) -> str:
     """A block's inside, with comments where its line breaks would be taken for those of a lone tag."""
     text = _handlebars(parts, level)
     before = "{{!}}" if re.match(r"\s*\n", text) else ""
-    after = "{{!}}" if re.search(r"\n\s*\Z", text) else ""
+    after = "{{!}}" if "\n" in text[len(text.rstrip()) :] else ""
     return f"{before}{text}{after}"
 
 

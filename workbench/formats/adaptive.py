@@ -17,7 +17,7 @@ from workbench.errors import CaptureError, FormatError
 from workbench.formats import adaptive_write
 from workbench.formats.base import Format, Reading, register
 from workbench.formats.node import Node
-from workbench.formats.parsing import parse_json
+from workbench.formats.parsing import parse_json, parse_python
 from workbench.graders import FunctionGrader, Grader
 from workbench.judges import AnswerRelevancy, BinaryJudge, ContextRelevancy, Endpoint, Faithfulness
 from workbench.sandbox.capture import capture
@@ -62,7 +62,14 @@ def read(reading: Reading) -> Suite:
             where=reading.where,
             expected="adaptive.graders.create.function(...) and others",
         )
-    return Suite([_READERS[kind](node, reading) for kind, node in calls])
+    for _, node in calls:
+        _note_unkept(node, reading)
+    try:
+        return Suite([_READERS[kind](node, reading) for kind, node in calls])
+    except ValueError as error:
+        if isinstance(error, FormatError):
+            raise
+        raise FormatError("the graders do not fit together", where=reading.where, found=str(error)) from error
 
 
 def _json_call(node: Node) -> Node:
@@ -74,36 +81,33 @@ def _json_call(node: Node) -> Node:
 
 
 def _sdk_calls(reading: Reading) -> Iterator[tuple[str, Node]]:
-    try:
-        tree = ast.parse(reading.text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        line = getattr(error, "lineno", None)
-        raise FormatError(
-            "the file is not Python",
-            where=f"{reading.where}, line {line}" if line else reading.where,
-            found=str(error)[:200],
-        ) from None
-    for call in ast.walk(tree):
-        kind = _create(call)
-        if kind is None:
-            continue
-        assert isinstance(call, ast.Call)
+    tree = parse_python(reading.text, reading.where)
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and _create(node) is not None]
+    for call in sorted(calls, key=lambda one: (one.lineno, one.col_offset)):
+        kind = str(_create(call))
         where = f"{reading.where}, line {call.lineno}"
         if kind not in _CALLS:
             raise FormatError(f"there is no create.{kind}", where=where, expected=", ".join(_CALLS))
         if call.args or any(word.arg is None for word in call.keywords):
-            raise FormatError(
-                "the SDK takes keyword arguments only", where=where, found=ast.unparse(call)[:120]
-            )
+            raise FormatError("the SDK takes keyword arguments only", where=where, found=_shown(call))
         yield _CALLS[kind], Node({str(word.arg): _value(word.value, where) for word in call.keywords}, where)
 
 
-def _create(node: ast.AST) -> str | None:
+def _create(call: ast.Call) -> str | None:
     """The last word of `....graders.create.<word>(...)`."""
-    target = node.func if isinstance(node, ast.Call) else None
-    if isinstance(target, ast.Attribute) and ast.unparse(target.value).endswith("graders.create"):
-        return target.attr
+    target = call.func
+    create = target.value if isinstance(target, ast.Attribute) else None
+    if isinstance(target, ast.Attribute) and isinstance(create, ast.Attribute) and create.attr == "create":
+        owner = create.value
+        return target.attr if getattr(owner, "attr", getattr(owner, "id", "")) == "graders" else None
     return None
+
+
+def _shown(node: ast.expr) -> str:
+    try:
+        return ast.unparse(node)[:120]
+    except RecursionError:
+        return "a deeply nested expression"
 
 
 def _value(node: ast.expr, where: str) -> Any:
@@ -112,7 +116,7 @@ def _value(node: ast.expr, where: str) -> Any:
     try:
         return ast.literal_eval(node)
     except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
-        raise FormatError("an argument is not written out", where=where, found=ast.unparse(node)[:120],
+        raise FormatError("an argument is not written out", where=where, found=_shown(node),
                           expected="a text, number, list or dict, or a function's name for fn") from None  # fmt: skip
 
 
@@ -144,7 +148,7 @@ def _module_of(text: str, name: str) -> str:
 
     The rest of the file is the script around it: clients, calls, other graders.
     """
-    tree = ast.parse(text)
+    tree = parse_python(text, "text")
     binding = [(statement, _bound(statement)) for statement in tree.body]
     wanted, seen = {name}, set[str]()
     while wanted:
@@ -154,12 +158,12 @@ def _module_of(text: str, name: str) -> str:
             if one in names and not isinstance(statement, ast.Import | ast.ImportFrom):
                 wanted |= {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)} - seen
     kept = [statement for statement, names in binding if names & seen or names == {"annotations"}]
-    lines = text.splitlines()
+    lines = text.split("\n")
     return "\n\n\n".join("\n".join(lines[_first(one) - 1 : one.end_lineno]) for one in kept) + "\n"
 
 
 def _first(statement: ast.stmt) -> int:
-    decorators = getattr(statement, "decorator_list", [])
+    decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
     return min([statement.lineno, *(one.lineno for one in decorators)])
 
 
@@ -218,6 +222,15 @@ def _told(node: Node) -> dict[str, str]:
     }
 
 
+def _note_unkept(node: Node, reading: Reading) -> None:
+    """Tell of arguments that say where and how the platform shows a grader."""
+    shown = ["project", *(["name"] if node.has("description") else [])]
+    for key in shown:
+        if node.has(key):
+            node.text(key)
+            reading.note(node.at(key).path, "says where or how the platform shows the grader")
+
+
 def _made(node: Node, cls: Any, **values: Any) -> Grader:
     try:
         made: Grader = cls(**_told(node), **values)
@@ -233,9 +246,10 @@ def _made(node: Node, cls: Any, **values: Any) -> Grader:
 def _detect(document: Any, text: str) -> int:
     if "graders.create." in text and document is None:
         return 2
-    items = document.get("graders") if isinstance(document, dict) and "graders" in document else document
+    items = document.get("graders", document) if isinstance(document, dict) else document
     first = items[0] if isinstance(items, list) and items else items
-    return 2 if isinstance(first, dict) and first.get("type") in _TYPES else 0
+    known: bool = isinstance(first, dict) and first.get("type") in _TYPES
+    return 2 if known else 0
 
 
 register(

@@ -9,14 +9,15 @@ from typing import Any
 
 from workbench.errors import FormatError
 from workbench.formats.base import Document, Losses
-from workbench.formats.limits import check_entry, check_fields, no_kind
+from workbench.formats.limits import check_entry, check_fields, harmless, no_kind, note_limits, prepared
 from workbench.formats.parsing import to_json
 from workbench.formats.shims import check_calls, check_reads
-from workbench.graders import FunctionGrader, Grader
+from workbench.graders import FunctionGrader
 from workbench.graders.combine import Entry
 from workbench.graders.portable import portable
 from workbench.graders.text import CodeGrader
 from workbench.judges import AnswerRelevancy, BinaryJudge, ContextRelevancy, Endpoint, Faithfulness
+from workbench.sandbox.capture.statements import parsed
 from workbench.suite import Suite
 
 __all__ = ["rename_imports", "write_calls", "write_json"]
@@ -45,6 +46,7 @@ def write_json(suite: Suite, losses: Losses) -> Document:
 
 
 def _records(suite: Suite, losses: Losses) -> list[Record]:
+    suite = prepared(suite, losses)
     for field, value in (("combine", suite.combine), ("gate", suite.gate)):
         if value is not None:
             losses.add("", field, "graders are combined in recipes there, not where they are created",
@@ -56,20 +58,17 @@ def _records(suite: Suite, losses: Losses) -> list[Record]:
 
 
 def _record(entry: Entry, losses: Losses) -> Record | None:
-    limit = entry.pass_threshold
-    harmless = limit is not None and 0 < limit <= 1 and isinstance(entry.grader, CodeGrader)
-    check_entry(entry, losses, knows=("pass_threshold",) if harmless else ())
+    check_entry(entry, losses, knows=harmless(entry))
     writer = next((_WRITERS[cls] for cls in type(entry.grader).__mro__ if cls in _WRITERS), None)
     rest = None if writer is None else writer(entry, losses)
     if writer is None:
         no_kind(entry, losses, way_out=_WAY_OUT)
     if rest is None:
         return None
-    told = (
-        {"description": entry.grader.description}
-        if entry.grader.description and rest["type"] == "FUNCTION"
-        else {}
-    )
+    description = entry.grader.description
+    told = {"description": description} if description and rest["type"] == "FUNCTION" else {}
+    if description and not told:
+        losses.note(entry.name, "description", f"{description!r} has no place there"[:200])
     return {"type": rest.pop("type"), "key": entry.name, **rest, **told}
 
 
@@ -80,22 +79,22 @@ def _function(entry: Entry, losses: Losses) -> Record | None:
         losses.add(entry.name, "signature", f"a function of the form {grader.signature!r} cannot run there",
                    way_out="write it as async def grade(thread)")  # fmt: skip
         return None
+    note_limits(grader, losses, entry.name)
     return _source(entry, grader.source.text, losses)
 
 
 def _portable(entry: Entry, losses: Losses) -> Record | None:
-    check_calls(entry.grader, "adaptive", losses, entry.name)
     try:
-        return _source(entry, portable(entry.grader), losses)
+        text = portable(entry.grader)
     except FormatError as error:
-        if "cannot say this" in error.what:
-            raise
         losses.add(entry.name, error.where or "kind", error.what, way_out=error.hint or _WAY_OUT)
         return None
+    return _source(entry, text, losses) if check_calls(entry.grader, "adaptive", losses, entry.name) else None
 
 
-def _source(entry: Entry, text: str, losses: Losses) -> Record:
-    check_reads(text, "adaptive", losses, entry.name)
+def _source(entry: Entry, text: str, losses: Losses) -> Record | None:
+    if not check_reads(text, "adaptive", losses, entry.name):
+        return None
     return {"type": "FUNCTION", "fn": rename_imports(text)}
 
 
@@ -130,7 +129,7 @@ def _remote(entry: Entry, losses: Losses) -> Record:
     return {"type": "REMOTE", "url": grader.url}
 
 
-_WRITERS: dict[type[Grader], Callable[[Entry, Losses], Record | None]] = {
+_WRITERS: dict[type[Any], Callable[[Entry, Losses], Record | None]] = {
     FunctionGrader: _function,
     CodeGrader: _portable,
     BinaryJudge: _judge,
@@ -147,17 +146,21 @@ def rename_imports(text: str) -> str:
     `from workbench import StringThread`, `import workbench` and `import workbench as wb` are all a grader may
     import of ours.
     """
-    lines = text.splitlines(keepends=True)
-    for node in reversed(
-        [one for one in ast.walk(ast.parse(text)) if isinstance(one, ast.Import | ast.ImportFrom)]
-    ):
+    lines = text.split("\n")
+    found = [
+        one
+        for one in ast.walk(parsed(text) or ast.Module([], []))
+        if isinstance(one, ast.Import | ast.ImportFrom)
+    ]
+    for node in sorted(found, key=lambda one: (one.lineno, one.col_offset), reverse=True):
         new = _renamed(node)
         if new is None:
             continue
-        first = lines[node.lineno - 1]
-        tail = lines[(node.end_lineno or node.lineno) - 1].encode()[node.end_col_offset or 0 :].decode()
-        lines[node.lineno - 1 : node.end_lineno] = [first.encode()[: node.col_offset].decode() + new + tail]
-    return "".join(lines)
+        end = node.end_lineno or node.lineno
+        before = lines[node.lineno - 1].encode()[: node.col_offset].decode()
+        after = lines[end - 1].encode()[node.end_col_offset or 0 :].decode()
+        lines[node.lineno - 1 : end] = [before + new + after]
+    return "\n".join(lines)
 
 
 def _renamed(node: ast.Import | ast.ImportFrom) -> str | None:

@@ -193,7 +193,10 @@ def _or_complaint(parse: Callable[[str, str], Any], text: str, where: str) -> tu
 
 def _looks_like_python(text: str) -> bool:
     """Whether some line can only be Python's."""
-    return re.search(r"^(import |from \S+ import |def |async def |class |@\w|#!|\"\"\")", text, re.MULTILINE) is not None
+    return (
+        re.search(r"^(import |from \S+ import |def |async def |class |@\w|#!|\"\"\")", text, re.MULTILINE)
+        is not None
+    )
 
 
 def _looks(document: Any, text: str) -> str:

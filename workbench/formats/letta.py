@@ -7,6 +7,9 @@ graded turn by turn, from 0.17 rubrics are templates.
 
 A tool grader that fails leaves its sample out of the averages; a rubric grader that fails counts as 0.0.
 
+`target`, `dataset` and the other keys that say what is run and how often are read past: a suite here is graders
+and gates. `convert` says which of them it left out.
+
 Source: letta-evals at ae4878e (0.4.1) and its later releases.
 """
 
@@ -37,6 +40,7 @@ _TOP = (
     "name", "description", "dataset", "target", "graders", "gate", "reward", "max_samples", "sample_tags", "num_runs",
     "setup_script", "error_policy",
 )  # fmt: skip
+_RUNNING = ("dataset", "target", "max_samples", "sample_tags", "num_runs", "setup_script", "error_policy")
 _KINDS = ("tool", "rubric", "model_judge", "letta_judge")
 _KEYS = (
     "kind", "display_name", "function", "prompt", "prompt_path", "model", "temperature", "provider", "max_retries",
@@ -65,6 +69,9 @@ def read(reading: Reading) -> Suite:
     """
     root = Node(_parsed(reading), reading.where).only(*_TOP)
     era = _era(root, reading)
+    for key in _RUNNING:
+        if root.has(key):
+            reading.note(key, "says what is run, not how it is graded")
     entries = (
         [_entry(name, node, reading, era) for name, node in root.at("graders").members()]
         if root.has("graders")
@@ -97,6 +104,8 @@ def _era(root: Node, reading: Reading) -> _Era:
                 "the era is a release number", found=reading.era, expected="such as 0.4, 0.8 or 0.17"
             )
         return _Era(reading.era)
+    if found := re.search(rf"^{letta_write.ERA} (\d+\.\d+)$", reading.text[:1000], re.MULTILINE):
+        return _Era(found[1])
     return _Era("0.21") if root.has("reward") else _Era()
 
 
@@ -112,7 +121,8 @@ def _entry(name: str, node: Node, reading: Reading, era: _Era) -> Entry:
 
 def _entry_extractor(grader: Grader, node: Node) -> Extractor | None:
     """For graders that have no extractor of their own."""
-    if hasattr(grader, "extractor") or isinstance(grader, PerTurn):
+    own = isinstance(getattr(grader, "extractor", None), Extractor) or isinstance(grader, PerTurn)
+    if own or ":" in node.text("extractor", ""):
         return None
     chosen = _extractor(node)
     return None if chosen == Extractor() else chosen
@@ -169,13 +179,14 @@ def _judge(name: str, node: Node, reading: Reading, era: _Era) -> Grader:
     shared = {
         "name": name, "description": node.text("display_name", "") or "", "prompt": prompt,
         "rubric_vars": node.texts("rubric_vars"), "extractor": _extractor(node), "rules": "letta",
+        "generation": "0.17" if era.since(0, 17) else "0.4",
     }  # fmt: skip
     if node.has("agent_file") or node.text("kind") == "letta_judge":
         return _agent(node, reading, shared)
     return _made(
         node, RubricJudge, **shared, model=node.text("model", "gpt-4o-mini"), temperature=float(node.number("temperature", 0.0)),
         provider=node.text("provider", "openai"), max_retries=node.integer("max_retries", 5),
-        timeout=float(node.number("timeout", 120.0)), generation="0.17" if era.since(0, 17) else "0.4",
+        timeout=float(node.number("timeout", 120.0)),
     )  # fmt: skip
 
 
@@ -216,10 +227,15 @@ def _gate(node: Node) -> Gate:
     kind = node.choice("kind", ("simple", "weighted_average", "logical"))
     if kind == "logical":
         node.only("kind", "operator", "conditions")
-        return LogicalGate(
-            operator=node.choice("operator", ("and", "or")),
-            conditions=tuple(map(_gate, node.items("conditions"))),
-        )
+        try:
+            return LogicalGate(
+                operator=node.choice("operator", ("and", "or")),
+                conditions=tuple(map(_gate, node.items("conditions"))),
+            )
+        except ValueError as error:
+            if isinstance(error, FormatError):
+                raise
+            raise node.refuse("the gate cannot be read", found=str(error)) from error
     shared = {"kind", "aggregation", "op", "value", "pass_threshold"}
     node.only(*shared, *({"metric_key", "pass_op", "pass_value"} if kind == "simple" else {"weights"}))
     values = {key: value for key, value in node.mapping().items() if key != "kind" and value is not None}
@@ -239,7 +255,12 @@ def _reward(root: Node, entries: list[Entry]) -> Formula | None:
             "a reward composer is code that sees all grades", hint="write a Formula over the metrics"
         )
     key = node.text("metric_key", entries[0].name)
-    return Formula(key)
+    try:
+        return Formula(key)
+    except FormatError as error:
+        raise node.at("metric_key").refuse(
+            "the metric's name cannot stand in a formula", found=repr(key), hint="give it a name of one word"
+        ) from error
 
 
 def _detect(document: Any, text: str) -> int:  # noqa: ARG001

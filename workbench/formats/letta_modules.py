@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from workbench.errors import FormatError
@@ -11,6 +11,7 @@ from workbench.formats.base import Reading
 from workbench.formats.node import Node
 from workbench.formats.shims import unwrap
 from workbench.graders import FunctionGrader
+from workbench.sandbox.capture import capture
 
 __all__ = ["function_grader"]
 
@@ -23,7 +24,7 @@ _BUILTIN = {
 }
 
 
-def function_grader(node: Node, reading: Reading, told: Mapping[str, str]) -> FunctionGrader:
+def function_grader(node: Node, reading: Reading, told: Any) -> FunctionGrader:
     """The function grader behind a spec's `function`, with its extractor where that is a function too.
 
     Raises:
@@ -45,13 +46,20 @@ def function_grader(node: Node, reading: Reading, told: Mapping[str, str]) -> Fu
             expected=", ".join((*_BUILTIN, "file.py:function")),
         )
     text = reading.companion(files[0], node.at("function").path)
-    if (own := unwrap(text)) is not None and ":" not in chosen:
-        return _taken(node, own, reading, told)
     name = function.partition(":")[2] if ":" in function else function
+    if ":" not in chosen and (own := unwrap(text, "letta", name=name)) is not None:
+        return _taken(node, own, reading, told)
     if ":" not in function:
         text += _with_builtin(node, function)
-    extractor = {"extractor": chosen.partition(":")[2]} if ":" in chosen else {}
-    return _taken(node, text, reading, told, function=name, signature="letta", **extractor)
+    extraction: dict[str, Any] = {}
+    if ":" in chosen:
+        config = node.at("extractor_config")
+        extraction = {
+            "extractor": chosen.partition(":")[2],
+            "extractor_config": dict(config.mapping()) if config.value is not None else {},
+        }
+        _check_function(node.at("extractor"), text, extraction["extractor"])
+    return _taken(node, text, reading, told, function=name, signature="letta", **extraction)
 
 
 def _with_builtin(node: Node, function: str) -> str:
@@ -67,16 +75,22 @@ def _with_builtin(node: Node, function: str) -> str:
     )
 
 
-def _taken(node: Node, text: str, reading: Reading, told: Mapping[str, str], **how: Any) -> FunctionGrader:
-    name = how.get("function", "grade")
-    if not re.search(rf"^(async\s+)?def\s+{re.escape(name)}\b", text, re.MULTILINE):
-        raise node.at("function").refuse(f"the file has no function {name!r} at its top level")
+def _taken(
+    node: Node, text: str, reading: Reading, told: Any, *, function: str = "grade", **how: Any
+) -> FunctionGrader:
+    _check_function(node.at("function"), text, function)
     try:
-        grader = FunctionGrader.from_source(text, imported=True, **how, **told)
-    except ValueError as error:
+        source = replace(capture(text, name=function), imported=True)
+        grader = FunctionGrader(source=source, **how, **told)
+    except (ValueError, TypeError) as error:
         if isinstance(error, FormatError):
             raise
         raise node.at("function").refuse(
             "the function cannot be taken", found=str(error).splitlines()[0]
         ) from error
     return grader.trusted() if reading.trust else grader
+
+
+def _check_function(node: Node, text: str, name: str) -> None:
+    if not re.search(rf"^(async[ \t]+)?def[ \t]+{re.escape(name)}\b", text, re.MULTILINE):
+        raise node.refuse(f"the file has no function {name!r} at its top level")

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from workbench.errors import FormatError
-from workbench.extractors import Extractor
+from workbench.extractors import EXTRACTORS, Extractor
 from workbench.formats.base import Document, Losses
-from workbench.formats.limits import check_entry, check_fields, identifier, no_kind
+from workbench.formats.limits import (
+    check_entry,
+    check_fields,
+    harmless,
+    identifier,
+    no_kind,
+    note_limits,
+    prepared,
+)
 from workbench.formats.parsing import to_json
 from workbench.formats.shims import check_calls, check_reads, wrap
 from workbench.graders import FunctionGrader, Grader
-from workbench.graders.combine import Entry, Gate, LogicalGate, SimpleGate, WeightedGate
+from workbench.graders.combine import Entry, Formula, Gate, LogicalGate, SimpleGate, WeightedGate
 from workbench.graders.portable import portable
-from workbench.graders.text import AsciiPrintable, CodeGrader, Contains, ExactMatch, Regex
+from workbench.graders.text import AsciiPrintable, CodeGrader, Contains, ExactMatch, Regex, TextGrader
 from workbench.graders.turns import PerTurn
 from workbench.judges import AgentJudge, RubricJudge
 from workbench.suite import Suite
@@ -25,85 +33,158 @@ __all__ = ["write"]
 _WAY_OUT = (
     "Letta has exact_match, contains, regex_match, ascii_printable_only, your own functions and rubric judges"
 )
+ERA = "# Rules of Letta Evals"
+"""Starts the line that says which release's rules a written suite follows; none for 0.4."""
 _HEAD = "# Written by grader workbench. Add `dataset:` and `target:` to run it with Letta Evals.\n"
+_ERAS = ("0.4", "0.8", "0.9", "0.17", "0.21")
 
 Spec = dict[str, Any]
-Files = dict[str, str]
+
+
+@dataclass
+class _Files:
+    """What is written beside the suite, and the release whose rules it all follows."""
+
+    era: str
+    files: dict[str, str] = field(default_factory=dict)
+
+    def since(self, era: str) -> bool:
+        return _ERAS.index(self.era) >= _ERAS.index(era)
+
+    def add(self, name: str, ending: str, text: str) -> str:
+        """The file's name, without its ending."""
+        stem = identifier(name, [one.rpartition(".")[0] for one in self.files])
+        self.files[f"{stem}{ending}"] = text
+        return stem
 
 
 def write(suite: Suite, losses: Losses) -> Document:
     """A suite file with graders and gate; code and agents go into files beside it."""
-    if suite.combine is not None:
-        losses.add("", "combine", "there is no score of a sample made of several graders, only gates over a run",
-                   way_out="use gate=WeightedGate(...), or export as umbraco, vllora or openai")  # fmt: skip
-    files: Files = {}
+    suite = prepared(suite, losses, keeps=("name", "description"))
+    reward = _reward(suite, losses)
+    files = _Files(_era(suite, reward))
     graders = {
         entry.name: spec for entry in suite.entries if (spec := _spec(entry, losses, files)) is not None
     }
     if not graders:
         raise FormatError("nothing is left to write", hint=_WAY_OUT)
     told = {"name": suite.name, "description": suite.description}
-    document = {key: value for key, value in told.items() if value} | {"graders": graders}
+    document = {key: value for key, value in told.items() if value} | {"graders": graders} | reward
     if suite.gate is not None:
-        document["gate"] = _gate(suite.gate)
-    return Document(_HEAD + _yaml(document), files)
+        document |= _whole_gate(suite, graders, losses)
+    head = _HEAD if files.era == "0.4" else f"{_HEAD}{ERA} {files.era}\n"
+    return Document(head + _yaml(document), files.files)
 
 
-def _spec(entry: Entry, losses: Losses, files: Files) -> Spec | None:
-    limit = entry.pass_threshold
-    harmless = limit is not None and 0 < limit <= 1 and isinstance(entry.grader, CodeGrader)
-    check_entry(entry, losses, knows=("extractor", *(["pass_threshold"] if harmless else [])))
-    grader = entry.grader.grader if isinstance(entry.grader, PerTurn) else entry.grader
+def _reward(suite: Suite, losses: Losses) -> Spec:
+    """The later generation's reward: one metric's score; any other rule has no place."""
+    rule = suite.combine
+    if rule is None:
+        return {}
+    if isinstance(rule, Formula) and rule.text.strip() in [entry.name for entry in suite.entries]:
+        return {"reward": {"kind": "metric", "metric_key": rule.text.strip()}}
+    losses.add("", "combine", "there is no score of a sample made of several graders, only gates over a run",
+               way_out="use gate=WeightedGate(...), or export as umbraco, vllora or openai")  # fmt: skip
+    return {}
+
+
+def _whole_gate(suite: Suite, graders: Collection[str], losses: Losses) -> Spec:
+    gate = suite.gate
+    assert gate is not None
+    missing = sorted(set(gate.metrics) - set(graders))
+    if missing:
+        losses.add(
+            "", "gate", f"it reads {missing[0]!r}, which is not written", way_out="gate on another metric"
+        )
+        return {}
+    return {"gate": _gate(gate)}
+
+
+def _era(suite: Suite, reward: Spec) -> str:
+    """The earliest release that has what the suite uses, the seed's where it can be."""
+    graders = [entry.grader for entry in suite.entries]
+    if reward:
+        return "0.21"
+    if any(isinstance(one, RubricJudge | AgentJudge) and one.generation == "0.17" for one in graders):
+        return "0.17"
+    if any(isinstance(one, PerTurn) for one in graders):
+        return "0.9"
+    built_in = [one for one in graders if isinstance(one, TextGrader) and _built_in(one)]
+    return "0.8" if built_in and all(one.empty == "zero" for one in built_in) else "0.4"
+
+
+def _spec(entry: Entry, losses: Losses, files: _Files) -> Spec | None:
+    check_entry(entry, losses, knows=("extractor", *harmless(entry)))
+    turns = isinstance(entry.grader, PerTurn)
+    grader: Any = entry.grader.grader if isinstance(entry.grader, PerTurn) else entry.grader
+    if turns:
+        return _per_turn(entry, grader, losses, files)
     writer = next((_WRITERS[cls] for cls in type(grader).__mro__ if cls in _WRITERS), None)
-    spec = None if writer is None else writer(replace(entry, grader=grader), losses, files)
+    spec = None if writer is None else writer(entry, losses, files)
     if writer is None:
         no_kind(entry, losses, way_out=_WAY_OUT)
-    if spec is None:
-        return None
-    shown = {"display_name": grader.description} if grader.description else {}
-    return {"kind": spec.pop("kind"), **shown, **spec, **_extraction(entry, grader)}
+    return None if spec is None else _finished(entry, grader, spec, losses)
 
 
-def _extraction(entry: Entry, grader: Grader) -> Spec:
+def _per_turn(entry: Entry, grader: Grader, losses: Losses, files: _Files) -> Spec | None:
+    name = _built_in(grader)
+    if name and files.since("0.9") and getattr(grader, "empty", "") == "zero":
+        return _finished(entry, grader, {"kind": "tool", "function": name}, losses)
+    losses.add(
+        entry.name, "grader", "only the built-in functions are graded turn by turn, with empty texts as 0.0",
+        way_out="use ExactMatch, Contains or Regex without a constant, or AsciiPrintable, with empty='zero'",
+    )  # fmt: skip
+    return None
+
+
+def _finished(entry: Entry, grader: Grader, spec: Spec, losses: Losses) -> Spec:
+    description = entry.grader.description or grader.description
+    shown = {"display_name": description} if description else {}
+    return {"kind": spec.pop("kind"), **shown, **spec, **_extraction(entry, grader, losses)}
+
+
+def _extraction(entry: Entry, grader: Grader, losses: Losses) -> Spec:
     own = getattr(grader, "extractor", None)
-    chosen = entry.extractor or (own if isinstance(own, Extractor) else Extractor())
+    if isinstance(own, str) and own:
+        return {}  # a function of the grader's module, told already
+    inner = own if isinstance(own, Extractor) else Extractor()
+    chosen = entry.extractor or inner
+    if entry.extractor and inner != Extractor():
+        losses.add(entry.name, "extractor", "a grader has one extractor there, this one has two",
+                   way_out="leave the entry's out")  # fmt: skip
+    if EXTRACTORS[chosen.name].__module__ != "workbench.extractors":
+        losses.add(entry.name, "extractor", f"{chosen.name!r} is an extractor of your own",
+                   way_out="put its code into the grade function")  # fmt: skip
+        return {}
     return {"extractor": chosen.name, **({"extractor_config": dict(chosen.config)} if chosen.config else {})}
 
 
-def _exact(entry: Entry, losses: Losses, files: Files) -> Spec | None:
-    grader = entry.grader
-    assert isinstance(grader, ExactMatch)
-    if grader.expected is None and grader.trim and not grader.ignore_case:
-        return {"kind": "tool", "function": "exact_match"}
+def _built_in(grader: Grader) -> str:
+    """Letta's own function that does the same, "" where none does."""
+    if isinstance(grader, AsciiPrintable):
+        return "ascii_printable_only"
+    if isinstance(grader, ExactMatch):
+        return "exact_match" if grader.expected is None and grader.trim and not grader.ignore_case else ""
+    if isinstance(grader, Contains):
+        return "contains" if grader.expected is None and grader.ignore_case else ""
+    plain = isinstance(grader, Regex) and grader == Regex(
+        name=grader.name, description=grader.description, extractor=grader.extractor, empty=grader.empty,
+        bad_pattern=grader.bad_pattern, no_reference=grader.no_reference, seconds=grader.seconds,
+    )  # fmt: skip
+    return "regex_match" if plain else ""
+
+
+def _text(entry: Entry, losses: Losses, files: _Files) -> Spec | None:
+    """A code grader as the built-in that does the same in this era, else as a function in a file."""
+    grader: Any = entry.grader
+    name = _built_in(grader)
+    empty = getattr(grader, "empty", "")
+    if name and not files.since("0.9") and (empty == "zero") == files.since("0.8"):
+        return {"kind": "tool", "function": name}
     return _portable(entry, losses, files)
 
 
-def _contains(entry: Entry, losses: Losses, files: Files) -> Spec | None:
-    grader = entry.grader
-    assert isinstance(grader, Contains)
-    if grader.expected is None and grader.ignore_case:
-        return {"kind": "tool", "function": "contains"}
-    return _portable(entry, losses, files)
-
-
-def _regex(entry: Entry, losses: Losses, files: Files) -> Spec | None:
-    grader = entry.grader
-    assert isinstance(grader, Regex)
-    if (
-        grader.pattern is None
-        and not grader.ignore_case
-        and not grader.multiline
-        and grader.flavor == "python"
-    ):
-        return {"kind": "tool", "function": "regex_match"}
-    return _portable(entry, losses, files)
-
-
-def _ascii(entry: Entry, losses: Losses, files: Files) -> Spec | None:  # noqa: ARG001
-    return {"kind": "tool", "function": "ascii_printable_only"}
-
-
-def _portable(entry: Entry, losses: Losses, files: Files) -> Spec | None:
+def _portable(entry: Entry, losses: Losses, files: _Files) -> Spec | None:
     """A code grader without a built-in there, as a function in a file; the extraction stays in the YAML."""
     grader: Any = entry.grader
     try:
@@ -112,44 +193,60 @@ def _portable(entry: Entry, losses: Losses, files: Files) -> Spec | None:
     except FormatError as error:
         losses.add(entry.name, error.where or "kind", error.what, way_out=error.hint or _WAY_OUT)
         return None
-    check_calls(bare, "letta", losses, entry.name)
-    check_reads(text, "letta", losses, entry.name)
+    if not check_calls(bare, "letta", losses, entry.name):
+        return None
+    # The thread is made of the submission alone, which is all that such a rule looks at.
+    if not check_reads(text, "letta", losses, entry.name, allowed=("get_turns",)):
+        return None
     return _file(entry, text, files, wrapped=True)
 
 
-def _function(entry: Entry, losses: Losses, files: Files) -> Spec | None:
+def _function(entry: Entry, losses: Losses, files: _Files) -> Spec | None:
     grader = entry.grader
     assert isinstance(grader, FunctionGrader)
+    note_limits(grader, losses, entry.name)
     if grader.signature == "letta":
-        return _file(entry, grader.source.text, files, wrapped=False)
+        return _with_own_extractor(_file(entry, grader.source.text, files, wrapped=False), grader)
     if grader.signature != "thread":
         losses.add(entry.name, "signature", f"a function of the form {grader.signature!r} cannot run there",
                    way_out="write it as async def grade(thread)")  # fmt: skip
         return None
-    check_reads(grader.source.text, "letta", losses, entry.name)
+    if not check_reads(grader.source.text, "letta", losses, entry.name):
+        return None
     return _file(entry, grader.source.text, files, wrapped=True)
 
 
-def _file(entry: Entry, text: str, files: Files, *, wrapped: bool) -> Spec:
-    stem = identifier(entry.name, [name.removesuffix(".py") for name in files])
+def _with_own_extractor(spec: Spec, grader: FunctionGrader) -> Spec:
+    if not grader.extractor:
+        return spec
+    module = spec["function"].partition(":")[0]
+    config = {"extractor_config": dict(grader.extractor_config)} if grader.extractor_config else {}
+    return {**spec, "extractor": f"{module}:{grader.extractor}", **config}
+
+
+def _file(entry: Entry, text: str, files: _Files, *, wrapped: bool) -> Spec:
+    stem = files.add(entry.name, ".py", text)
     name = f"{stem}_score" if wrapped else "grade"
-    files[f"{stem}.py"] = wrap(text, "letta", name=name) if wrapped else text
+    if wrapped:
+        files.files[f"{stem}.py"] = wrap(text, "letta", name=name)
     return {"kind": "tool", "function": f"{stem}.py:{name}"}
 
 
-def _rubric(entry: Entry, losses: Losses, files: Files) -> Spec | None:  # noqa: ARG001
+def _rubric(entry: Entry, losses: Losses, files: _Files) -> Spec | None:
     grader = entry.grader
     assert isinstance(grader, RubricJudge)
     known = (
         "prompt", "rubric_vars", "generation", "provider", "max_retries", "model", "temperature", "rules", "extractor",
+        "timeout",
     )  # fmt: skip
     check_fields(grader, losses, entry.name, knows=known)
+    _check_generation(grader, losses, entry, files)
     rest = {
         "rubric_vars": list(grader.rubric_vars) or None,
         "provider": None if grader.provider == "openai" else grader.provider,
     }
     return {
-        "kind": "rubric" if grader.generation == "0.4" else "model_judge",
+        "kind": "model_judge" if files.since("0.17") else "rubric",
         "prompt": grader.prompt,
         "model": grader.model,
         "temperature": grader.temperature,
@@ -159,39 +256,39 @@ def _rubric(entry: Entry, losses: Losses, files: Files) -> Spec | None:  # noqa:
     }
 
 
-def _agent(entry: Entry, losses: Losses, files: Files) -> Spec | None:
+def _check_generation(grader: RubricJudge | AgentJudge, losses: Losses, entry: Entry, files: _Files) -> None:
+    if (grader.generation == "0.17") != files.since("0.17"):
+        losses.add(
+            entry.name, "generation", f"a suite follows the rules of one release, here {files.era}, and this judge's are "
+            f"those of {grader.generation}", way_out="export the two kinds of judges to files of their own",
+        )  # fmt: skip
+
+
+def _agent(entry: Entry, losses: Losses, files: _Files) -> Spec | None:
     grader = entry.grader
     assert isinstance(grader, AgentJudge)
     known = (
-        "prompt",
-        "agent",
-        "judge_tool_name",
-        "rubric_vars",
-        "rules",
-        "extractor",
-        "model",
-        "temperature",
-        "generation",
-    )
+        "prompt", "agent", "judge_tool_name", "rubric_vars", "rules", "extractor", "model", "temperature", "generation",
+    )  # fmt: skip
     check_fields(grader, losses, entry.name, knows=known)
-    name = f"{identifier(entry.name, [one.removesuffix('.af') for one in files])}.af"
-    files[name] = to_json(dict(grader.agent))
+    _check_generation(grader, losses, entry, files)
+    plain = replace(grader, model="")
+    for name in ("model", "temperature"):
+        if getattr(grader, name) != getattr(plain, name) or (name == "temperature" and grader.temperature):
+            losses.add(entry.name, name, "an agent brings its own", way_out="set it in the agent file")
+    stem = files.add(entry.name, ".af", to_json(dict(grader.agent)))
     vars_ = {"rubric_vars": list(grader.rubric_vars)} if grader.rubric_vars else {}
     return {
-        "kind": "rubric",
-        "agent_file": name,
+        "kind": "letta_judge" if files.since("0.17") else "rubric",
+        "agent_file": f"{stem}.af",
         "prompt": grader.prompt,
         "judge_tool_name": grader.judge_tool_name,
         **vars_,
     }
 
 
-_WRITERS: dict[type[Grader], Callable[[Entry, Losses, Files], Spec | None]] = {
-    ExactMatch: _exact,
-    Contains: _contains,
-    Regex: _regex,
-    AsciiPrintable: _ascii,
-    CodeGrader: _portable,
+_WRITERS: dict[type[Any], Callable[[Entry, Losses, _Files], Spec | None]] = {
+    CodeGrader: _text,
     FunctionGrader: _function,
     RubricJudge: _rubric,
     AgentJudge: _agent,
@@ -232,8 +329,8 @@ def _yaml(document: Spec) -> str:
             return True
 
     def text(dumper: Any, value: str) -> Any:
-        # A block keeps its text only where no line ends in a blank.
-        block = "\n" in value and all(line == line.rstrip() for line in value.split("\n"))
+        # A block keeps its text only where every sign can be shown; the dumper falls back by itself where not.
+        block = "\n" in value
         return dumper.represent_scalar("tag:yaml.org,2002:str", value, style="|" if block else None)
 
     Dumper.add_representer(str, text)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import MISSING, fields, replace
-from typing import Any
+from typing import Any, cast
 
 from workbench.extractors import Extractor
 from workbench.formats.base import Losses
@@ -123,7 +123,9 @@ def prepared(suite: Suite, losses: Losses, *, keeps: Collection[str] = ()) -> Su
         keeps: What the platform stores of: name, description, weight, severity, extractor.
     """
     rule = None if _gives_its_entry(suite) else suite.combine
-    used = {"weight"} if isinstance(rule, Mean | Sum) else {"severity"} if isinstance(rule, AllPass) else set()
+    used = (
+        {"weight"} if isinstance(rule, Mean | Sum) else {"severity"} if isinstance(rule, AllPass) else set()
+    )
     entries = [_plain_entry(entry, {*keeps, *used}, losses) for entry in suite.entries]
     for name in ("name", "description"):
         if getattr(suite, name) and name not in keeps:
@@ -153,7 +155,7 @@ def _plain_entry(entry: Entry, used: Collection[str], losses: Losses) -> Entry:
         value = getattr(entry, f.name)
         if f.name in {"weight", "severity"} and f.name not in used and value != f.default:
             losses.note(entry.name, f.name, f"{f.name} {value!r} is used in no calculation here")
-            entry = replace(entry, **{f.name: f.default})
+            entry = replace(entry, **{f.name: cast("Any", f.default)})
     if "extractor" in used or entry.extractor is None or not isinstance(entry.grader, TextGrader):
         return entry
     if entry.grader.extractor != Extractor():

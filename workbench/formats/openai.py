@@ -171,7 +171,7 @@ def _content(node: Node) -> str:
 def _python(node: Node, reading: Reading) -> Grader:
     node.only("type", "name", "source", "image_tag")
     text = node.text("source")
-    own = unwrap(text)
+    own = unwrap(text, "openai")
     signature = {} if own is not None else {"signature": "openai"}
     grader = _made(node, FunctionGrader.from_source, text if own is None else own, imported=True, **signature)
     assert isinstance(grader, FunctionGrader)

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from workbench.errors import FormatError
+from workbench.extractors import Extractor
 from workbench.formats.base import Document, Losses
-from workbench.formats.limits import check_entry, check_fields, identifier, no_kind
+from workbench.formats.limits import (
+    binary,
+    check_entry,
+    check_fields,
+    harmless,
+    identifier,
+    no_kind,
+    note_limits,
+    prepared,
+)
 from workbench.formats.parsing import to_json
 from workbench.formats.shims import check_reads, wrap
-from workbench.graders import FunctionGrader, Grader
-from workbench.graders.combine import Combined, Entry, Formula, Mean, Rule, Sum
+from workbench.graders import FunctionGrader
+from workbench.graders.combine import AllPass, Combined, Entry, Formula, Mean, Rule, Sum
+from workbench.graders.combine.formula import FUNCTIONS, Expression
 from workbench.graders.portable import portable
 from workbench.graders.similarity import TextSimilarity
 from workbench.graders.text import CodeGrader, Contains, ExactMatch, StringCheck
@@ -34,6 +46,7 @@ def write(suite: Suite, losses: Losses) -> Document:
 
     The document is checked by the `openai` package's own types before it is given out.
     """
+    suite = prepared(suite, losses, keeps=("name",))
     if suite.gate is not None:
         losses.add("", "gate", "there are no gates over a run", way_out="export as letta")
     entries, rule, name = suite.entries, suite.combine, suite.name
@@ -42,7 +55,7 @@ def write(suite: Suite, losses: Losses) -> Document:
         check_entry(entries[0], losses)
         entries, rule, name = only.entries, only.rule, entries[0].name
     if rule is None and len(entries) == 1 and not entries[0].negate:
-        record = _record(entries[0], losses, entries[0].name)
+        record = _record(entries[0], losses, entries[0].name, rule)
     else:
         record = _multi(entries, rule, losses, name or "combined")
     if record is None:
@@ -56,13 +69,15 @@ def _multi(entries: tuple[Entry, ...], rule: Rule | None, losses: Losses, name: 
     graders: Record = {}
     kept = []
     for entry in entries:
-        key = identifier(entry.name, list(names.values()))
-        record = _record(entry, losses, entry.name)
+        key = identifier(entry.name, [*names.values(), *FUNCTIONS])
+        record = _record(entry, losses, key, rule)
         if record is not None:
             names[entry.name], graders[key] = key, record
             kept.append(entry)
+    if not graders:
+        return None
     text = _formula(kept, rule, names, losses)
-    return {"type": "multi", "name": name, "graders": graders, "calculate_output": text} if graders else None
+    return {"type": "multi", "name": name, "graders": graders, "calculate_output": text}
 
 
 def _formula(entries: list[Entry], rule: Rule | None, names: Mapping[str, str], losses: Losses) -> str:
@@ -71,38 +86,66 @@ def _formula(entries: list[Entry], rule: Rule | None, names: Mapping[str, str], 
         return _renamed(rule.text, terms)
     if isinstance(rule, Mean | Sum):
         total = sum(entry.weight for entry in entries) if isinstance(rule, Mean) else 1.0
-        return " + ".join(f"{entry.weight / total:.12g} * {terms[entry.name]}" for entry in entries)
-    if len(entries) > 1:
+        if not total:
+            raise FormatError("nothing is left to write: the graders left have no weight", hint=_WAY_OUT)
+        return " + ".join(f"{_decimal(entry.weight / total)} * {terms[entry.name]}" for entry in entries)
+    if isinstance(rule, AllPass) and all(binary(entry.grader) for entry in entries):
+        blocking = [terms[entry.name] for entry in entries if entry.severity == "error"]
+        return f"min({', '.join(blocking)})" if len(blocking) > 1 else (blocking or ["1"])[0]
+    if len(entries) > 1 or isinstance(rule, AllPass):
         what = "several graders need a formula" if rule is None else f"there is no rule {rule.rule!r}"
         losses.add("", "combine", what, way_out='use combine=Formula("min(a, b)") or Mean()')
-        return f"min({', '.join(terms.values())})"
-    return next(iter(terms.values()), "0")
+        return f"min({', '.join(terms.values())})" if len(terms) > 1 else next(iter(terms.values()))
+    return next(iter(terms.values()))
+
+
+def _decimal(number: float) -> str:
+    """A number without an exponent, which the platform's parser may not know."""
+    return f"{number:.15f}".rstrip("0").rstrip(".")
 
 
 def _term(entry: Entry, names: Mapping[str, str]) -> str:
     return f"(1 - {names[entry.name]})" if entry.negate else names[entry.name]
 
 
+_WORD = re.compile(r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|[^\W\d]\w*")
+
+
 def _renamed(text: str, terms: Mapping[str, str]) -> str:
-    import re
+    """The formula with every entry's name as it stands in the map.
 
-    pattern = re.compile(r"[^\W\d]\w*(?!\w)(?!\s*\()")
-    return pattern.sub(lambda match: terms.get(match[0], match[0]), text)
+    Raises:
+        FormatError: It needs a grader that was dropped.
+    """
+    missing = [name for name in Expression.read(text).names if name not in terms]
+    if missing:
+        raise FormatError(
+            "nothing is left to write: the formula needs a grader that cannot be written", where=f"the formula {text!r}"[:200],
+            found=missing[0], hint=_WAY_OUT,
+        )  # fmt: skip
+    return _WORD.sub(lambda match: _word(match, text, terms), text)
 
 
-def _record(entry: Entry, losses: Losses, name: str) -> Record | None:
+def _word(match: re.Match[str], text: str, terms: Mapping[str, str]) -> str:
+    called = text[match.end() :].lstrip().startswith("(")
+    return match[0] if called else terms.get(match[0], match[0])
+
+
+def _record(entry: Entry, losses: Losses, name: str, rule: Rule | None) -> Record | None:
     grader = entry.grader
-    limit = entry.pass_threshold
-    told = isinstance(grader, TextSimilarity | ScoreModel)
-    harmless = limit is not None and 0 < limit <= 1 and isinstance(grader, CodeGrader)
-    check_entry(entry, losses, knows=("weight", "negate", *(["pass_threshold"] if told or harmless else [])))
+    told = ("pass_threshold",) if isinstance(grader, TextSimilarity | ScoreModel) else harmless(entry)
+    severity = ("severity",) if isinstance(rule, AllPass) else ()
+    check_entry(entry, losses, knows=("weight", "negate", *told, *severity))
+    if grader.description:
+        losses.note(entry.name, "description", f"{grader.description!r} has no place there"[:200])
     writer = next((_WRITERS[cls] for cls in type(grader).__mro__ if cls in _WRITERS), None)
     record = None if writer is None else writer(entry, losses)
     if writer is None:
         no_kind(entry, losses, way_out=_WAY_OUT)
     if record is None:
         return None
-    kept = {"pass_threshold": limit} if told and limit is not None else {}
+    limit = entry.pass_threshold if isinstance(grader, TextSimilarity | ScoreModel) else None
+    kept = {} if limit is None else {"pass_threshold": limit}
     return {"type": record.pop("type"), "name": name, **record, **kept}
 
 
@@ -210,13 +253,15 @@ def _messages(messages: Any) -> list[Record]:
 def _python(entry: Entry, losses: Losses) -> Record | None:
     grader = entry.grader
     assert isinstance(grader, FunctionGrader)
+    note_limits(grader, losses, entry.name)
     if grader.signature == "openai":
         return _source(grader.source.text, _image(grader))
     if grader.signature != "thread":
         losses.add(entry.name, "signature", f"a function of the form {grader.signature!r} cannot run there",
                    way_out="write it as async def grade(thread)")  # fmt: skip
         return None
-    check_reads(grader.source.text, "openai", losses, entry.name)
+    if not check_reads(grader.source.text, "openai", losses, entry.name):
+        return None
     return _source(wrap(grader.source.text, "openai"), _image(grader))
 
 
@@ -227,8 +272,15 @@ def _portable(entry: Entry, losses: Losses) -> Record | None:
     except FormatError as error:
         losses.add(entry.name, error.where or "kind", error.what, way_out=error.hint or _WAY_OUT)
         return None
-    check_reads(text, "openai", losses, entry.name)
+    # A rule that wants the turns reads only what was said last, which is what is given.
+    allowed = ("get_turns", "turn_calls", "turn_answers") if _looks_at_the_end(entry.grader) else ()
+    if not check_reads(text, "openai", losses, entry.name, allowed=allowed):
+        return None
     return _source(wrap(text, "openai"), IMAGE)
+
+
+def _looks_at_the_end(grader: Any) -> bool:
+    return bool(getattr(grader, "extractor", Extractor()) == Extractor())
 
 
 def _source(text: str, image: str) -> Record:
@@ -256,7 +308,7 @@ def _endpoint(entry: Entry, losses: Losses) -> Record | None:
     }
 
 
-_WRITERS: dict[type[Grader], Callable[[Entry, Losses], Record | None]] = {
+_WRITERS: dict[type[Any], Callable[[Entry, Losses], Record | None]] = {
     StringCheck: _string_check,
     ExactMatch: _exact,
     Contains: _contains,

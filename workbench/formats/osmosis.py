@@ -8,13 +8,15 @@ Source: osmosis-ai 0.2.27 (`rollout`), and 0.2.17 for `@osmosis_reward`.
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import PurePath
 from typing import Any
 
 from workbench.errors import FormatError
 from workbench.formats.base import Document, Format, Losses, Reading, register
-from workbench.formats.limits import check_entry, no_kind
+from workbench.formats.limits import check_entry, harmless, no_kind, note_limits, prepared
+from workbench.formats.parsing import parse_python
 from workbench.formats.shims import check_reads, unwrap, wrap
 from workbench.graders import FunctionGrader, Grader, RolloutGrader
 from workbench.graders.combine import Entry
@@ -26,7 +28,7 @@ __all__ = ["read", "write"]
 
 _WAY_OUT = "an Osmosis module holds one Grader class; write it as RolloutGrader or async def grade(thread)"
 _ROLLOUT = re.compile(
-    r"^\s*(from\s+osmosis_ai(\.rollout\S*)?\s+import\b.*\bGrader\b|import\s+osmosis_ai\b)", re.MULTILINE
+    r"^[ \t]*(from\s+osmosis_ai(\.rollout\S*)?\s+import\b.*\bGrader\b|import\s+osmosis_ai\b)", re.MULTILINE
 )
 _LEGACY = re.compile(r"^@\s*(osmosis_ai\.)?(utils\.)?osmosis_(reward|rubric)\b", re.MULTILINE)
 
@@ -38,10 +40,16 @@ def read(reading: Reading) -> Suite:
         FormatError: No grader class and no reward function in it.
     """
     text = reading.text
+    tree = parse_python(text, reading.where)
+    if not (_LEGACY.search(text) or any(isinstance(node, ast.ClassDef) for node in tree.body)):
+        raise FormatError(
+            "the module has no grader", where=reading.where,
+            expected="a subclass of osmosis_ai.rollout.Grader, or a function under @osmosis_reward",
+        )  # fmt: skip
     name = PurePath(reading.where).stem if reading.folder else ""
     grader: FunctionGrader | RolloutGrader
     try:
-        if (own := unwrap(text)) is not None:
+        if (own := unwrap(text, "osmosis")) is not None:
             grader = FunctionGrader.from_source(own, imported=True, name=name)
         elif _LEGACY.search(text):
             grader = FunctionGrader.from_source(text, imported=True, signature="osmosis", name=name)
@@ -58,50 +66,60 @@ def read(reading: Reading) -> Suite:
 
 def write(suite: Suite, losses: Losses) -> Document:
     """One module for one grader."""
+    suite = prepared(suite, losses)
     for field, value in (("combine", suite.combine), ("gate", suite.gate)):
         if value is not None:
-            losses.add(
-                "",
-                field,
-                "a module has one grader and no way to combine several",
-                way_out="combine inside the class",
-            )
+            losses.add("", field, "a module has one grader and no way to combine several",
+                       way_out="combine inside the class")  # fmt: skip
     if len(suite) > 1:
-        names = ", ".join(entry.name for entry in suite.entries[1:])
-        losses.add(
-            "",
-            "entries",
-            f"a module has one grader; {names} would be left out",
-            way_out="export each to a file of its own",
-        )
-    return Document(_module(suite.entries[0], losses))
+        names = ", ".join(entry.name for entry in suite.entries)
+        losses.add("", "entries", f"a module has one grader; here are {names}",
+                   way_out="export each to a file of its own")  # fmt: skip
+    for at, entry in enumerate(suite.entries):
+        text = _module(entry, losses)
+        if text is not None:
+            _tell_left_out(suite, at, losses)
+            return Document(text)
+    raise FormatError("nothing is left to write", hint=_WAY_OUT)
 
 
-def _module(entry: Entry, losses: Losses) -> str:
+def _tell_left_out(suite: Suite, kept: int, losses: Losses) -> None:
+    for entry in suite.entries[kept + 1 :]:
+        losses.add(entry.name, "grader", f"left out: the module holds {suite.entries[kept].name}")
+    if description := suite.entries[kept].grader.description:
+        losses.note(suite.entries[kept].name, "description", f"{description!r} has no place there"[:200])
+
+
+def _module(entry: Entry, losses: Losses) -> str | None:
     grader = entry.grader
-    limit = entry.pass_threshold
-    harmless = limit is not None and 0 < limit <= 1 and isinstance(grader, CodeGrader)
-    check_entry(entry, losses, knows=("pass_threshold",) if harmless else ())
-    text = _text(grader, entry, losses)
-    if text is None:
-        no_kind(entry, losses, way_out=_WAY_OUT)
-        raise FormatError("nothing is left to write", hint=_WAY_OUT)
-    return text
+    check_entry(entry, losses, knows=harmless(entry))
+    note_limits(grader, losses, entry.name)
+    if isinstance(grader, RolloutGrader | FunctionGrader | CodeGrader):
+        return _text(grader, entry, losses)
+    no_kind(entry, losses, way_out=_WAY_OUT)
+    return None
 
 
 def _text(grader: Grader, entry: Entry, losses: Losses) -> str | None:
-    if isinstance(grader, RolloutGrader):
-        return grader.source.text
-    if isinstance(grader, FunctionGrader) and grader.signature == "osmosis":
-        return grader.source.text
-    if isinstance(grader, FunctionGrader) and grader.signature == "thread":
-        text = grader.source.text
-    elif isinstance(grader, CodeGrader):
+    if isinstance(grader, RolloutGrader) or getattr(grader, "signature", "") == "osmosis":
+        return str(getattr(grader, "source").text)  # noqa: B009 (both have one)
+    if isinstance(grader, FunctionGrader):
+        return _wrapped(grader.source.text, grader, entry, losses)
+    try:
         text = portable(grader)
-    else:
+    except FormatError as error:
+        losses.add(entry.name, error.where or "kind", error.what, way_out=error.hint or _WAY_OUT)
         return None
-    check_reads(text, "osmosis", losses, entry.name)
-    return wrap(text, "osmosis")
+    return _wrapped(text, grader, entry, losses)
+
+
+def _wrapped(text: str, grader: Grader, entry: Entry, losses: Losses) -> str | None:
+    signature = getattr(grader, "signature", "thread")
+    if signature != "thread":
+        losses.add(entry.name, "signature", f"a function of the form {signature!r} cannot run there",
+                   way_out="write it as async def grade(thread)")  # fmt: skip
+        return None
+    return wrap(text, "osmosis") if check_reads(text, "osmosis", losses, entry.name) else None
 
 
 def _detect(document: Any, text: str) -> int:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import ast
 import json
+import warnings
 from typing import Any
 
 from workbench.errors import FormatError
 
-__all__ = ["MAX_DEPTH", "parse_json", "parse_yaml", "to_json"]
+__all__ = ["MAX_DEPTH", "parse_json", "parse_python", "parse_yaml", "to_json"]
 
 MAX_DEPTH = 40
 MAX_YAML = 1024 * 1024
 """Characters of YAML that are read: its parser takes a second for so many. Long rubrics have files of their own."""
+
+MAX_PYTHON = 2 * 1024 * 1024
+"""Characters of Python that are parsed: 32 graders of the largest source allowed."""
 
 
 def parse_json(text: str, where: str) -> Any:
@@ -57,6 +62,27 @@ def parse_yaml(text: str, where: str) -> Any:
         raise FormatError("the file is not plain YAML", where=where, found=str(error)[:200]) from None
     check_depth(document, where)
     return document
+
+
+def parse_python(text: str, where: str) -> ast.Module:
+    """The syntax tree of a module; nothing of it is run or compiled.
+
+    Raises:
+        FormatError: Too large, or no Python, with its line.
+    """
+    if len(text) > MAX_PYTHON:
+        raise FormatError(
+            "the module is too large", where=where, found=f"{len(text):,} characters",
+            expected=f"at most {MAX_PYTHON:,}", hint="split it into several files",
+        )  # fmt: skip
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        line = getattr(error, "lineno", None)
+        place = f"{where}, line {line}" if line else where
+        raise FormatError("the file is not Python", where=place, found=str(error)[:200]) from None
 
 
 def _scan(text: str, where: str) -> None:

@@ -7,13 +7,17 @@ back the text between the marks is the grader again, byte for byte.
 from __future__ import annotations
 
 import ast
+from collections.abc import Collection
 from typing import Any
 
 from workbench.errors import FormatError
 from workbench.formats.base import Losses
 from workbench.sandbox.capture.statements import parsed
 
-__all__ = ["check_calls", "check_reads", "unwrap", "wrap"]
+__all__ = ["MARK", "check_calls", "check_reads", "unwrap", "wrap"]
+
+MARK = "Written by grader workbench"
+"""Stands in the first line of every module that is written."""
 
 _BEGIN = "# --- grader workbench: the grader's own text begins ---"
 _END = "# --- grader workbench: the grader's own text ends ---"
@@ -27,7 +31,8 @@ class StringThread:
         self._turns = [_Turn(role, content) for role, content in turns]
         self.metadata = metadata
         self.tools = []
-        self._calls = []
+        self._calls = {}
+        self._answers = {}
 
     def completion(self):
         last = self._turns[-1] if self._turns else None
@@ -44,13 +49,13 @@ class StringThread:
         return self._turns[-1].content
 
     def tool_calls(self):
-        return list(self._calls)
+        return [call for index in sorted(self._calls) for call in self._calls[index]]
 
     def turn_calls(self, index):
-        return list(self._calls) if index == len(self._turns) - 1 else []
+        return list(self._calls.get(index) or [])
 
     def turn_answers(self, index):
-        return None
+        return self._answers.get(index)
 
 
 _Turn = collections.namedtuple("Turn", "role content")
@@ -75,7 +80,7 @@ _grade = grade
 
 def grade(sample, item):
     thread = StringThread([("assistant", sample.get("output_text") or "")], dict(item))
-    thread._calls = list(sample.get("output_tools") or [])
+    thread._calls = {0: list(sample.get("output_tools") or [])}
     return _drive(_grade(thread))
 """
 
@@ -103,17 +108,33 @@ def NAME(sample: Sample, submission: str) -> GradeResult:
 
 _OSMOSIS = """
 
+def _blocks(content, name):
+    return [part[name] for part in content if isinstance(part, dict) and name in part] if isinstance(content, list) else []
+
+
 def _text(content):
-    if isinstance(content, list):
-        return "".join(part["text"] for part in content if isinstance(part, dict) and isinstance(part.get("text"), str))
-    return content or ""
+    if not isinstance(content, list):
+        return content or ""
+    inner = [_text(one.get("content")) for one in _blocks(content, "toolResult")]
+    return "".join([text for text in _blocks(content, "text") if isinstance(text, str)] + inner)
 
 
 def _calls(message):
-    blocks = message["content"] if isinstance(message.get("content"), list) else []
-    used = [part["toolUse"] for part in blocks if isinstance(part, dict) and "toolUse" in part]
-    named = [{"function": {"name": one.get("name"), "arguments": json.dumps(one.get("input"))}} for one in used]
-    return list(message.get("tool_calls") or named)
+    used = _blocks(message.get("content"), "toolUse")
+    named = [
+        {
+            "id": one.get("toolUseId"),
+            "type": "function",
+            "function": {"name": one.get("name"), "arguments": json.dumps(one.get("input"))},
+        }
+        for one in used
+    ]
+    return list(message.get("tool_calls") or []) + named
+
+
+def _answered(message):
+    results = [one.get("toolUseId") for one in _blocks(message.get("content"), "toolResult")]
+    return message.get("tool_call_id") or (results[0] if results else None)
 
 
 class WorkbenchGrader(Grader):
@@ -121,7 +142,8 @@ class WorkbenchGrader(Grader):
         for sample_id, sample in ctx.samples.items():
             metadata = _with_reference(ctx.metadata, ctx.label)
             thread = StringThread([(m["role"], _text(m.get("content"))) for m in sample.messages], metadata)
-            thread._calls = [call for m in sample.messages for call in _calls(m)]
+            thread._calls = {at: _calls(m) for at, m in enumerate(sample.messages)}
+            thread._answers = {at: _answered(m) for at, m in enumerate(sample.messages)}
             ctx.set_sample_reward(sample_id, await grade(thread))
 """
 
@@ -153,7 +175,16 @@ _READS = {
     },
     "openai": {"completion", "metadata", "tool_calls"},
     "letta": {"completion", "metadata"},
-    "osmosis": {"completion", "metadata", "messages", "get_turns", "last_content", "tool_calls"},
+    "osmosis": {
+        "completion",
+        "metadata",
+        "messages",
+        "get_turns",
+        "last_content",
+        "tool_calls",
+        "turn_calls",
+        "turn_answers",
+    },
 }
 _THREAD_NAMES = {
     "messages", "get_turns", "last_content", "tool_calls", "tools", "turn_calls", "turn_answers", "from_messages",
@@ -194,15 +225,55 @@ def unwrap(text: str, platform: str, *, name: str = "grade") -> str | None:
         return None
 
 
-def check_reads(text: str, platform: str, losses: Losses, name: str) -> None:
-    """Tell what a grade function reads of the thread that the platform does not pass to it."""
-    tree = parsed(text)
-    attributes = {node.attr for node in ast.walk(tree or ast.Module([], [])) if isinstance(node, ast.Attribute)}
-    for missing in sorted(attributes & _THREAD_NAMES - _READS[platform]):
+def check_reads(
+    text: str, platform: str, losses: Losses, name: str, *, allowed: Collection[str] = ()
+) -> bool:
+    """Whether a platform passes all that a grade function reads of the thread; what is missing is told.
+
+    What the text asks for with `hasattr` first, it can do without; see `check_calls`.
+
+    Args:
+        text: The function's module.
+        platform: Whose shim it would run in.
+        losses: Who is told.
+        name: The grader's.
+        allowed: Members that may be read because the platform's part of them is enough.
+    """
+    nodes = list(ast.walk(parsed(text) or ast.Module([], [])))
+    read = {node.attr for node in nodes if isinstance(node, ast.Attribute)} & _THREAD_NAMES
+    lacking = sorted(read - _READS[platform] - _optional(nodes) - set(allowed))
+    for missing in lacking:
         losses.add(
             name, f"source (thread.{missing})", "the platform does not pass the whole conversation to code",
             way_out="read the completion and the metadata only, or use an endpoint",
         )  # fmt: skip
+    return not lacking
+
+
+def _optional(nodes: list[ast.AST]) -> set[str]:
+    """Names that the text asks for with `hasattr`."""
+    calls = [
+        node for node in nodes if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "hasattr"
+    ]
+    return {
+        str(one.args[1].value)
+        for one in calls
+        if isinstance(one.args[-1], ast.Constant) and len(one.args) == 2
+    }  # type: ignore[attr-defined]
+
+
+def check_calls(grader: Any, platform: str, losses: Losses, name: str) -> bool:
+    """Whether a code grader does without tool calls, or the platform passes them to code; else it is told."""
+    if "tool_calls" in _READS[platform]:
+        return True
+    extractor = getattr(getattr(grader, "extractor", None), "name", "")
+    templates = f"{getattr(grader, 'input', '')}{getattr(grader, 'reference', '')}"
+    looks = grader.kind == "tool-call" or extractor in {"tool_arguments", "tool_output"}
+    if not (looks or "output_tools" in templates or "choices" in templates):
+        return True
+    losses.add(name, "kind", "the platform does not pass tool calls to code",
+               way_out="export as umbraco, osmosis or openai")  # fmt: skip
+    return False
 
 
 def _without_future(text: str) -> tuple[str, str]:

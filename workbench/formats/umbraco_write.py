@@ -139,7 +139,9 @@ def _write_guardrail(entry: Entry, losses: Losses) -> _Config:
     key = "searchPattern" if grader.evaluator == "contains" else "pattern"
     inner: dict[str, Any] = {key: grader.pattern, "ignoreCase": grader.ignore_case}
     inner |= {"multiline": True} if grader.multiline else {}
-    return "guardrail", ({"evaluatorId": grader.evaluator, "evaluatorConfig": inner} if grader.evaluator else {})
+    return "guardrail", (
+        {"evaluatorId": grader.evaluator, "evaluatorConfig": inner} if grader.evaluator else {}
+    )
 
 
 def _write_guardrail_judge(entry: Entry, losses: Losses) -> _Config:

@@ -96,7 +96,10 @@ def _weight(node: Node) -> float:
 
 def _grader(node: Node, name: str, reading: Reading) -> Grader:
     node.only(*_KEYS)
-    told: Any = {"name": name or node.text("name", "") or "", "description": node.text("description", "") or ""}
+    told: Any = {
+        "name": name or node.text("name", "") or "",
+        "description": node.text("description", "") or "",
+    }
     if node.choice("type", ("llm-judge", "script")) == "script":
         return _script(node, told, reading)
     schema = node.at("outputSchema")

@@ -17,6 +17,7 @@ from typing import Any, ClassVar, Self, TypeVar
 
 from workbench import background
 from workbench.columns import Grades
+from workbench.dialects import TemplateError, TemplateRunError
 from workbench.errors import FormatError, WorkbenchError
 from workbench.grade import ErrorKind, Grade
 from workbench.graders.rules.threads import reference_of
@@ -220,6 +221,8 @@ _as_sample = as_sample
 
 def _explain(error: BaseException) -> tuple[ErrorKind, str]:
     message = str(error) or type(error).__name__
+    if isinstance(error, TemplateError | TemplateRunError):
+        return ErrorKind.TEMPLATE, message
     if isinstance(error, WorkbenchError):
         return ErrorKind.SANDBOX if isinstance(error, RuntimeError) else ErrorKind.RUNTIME, message
     if isinstance(error, TimeoutError):

@@ -67,22 +67,30 @@ class FunctionGrader(SourceGrader):
 
     @classmethod
     def from_source(
-        cls, text: str, *, name: str = "", imported: bool = False, signature: str = "", **settings: Any
+        cls,
+        text: str,
+        *,
+        name: str = "",
+        imported: bool = False,
+        signature: str = "",
+        function: str = "",
+        **settings: Any,
     ) -> FunctionGrader:
         """Take a module's text as it is. Nothing of it runs here.
 
         Args:
-            text: A module with one grade function: `grade`, the only async one, or the only one of a
-                signature above.
+            text: A module with one grade function: `grade`, the only one of a signature above, or the only
+                async one.
             name: How reports call it; the function's name by default.
             imported: The text is somebody else's: it runs only where the kernel confines it.
             signature: How the function is called; seen from its parameters by default.
+            function: Which function is the grader, where there are several.
             settings: Other fields.
 
         Raises:
             CaptureError: No such function, or the text is too large.
         """
-        source = replace(capture(text), imported=imported)
+        source = replace(capture(text, name=function or None), imported=imported)
         return cls(source=source, name=name, signature=signature or signature_of(source.text), **settings)
 
     @property

@@ -31,7 +31,8 @@ class ScriptGrader(SandboxedGrader):
     be async.
 
     The score is any finite number; a boolean, text, null or undefined fails the row. The engine is QuickJS:
-    the language's own globals and nothing else, no `require`, `process`, `fetch`, timers or `Intl`. `JSON.parse`
+    the language's own globals and a `console` whose lines are kept like a Python grader's prints; no `require`,
+    `process`, `fetch`, timers or `Intl`. `JSON.parse`
     is strict and lengths count UTF-16 units, as everywhere in JavaScript. Top-level variables keep their values
     from row to row of one worker; rows are spread over workers and a row that runs out of time or memory starts
     afresh, so scores must not depend on them.

@@ -96,8 +96,7 @@ class AgentJudge(RubricPrompt):
         """Let the agent speak until it hands its grade in."""
         messages = self.preview(sample)
         for _ in range(self.max_steps):
-            reply = await self.chat_client().complete(messages, **self.asked())
-            replies.append(reply)
+            reply = await self.say(messages, replies)
             if reply.refusal:
                 raise AnswerError(ErrorKind.JUDGE_REFUSAL, f"the judge refused: {reply.refusal[:300]}")
             handed_in = [call for call in reply.tool_calls if _name(call) == self.judge_tool_name]

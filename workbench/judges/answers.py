@@ -20,9 +20,8 @@ __all__ = ["RULES", "AnswerError", "number", "text_of", "verdict"]
 RULES = ("", "adaptive", "letta", "openai", "umbraco", "vllora")
 """Whose rule decides about unclean answers; "" is the workbench's own."""
 
-_THINKING = re.compile(r"<(think|thinking|reasoning)>.*?</\1>", re.DOTALL | re.IGNORECASE)
-_THOUGHT = re.compile(r"\A.*</(?:think|thinking|reasoning)>", re.DOTALL | re.IGNORECASE)
-_FENCE = re.compile(r"\A\s*```[\w-]*[ \t]*\r?\n?(.*?)\r?\n?\s*```\s*\Z", re.DOTALL)
+_THINKS = re.compile(r"<(?:think|thinking|reasoning)>", re.IGNORECASE)
+_THOUGHT = re.compile(r"</(?:think|thinking|reasoning)>", re.IGNORECASE)
 _REFUSALS = re.compile(
     r"\W*(i(['\u2019]m| am) (sorry|unable|not able)|sorry, |i (can(not|['\u2019]t)|won['\u2019]t|refuse|must decline)|as an ai)",
     re.IGNORECASE,
@@ -56,9 +55,22 @@ def text_of(reply: Reply, rules: str = "") -> str:
         raise AnswerError(ErrorKind.JUDGE_PARSE, "the judge's answer was cut short; raise max_tokens")
     if rules in {"letta", "umbraco"}:
         return reply.text
-    text = _THOUGHT.sub("", _THINKING.sub("", reply.text), count=1)
-    fenced = _FENCE.match(text)
-    return (fenced[1] if fenced else text).strip()
+    return _unfenced(_without_thinking(reply.text).strip())
+
+
+def _without_thinking(text: str) -> str:
+    """The text outside thinking; what stands before a lone closing tag, or after a lone opening one, is thinking."""
+    *thought, said = _THOUGHT.split(text)
+    opened = [(_THINKS.search(part), part) for part in thought]
+    kept = [part[: tag.start()] for tag, part in opened if tag is not None]
+    return "".join([*kept, _THINKS.split(said, maxsplit=1)[0]])
+
+
+def _unfenced(text: str) -> str:
+    """The inside of a code fence that is all of the text."""
+    if len(text) < 6 or not (text.startswith("```") and text.endswith("```")):
+        return text
+    return re.sub(r"\A[\w-]*[ \t]*\r?\n", "", text[3:-3], count=1).strip()
 
 
 def verdict(text: str, key: str, rules: str = "") -> dict[str, Any]:
@@ -180,4 +192,4 @@ def _closed(text: str) -> str:
         elif char in "}]" and stack:
             stack.pop()
     ended = text + '"' * inside
-    return re.sub(r"[,:\s]+\Z", "", ended) + "".join(reversed(stack))
+    return ended.rstrip(",: \t\r\n") + "".join(reversed(stack))

@@ -163,7 +163,7 @@ class Judge(Grader):
 
     async def ask_messages(self, messages: Messages, replies: list[Reply]) -> Grade:
         """The grade that the answer to these messages means, with one try at repair."""
-        replies.append(await self.chat_client().complete(messages, **self.asked()))
+        await self.say(messages, replies)
         try:
             return self.read(text_of(replies[-1], self.rules))
         except AnswerError as error:
@@ -173,8 +173,20 @@ class Judge(Grader):
                 {"role": "assistant", "content": replies[-1].text},
                 {"role": "user", "content": _again(error)},
             ]
-        replies.append(await self.chat_client().complete([*messages, *more], **self.asked()))
+        await self.say([*messages, *more], replies)
         return self.read(text_of(replies[-1], self.rules))
+
+    async def say(self, messages: Messages, replies: list[Reply]) -> Reply:
+        """One answer of the client, added to `replies`; whatever else it raises is a server's failure."""
+        try:
+            reply = await self.chat_client().complete(messages, **self.asked())
+        except WorkbenchError:
+            raise
+        except Exception as error:  # a client may be anybody's
+            found = f"{type(error).__name__}: {error}"[:300]
+            raise JudgeServerError("the judge's client failed", found=found) from error
+        replies.append(reply)
+        return reply
 
     def unread(self, error: AnswerError, replies: list[Reply]) -> Grade:  # noqa: ARG002 (for platforms' rules)
         """The grade of an answer that means none: failed."""

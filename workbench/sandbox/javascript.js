@@ -5,26 +5,45 @@
   const keys = Object.keys, bare = Object.create, isArray = Array.isArray;
   const uncurried = Fn.prototype.bind.bind(Fn.prototype.call);
   const slice = uncurried(Str.prototype.slice), includes = uncurried(Str.prototype.includes);
-  const then = uncurried(P.prototype.then);
-  let grade, strict, box, ticket = 0;
+  const then = uncurried(P.prototype.then), Internal = globalThis.InternalError;
+  const hasInstance = uncurried(Fn.prototype[Symbol.hasInstance]);
+  let grade, strict, box, ticket = 0, log = '';
 
   function answer(type, first, second, third) {
     const out = bare(null);
     out.type = type; out.first = first; out.second = second; out.third = third;
     return stringify(out);
   }
+  const NO_ROOM = answer('thrown', 'InternalError', 'out of memory', '');
+  // Whether there is no memory left even to look at an error; told apart without needing any.
+  function full(error) { return typeof Internal === 'function' && hasInstance(Internal, error); }
   function text(value) { return typeof value === 'string' ? slice(value, 0, 20000) : ''; }
   // What was thrown, which may be anything, and may have getters and a toString of its own.
   function thrown(error) {
     let name = '', message = '', stack = '';
     if (error !== null && (typeof error === 'object' || typeof error === 'function')) {
-      try { name = text(error.name); message = text(error.message); stack = text(error.stack); } catch (e) {}
-      if (!name && !message) { try { message = text(Str(error)); } catch (e) { message = 'something that cannot be shown'; } }
+      try { name = text(error.name); message = text(error.message); stack = text(error.stack); } catch (e) { if (full(e)) return NO_ROOM; }
+      if (!name && !message) {
+        try { message = text(Str(error)); } catch (e) { if (full(e)) return NO_ROOM; message = 'something that cannot be shown'; }
+      }
     } else {
       message = typeof error === 'symbol' ? 'a symbol' : text(Str(error));
     }
     return answer('thrown', name, slice(message, 0, 2000), stack);
   }
+  // What a script tells its console is kept, up to a limit, and shown as what a Python grader prints.
+  function spoken(value) {
+    if (typeof value !== 'object' || value === null) return Str(value);
+    try { return stringify(value) || 'an object'; } catch (e) { return 'an object'; }
+  }
+  function say(...parts) {
+    let line = '';
+    for (let i = 0; i < parts.length; i++) line += (i ? ' ' : '') + spoken(parts[i]);
+    if (log.length < 10000) log += slice(line, 0, 10000 - log.length) + '\n';
+  }
+  const speaker = bare(null);
+  speaker.log = speaker.info = speaker.warn = speaker.error = speaker.debug = say;
+  globalThis.console = speaker;
   function shown(value) {
     if (typeof value === 'string') return stringify(slice(value, 0, 80));
     if (typeof value === 'bigint') return slice(Str(value), 0, 80) + 'n';
@@ -84,6 +103,7 @@
   return function (what, given, more) {
     if (what === 'run') return run(given);
     if (what === 'box') return box;
+    if (what === 'log') { const told = answer('log', log); log = ''; return told; }
     if (what === 'compile') { try { new Fn(given); return answer('fine'); } catch (error) { return thrown(error); } }
     if (what === 'probe') return probe(given, more);
     grade = given; strict = more;

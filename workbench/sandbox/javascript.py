@@ -1,7 +1,7 @@
 """JavaScript graders in QuickJS, inside the locked worker. Standard library only; loaded by its path.
 
-A context has the language's own globals and nothing of ours: no require, no process, no file, no network, no
-timers. The row goes in as JSON text and comes back as a number or as JSON text made by `javascript.js`, which
+A context has the language's own globals and a `console` whose lines are kept: no require, no process, no file,
+no network, no timers. The row goes in as JSON text and comes back as a number or as JSON text made by `javascript.js`, which
 took what it needs of the language before the script ran. Time (the engine's clock, in regexes too), memory
 and stack are limited by the engine; what gets around it is ended by the watchdog.
 
@@ -27,6 +27,7 @@ CheckFailed = _checks.CheckFailed
 
 NAMES = ("grade", "evaluate")
 _STACK_BYTES = 1024 * 1024
+_LOAD_SECONDS = 4.0  # less than the host waits
 # Our own code stands so far down that none of its lines can be taken for one of the script's.
 _FAR = 100_000
 _HARNESS = "\n" * _FAR + Path(__file__).with_name("javascript.js").read_text("utf-8")
@@ -80,6 +81,7 @@ class ScriptLoading(_checks.Loading):  # type: ignore[misc, name-defined]  # loa
         self._seconds = float(self.options.get("row_seconds", 1.0))
         self._context: Context | None = None
         self._name = ""
+        self._speaks = "console" in text
 
     def _syntax(self) -> str:
         size = len(self.text.encode("utf-8", "surrogatepass"))
@@ -99,7 +101,7 @@ class ScriptLoading(_checks.Loading):  # type: ignore[misc, name-defined]  # loa
 
     def _fresh(self) -> Context:
         context = Context(self._megabytes)
-        context.limit(5.0)
+        context.limit(_LOAD_SECONDS)
         return context
 
     def _offset(self) -> int:
@@ -149,13 +151,17 @@ class ScriptLoading(_checks.Loading):  # type: ignore[misc, name-defined]  # loa
             context.run_script(self.text)
             function = context.function(self._name)
         except _engine.JSException as error:
-            raise CheckFailed(_engine_message(error)) from None
+            endless = "interrupted" in str(error)
+            told = f"timed out: the script did not load within {_LOAD_SECONDS:g} s"
+            raise CheckFailed(told if endless else _engine_message(error)) from None
         if function is None:
             raise CheckFailed(f"after the script ran, {self._name} is no function")
         _, count, source, _ = context.told("use", function, self._name == "grade")
         self._one_parameter(count, source)
         context.limit(self._seconds)
         self._context = context
+        if self._speaks:
+            self._print()
 
     async def _grade(self, row: Any) -> Any:
         if self._context is None:
@@ -164,6 +170,14 @@ class ScriptLoading(_checks.Loading):  # type: ignore[misc, name-defined]  # loa
             return self._read(self._called(_input_text(row)))
         except _engine.JSException as error:
             raise self._ended(error) from None
+        finally:
+            if self._speaks:
+                self._print()
+
+    def _print(self) -> None:
+        """What the script told its console, as what a grader prints."""
+        if self._context is not None and (told := self._context.told("log")[1]):
+            print(told, end="")  # noqa: T201 (kept by the worker, up to its limit)
 
     def _called(self, text: str) -> Any:
         assert self._context is not None
@@ -223,7 +237,10 @@ class ScriptLoading(_checks.Loading):  # type: ignore[misc, name-defined]  # loa
         line = _line(stack, 0)
         text = f"{name}: {message}" if name and message else name or message or "something without a message"
         kind = "memory" if (name, message) == ("InternalError", "out of memory") else "runtime"
-        if kind == "memory":
+        if (name, message) == ("", "null"):
+            # The engine throws null where there is no room left for an error.
+            text = f"null was thrown: by the script, or because its {self._megabytes} MiB of memory ran out"
+        if kind == "memory" or message == "null":
             self._context = None
         return self._refused(kind, text + (f" (line {line}){self._shown(line)}" if line else ""))
 

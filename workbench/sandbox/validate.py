@@ -45,7 +45,7 @@ _ADVICE_FOR: dict[str, dict[str, str]] = {
     "javascript": {
         "structure": "define `function grade(input)` at the top level of the script",
         "signature": "take exactly one parameter: the input",
-        "execution": "make the script run on its own: it has JavaScript's own globals and nothing else",
+        "execution": "make the script run on its own: it has JavaScript's own globals, a console, and nothing else",
         "test_run": "return a finite number for every input; the mock input has the response '4' and metadata {}",
     },
     "rollout": {

@@ -11,7 +11,7 @@ import ast
 
 from workbench.sandbox.capture.statements import parsed, statements
 
-__all__ = ["COMPATIBLE", "foreign_functions", "signature_of"]
+__all__ = ["COMPATIBLE", "candidates", "signature_of"]
 
 COMPATIBLE = frozenset({"letta_evals", "osmosis_ai"})
 """Packages whose names the sandbox has classes of its own for."""
@@ -19,6 +19,7 @@ COMPATIBLE = frozenset({"letta_evals", "osmosis_ai"})
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 _BY_NAMES: dict[tuple[str, ...], str] = {("sample", "submission"): "letta", ("sample", "item"): "openai"}
 _LEGACY = frozenset({"osmosis_reward", "osmosis_rubric"})
+_MARKS = _LEGACY | {"grader"}
 
 
 def signature_of(text: str, name: str = "grade") -> str:
@@ -29,10 +30,16 @@ def signature_of(text: str, name: str = "grade") -> str:
     return _signature(found[-1]) if found else "thread"
 
 
-def foreign_functions(tree: ast.Module) -> list[_Function]:
-    """Top-level functions with another platform's signature."""
-    functions = [node for node in statements(tree.body) if isinstance(node, _Function)]
-    return [node for node in functions if _signature(node) != "thread"]
+def candidates(functions: list[_Function]) -> list[_Function]:
+    """The functions of a module that may be meant as the grader, where none is called `grade`.
+
+    Those that a platform's decorator marks; else the async ones; else those with another platform's
+    parameters, which a helper might have too.
+    """
+    foreign = [node for node in functions if _signature(node) != "thread"]
+    marked = [node for node in foreign if {_last(mark) for mark in node.decorator_list} & _MARKS]
+    waiting: list[_Function] = [node for node in functions if isinstance(node, ast.AsyncFunctionDef)]
+    return marked or waiting or foreign
 
 
 def _signature(node: _Function) -> str:

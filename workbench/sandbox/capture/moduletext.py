@@ -18,7 +18,7 @@ from workbench.sandbox.capture.credentials import refuse_credentials_in
 from workbench.sandbox.capture.decorated import decorated, undecorated
 from workbench.sandbox.capture.dynamic import EVALUATES
 from workbench.sandbox.capture.edits import replaced_name
-from workbench.sandbox.capture.foreign import foreign_functions
+from workbench.sandbox.capture.foreign import candidates
 from workbench.sandbox.capture.items import Scope
 from workbench.sandbox.capture.library import library_values, refuse_library_state
 from workbench.sandbox.capture.names import chains_in, names_in
@@ -99,9 +99,7 @@ def _grade_function(tree: ast.Module, name: str | None) -> _Function | None:
             expected=f"async def {name}(thread): ...",
             hint="give the name of one of these",
         )
-    foreign = foreign_functions(tree)
-    waiting = [node for node in functions if isinstance(node, ast.AsyncFunctionDef)]
-    meant = foreign or waiting
+    meant = candidates(functions)
     return meant[0] if len(meant) == 1 else None
 
 
