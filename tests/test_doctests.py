@@ -13,6 +13,10 @@ CHILD = {
     "workbench.sandbox.zygote",
     "workbench.sandbox.worker",
     "workbench.sandbox.drive",
+    "workbench.sandbox.javascript",
+    "workbench.sandbox.loaders",
+    "workbench.sandbox.rollout",
+    "workbench.sandbox.signatures",
     "workbench.__main__",
 }
 MODULES = [

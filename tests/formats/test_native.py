@@ -86,7 +86,7 @@ def test_a_proof_of_another_text_is_dropped(document):
         (lambda d: d["graders"][0]["source"].update(imported=False), "imported"),
         (lambda d: d["graders"][0]["source"].pop("sha256"), "sha256"),
         (lambda d: d["graders"][0]["source"].update(text="x" * 70000), "the source"),
-        (lambda d: d["graders"][0]["source"].update(text="\ud800"), "the source"),
+        (lambda d: d["graders"][0]["source"].update(text="\ud800"), "lone surrogate"),
         (lambda d: d["graders"][0]["validation"].update(isolation="perfect"), "isolation"),
         (lambda d: d["graders"].append(d["graders"][0]), "two graders"),
         (lambda d: d["graders"][0].update(name=""), "name"),

@@ -31,10 +31,10 @@ async def grade(thread: StringThread) -> float:
     expected = str((thread.metadata or {}).get("reference", "4"))
     return 0.5 * bool(re.search(r"\\d", said)) + 0.5 * (expected in said)
 '''
-CONVERSATION = '''async def grade(thread):
+CONVERSATION = """async def grade(thread):
     return float(len(thread.messages()) + sum(turn.role == "tool" for turn in thread.get_turns()))
-'''
-LETTA = '''from letta_evals.decorators import grader
+"""
+LETTA = """from letta_evals.decorators import grader
 from letta_evals.models import GradeResult, Sample
 
 
@@ -42,18 +42,18 @@ from letta_evals.models import GradeResult, Sample
 def mentions(sample: Sample, submission: str) -> GradeResult:
     found = bool(sample.ground_truth) and str(sample.ground_truth) in submission
     return GradeResult(score=float(found), rationale="looked")
-'''
-OPENAI = '''def grade(sample, item):
+"""
+OPENAI = """def grade(sample, item):
     return float(str(item.get("reference", "4")) in sample["output_text"])
-'''
-OSMOSIS = '''from osmosis_ai.utils import osmosis_reward
+"""
+OSMOSIS = """from osmosis_ai.utils import osmosis_reward
 
 
 @osmosis_reward
 def reward(solution_str: str, ground_truth: str, extra_info: dict = None) -> float:
     return float(bool(ground_truth) and ground_truth in solution_str)
-'''
-ROLLOUT = '''from osmosis_ai.rollout import Grader, GraderContext
+"""
+ROLLOUT = """from osmosis_ai.rollout import Grader, GraderContext
 
 
 class Mentions(Grader):
@@ -61,7 +61,7 @@ class Mentions(Grader):
         for sample_id, sample in ctx.samples.items():
             said = str(sample.messages[-1].get("content"))
             ctx.set_sample_reward(sample_id, float(str(ctx.label) in said))
-'''
+"""
 SCRIPT = """function grade(input) {
   return input.response.includes("4") ? 1.0 : input.toolCalls.length ? 0.5 : 0.0;
 }
@@ -94,8 +94,12 @@ def _statements(key: str, **rest: Any) -> Callable[[Any], str]:
 
     def answer(messages: Any) -> str:
         asked = str(messages[-1]["content"])
-        count = sum(f"\n{number}. " in f"\n{asked}" or f"\n{number}: " in f"\n{asked}" for number in range(50))
-        parts = [{"statement_idx": at, "score": "1" if at == 0 else "0", **rest} for at in range(max(count, 1))]
+        count = sum(
+            f"\n{number}. " in f"\n{asked}" or f"\n{number}: " in f"\n{asked}" for number in range(50)
+        )
+        parts = [
+            {"statement_idx": at, "score": "1" if at == 0 else "0", **rest} for at in range(max(count, 1))
+        ]
         return json.dumps({key: parts})
 
     return answer
@@ -227,7 +231,11 @@ ALTERNATIVES: dict[str, list[Factory]] = {
     ],
     "binary-judge": [
         _judge(
-            "BinaryJudge", criteria="c", feedback_key="k", rules="adaptive", model="m",
+            "BinaryJudge",
+            criteria="c",
+            feedback_key="k",
+            rules="adaptive",
+            model="m",
             examples=({"input": [{"role": "user", "content": "q"}], "output": 'a "b"', "passes": False},),
         ),
         _judge("BinaryJudge", criteria="c", user_template="{{criteria}} {{completion}}"),
@@ -262,6 +270,14 @@ SUITES: dict[str, Callable[[], wb.Suite]] = {
     "strict mean": lambda: wb.Suite(_two(), combine=wb.Mean(strict=True)),
     "sum": lambda: wb.Suite(_two(), combine=wb.Sum()),
     "all pass": lambda: wb.Suite(_two(), combine=wb.AllPass()),
+    "checks": lambda: wb.Suite(
+        [
+            wb.Entry(wb.Contains(expected="4"), "four", weight=0.5),
+            wb.Entry(wb.Regex(pattern="^[^x]*$"), "no x", negate=True),
+            wb.Entry(wb.ToolCall(expected=("search",)), "search", severity="warning"),
+        ],
+        combine=wb.AllPass(),
+    ),
     "all pass, a warning": lambda: wb.Suite(_two(severity="warning"), combine=wb.AllPass()),
     "negated": lambda: wb.Suite(_two(negate=True), combine=wb.AllPass()),
     "formula": lambda: wb.Suite(_two(), combine=wb.Formula("four * 0.5 + min(short, four) / 2 + 1e-3 * 0")),
@@ -271,9 +287,12 @@ SUITES: dict[str, Callable[[], wb.Suite]] = {
     "extractor": lambda: wb.Suite(wb.Entry(wb.Contains(expected="4"), extractor="all_assistant")),
     "one, all pass": lambda: wb.Suite(wb.Contains(expected="4"), combine=wb.AllPass()),
     "simple gate": lambda: wb.Suite(
-        _plain_two(), gate=wb.SimpleGate(metric_key="four", op="gte", value=0.5, pass_value=1.0, pass_op="gte")
+        _plain_two(),
+        gate=wb.SimpleGate(metric_key="four", op="gte", value=0.5, pass_value=1.0, pass_op="gte"),
     ),
-    "percentile gate": lambda: wb.Suite(_plain_two(), gate=wb.SimpleGate(aggregation="p95", op="gt", value=0.5)),
+    "percentile gate": lambda: wb.Suite(
+        _plain_two(), gate=wb.SimpleGate(aggregation="p95", op="gt", value=0.5)
+    ),
     "weighted gate": lambda: wb.Suite(
         _plain_two(), gate=wb.WeightedGate(weights={"four": 2, "short": 1}, op="gte", value=0.4)
     ),

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import pytest
 
 import workbench as wb
+from tests.graders.examples import EXAMPLES as MADE
 from workbench.errors import FormatError
 from workbench.graders import KINDS, Control, from_spec
 from workbench.sandbox.validate import mock_thread
@@ -37,13 +38,7 @@ ERRORS = {
     "base": BaseException("all the way"),
 }
 
-EXAMPLES = {
-    "function": lambda: wb.FunctionGrader.from_source(
-        "async def grade(thread: StringThread) -> float:\n    return float(len(thread.completion() or ''))\n",
-        name="f",
-    ),
-    "test-mentions": lambda: Mentions(word="4"),
-}
+EXAMPLES = {**MADE, "test-mentions": lambda: Mentions(word="4")}
 THREADS = {
     "mock": mock_thread(),
     "empty": wb.StringThread([], {}),

@@ -26,7 +26,7 @@ __all__ = [
     "unique",
 ]
 
-_SHARED = {"name", "description"}
+_SHARED = {"name", "description", "client"}
 _LIMITS = ("timeout", "memory_mb")
 # What only says how a failure is handled or how long a row may take: no score of a row that works depends on it.
 _HANDLING = {

@@ -75,16 +75,19 @@ def _record(item: Grader, *, allow_unvalidated: bool) -> dict[str, Any]:
     return record if proof is None else {**record, "validation": _proof_record(proof)}
 
 
+_PLAIN = {"agent", "schema", "output_schema", "sampling_params", "examples", "template_variables", "headers"}
+"""Fields that hold somebody's data: what looks like a grader in there is none."""
+
+
 def _bare(value: Any) -> Any:
     """A spec without what is for the reader of a file to judge: where a source comes from, whom to trust."""
     if isinstance(value, list | tuple):
         return [_bare(one) for one in value]
     if not isinstance(value, Mapping):
         return value
-    dropped = (
-        {"trusted_sha256", "imported"} if "kind" in value else {"imported"} if "sha256" in value else set()
-    )
-    return {key: _bare(one) for key, one in value.items() if key not in dropped}
+    judged = {"trusted_sha256", "imported", "trust"}
+    dropped = judged if "kind" in value else {"imported"} if "sha256" in value else set()
+    return {key: one if key in _PLAIN else _bare(one) for key, one in value.items() if key not in dropped}
 
 
 def _suite_record(suite: Suite) -> dict[str, Any]:
@@ -188,7 +191,7 @@ def _imported(value: Any, *, trust: bool) -> Any:
         return [_imported(one, trust=trust) for one in value]
     if not isinstance(value, dict):
         return value
-    inner = {key: _imported(one, trust=trust) for key, one in value.items()}
+    inner = {key: one if key in _PLAIN else _imported(one, trust=trust) for key, one in value.items()}
     source = inner.get("source")
     if isinstance(source, dict) and "sha256" in source:
         inner["source"] = {**source, "imported": True}

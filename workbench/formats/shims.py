@@ -255,11 +255,8 @@ def _optional(nodes: list[ast.AST]) -> set[str]:
     calls = [
         node for node in nodes if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "hasattr"
     ]
-    return {
-        str(one.args[1].value)
-        for one in calls
-        if isinstance(one.args[-1], ast.Constant) and len(one.args) == 2
-    }  # type: ignore[attr-defined]
+    asked = [call.args[-1] for call in calls if len(call.args) == 2]
+    return {str(one.value) for one in asked if isinstance(one, ast.Constant)}
 
 
 def check_calls(grader: Any, platform: str, losses: Losses, name: str) -> bool:

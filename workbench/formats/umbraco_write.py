@@ -13,7 +13,7 @@ from workbench.graders import Grader
 from workbench.graders.combine import AllPass, Entry
 from workbench.graders.guardrail import Guardrail
 from workbench.graders.structure import JsonKeys
-from workbench.graders.text import Contains, ExactMatch, Regex
+from workbench.graders.text import Contains, ExactMatch, Regex, StringCheck
 from workbench.graders.tools import ToolCall
 from workbench.judges import CriteriaJudge, GuardrailJudge
 from workbench.patterns import dotnet_spelling
@@ -88,6 +88,22 @@ def _write_contains(entry: Entry, losses: Losses) -> _Config:
         if expected is None
         else ("contains", {"searchPattern": expected, "ignoreCase": grader.ignore_case})
     )
+
+
+def _write_check(entry: Entry, losses: Losses) -> _Config:
+    """A string check of the output against a constant, where Umbraco compares the same way."""
+    grader = entry.grader
+    assert isinstance(grader, StringCheck)
+    check_fields(grader, losses, entry.name, knows=("operation", "input", "reference"))
+    if grader.input.replace(" ", "") != "{{sample.output_text}}" or "{{" in grader.reference:
+        losses.add(entry.name, "reference", "graders there compare the output with a constant",
+                   way_out="give the check a constant reference, or export as openai")  # fmt: skip
+        return None
+    if grader.operation not in {"like", "ilike"}:
+        losses.add(entry.name, "operation", f"there is no {grader.operation!r}: exact-match trims both sides",
+                   way_out="use ExactMatch(trim=True), negated for ne")  # fmt: skip
+        return None
+    return "contains", {"searchPattern": grader.reference, "ignoreCase": grader.operation == "ilike"}
 
 
 def _write_regex(entry: Entry, losses: Losses) -> _Config:
@@ -172,6 +188,7 @@ def _write_judge(entry: Entry, losses: Losses) -> _Config:
 _WRITERS: dict[type[Grader], Callable[[Entry, Losses], _Config]] = {
     ExactMatch: _write_exact,
     Contains: _write_contains,
+    StringCheck: _write_check,
     Regex: _write_regex,
     JsonKeys: _write_keys,
     ToolCall: _write_tools,

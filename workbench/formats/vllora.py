@@ -5,6 +5,7 @@ Source: vLLora's fine-tuning documents, *06 Grader Setup*, commits 540c0b7 to 33
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -175,6 +176,9 @@ def _record(entry: Entry, losses: Losses) -> dict[str, Any] | None:
             return {"type": "script", **told, "script": portable_javascript(grader)}
         except FormatError as error:
             losses.add(entry.name, error.where or "kind", error.what, way_out=error.hint or _WAY_OUT)
+            return None
+        except re.error as error:
+            losses.add(entry.name, "pattern", f"it cannot be read: {error}", way_out="mend the pattern")
             return None
     no_kind(entry, losses, way_out=_WAY_OUT)
     return None

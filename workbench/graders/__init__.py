@@ -8,6 +8,7 @@ from workbench.graders.custom import CustomGrader
 from workbench.graders.function import FunctionGrader, grader
 from workbench.graders.guardrail import Guardrail
 from workbench.graders.rollout import RolloutGrader
+from workbench.graders.sandboxed import SandboxedGrader
 from workbench.graders.script import ScriptGrader
 from workbench.graders.similarity import TextSimilarity
 from workbench.graders.structure import JsonKeys, JsonSchema
@@ -34,6 +35,7 @@ __all__ = [
     "PerTurn",
     "Regex",
     "RolloutGrader",
+    "SandboxedGrader",
     "ScriptGrader",
     "StringCheck",
     "TextSimilarity",

@@ -38,7 +38,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], int]] = {
 """Name to implementation and fewest arguments; those of one argument take just one."""
 
 _TOKEN = re.compile(
-    r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|(?P<name>[^\W\d]\w*)|(?P<sign>[-+*/^(),]))"
+    r"\s*(?:(?P<number>(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)|(?P<name>[^\W\d]\w*)|(?P<sign>[-+*/^(),]))"
 )
 _MAX_LENGTH, _MAX_DEPTH = 10_000, 100
 _PARSE, _NAME = "formula_parse_error", "invalid_variable_error"
@@ -154,10 +154,10 @@ class _Parser:
             step = self._sum()
             self._expect(")")
             return step
-        if found is None or not (found[0].isalnum() or found[0] in "._"):
+        if found is None or found in "-+*/^(),":
             raise self._wrong("a number, a grader's name or a bracket")
         self._next()
-        if found[0].isdigit() or found[0] == ".":
+        if found[0] in "0123456789.":
             number = np.float64(found)
             return lambda _: np.asarray(number)
         return self._call(found) if self._peek() == "(" else self._variable(found)

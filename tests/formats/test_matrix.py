@@ -1,0 +1,119 @@
+"""Every registered kind to every platform and back: equal scores, or a refusal that helps."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+import workbench as wb
+from tests.formats.matrix import PLATFORMS, SAMPLES, ZERO, conversion_table, outcomes, same, there_and_back
+from tests.graders.examples import ALTERNATIVES, EXAMPLES, SUITES
+from workbench.errors import FormatError
+from workbench.graders import KINDS
+
+README = Path(__file__).resolve().parents[2] / "README.md"
+PAIRS = [(a, b) for a in PLATFORMS for b in PLATFORMS]
+
+
+def check(suite, platform, folder):
+    """The scores come back, or the refusal names grader, field and way out, and the report says what is lost."""
+    name, ending = PLATFORMS[platform]
+    try:
+        again = there_and_back(suite, platform, folder)
+    except FormatError as refusal:
+        assert not list(folder.iterdir()), "a refusal wrote a file"
+        check_refusal(suite, refusal)
+        check_report(suite, platform, folder)
+        return
+    assert [path.suffix for path in folder.iterdir()].count(ending) >= 1
+    assert not list(folder.glob("*.losses.json"))
+    pairs = list(zip(outcomes(suite), outcomes(again), strict=True))
+    wrong = [(at, a, b) for at, (a, b) in enumerate(pairs) if not same(a, b, zero=name in ZERO)]
+    assert not wrong, (suite.entries[0].grader, again.entries[0].grader, wrong)
+
+
+def check_refusal(suite, refusal):
+    told = str(refusal)
+    names = {entry.name for entry in suite.entries} | {"the suite"}
+    assert any(name in told for name in names), told
+    assert refusal.where, told
+    assert refusal.hint, told
+
+
+def check_report(suite, platform, folder):
+    """On request what cannot be said is dropped, and a file beside says so."""
+    name, ending = PLATFORMS[platform]
+    target = folder / f"graders{ending}"
+    try:
+        written = wb.export(suite, target, name, on_loss="report", allow_unvalidated=True)
+    except FormatError as error:
+        told = str(error)
+    else:
+        told = ""
+    if told:
+        assert "nothing is left" in told
+        assert not list(folder.iterdir())
+        return
+    report = json.loads((folder / f"{target.name}.losses.json").read_text("utf-8"))
+    assert report["platform"] == name
+    assert [one["what"] for one in report["dropped"]] == [loss.what for loss in written.losses] != []
+    assert len(wb.load(target)) >= 1
+
+
+def test_every_kind_is_here():
+    """A new kind joins the matrix."""
+    assert set(EXAMPLES) >= {kind for kind in KINDS if not kind.startswith("test-")}
+
+
+@pytest.mark.parametrize("platform", PLATFORMS)
+@pytest.mark.parametrize("kind", EXAMPLES)
+def test_kinds(kind, platform, tmp_path):
+    """Each configuration of each kind comes back with its scores, or is refused with help."""
+    for at, make in enumerate([EXAMPLES[kind], *ALTERNATIVES.get(kind, [])]):
+        folder = tmp_path / str(at)
+        folder.mkdir()
+        check(wb.Suite(make()), platform, folder)
+
+
+@pytest.mark.parametrize("platform", PLATFORMS)
+@pytest.mark.parametrize("name", SUITES)
+def test_suites(name, platform, tmp_path):
+    """Suites with rules and gates come back with their scores and verdicts, or are refused with help."""
+    suite = SUITES[name]()
+    check(suite, platform, tmp_path)
+
+
+@pytest.mark.parametrize("name", [name for name in SUITES if name.endswith("gate")])
+def test_gates_come_back(name, tmp_path):
+    """A gate means the same after native and Letta files."""
+    suite = SUITES[name]()
+    for platform in ("native", "letta"):
+        again = there_and_back(suite, platform, tmp_path)
+        told = [one.run(SAMPLES, progress=False, workers=1).gate for one in (suite, again)]
+        assert (told[0].passed, told[0].value) == (told[1].passed, told[1].value)
+
+
+SHARED = {
+    "native": "plain", "adaptive": "plain", "adaptive .json": "plain", "osmosis": "extractor", "umbraco": "checks",
+    "vllora": "mean", "letta": "simple gate", "openai": "formula",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("source", "target"), PAIRS)
+def test_from_platform_to_platform(source, target, tmp_path):
+    """A suite that came from one platform goes to each other one by the same rules."""
+    (tmp_path / "in").mkdir()
+    (tmp_path / "out").mkdir()
+    read = there_and_back(SUITES[SHARED[source]](), source, tmp_path / "in")
+    check(read, target, tmp_path / "out")
+
+
+def test_the_readmes_table():
+    """The README's conversion table is what the conversions do."""
+    held = re.search(
+        r"<!-- conversion matrix -->\n(.*?)<!-- /conversion matrix -->", README.read_text("utf-8"), re.DOTALL
+    )
+    if held is None or "|" not in held[1]:
+        pytest.skip("the README has no table between <!-- conversion matrix --> and its end yet")
+    assert held[1].strip() == conversion_table().strip()
