@@ -7,7 +7,16 @@ from pathlib import Path
 import pytest
 
 import workbench as wb
-from tests.formats.matrix import PLATFORMS, SAMPLES, ZERO, conversion_table, outcomes, same, there_and_back
+from tests.formats.matrix import (
+    PLATFORMS,
+    SAMPLES,
+    ZERO,
+    cell,
+    conversion_table,
+    outcomes,
+    same,
+    there_and_back,
+)
 from tests.graders.examples import ALTERNATIVES, EXAMPLES, SUITES
 from workbench.errors import FormatError
 from workbench.graders import KINDS
@@ -28,6 +37,8 @@ def check(suite, platform, folder):
         return
     assert [path.suffix for path in folder.iterdir()].count(ending) >= 1
     assert not list(folder.glob("*.losses.json"))
+    if suite.combine is None and suite.entries[0].grader.kind != "combined":
+        again = wb.Suite(again.entries)  # a rule of the platform's own besides
     pairs = list(zip(outcomes(suite), outcomes(again), strict=True))
     wrong = [(at, a, b) for at, (a, b) in enumerate(pairs) if not same(a, b, zero=name in ZERO)]
     assert not wrong, (suite.entries[0].grader, again.entries[0].grader, wrong)
@@ -74,6 +85,40 @@ def test_kinds(kind, platform, tmp_path):
         folder = tmp_path / str(at)
         folder.mkdir()
         check(wb.Suite(make()), platform, folder)
+
+
+@pytest.mark.parametrize(
+    ("kind", "platform", "expected"),
+    [
+        ("exact-match", "letta", "yes"),
+        ("exact-match", "umbraco", "some: yes"),
+        ("contains", "openai", "some: as string-check"),
+        ("json-keys", "adaptive", "as code"),
+        ("length", "vllora", "as code"),
+        ("function", "adaptive", "some: yes"),
+        ("function", "osmosis", "some: yes"),
+        ("rollout", "osmosis", "yes"),
+        ("script", "vllora", "yes"),
+        ("combined", "openai", "yes"),
+        ("binary-judge", "adaptive", "some: yes"),
+        ("faithfulness", "adaptive", "yes"),
+        ("criteria-judge", "umbraco", "yes"),
+        ("guardrail-judge", "umbraco", "yes"),
+        ("schema-judge", "vllora", "some: yes"),
+        ("rubric-judge", "letta", "some: yes"),
+        ("agent-judge", "letta", "yes"),
+        ("per-turn", "letta", "some: yes"),
+        ("score-model", "openai", "yes"),
+        ("label-model", "openai", "yes"),
+        ("endpoint", "openai", "yes"),
+        ("json-schema", "openai", "-"),
+        ("custom", "adaptive", "-"),
+        *((kind, "native", "yes") for kind in EXAMPLES),
+    ],
+)
+def test_what_goes_where(kind, platform, expected, tmp_path):
+    """What each platform has of its own is used; what it lacks is no file."""
+    assert cell(kind, platform, tmp_path) == expected
 
 
 @pytest.mark.parametrize("platform", PLATFORMS)
