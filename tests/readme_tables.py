@@ -46,7 +46,8 @@ def main() -> None:
     """Write both tables into the README."""
     text = README.read_text("utf-8")
     for name, make in TABLES.items():
-        text = text.replace(between(text, name), make())
+        old = f"<!-- {name} -->\n{between(text, name)}\n<!-- /{name} -->"
+        text = text.replace(old, f"<!-- {name} -->\n{make()}\n<!-- /{name} -->")
     README.write_text(text, "utf-8")
 
 

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.readme_tables import TABLES, between
+
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text("utf-8")
 BLOCKS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
@@ -45,3 +47,9 @@ def test_commands_exist():
         with pytest.raises(SystemExit) as stopped:
             main([name, "--help"])
         assert stopped.value.code == 0
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_generated_tables_are_current(name):
+    """The tables of kinds and conversions are what the code gives; `python -m tests.readme_tables` writes them."""
+    assert between(README, name).strip() == TABLES[name]().strip()
