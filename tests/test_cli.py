@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import workbench as wb
 from workbench.cli import main
 
 GRADER = "async def grade(thread: StringThread) -> float:\n    return float('yes' in (thread.completion() or ''))\n"
@@ -189,3 +190,124 @@ def test_a_module_from_a_file_counts_as_imported(files, capsys, monkeypatch):
     assert "this machine cannot confine it" in capsys.readouterr().err
     assert main(["validate", str(files / "g.py"), "--trust"]) == 0
     weak.close()
+
+
+LETTA_FILE = (
+    "graders:\n  four: {kind: tool, function: contains}\ngate: {metric_key: four, op: gte, value: 0.1}\n"
+)
+PLATFORM_FILES = {
+    "s.yaml": LETTA_FILE,
+    "openai.json": json.dumps(
+        {"type": "string_check", "name": "yes", "input": "{{sample.output_text}}", "reference": "yes", "operation": "ilike"}
+    ),
+    "umbraco.json": json.dumps({"graders": [{"graderTypeId": "contains", "config": {"searchPattern": "yes"}}]}),
+    "vllora.json": json.dumps({"type": "script", "script": "function grade(input) { return 0.5; }"}),
+    "rollout.py": "from osmosis_ai.rollout import Grader, GraderContext\n\n\nclass G(Grader):\n"
+    "    async def grade(self, ctx: GraderContext) -> None:\n        for one in ctx.samples:\n"
+    "            ctx.set_sample_reward(one, 0.5)\n",
+    "calls.py": "async def grade(thread):\n    return 0.5\n\n\nadaptive.graders.create.function(key='half', fn=grade)\n",
+}  # fmt: skip
+
+
+@pytest.fixture
+def platforms(tmp_path):
+    for name, text in PLATFORM_FILES.items():
+        (tmp_path / name).write_text(text, "utf-8")
+    rows = [{"prompt": str(i), "completion": "yes" if i % 3 else "no", "expected": "yes"} for i in range(12)]
+    (tmp_path / "rows.jsonl").write_text("\n".join(map(json.dumps, rows)), "utf-8")
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", PLATFORM_FILES)
+def test_files_of_every_platform_are_validated_and_run(platforms, capsys, name):
+    """`validate` proves what can be proved and saves it; `run` grades with it."""
+    path, saved = platforms / name, platforms / "saved.json"
+    assert main(["validate", str(path), "--out", str(saved)]) == 0
+    assert "wrote" in capsys.readouterr().out
+    for file in (path, saved):
+        assert main(["run", str(file), str(platforms / "rows.jsonl")]) == 0
+    assert "on 12 rows" in capsys.readouterr().out
+
+
+def test_formats_are_listed(capsys):
+    """A table with a row a platform, its files and what it is."""
+    assert main(["formats"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split() == ["FORMAT", "FILES", "WHAT", "IT", "IS"]
+    assert {line.split()[0] for line in lines[1:]} == {
+        "native", "adaptive", "letta", "openai", "osmosis", "umbraco", "vllora",
+    }  # fmt: skip
+    assert len({line.index(line.split(maxsplit=2)[2][:9]) for line in lines if ".py, .json" not in line}) == 1
+
+
+def test_convert_says_what_it_wrote_and_left_out(platforms, capsys):
+    """The default target carries the platform's name; what is dropped is printed and kept beside the file."""
+    assert main(["convert", str(platforms / "openai.json"), "--to", "letta"]) == 0
+    said = capsys.readouterr().out
+    assert "openai.letta.yaml" in said
+    assert (platforms / "openai.letta.yaml").exists()
+    command = ["convert", str(platforms / "s.yaml"), "--to", "vllora", "--out", str(platforms / "v.json")]
+    before = sorted(path.name for path in platforms.iterdir())
+    assert main(command) == 1
+    refused = capsys.readouterr()
+    assert refused.err.startswith("workbench: vllora cannot say this")
+    assert refused.out == ""
+    assert sorted(path.name for path in platforms.iterdir()) == before
+    assert main([*command, "--on-loss", "report"]) == 0
+    assert "dropped: the suite, gate" in capsys.readouterr().out
+    assert (platforms / "v.json.losses.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "part"),
+    [
+        (["convert", "{}/none.json", "--to", "letta"], "cannot be read"),
+        (["convert", "{}/s.yaml", "--to", "promptfoo"], "native"),
+        (["convert", "{}/s.yaml", "--to", "native", "--from", "promptfoo"], "unknown format"),
+        (["convert", "{}/s.yaml", "--to", "native", "--from", "umbraco"], "s.yaml"),
+        (["convert", "{}/rows.jsonl", "--to", "native"], "--from"),
+        (["convert", "{}/s.yaml", "--to", "native", "--out", "{}/no/x.json"], "no folder"),
+        (["convert", "{}/s.yaml", "--to", "native", "--out", "{}"], "a folder of that name"),
+        (["convert", "{}/s.yaml", "--to", "letta", "--out", "{}/s.yaml"], "the file to read"),
+        (["convert", "{}/umbraco.json", "--to", "native", "--era", "0.8"], "no eras"),
+        (["validate", "{}/s.yaml", "--from", "openai"], "s.yaml"),
+        (["run", "{}/rows.jsonl", "{}/rows.jsonl"], "--from"),
+    ],
+)
+def test_conversion_errors_are_one_message(platforms, capsys, arguments, part):
+    """Exit code 1, one message, nothing written or changed."""
+    before = {path: path.read_bytes() for path in platforms.iterdir()}
+    assert main([word.format(platforms) for word in arguments]) == 1
+    said = capsys.readouterr()
+    assert said.err.startswith("workbench: ")
+    assert said.err.count("workbench: ") == 1
+    assert part in said.err
+    assert "Traceback" not in said.err
+    assert {path: path.read_bytes() for path in platforms.iterdir()} == before
+
+
+def test_convert_proves_sources_first(platforms, capsys):
+    """A source that fails its checks is not written, unless that is said."""
+    (platforms / "bad.json").write_text(json.dumps({"type": "script", "script": "function other() {}"}))
+    command = ["convert", str(platforms / "bad.json"), "--to", "native", "--out", str(platforms / "n.json")]
+    assert main(command) == 1
+    assert "not validated" in capsys.readouterr().err
+    assert not (platforms / "n.json").exists()
+    assert main([*command, "--allow-unvalidated"]) == 0
+    assert (platforms / "n.json").exists()
+
+
+def test_an_era_is_passed_on(platforms):
+    """The release of the source's rules is the reader's to say."""
+    (platforms / "ascii.yaml").write_text("graders: {a: {kind: tool, function: ascii_printable_only}}")
+    command = ["convert", str(platforms / "ascii.yaml"), "--to", "native", "--out", str(platforms / "n.json")]
+    assert main([*command, "--era", "0.8"]) == 0
+    assert json.loads((platforms / "n.json").read_text())["graders"][0]["empty"] == "zero"
+
+
+def test_functions_inside_others_are_validated(platforms, capsys):
+    """A grader inside a combined one is proved too."""
+    inner = wb.FunctionGrader.from_source("async def grade(t):\n    return None\n", name="inner")
+    wb.save(wb.Combined(entries=(inner,), name="outer"), platforms / "c.json", allow_unvalidated=True)
+    assert main(["validate", str(platforms / "c.json")]) == 1
+    assert "✗ test_run" in capsys.readouterr().out

@@ -78,6 +78,7 @@ def _add_validate(commands: argparse._SubParsersAction[argparse.ArgumentParser])
     validate.add_argument(
         "--trust", action="store_true", help="run the source even where it cannot be confined"
     )
+    _add_reading(validate)
     validate.set_defaults(command=_validate)
 
 
@@ -101,14 +102,28 @@ def _add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     run.add_argument("--report", type=Path, metavar="HTML", help="write a self-contained report")
     run.add_argument("--scores", type=Path, metavar="CSV", help="write one row a grade")
     run.add_argument("--trust", action="store_true", help="run the source even where it cannot be confined")
+    _add_reading(run)
     run.set_defaults(command=_run)
+
+
+def _add_reading(command: argparse.ArgumentParser) -> None:
+    """How a file of a platform is read."""
+    command.add_argument(
+        "--from", dest="format", metavar="FORMAT", help="the file's platform (default: found out)"
+    )
+    command.add_argument(
+        "--era",
+        default="",
+        metavar="RELEASE",
+        help="release of that platform whose rules apply, such as 0.17",
+    )
 
 
 def _add_convert(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     convert = commands.add_parser("convert", help="write one platform's graders as another's")
     convert.add_argument("source", type=Path, metavar="IN", help="a grader file of any platform")
     convert.add_argument("--to", required=True, metavar="FORMAT", help="see `workbench formats`")
-    convert.add_argument("--from", dest="format", metavar="FORMAT", help="found out by default")
+    _add_reading(convert)
     convert.add_argument("--out", type=Path, help="the file to write (default: IN with the format's name)")
     convert.add_argument(
         "--on-loss",
@@ -122,7 +137,6 @@ def _add_convert(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     convert.add_argument(
         "--trust", action="store_true", help="run the sources even where they cannot be confined"
     )
-    convert.add_argument("--era", default="", help="release of IN's platform whose rules apply, such as 0.17")
     convert.set_defaults(command=_convert)
     formats = commands.add_parser("formats", help="list the platforms that graders convert from and to")
     formats.set_defaults(command=_formats)
@@ -160,23 +174,28 @@ def _make_folder(folder: Path) -> None:
         ) from error
 
 
-def _graders(path: Path, *, trust: bool) -> wb.Suite:
+def _graders(path: Path, options: argparse.Namespace) -> wb.Suite:
     """A suite out of a platform's file, or out of a module with grade functions."""
     from workbench.formats import FORMATS
     from workbench.formats.base import read_text
 
-    if path.suffix != ".py":
-        return wb.load(path, trust=trust)
-    text = read_text(path)
-    known = next((one.name for one in FORMATS.values() if one.detect(None, text) == 2), None)
-    if known:
-        return wb.load(path, known, trust=trust)
+    known, trust = options.format, options.trust
+    if path.suffix == ".py" and known is None:
+        text = read_text(path)
+        known = next((one.name for one in FORMATS.values() if one.detect(None, text) == 2), None)
+        if known is None:
+            return wb.Suite(_functions(text, trust=trust))
+    return wb.load(path, known, trust=trust, era=options.era)
+
+
+def _functions(text: str, *, trust: bool) -> list[wb.FunctionGrader]:
+    """Every decorated function of a module, or its one grade function."""
     found = decorated(text)
     if not found:
-        return wb.Suite(_from_file(wb.capture(text), trust=trust))
-    return wb.Suite(
+        return [_from_file(wb.capture(text), trust=trust)]
+    return [
         _from_file(wb.capture(text, name=name), trust=trust, **settings) for name, settings in found.items()
-    )
+    ]
 
 
 def _from_file(source: wb.Source, *, trust: bool, **settings: Any) -> wb.FunctionGrader:
@@ -186,14 +205,19 @@ def _from_file(source: wb.Source, *, trust: bool, **settings: Any) -> wb.Functio
 
 
 def _validate(options: argparse.Namespace) -> int:
+    from workbench.formats.base import parts
+
     if options.out:
         check_writable(options.out)
-    graders = _graders(options.file, trust=options.trust)
-    functions: list[Any] = [item for item in graders if hasattr(item, "require_proof")]
-    for item in functions:
-        print(f"{one_line(item.name)}\n{item.validate()}\n")
-    for item in (grader for grader in graders if grader not in functions):
-        print(f"{one_line(item.name)}\n  a {item.kind} grader: read, nothing to prove\n")
+    graders = _graders(options.file, options)
+    functions: list[Any] = []
+    for entry in graders.entries:
+        inner: list[Any] = [one for one in parts(entry.grader) if hasattr(one, "require_proof")]
+        for item in inner:
+            print(f"{one_line(entry.name)}\n{item.validate()}\n")
+        if not inner:
+            print(f"{one_line(entry.name)}\n  a {entry.grader.kind} grader: read, nothing to prove\n")
+        functions += inner
     failed = [item for item in functions if item.validation is None or not item.validation.ok]
     if options.out and not failed:
         print(f"wrote {wb.save(graders, options.out)}")
@@ -204,7 +228,7 @@ def _run(options: argparse.Namespace) -> int:
     # Whatever could stop the end is looked at first: grading may have taken an hour by then.
     for path in filter(None, (options.report, options.scores)):
         check_writable(path)
-    graders = _graders(options.graders, trust=options.trust)
+    graders = _graders(options.graders, options)
     samples = wb.read_samples(options.samples, columns=_columns(options.columns))
     if options.draw is not None:
         samples = samples.draw(options.draw, seed=options.seed)
@@ -250,8 +274,12 @@ def _convert(options: argparse.Namespace) -> int:
 def _formats(_: argparse.Namespace) -> int:
     from workbench.formats import FORMATS
 
+    rows = [("FORMAT", "FILES", "WHAT IT IS")]
     for one in FORMATS.values():
-        print(f"{one.name:<10}{one.suffix:<7}{one.title}")
+        endings = ", ".join([one.suffix, *one.variants])
+        rows.append((one.name, endings, one.title + ("; --era chooses the release" if one.eras else "")))
+    for name, endings, title in rows:
+        print(f"{name:<10}{endings:<13}{title}")
     return 0
 
 

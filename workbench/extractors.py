@@ -24,6 +24,10 @@ EXTRACTORS: dict[str, Rule] = {}
 """Every rule by its name: a function of the thread and, keyword-only, its settings."""
 
 
+_PLAIN = {"str": str, "int": int, "bool": bool}
+"""Annotations of settings that are held to their type."""
+
+
 def extractor(name: str) -> Callable[[Rule], Rule]:
     r"""Register a rule: a function of a `StringThread`, with its settings keyword-only, that returns text.
 
@@ -78,6 +82,9 @@ class Extractor:
         object.__setattr__(self, "config", dict(self.config))
         _check_settings(self.name, self.config)
 
+    def __hash__(self) -> int:
+        return hash(self.name)  # the settings are a dict; equal extractors share a name
+
     def extract(self, thread: StringThread) -> str:
         """The text to grade; "" where the rule finds nothing.
 
@@ -125,6 +132,13 @@ def _check_settings(name: str, config: Mapping[str, Any]) -> None:
             found=", ".join(sorted(config)) or "no settings",
             expected=", ".join(sorted(known)) or "no settings",
         )
+    for one in settings:
+        wanted = _PLAIN.get(getattr(one.annotation, "__name__", one.annotation))
+        if wanted and one.name in config and type(config[one.name]) is not wanted:
+            raise FormatError(
+                f"setting {one.name!r} of extractor {name!r} must be {wanted.__name__}",
+                found=repr(config[one.name])[:80],
+            )
 
 
 def _said(thread: StringThread) -> list[tuple[int, str]]:
@@ -165,7 +179,7 @@ def last_turn(thread: StringThread, *, separator: str = "\n") -> str:
 
 
 @extractor("pattern")
-def pattern(thread: StringThread, *, pattern: str, group: int = 0, search_all: bool = False) -> str:
+def pattern(thread: StringThread, *, pattern: str, group: int | str = 0, search_all: bool = False) -> str:
     """What a regular expression finds in the newest assistant message that has it.
 
     With `search_all` every find in that one message, joined by a space; of several groups `group` then
@@ -178,7 +192,7 @@ def pattern(thread: StringThread, *, pattern: str, group: int = 0, search_all: b
     return ""
 
 
-def _finds(rule: Pattern, text: str, group: int) -> str:
+def _finds(rule: Pattern, text: str, group: Any) -> str:
     return " ".join(one[group] if isinstance(one, tuple) else one for one in rule.findall(text))
 
 
@@ -186,9 +200,9 @@ def _finds(rule: Pattern, text: str, group: int) -> str:
 def after_marker(thread: StringThread, *, marker: str, include_marker: bool = False) -> str:
     """What follows the marker's first place in the newest assistant message that has it, stripped."""
     for _, text in reversed(_said(thread)):
-        _, found, after = text.partition(marker)
-        if found:
-            return (found + after if include_marker else after).strip()
+        at = text.find(marker)
+        if at >= 0:
+            return text[at if include_marker else at + len(marker) :].strip()
     return ""
 
 

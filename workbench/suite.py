@@ -10,6 +10,7 @@ from typing import Any, Self
 
 from workbench import background
 from workbench.columns import Grades
+from workbench.errors import FormatError
 from workbench.grade import Grade
 from workbench.graders import Control, Grader
 from workbench.graders.base import as_sample
@@ -103,6 +104,8 @@ class Suite:
     def _check(self) -> None:
         check_names(self.entries)
         names = [entry.name for entry in self.entries]
+        if not isinstance(self.name, str):
+            raise TypeError(f"a suite's name must be text, not {self.name!r}")
         if self.combine is not None:
             self.combine.check(self.entries)
             if self.column in names:
@@ -242,14 +245,23 @@ class Suite:
         Raises:
             FormatError: What does not fit.
         """
+        entries = spec.get("entries") if isinstance(spec, Mapping) else None
+        if not isinstance(entries, list | tuple):
+            raise FormatError("a suite needs a list of entries", found=repr(spec)[:80])
         rule, gate = spec.get("combine"), spec.get("gate")
-        return cls(
-            [Entry.build(one) for one in spec["entries"]],
-            combine=None if rule is None else Rule.build(rule),
-            gate=None if gate is None else Gate.build(gate),
-            name=spec.get("name", ""),
-            description=spec.get("description", ""),
-        )
+        made = [one if isinstance(one, Entry) else Entry.build(one) for one in entries]
+        try:
+            return cls(
+                made,
+                combine=None if rule is None else Rule.build(rule),
+                gate=None if gate is None else Gate.build(gate),
+                name=spec.get("name", ""),
+                description=spec.get("description", ""),
+            )
+        except (TypeError, ValueError) as error:
+            if isinstance(error, FormatError):
+                raise
+            raise FormatError("a suite cannot be made from these fields", found=str(error)) from error
 
 
 def run(graders: Iterable[Grader | Entry], samples: Any, **settings: Any) -> Report:

@@ -10,12 +10,13 @@ from typing import Any
 
 import workbench as wb
 from tests.graders.examples import AGENT, LETTA, MESSAGES, SCHEMA, SUITES
+from workbench.formats.native import write
 
 __all__ = ["DOCUMENTS", "NAMES", "companions", "spoiled", "text_of"]
 
-_NATIVE = json.loads(wb.formats.write(SUITES["logical gate"](), allow_unvalidated=True))
+_NATIVE = json.loads(write(SUITES["logical gate"](), allow_unvalidated=True))
 _NATIVE_CODE = json.loads(
-    wb.formats.write(
+    write(
         [
             wb.FunctionGrader.from_source("async def grade(thread):\n    return 1.0\n", name="f"),
             wb.ScriptGrader.from_source("function grade(input) { return 1; }", name="s"),

@@ -239,7 +239,7 @@ def _made(node: Node, cls: Any, **values: Any) -> Grader:
             raise FormatError(
                 error.what, where=node.path, found=error.found, expected=error.expected, hint=error.hint
             ) from error
-        raise node.refuse("this grader cannot be made", found=str(error).splitlines()[0]) from error
+        raise node.refuse("this grader cannot be made", found=" ".join(str(error).split())) from error
     return made
 
 

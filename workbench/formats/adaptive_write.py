@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -187,13 +186,14 @@ def _call(record: Record) -> str:
 
 
 def _literal(value: Any) -> str:
-    """Python text of a value; source text as a raw block where that reads back the same."""
+    """Python text of a value; source text as a block, plain or raw, where that reads back the same."""
     if isinstance(value, str) and "\n" in value:
-        block = f"r'''\\\n{value}'''" if "'''" not in value and not re.search(r"['\\]$", value) else ""
-        plain = f"'''\\\n{value}'''" if block and "\\" not in value else ""
-        if plain and ast.literal_eval(plain) == value:
-            return plain
-        raw = f"r'''{value}'''"
-        if block and ast.literal_eval(raw) == value:
-            return raw
+        blocks = (f"'''\\\n{value}'''", f"r'''{value}'''")
+        return next((block for block in blocks if _reads_back(block, value)), repr(value))
     return repr(value)
+
+
+def _reads_back(text: str, value: str) -> bool:
+    tree = parsed(f"x = {text}\n")
+    held = tree.body[0] if tree is not None and len(tree.body) == 1 else None
+    return isinstance(held, ast.Assign) and isinstance(held.value, ast.Constant) and held.value.value == value

@@ -153,7 +153,7 @@ class Reading:
                 hint="load it from its folder: workbench.load(path)",
             )  # fmt: skip
         path = inside(self.folder, name, where)
-        if not path.is_file():
+        if not _is_file(path):
             raise FormatError(
                 "the document names a file that is not there", where=where, found=name[:200],
                 expected=f"a file in {self.folder}",
@@ -175,6 +175,13 @@ def inside(folder: Path, name: str, where: str) -> Path:
             hint="put it beside the document and name it there",
         )  # fmt: skip
     return target
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # a name too long
+        return False
 
 
 def _lies_in(target: Path, folder: Path) -> bool:

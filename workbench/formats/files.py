@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,6 @@ from workbench.formats.base import (
     FORMATS,
     Document,
     Format,
-    Loss,
     Losses,
     Reading,
     get_format,
@@ -24,33 +23,13 @@ from workbench.formats.base import (
     read_text,
     require_proofs,
 )
-from workbench.formats.parsing import parse_json, parse_yaml, to_json
-from workbench.formats.shims import MARK
+from workbench.formats.parsing import parse_json, parse_yaml
+from workbench.formats.writing import Converted, write_document
 from workbench.graders import Grader
 from workbench.graders.combine import Entry
 from workbench.suite import Suite
 
 __all__ = ["Converted", "convert", "detect", "export", "load", "loads", "save"]
-
-
-@dataclass(frozen=True)
-class Converted:
-    """What an export wrote.
-
-    Attributes:
-        paths: Files written, the main one first, the loss report last if there is one.
-        losses: What the platform cannot say and was dropped.
-        notes: What was left out that no score depends on: titles, limits of time, what a suite has no place for.
-    """
-
-    paths: tuple[Path, ...]
-    losses: tuple[Loss, ...] = ()
-    notes: tuple[Loss, ...] = ()
-
-    def __str__(self) -> str:
-        dropped = [f"\n  dropped: {loss}" for loss in self.losses]
-        left_out = [f"\n  left out: {note}" for note in self.notes]
-        return f"wrote {', '.join(map(str, self.paths))}{''.join(dropped + left_out)}"
 
 
 def save(
@@ -123,7 +102,7 @@ def loads(
     era: str = "",
 ) -> Suite:
     """Graders out of a text, such as a platform's JSON pasted into a cell. See `load`."""
-    return _read(Reading(text, where, None, trust, era), format)
+    return _read(Reading(text.removeprefix("\ufeff"), where, None, trust, era), format)
 
 
 def _read(reading: Reading, name: str | None) -> Suite:
@@ -138,7 +117,7 @@ def _read(reading: Reading, name: str | None) -> Suite:
         raise FormatError(
             error.what, where=reading.where, found=error.found, expected=error.expected, hint=error.hint
         ) from error
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, ArithmeticError, RecursionError) as error:
         what = f"this {chosen.name} document cannot be read"
         raise FormatError(what, where=reading.where, found=str(error)[:300]) from error
 
@@ -241,54 +220,7 @@ def export(
         if format == "native"
         else chosen.variants.get(Path(path).suffix, chosen.write)(suite, losses)
     )
-    return _write(Path(path), document, losses)
-
-
-def _write(target: Path, document: Document, losses: Losses) -> Converted:
-    """All files or none: every place is checked first, the main file is written last."""
-    files = {target.parent / name: text for name, text in document.files.items()}
-    for place, text in files.items():
-        _check_companion(place, text, target)
-    if len(losses):
-        files[target.with_name(target.name + ".losses.json")] = _told(losses)
-    for place in (target, *files):
-        _check_place(place)
-    for place, text in files.items():
-        write_atomically(place, text)
-    write_atomically(target, document.text)
-    return Converted((target, *files), tuple(losses), tuple(losses.notes))
-
-
-def _told(losses: Losses) -> str:
-    """The report of what was dropped, and of what was left out besides."""
-    return to_json(
-        {"platform": losses.platform, "dropped": list(map(asdict, losses)), "left_out": list(map(asdict, losses.notes))}
-    )  # fmt: skip
-
-
-def _check_place(place: Path) -> None:
-    check_writable(place)
-    if place.is_dir():
-        raise FormatError(
-            "the file cannot be written", where=str(place), found="a folder of that name", hint="name a file"
-        )
-
-
-def _check_companion(place: Path, text: str, target: Path) -> None:
-    """Refuse to write over somebody's own file that happens to have a companion's name."""
-    if place == target:
-        raise FormatError(
-            "a file that belongs beside this one has the same name", where=str(place),
-            hint="choose another name for the main file, such as suite.yaml",
-        )  # fmt: skip
-    if not place.exists():
-        return
-    held = read_text(place)
-    if held != text and MARK not in held:
-        raise FormatError(
-            "a file is in the way that was not written by the workbench", where=str(place),
-            hint="move it, or write to another folder",
-        )  # fmt: skip
+    return write_document(Path(path), document, losses)
 
 
 def convert(

@@ -80,9 +80,10 @@ def read(reading: Reading) -> Suite:
     if not entries:
         raise root.refuse("there are no graders", expected="graders: a map of metric name to grader")
     name = root.text("name", "") or ""
+    gate = _whole_gate(root, entries) if root.has("gate") else None
     try:
         return Suite(
-            entries, gate=_gate(root.at("gate")) if root.has("gate") else None, combine=_reward(root, entries),
+            entries, gate=gate, combine=_reward(root, entries),
             name="" if name in [entry.name for entry in entries] else name, description=root.text("description", "") or "",
         )  # fmt: skip
     except ValueError as error:
@@ -212,8 +213,17 @@ def _made(node: Node, make: Any, **values: Any) -> Grader:
             raise FormatError(
                 error.what, where=node.path, found=error.found, expected=error.expected, hint=error.hint
             ) from error
-        raise node.refuse("this grader cannot be made", found=str(error).splitlines()[0]) from error
+        raise node.refuse("this grader cannot be made", found=" ".join(str(error).split())) from error
     return made
+
+
+def _whole_gate(root: Node, entries: list[Entry]) -> Gate:
+    gate, names = _gate(root.at("gate")), [entry.name for entry in entries]
+    if missing := [name for name in gate.metrics if name not in names]:
+        raise root.at("gate").refuse(
+            "the gate reads a metric that is not there", found=repr(missing[0]), expected=", ".join(names)
+        )
+    return gate
 
 
 def _gate(node: Node) -> Gate:
@@ -255,6 +265,11 @@ def _reward(root: Node, entries: list[Entry]) -> Formula | None:
             "a reward composer is code that sees all grades", hint="write a Formula over the metrics"
         )
     key = node.text("metric_key", entries[0].name)
+    names = [entry.name for entry in entries]
+    if key not in names:
+        raise node.at("metric_key").refuse(
+            "there is no such metric", found=repr(key), expected=", ".join(names)
+        )
     try:
         return Formula(key)
     except FormatError as error:

@@ -18,7 +18,7 @@ from workbench.formats.limits import (
     note_limits,
     prepared,
 )
-from workbench.formats.parsing import to_json
+from workbench.formats.parsing import to_json, to_yaml
 from workbench.formats.shims import check_calls, check_reads, wrap
 from workbench.graders import FunctionGrader, Grader
 from workbench.graders.combine import Entry, Formula, Gate, LogicalGate, SimpleGate, WeightedGate
@@ -73,7 +73,7 @@ def write(suite: Suite, losses: Losses) -> Document:
     if suite.gate is not None:
         document |= _whole_gate(suite, graders, losses)
     head = _HEAD if files.era == "0.4" else f"{_HEAD}{ERA} {files.era}\n"
-    return Document(head + _yaml(document), files.files)
+    return Document(head + to_yaml(document), files.files)
 
 
 def _reward(suite: Suite, losses: Losses) -> Spec:
@@ -317,21 +317,3 @@ def _gate(gate: Gate) -> Spec:
         one if "kind" in one else {"kind": "simple", "aggregation": one.pop("metric"), **one} for one in inner
     ]
     return {"kind": "logical", "operator": gate.operator, "conditions": later}
-
-
-def _yaml(document: Spec) -> str:
-    import yaml
-
-    class Dumper(yaml.SafeDumper):
-        """Long texts as blocks, no aliases."""
-
-        def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002
-            return True
-
-    def text(dumper: Any, value: str) -> Any:
-        # A block keeps its text only where every sign can be shown; the dumper falls back by itself where not.
-        block = "\n" in value
-        return dumper.represent_scalar("tag:yaml.org,2002:str", value, style="|" if block else None)
-
-    Dumper.add_representer(str, text)
-    return str(yaml.dump(document, Dumper=Dumper, sort_keys=False, allow_unicode=True, width=110))

@@ -27,12 +27,13 @@ __all__ = [
 ]
 
 _SHARED = {"name", "description", "client"}
-_LIMITS = ("timeout", "memory_mb")
+_LIMITS = ("timeout", "memory_mb", "batch")
 # What only says how a failure is handled or how long a row may take: no score of a row that works depends on it.
 _HANDLING = {
     "no_reference",
     "bad_pattern",
     "seconds",
+    "batch",
     "timeout",
     "memory_mb",
     "trusted_sha256",

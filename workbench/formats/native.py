@@ -12,11 +12,11 @@ is checked, and a validation record counts only for the very text it was made fo
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
-from typing import Any
+from typing import Any, TypeVar
 
 import workbench.judges  # noqa: F401 (its kinds register themselves)
 from workbench.errors import FormatError
@@ -123,17 +123,29 @@ def read(text: str, *, where: str = "text", trust: bool = False) -> Suite:
     graders = [
         _grader(record, f"{where}, graders[{i}]", trust=trust) for i, record in enumerate(document["graders"])
     ]
+    record = document.get("suite")
+    return _made(
+        lambda: Suite(graders) if record is None else _suite(record, graders, where), f"{where}, suite"
+    )
+
+
+T = TypeVar("T")
+
+
+def _made(make: Callable[[], T], where: str) -> T:
+    """What `make` makes, with whatever it refuses told with its place."""
     try:
-        return _suite(document.get("suite"), graders, where)
-    except ValueError as error:
-        if isinstance(error, FormatError):
-            raise
-        raise FormatError("the suite cannot be made", where=where, found=str(error)) from None
+        return make()
+    except FormatError as error:
+        place = error.where if error.where.startswith(where.partition(",")[0]) else where
+        raise FormatError(
+            error.what, where=place, found=error.found, expected=error.expected, hint=error.hint
+        ) from None
+    except (ValueError, TypeError, ArithmeticError) as error:
+        raise FormatError("this part cannot be made", where=where, found=str(error)[:300]) from None
 
 
-def _suite(record: Mapping[str, Any] | None, graders: list[Grader], where: str) -> Suite:
-    if record is None:
-        return Suite(graders)
+def _suite(record: Mapping[str, Any], graders: list[Grader], where: str) -> Suite:
     for at, entry in enumerate(record["entries"]):
         if entry["grader"] >= len(graders):
             raise FormatError(
@@ -142,9 +154,9 @@ def _suite(record: Mapping[str, Any] | None, graders: list[Grader], where: str) 
     entries = [{**entry, "grader": graders[entry["grader"]]} for entry in record["entries"]]
     rule, gate = record.get("combine"), record.get("gate")
     return Suite(
-        [Entry.build(entry) for entry in entries],
-        combine=None if rule is None else Rule.build(rule),
-        gate=None if gate is None else Gate.build(gate),
+        [_made(partial(Entry.build, one), f"{where}, suite.entries[{at}]") for at, one in enumerate(entries)],
+        combine=None if rule is None else _made(lambda: Rule.build(rule), f"{where}, suite.combine"),
+        gate=None if gate is None else _made(lambda: Gate.build(gate), f"{where}, suite.gate"),
         name=record.get("name", ""),
         description=record.get("description", ""),
     )
@@ -174,12 +186,7 @@ def _check_schema(document: Any, where: str) -> None:
 
 def _grader(record: dict[str, Any], where: str, *, trust: bool) -> Grader:
     spec = _imported({key: value for key, value in record.items() if key != "validation"}, trust=trust)
-    try:
-        item = from_spec(spec)
-    except FormatError as error:
-        raise FormatError(
-            error.what, where=where, found=error.found, expected=error.expected, hint=error.hint
-        ) from None
+    item = _made(lambda: from_spec(spec), where)
     if hasattr(item, "remember") and "validation" in record:
         _attach_proof(item, record["validation"])
     return item

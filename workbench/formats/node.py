@@ -9,9 +9,15 @@ from typing import Any
 
 from workbench.errors import FormatError
 
-__all__ = ["Node"]
+__all__ = ["Node", "join"]
 
 _MISSING: Any = object()
+_MAX_NUMBER = 10**300
+
+
+def join(path: str, key: str) -> str:
+    """The path to a key: `suite.yaml, graders`, then `suite.yaml, graders.accuracy`."""
+    return f"{path}.{key}" if ", " in path else f"{path}, {key}"
 
 
 @dataclass(frozen=True)
@@ -72,7 +78,7 @@ class Node:
         if len(found) > 1:
             raise self.refuse(f"the key {key!r} stands twice", found=", ".join(found))
         value = held[found[0]] if found else None
-        return Node(value, f"{self.path}.{key}", self.fold)
+        return Node(value, join(self.path, key), self.fold)
 
     def items(self, key: str = "") -> list[Node]:
         """The members of a list, the list under `key` where one is given; none where it is missing.
@@ -90,7 +96,7 @@ class Node:
     def members(self) -> Iterator[tuple[str, Node]]:
         """Keys and values of an object, in order."""
         for key, value in self.mapping().items():
-            yield key, Node(value, f"{self.path}.{key}", self.fold)
+            yield key, Node(value, join(self.path, key), self.fold)
 
     def text(self, key: str, default: Any = _MISSING) -> Any:
         """Text under a key.
@@ -114,8 +120,19 @@ class Node:
     def number(self, key: str, default: Any = _MISSING) -> Any:
         """A finite number under a key. Raises as `text`."""
         value = self._typed(key, default, (int, float), "a number")
-        if isinstance(value, bool) or (isinstance(value, float) and not math.isfinite(value)):
-            raise self.at(key).refuse("a finite number is needed here", found=repr(value))
+        return value if value is default else self.at(key).finite()
+
+    def finite(self) -> Any:
+        """The value as a number: no bool, and no more than a float can hold.
+
+        Raises:
+            FormatError: It is none.
+        """
+        value = self.value
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise self.refuse("a number is needed here", found=_kind(value))
+        if not (math.isfinite(value) if isinstance(value, float) else abs(value) <= _MAX_NUMBER):
+            raise self.refuse("a finite number is needed here", found=repr(value))
         return value
 
     def choice(self, key: str, options: Iterable[str], default: Any = _MISSING) -> Any:
@@ -152,4 +169,6 @@ class Node:
 def _kind(value: Any) -> str:
     names = {dict: "an object", list: "a list", str: "text", bool: "true or false", type(None): "null"}
     told = names.get(type(value), "a number" if isinstance(value, int | float) else type(value).__name__)
+    if isinstance(value, int) and abs(value) > _MAX_NUMBER:
+        return f"{told} of more than 300 digits"
     return f"{told}: {value!r}"[:120] if not isinstance(value, dict | list) else told

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from workbench.errors import FormatError
+from workbench.errors import CaptureError, FormatError
 from workbench.formats import openai_write
 from workbench.formats.base import Format, Reading, register
 from workbench.formats.node import Node
@@ -25,6 +25,7 @@ from workbench.graders.combine import Entry, Formula
 from workbench.graders.similarity import TextSimilarity
 from workbench.graders.text import StringCheck
 from workbench.judges import Endpoint, LabelModel, ScoreModel
+from workbench.sandbox.capture.credentials import refuse_credentials
 from workbench.suite import Suite
 
 __all__ = ["error_flag", "read"]
@@ -126,13 +127,16 @@ def _similarity(node: Node, _: Reading) -> Grader:
 
 def _score_model(node: Node, _: Reading) -> Grader:
     node.only("type", "name", "input", "model", "range", "sampling_params", "pass_threshold")
-    ends = [_number(one) for one in node.items("range")] or [0.0, 1.0]
+    ends = [float(one.finite()) for one in node.items("range")] or [0.0, 1.0]
     if len(ends) != 2 or ends[0] >= ends[1]:
         raise node.at("range").refuse("a range is two numbers, the lower first", found=repr(ends))
-    params = dict(node.at("sampling_params").mapping()) if node.has("sampling_params") else {}
-    settings = (
-        {"temperature": float(params.pop("temperature"))} if params.get("temperature") is not None else {}
-    )
+    given = Node(node.at("sampling_params").value or {}, node.at("sampling_params").path)
+    # An explicit 0 stays among the parameters: in the field it would look like none at all.
+    warm = given.number("temperature", None)
+    settings = {"temperature": float(warm)} if warm else {}
+    params = {
+        key: value for key, value in given.mapping().items() if key not in settings and value is not None
+    }
     return _made(node, ScoreModel, input=_messages(node), model=node.text("model"), range=(ends[0], ends[1]),
                  sampling_params=params, rules="openai", **settings)  # fmt: skip
 
@@ -182,8 +186,25 @@ def _python(node: Node, reading: Reading) -> Grader:
 
 def _endpoint(node: Node, _: Reading) -> Grader:
     node.only("type", "name", "url", "headers")
-    headers = {key: one.value for key, one in node.at("headers").members()} if node.has("headers") else {}
+    given = node.at("headers")
+    headers = {} if given.value is None else {key: _header(key, one) for key, one in given.members()}
     return _made(node, Endpoint, url=node.text("url"), **({"headers": headers} if headers else {}))
+
+
+def _header(name: str, node: Node) -> str:
+    """A header's value; a credential is refused without being shown."""
+    if not isinstance(node.value, str):
+        raise node.refuse("a header is text", expected="text")
+    try:
+        if not node.value.startswith("$"):
+            refuse_credentials(f"header {name}", node.value)
+            refuse_credentials(name.replace("-", "_"), node.value)
+    except CaptureError:
+        raise node.refuse(
+            "this header looks like a credential, which no file may hold", expected="$NAME of an environment variable",
+            hint=f'write "{name}": "$NAME" and set NAME where it runs',
+        ) from None  # fmt: skip
+    return node.value
 
 
 _READERS = {
@@ -204,14 +225,8 @@ def _made(node: Node, make: Any, *args: Any, **values: Any) -> Grader:
         if isinstance(error, FormatError):
             raise FormatError(error.what, where=f"{node.path}{': ' + error.where if error.where else ''}",
                               found=error.found, expected=error.expected, hint=error.hint) from error  # fmt: skip
-        raise node.refuse("this grader cannot be made", found=str(error).splitlines()[0]) from error
+        raise node.refuse("this grader cannot be made", found=" ".join(str(error).split())) from error
     return made
-
-
-def _number(node: Node) -> float:
-    if isinstance(node.value, bool) or not isinstance(node.value, int | float):
-        raise node.refuse("a number is needed here", found=repr(node.value))
-    return float(node.value)
 
 
 def _detect(document: Any, text: str) -> int:  # noqa: ARG001

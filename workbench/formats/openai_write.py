@@ -223,7 +223,7 @@ def _score_model(entry: Entry, losses: Losses) -> Record | None:
         entry.name,
         knows=("input", "model", "range", "sampling_params", "rules", "temperature"),
     )
-    params = {**grader.sampling_params, **({"temperature": grader.temperature} if grader.temperature else {})}
+    params = {**({"temperature": grader.temperature} if grader.temperature else {}), **grader.sampling_params}
     record = {
         "type": "score_model",
         "input": _messages(grader.input),
@@ -301,6 +301,11 @@ def _endpoint(entry: Entry, losses: Losses) -> Record | None:
     grader = entry.grader
     assert isinstance(grader, Endpoint)
     check_fields(grader, losses, entry.name, knows=("url", "headers"))
+    for header, value in grader.headers.items():
+        if value.startswith("$"):
+            losses.note(
+                entry.name, f"headers.{header}", f"its value is not written; put that of {value} there"
+            )
     return {
         "type": "endpoint",
         "url": grader.url,

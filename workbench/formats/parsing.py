@@ -9,7 +9,7 @@ from typing import Any
 
 from workbench.errors import FormatError
 
-__all__ = ["MAX_DEPTH", "parse_json", "parse_python", "parse_yaml", "to_json"]
+__all__ = ["MAX_DEPTH", "parse_json", "parse_python", "parse_yaml", "to_json", "to_yaml"]
 
 MAX_DEPTH = 40
 MAX_YAML = 1024 * 1024
@@ -174,7 +174,7 @@ def _check_text(value: Any, path: str) -> None:
 
 def _children(value: Any, path: str) -> list[tuple[Any, str]]:
     if isinstance(value, dict):
-        inner = [(item, f"{path}.{key}") for key, item in value.items()]
+        inner = [(item, f"{path}.{key}" if ", " in path else f"{path}, {key}") for key, item in value.items()]
         return inner + [(key, path) for key in value if isinstance(key, str) and not key.isascii()]
     return [(item, f"{path}[{at}]") for at, item in enumerate(value)] if isinstance(value, list) else []
 
@@ -195,3 +195,37 @@ def to_json(document: Any) -> str:
     except (TypeError, ValueError) as error:
         raise FormatError("a grader holds a value JSON cannot say", found=str(error)) from error
     return text + "\n"
+
+
+_ODD_ENDS = set("\r\x85\u2028\u2029")
+"""Line ends to YAML that a block would turn into plain ones."""
+
+
+def to_yaml(document: Any) -> str:
+    """The document with long texts as blocks, unless some text would not survive that."""
+    import yaml
+
+    text = _dumped(document, blocks=True)
+    try:
+        whole = yaml.safe_load(text) == document
+    except yaml.YAMLError:
+        whole = False
+    return text if whole else _dumped(document, blocks=False)
+
+
+def _dumped(document: Any, *, blocks: bool) -> str:
+    import yaml
+
+    class Dumper(yaml.SafeDumper):
+        """Without aliases, which many readers refuse."""
+
+        def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002
+            return True
+
+    def text(dumper: Any, value: str) -> Any:
+        odd = bool(_ODD_ENDS & set(value))
+        style = None if "\n" not in value and not odd else '"' if odd or not blocks else "|"
+        return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
+
+    Dumper.add_representer(str, text)
+    return str(yaml.dump(document, Dumper=Dumper, sort_keys=False, allow_unicode=True, width=110))

@@ -170,6 +170,7 @@ def _write_guardrail_judge(entry: Entry, losses: Losses) -> _Config:
         knows=("criteria", "threshold", "rules", "model"),
         way_out="the model is chosen by an AI profile there",
     )
+    _note_model(grader.model, entry.name, losses)
     inner = {"evaluationCriteria": grader.criteria, "threshold": grader.threshold}
     return "guardrail", {"evaluatorId": "llm-judge", "evaluatorConfig": inner}
 
@@ -181,8 +182,13 @@ def _write_judge(entry: Entry, losses: Losses) -> _Config:
     check_fields(
         grader, losses, entry.name, knows=("criteria", "pass_threshold", "profile_id", "rules", "model")
     )
+    _note_model(grader.model, entry.name, losses)
     values = {"evaluationCriteria": grader.criteria, "passThreshold": grader.pass_threshold}
     return "llm-judge", {**values, **({"profileId": grader.profile_id} if grader.profile_id else {})}
+
+
+def _note_model(model: str, name: str, losses: Losses) -> None:
+    losses.note(name, "model", f"{model!r}: an AI profile of the site says which model is asked")
 
 
 _WRITERS: dict[type[Grader], Callable[[Entry, Losses], _Config]] = {

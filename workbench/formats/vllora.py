@@ -56,7 +56,7 @@ def read(reading: Reading) -> Suite:
     root = Node(parse_json(reading.text, reading.where), reading.where)
     if isinstance(root.value, Mapping) and "graders" not in root.value:
         return Suite(Entry(_grader(root, "", reading)))
-    nodes, given = (root.items(), None) if isinstance(root.value, list) else _several(root)
+    nodes, given = (root.items(), None) if isinstance(root.value, list) else _several(root, reading)
     entries: list[Entry] = []
     for at, node in enumerate(nodes):
         node.mapping()
@@ -77,8 +77,11 @@ def read(reading: Reading) -> Suite:
         raise root.refuse("the weights do not fit", found=str(error)) from error
 
 
-def _several(root: Node) -> tuple[list[Node], list[float] | None]:
+def _several(root: Node, reading: Reading) -> tuple[list[Node], list[float] | None]:
     root.only("graders", "weights", "name", "description")
+    for key in ("name", "description"):
+        if root.text(key, ""):
+            reading.note(key, "a suite's title is not kept here")
     nodes, weights = root.items("graders"), root.items("weights")
     if not root.has("weights"):
         return nodes, None
@@ -111,7 +114,8 @@ def _grader(node: Node, name: str, reading: Reading) -> Grader:
             temperature=float(node.number("temperature", 0)), max_tokens=node.integer("maxTokens", 256), rules="vllora", **told,
         )  # fmt: skip
     except (TypeError, ValueError) as error:
-        raise node.refuse("this judge cannot be made", found=str(error).splitlines()[0]) from error
+        place = schema if "output_schema" in str(error) else node
+        raise place.refuse("this judge cannot be made", found=" ".join(str(error).split())) from error
 
 
 def _script(node: Node, told: Any, reading: Reading) -> Grader:

@@ -11,7 +11,7 @@ import asyncio
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import MISSING, Field, dataclass, fields
 from typing import Any, ClassVar, Self, TypeVar
 
@@ -26,7 +26,7 @@ from workbench.samples.columns import ROLES
 from workbench.thread import StringThread
 from workbench.upstairs import upstairs
 
-__all__ = ["KINDS", "Control", "Grader", "as_sample", "from_spec", "kind"]
+__all__ = ["KINDS", "Control", "Grader", "as_sample", "from_spec", "kind", "made_samples"]
 
 G = TypeVar("G", bound="type[Grader]")
 
@@ -34,6 +34,8 @@ KINDS: dict[str, type[Grader]] = {}
 """Every kind of grader by its registered name."""
 
 _CONCURRENT = 64
+_AT_ONCE = 256
+"""Rows whose samples are made together: one alone costs as much as a hundred of them."""
 
 
 def kind(name: str) -> Callable[[G], G]:
@@ -47,10 +49,15 @@ def kind(name: str) -> Callable[[G], G]:
         if name in KINDS and KINDS[name].__qualname__ != cls.__qualname__:
             raise ValueError(f"grader kind {name!r} is taken by {KINDS[name].__qualname__}")
         cls.kind = name
+        cls.__hash__ = _hashed  # type: ignore[method-assign]  # the dataclass's own fails on a dict field
         KINDS[name] = cls
         return cls
 
     return register
+
+
+def _hashed(grader: Grader) -> int:
+    return hash((type(grader), grader.name))
 
 
 class Control:
@@ -68,11 +75,10 @@ class Control:
         self.workers = workers
         self.cancel = threading.Event()
 
-    @classmethod
-    def quiet(cls, control: Control) -> Control:
-        """The same run's wires for a part of a grader: its stop is heard, its news are not."""
-        part = cls(None, workers=control.workers)
-        part.cancel = control.cancel
+    def part(self, on_rows: Callable[[int, int], None] | None = None) -> Control:
+        """The same run's wires for a part of a grader: its stop is heard, its news go to `on_rows` alone."""
+        part = Control(on_rows, workers=self.workers)
+        part.cancel = self.cancel
         return part
 
 
@@ -121,28 +127,28 @@ class Grader(ABC):
     async def grade_all(self, samples: Samples, control: Control) -> Grades:
         """Grade every row; rows not reached when `control.cancel` is set are failed as cancelled."""
         grades = Grades.empty(len(samples))
-        room = asyncio.Semaphore(_CONCURRENT)
-        problems = samples.problems
+        rows = _Rows(samples)
         done = failed = 0
 
-        async def one(row: int) -> None:
+        async def work() -> None:
             nonlocal done, failed
-            async with room:
-                if control.cancel.is_set():
+            while not control.cancel.is_set():
+                row, made = await rows.next()
+                if made is None or control.cancel.is_set():
                     return
-                grades.put(row, await self._row(samples, row, problems))
+                grades.put(row, await self._row(made))
                 done, failed = done + 1, failed + (row in grades.errors)
                 if control.on_rows:
                     control.on_rows(done, failed)
 
-        await asyncio.gather(*(one(row) for row in range(len(samples))))
+        await asyncio.gather(*(work() for _ in range(min(_CONCURRENT, len(samples)))))
         grades.finish()
         return grades
 
-    async def _row(self, samples: Samples, row: int, problems: dict[int, str]) -> Grade:
-        if row in problems:
-            return Grade.failed(ErrorKind.SAMPLE, problems[row])
-        return await self.grade_one(samples[row])
+    async def _row(self, made: Sample | str) -> Grade:
+        if isinstance(made, str):
+            return Grade.failed(ErrorKind.SAMPLE, made)
+        return await self.grade_one(made)
 
     def check_ready(self) -> None:
         """Raise what would end a run of this grader before its first row; called before any run."""
@@ -181,6 +187,39 @@ class Grader(ABC):
             raise FormatError(
                 f"a {cls.kind} grader cannot be made from these fields", found=str(error)
             ) from error
+
+
+class _Rows:
+    """Hands out a dataset's rows to whoever asks, made a few hundred at a time on a worker thread."""
+
+    def __init__(self, samples: Samples) -> None:
+        self._samples = samples
+        self._at = 0
+        self._made: Iterator[tuple[int, Sample | str]] = iter(())
+        self._lock = asyncio.Lock()
+
+    async def next(self) -> tuple[int, Sample | str | None]:
+        """The next row and its sample, or why it has none; None after the last row."""
+        async with self._lock:
+            if (found := next(self._made, None)) is not None:
+                return found
+            part = range(self._at, min(self._at + _AT_ONCE, len(self._samples)))
+            made = await asyncio.to_thread(made_samples, self._samples, part)
+            self._at, self._made = part.stop, zip(part, made, strict=True)
+            return next(self._made, (self._at, None))
+
+
+def made_samples(samples: Samples, rows: range) -> list[Sample | str]:
+    """The samples of some rows, made together; for a row that cannot be read, why."""
+    part = samples[rows.start : rows.stop]
+    built = part._build()  # noqa: SLF001 (one pass for threads and faults; samples[i] builds a frame a row)
+    part._faults = built.faults  # noqa: SLF001 (else `problems` would build them again)
+    problems = part.problems
+    columns = zip(part.ids, built.wires, part.references, part.groups, strict=True)
+    return [
+        problems[at] if at in problems else Sample(name, StringThread.from_wire(wire), reference, group)
+        for at, (name, wire, reference, group) in enumerate(columns)
+    ]
 
 
 def from_spec(spec: dict[str, Any]) -> Grader:

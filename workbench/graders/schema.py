@@ -13,7 +13,7 @@ from typing import Any
 from workbench.errors import FormatError
 from workbench.patterns import Pattern, PatternError
 
-__all__ = ["SECONDS", "Schema", "plain_schema"]
+__all__ = ["SECONDS", "Fault", "Schema", "plain_schema"]
 
 SECONDS = 2.0
 """Time for one text against one schema; a sane schema takes milliseconds."""

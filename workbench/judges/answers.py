@@ -26,6 +26,8 @@ _REFUSALS = re.compile(
     r"\W*(i(['\u2019]m| am) (sorry|unable|not able)|sorry, |i (can(not|['\u2019]t)|won['\u2019]t|refuse|must decline)|as an ai)",
     re.IGNORECASE,
 )
+_OBJECT = re.compile(r'\{\s*"')
+_BRACE = re.compile(r"[{}]")
 _TRIES = 200
 """Opening braces looked at from the end; an answer with more is no answer."""
 
@@ -164,7 +166,10 @@ def _last_object(text: str, key: str) -> Any:
 
 
 def _objects(text: str) -> Iterator[Mapping[str, Any]]:
-    """Top-level JSON objects in a text, in order."""
+    """Top-level JSON objects in a text, in order.
+
+    An object that is broken or cut off is passed over with all inside it: what it quotes is no verdict.
+    """
     decoder, at = json.JSONDecoder(), text.find("{")
     for _ in range(_TRIES):
         if at < 0:
@@ -174,8 +179,18 @@ def _objects(text: str) -> Iterator[Mapping[str, Any]]:
             if isinstance(found, dict):
                 yield found
         except (ValueError, RecursionError):
-            end = at + 1
+            end = _end_of(text, at) if _OBJECT.match(text, at) else at + 1
         at = text.find("{", end)
+
+
+def _end_of(text: str, start: int) -> int:
+    """Where the object that begins here ends, by its braces alone; the text's end where it is cut off."""
+    depth = 0
+    for brace in _BRACE.finditer(text, start):
+        depth += 1 if brace[0] == "{" else -1
+        if not depth:
+            return brace.end()
+    return len(text)
 
 
 def _closed(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from abc import abstractmethod
 from collections.abc import Mapping
@@ -19,7 +20,7 @@ from workbench.judges.openai_client import provider_client, thinks
 from workbench.samples import Sample
 from workbench.thread import StringThread
 
-__all__ = ["JSON_OBJECT", "Judge", "SampleError", "json_schema", "refuse_unless"]
+__all__ = ["JSON_OBJECT", "Judge", "SampleError", "check_number", "json_schema", "refuse_unless"]
 
 JSON_OBJECT = {"type": "json_object"}
 
@@ -37,6 +38,13 @@ def refuse_unless(condition: object, what: str, found: object = "", expected: st
     """Raise a `FormatError` unless a field is as it must be."""
     if not condition:
         raise FormatError(what, found=repr(found)[:80] if found != "" else "", expected=expected)
+
+
+def check_number(name: str, value: object, *, above: float | None = None) -> None:
+    """Raise a `FormatError` unless a field is a finite number, above a bound where one is given."""
+    number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    wanted = "must be a number" if above is None else f"must be a number above {above:g}"
+    refuse_unless(number and (above is None or float(value) > above), f"{name} {wanted}", value)  # type: ignore[arg-type]
 
 
 def json_schema(schema: Mapping[str, Any], name: str = "verdict") -> dict[str, Any]:

@@ -8,7 +8,7 @@ from workbench.dialects import thread_variables
 from workbench.grade import Grade
 from workbench.graders.base import kind
 from workbench.judges.answers import AnswerError, number, verdict
-from workbench.judges.base import Judge, as_sample, refuse_unless
+from workbench.judges.base import Judge, as_sample, check_number, refuse_unless
 from workbench.judges.client import Messages, Reply
 from workbench.judges.prompt_files import prompt
 from workbench.samples import Sample
@@ -42,6 +42,7 @@ class CriteriaJudge(Judge):
     def __post_init__(self) -> None:
         super().__post_init__()
         refuse_unless(isinstance(self.criteria, str), "criteria must be text", self.criteria)
+        check_number("pass_threshold", self.pass_threshold)
 
     def preview(self, sample: Sample | StringThread) -> Messages:
         """See `Judge.preview`."""
@@ -96,6 +97,7 @@ class GuardrailJudge(Judge):
     def __post_init__(self) -> None:
         super().__post_init__()
         refuse_unless(isinstance(self.criteria, str), "criteria must be text", self.criteria)
+        check_number("threshold", self.threshold)
 
     def preview(self, sample: Sample | StringThread) -> Messages:
         """See `Judge.preview`."""

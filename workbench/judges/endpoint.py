@@ -18,7 +18,7 @@ from workbench.columns import Grades
 from workbench.dialects.values import plain_values
 from workbench.errors import FormatError, WorkbenchError
 from workbench.grade import ErrorKind, Grade
-from workbench.graders.base import Control, Grader, kind
+from workbench.graders.base import Control, Grader, kind, made_samples
 from workbench.judges.base import refuse_unless
 from workbench.samples import Sample, Samples
 
@@ -159,9 +159,9 @@ class Endpoint(Grader):
         return grades
 
     async def _batch(self, samples: Samples, rows: range) -> dict[int, Grade]:
-        problems = samples.problems
-        result = {row: Grade.failed(ErrorKind.SAMPLE, problems[row]) for row in rows if row in problems}
-        asked = [(row, samples[row]) for row in rows if row not in problems]
+        made = dict(zip(rows, await asyncio.to_thread(made_samples, samples, rows), strict=True))
+        result = {row: Grade.failed(ErrorKind.SAMPLE, one) for row, one in made.items() if isinstance(one, str)}
+        asked = [(row, one) for row, one in made.items() if isinstance(one, Sample)]
         start = time.perf_counter()
         try:
             answers = await self._many([sample for _, sample in asked])

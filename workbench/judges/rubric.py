@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any
 
 from workbench.dialects import TemplateRunError
@@ -12,7 +13,7 @@ from workbench.dialects.braces import check_names
 from workbench.grade import ErrorKind, Grade
 from workbench.graders.base import kind
 from workbench.judges.answers import AnswerError, number, verdict
-from workbench.judges.base import Judge, as_sample, refuse_unless
+from workbench.judges.base import Judge, as_sample, check_number, refuse_unless
 from workbench.judges.client import ChatClient, Messages, Reply
 from workbench.judges.openai_client import PROVIDERS, provider_client
 from workbench.judges.prompt_files import prompt
@@ -31,7 +32,9 @@ def bounds(value: Any) -> tuple[float, float]:
         FormatError: It is none.
     """
     ends = list(value) if isinstance(value, list | tuple) else []
-    numbers = all(isinstance(end, int | float) and not isinstance(end, bool) for end in ends)
+    numbers = all(
+        isinstance(end, int | float) and not isinstance(end, bool) and isfinite(end) for end in ends
+    )
     refuse_unless(
         len(ends) == 2 and numbers and ends[0] < ends[1], "range must be two numbers, the lower first", value
     )
@@ -133,8 +136,13 @@ class RubricJudge(RubricPrompt):
     def __post_init__(self) -> None:
         super().__post_init__()
         refuse_unless(self.provider in PROVIDERS, "unknown provider", self.provider, ", ".join(PROVIDERS))
-        refuse_unless(self.timeout > 0, "timeout must be above 0 seconds", self.timeout)
-        refuse_unless(self.max_retries >= 0, "max_retries must be 0 or more", self.max_retries)
+        check_number("timeout in seconds", self.timeout, above=0)
+        whole = isinstance(self.max_retries, int) and not isinstance(self.max_retries, bool)
+        refuse_unless(
+            whole and self.max_retries >= 0, "max_retries must be a whole number, 0 or more", self.max_retries
+        )
+        if self.pass_threshold is not None:
+            check_number("pass_threshold", self.pass_threshold)
         object.__setattr__(self, "range", bounds(self.range))
 
     def chat_client(self) -> ChatClient:

@@ -9,9 +9,9 @@ from typing import Any
 from workbench.dialects import compile as compile_template
 from workbench.dialects import thread_variables
 from workbench.dialects.values import json_text
-from workbench.errors import FormatError
 from workbench.grade import ErrorKind, Grade
 from workbench.graders.base import kind
+from workbench.graders.schema import Fault, Schema, plain_schema
 from workbench.judges.answers import AnswerError, number, verdict
 from workbench.judges.base import Judge, as_sample, json_schema, refuse_unless
 from workbench.judges.client import Messages
@@ -48,9 +48,8 @@ class SchemaJudge(Judge):
         refuse_unless(
             isinstance(self.output_schema, Mapping), "output_schema must be a JSON schema", self.output_schema
         )
-        object.__setattr__(self, "output_schema", dict(self.output_schema))
+        object.__setattr__(self, "output_schema", plain_schema(dict(self.output_schema)))
         compile_template(self.prompt, "mustache")
-        _check_schema(self.output_schema)
 
     def answer_format(self) -> dict[str, Any] | None:
         """The schema itself."""
@@ -66,38 +65,19 @@ class SchemaJudge(Judge):
 
     def read(self, text: str) -> Grade:
         """The score, once the answer fits the schema."""
-        import jsonschema
-
         found = verdict(text, "score", self.rules)
-        checker = jsonschema.validators.validator_for(self.output_schema)(self.output_schema)
-        for wrong in checker.iter_errors(found):
-            far = list(wrong.path) == ["score"] and wrong.validator in _LIMITS
+        if fault := self._fault(found):
+            path, message, keyword = fault
+            far = path == "$.score" and keyword in _LIMITS
             what = ErrorKind.OUT_OF_RANGE if far else ErrorKind.JUDGE_PARSE
-            raise AnswerError(what, f"the judge's answer does not fit the schema: {wrong.message}"[:300])
+            raise AnswerError(what, f"the judge's answer does not fit the schema: {message}"[:300])
         return Grade(number(found.get("score"), self.rules), reasoning=str(found.get("reasoning") or ""))
 
 
-def _check_schema(schema: dict[str, Any]) -> None:
-    import jsonschema
-
-    try:
-        jsonschema.validators.validator_for(schema).check_schema(schema)
-    except (jsonschema.SchemaError, TypeError, AttributeError) as error:
-        raise FormatError("output_schema is no JSON schema", found=str(error).split("\n")[0][:200]) from None
-    if _refers(schema):
-        raise FormatError(
-            "output_schema may not refer to other documents", hint="write the part in place of $ref"
-        )
-
-
-def _refers(value: Any) -> bool:
-    waiting = [value]
-    while waiting:
-        one = waiting.pop()
-        if isinstance(one, Mapping):
-            if isinstance(one.get("$ref"), str) and not one["$ref"].startswith("#"):
-                return True
-            waiting += one.values()
-        elif isinstance(one, list):
-            waiting += one
-    return False
+    def _fault(self, found: Any) -> Fault | None:
+        try:
+            return Schema.of(self.output_schema).first_fault(found)
+        except TimeoutError as error:
+            raise AnswerError(ErrorKind.TIMEOUT, str(error)) from None
+        except RecursionError:
+            raise AnswerError(ErrorKind.RUNTIME, "output_schema refers to itself without end") from None

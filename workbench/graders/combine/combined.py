@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -35,7 +35,7 @@ def combine(entries: Sequence[Entry], grades: Mapping[str, Grades], rule: Rule) 
         parts = np.array([getattr(column, target) for column in columns])
         known = ~np.isnan(parts).all(axis=0)
         getattr(result, target)[known] = np.nansum(parts[:, known], axis=0)
-    return replace(result, isolation=_weakest(levels))
+    return replace(result, isolation=_weakest(levels), code=all(column.code for column in columns))
 
 
 def _weakest(levels: set[str]) -> str:
@@ -69,6 +69,8 @@ class Combined(Grader):
         object.__setattr__(self, "entries", tuple(map(as_entry, self.entries)))
         super().__post_init__()
         check_names(self.entries)
+        if not isinstance(self.rule, Rule):
+            raise TypeError(f"rule must be a combining rule such as Mean(), not {self.rule!r}")
         self.rule.check(self.entries)
 
     def check_ready(self) -> None:
@@ -89,10 +91,22 @@ class Combined(Grader):
 
     async def grade_all(self, samples: Samples, control: Control) -> Grades:
         """Grade every row with every part, one part after the other."""
-        columns = {}
+        columns: dict[str, Grades] = {}
         for entry in self.entries:
-            columns[entry.name] = await entry.grade_all(samples, Control.quiet(control))
+            part = control.part(self._news(control, columns, len(samples)))
+            columns[entry.name] = await entry.grade_all(samples, part)
         return combine(self.entries, columns, self.rule)
+
+    def _news(self, control: Control, columns: Mapping[str, Grades], n: int) -> Callable[[int, int], None]:
+        """Passes a part's rows on as a share of the whole's; as failed count the part with most failures."""
+        before = max((column.n_failed for column in columns.values()), default=0)
+        start = len(columns) * n
+
+        def tell(done: int, failed: int) -> None:
+            if control.on_rows:
+                control.on_rows((start + done) // len(self.entries), max(before, failed))
+
+        return tell
 
     def _field_spec(self, f: Any) -> Any:
         if f.name == "entries":
@@ -107,7 +121,7 @@ class Combined(Grader):
             values["entries"] = tuple(
                 one if isinstance(one, Entry) else Entry.build(one) for one in values["entries"]
             )
-        if isinstance(values.get("rule"), Mapping):
+        if "rule" in values and not isinstance(values["rule"], Rule):
             values["rule"] = Rule.build(values["rule"])
         if not values.get("entries"):
             raise FormatError("a combined grader needs entries")

@@ -27,10 +27,11 @@ __all__ = ["NEGATED", "SEVERITIES", "Counted", "Entry", "Outcome", "as_entry"]
 SEVERITIES = ("error", "warning", "info")
 """Umbraco's three: only an error blocks."""
 NEGATED = "Negated: Expected to fail but passed"
+_STOPPED = "not graded: the run was stopped"
 _DECLINED = {ErrorKind.JUDGE_PARSE, ErrorKind.JUDGE_REFUSAL}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Counted:
     """One entry's part in a combination, as columns of n rows.
 
@@ -108,26 +109,41 @@ class Entry:
         self._check()
 
     def _check(self) -> None:
-        if isinstance(self.weight, bool) or not 0 <= self.weight < float("inf"):
+        if not isinstance(self.name, str):
+            raise TypeError(f"an entry's name must be text, not {self.name!r}")
+        if not _is_number(self.weight) or self.weight < 0:
             raise ValueError(
                 f"weight of {self.name!r} must be a finite number, 0 or more, not {self.weight!r}"
             )
+        for flag in ("negate", "negate_errors"):
+            if not isinstance(getattr(self, flag), bool):
+                raise TypeError(f"{flag} must be true or false, not {getattr(self, flag)!r}")
         if self.severity not in SEVERITIES:
             raise ValueError(f"severity must be one of {', '.join(SEVERITIES)}, not {self.severity!r}")
-        if self.on_error not in {"missing", "zero"}:
+        if self.on_error not in ("missing", "zero"):
             raise ValueError(f"on_error must be 'missing' or 'zero', not {self.on_error!r}")
         if self.negate_errors and self.on_error != "zero":
             raise ValueError(
                 "negate_errors needs on_error='zero': a failure that does not count has no opposite"
             )
-        limit = self.pass_threshold
-        if limit is not None and (isinstance(limit, bool) or not np.isfinite(limit)):
-            raise ValueError(f"pass_threshold must be a finite number, not {limit!r}")
+        if self.pass_threshold is not None and not _is_number(self.pass_threshold):
+            raise ValueError(f"pass_threshold must be a finite number, not {self.pass_threshold!r}")
 
     async def grade_all(self, samples: Samples, control: Control) -> Grades:
         """The grader's grades on what the entry shows it, with threshold and negation applied."""
-        seen = samples if self.extractor is None else samples.rewrite(self._show)
-        return self.apply(await self.grader.grade_all(seen, control))
+        if self.extractor is None:
+            return self.apply(await self.grader.grade_all(samples, control))
+
+        def show(thread: StringThread) -> StringThread:
+            if control.cancel.is_set():  # a slow pattern must not hold a stopped run until the last row
+                raise InterruptedError(_STOPPED)
+            return self._show(thread)
+
+        grades = await self.grader.grade_all(samples.rewrite(show), control)
+        for row, error in grades.errors.items() if control.cancel.is_set() else ():
+            if error.kind is ErrorKind.SAMPLE and _STOPPED in error.message:
+                grades.errors[row] = GradeError(ErrorKind.CANCELLED, _STOPPED)
+        return self.apply(grades)
 
     async def grade_one(self, sample: Sample) -> Grade:
         """One sample through the same steps as `grade_all`."""
@@ -204,6 +220,8 @@ class Entry:
         Raises:
             FormatError: An unknown field, a value out of range, an unknown kind of grader.
         """
+        if not isinstance(spec, Mapping):
+            raise FormatError("an entry must be an object with a grader", found=repr(spec)[:80])
         values = dict(spec)
         known = {f.name for f in fields(cls)} - {"_"}
         if unknown := sorted(set(values) - known):
@@ -228,6 +246,10 @@ class Entry:
 def as_entry(item: Entry | Grader) -> Entry:
     """A grader with everything at its default, or the entry itself."""
     return item if isinstance(item, Entry) else Entry(item)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and bool(np.isfinite(value))
 
 
 def _column(grade: Grade) -> Grades:

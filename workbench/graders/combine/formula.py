@@ -84,7 +84,10 @@ class Expression:
             FormulaError: With the place, what was found and what was expected; `flag` says which cause.
         """
         parser = _Parser(text, None if names is None else tuple(names))
-        step = parser.whole()
+        try:
+            step = parser.whole()
+        except RecursionError:  # called from deep inside somebody else's stack
+            raise _error("the formula", "too many brackets", "fewer levels of brackets", _PARSE) from None
         return cls(text, tuple(dict.fromkeys(parser.used)), step)
 
     def value(self, values: Mapping[str, Any]) -> Column:
@@ -121,11 +124,12 @@ class _Parser:
         return self._chain(self._sign, {"*": np.multiply, "/": np.divide})
 
     def _chain(self, part: Callable[[], Step], signs: Mapping[str, Any]) -> Step:
-        step = part()
+        first, rest = part(), []
         while (sign := self._peek()) in signs:
             self._next()
-            step = _binary(signs[str(sign)], step, part())
-        return step
+            rest.append((signs[str(sign)], part()))
+        # One loop, however many terms: nested calls would end at Python's recursion limit.
+        return (lambda values: _folded(values, first, rest)) if rest else first
 
     def _sign(self) -> Step:
         negative = False
@@ -217,6 +221,13 @@ def _tokens(text: str) -> list[tuple[str, int]]:
         found.append((match[0].strip(), match.end() - len(match[0].strip())))
         at = match.end()
     return found
+
+
+def _folded(values: Mapping[str, Column], first: Step, rest: list[tuple[Any, Step]]) -> Column:
+    result = first(values)
+    for function, step in rest:
+        result = function(result, step(values))
+    return result
 
 
 def _binary(function: Any, left: Step, right: Step) -> Step:

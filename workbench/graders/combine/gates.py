@@ -37,7 +37,7 @@ AGGREGATIONS = ("avg_score", "accuracy", "min", "max", "median", "p50", "p95", "
 """How a metric's scores become one number; percentiles interpolate linearly."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class GateResult:
     """What a gate says of a run.
 
@@ -158,7 +158,8 @@ class SimpleGate(Gate):
 
     def __post_init__(self) -> None:
         _check(self.aggregation, self.op, self.pass_op or self.op)
-        _check_numbers(value=self.value, pass_value=self.pass_value, pass_threshold=self.pass_threshold)
+        named = {"value": self.value, "pass_value": self.pass_value, "pass_threshold": self.pass_threshold}
+        _check_numbers(named)
 
     @property
     def metrics(self) -> tuple[str, ...]:
@@ -189,7 +190,7 @@ class SimpleGate(Gate):
         return _sample_pass(self._column(scores)[1], self.sample_rule)
 
     def _column(self, scores: Mapping[str, Scores]) -> tuple[str, Scores]:
-        name = self.metric_key or next(iter(scores))
+        name = self.metric_key or next(iter(scores), "")
         return name, scores[name]
 
 
@@ -215,7 +216,10 @@ class WeightedGate(Gate):
 
     def __post_init__(self) -> None:
         _check(self.aggregation, self.op)
-        _check_numbers(value=self.value, pass_threshold=self.pass_threshold, **dict(self.weights))
+        if not isinstance(self.weights, Mapping):
+            raise ValueError(f"weights must be metric names with a number each, not {self.weights!r}")
+        _check_numbers({"value": self.value, "pass_threshold": self.pass_threshold})
+        _check_numbers({f"the weight of {name!r}": weight for name, weight in self.weights.items()})
         if not self.weights or any(w < 0 for w in self.weights.values()) or not any(self.weights.values()):
             raise ValueError(f"weights must be 0 or more and not all 0, not {dict(self.weights)!r}")
         object.__setattr__(self, "weights", dict(self.weights))
@@ -283,7 +287,8 @@ def _aggregate(name: str, column: Scores, rule: tuple[str, float]) -> float:
     if not len(scores):
         return 0.0
     if name == "accuracy":
-        return 100.0 * float(_sample_pass(scores, rule).mean())
+        # Multiplied first, as upstream: 1 of 3 is 33.333333333333336, and `eq` is exact.
+        return 100.0 * int(_sample_pass(scores, rule).sum()) / len(scores)
     if name == "avg_score":
         return float(scores.mean())
     percent = {"min": 0.0, "median": 50.0, "max": 100.0}.get(name)
@@ -313,10 +318,11 @@ def _check(aggregation: str, *ops: str) -> None:
             raise ValueError(f"op must be one of {', '.join(OPERATORS)}, not {op!r}")
 
 
-def _check_numbers(**values: float | None) -> None:
+def _check_numbers(values: Mapping[str, float | None]) -> None:
     for name, value in values.items():
-        if value is not None and (isinstance(value, bool) or not isinstance(value, int | float)):
-            raise ValueError(f"{name} must be a number, not {value!r}")
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if value is not None and not (number and np.isfinite(value)):
+            raise ValueError(f"{name} must be a finite number, not {value!r}")
 
 
 def _accuracy_warning(aggregation: str, op: str, value: float) -> list[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from itertools import compress
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -66,7 +67,7 @@ class Rule(ABC):
         scores, answered = self._scores(entries, columns)
         missing = self._missing(entries, columns, answered)
         for row in np.flatnonzero(missing):
-            grades.put(int(row), _absent(entries, columns, int(row)))
+            grades.put(int(row), _absent(*self._asked(entries, columns), int(row)))
         good = ~missing & np.isfinite(scores)
         grades.scores[good], grades.codes[good] = scores[good], SCORED
         for row in np.flatnonzero(~missing & ~good):
@@ -86,6 +87,12 @@ class Rule(ABC):
             broken[[row for row in column.errors if not column.declined[row]]] = True
         return ~answered | broken
 
+    def _asked(
+        self, entries: Sequence[Entry], columns: Sequence[Counted]
+    ) -> tuple[Sequence[Entry], Sequence[Counted]]:
+        """The parts without which there is no score: what a missing one is blamed on."""
+        return entries, columns
+
     def _judge(self, entries: Sequence[Entry], columns: Sequence[Counted], grades: Grades) -> None:  # noqa: B027
         """Add verdicts, for a rule that has them."""
 
@@ -104,11 +111,11 @@ class Rule(ABC):
         Raises:
             FormatError: An unknown rule or field.
         """
-        cls = RULES.get(str(spec.get("rule")))
+        name = spec.get("rule") if isinstance(spec, Mapping) else spec
+        cls = RULES.get(str(name)) if isinstance(spec, Mapping) else None
         if cls is None:
-            raise FormatError(
-                "unknown combining rule", found=repr(spec.get("rule"))[:80], expected=", ".join(sorted(RULES))
-            )
+            expected = ", ".join(f'{{"rule": "{one}"}}' for one in sorted(RULES))
+            raise FormatError("unknown combining rule", found=repr(name)[:80], expected=expected)
         values = {key: value for key, value in spec.items() if key != "rule"}
         try:
             return cls(**values)
@@ -179,15 +186,19 @@ class AllPass(Rule):
 
     def _scores(self, entries: Sequence[Entry], columns: Sequence[Counted]) -> tuple[Scores, Mask]:
         n = len(columns[0].scores)
-        blocking = [c for e, c in zip(entries, columns, strict=True) if e.severity == "error"]
         passed, answered = np.ones(n, bool), np.ones(n, bool)
-        for column in blocking:
+        for column in self._asked(entries, columns)[1]:
             passed &= _passes(column)
             answered &= ~np.isnan(column.scores)
         return passed.astype(np.float64), answered
 
     def _missing(self, entries: Sequence[Entry], columns: Sequence[Counted], answered: Mask) -> Mask:  # noqa: ARG002
         return ~answered
+
+    def _asked(
+        self, entries: Sequence[Entry], columns: Sequence[Counted]
+    ) -> tuple[Sequence[Entry], Sequence[Counted]]:
+        return _chosen(entries, columns, [entry.severity == "error" for entry in entries])
 
     def _judge(self, entries: Sequence[Entry], columns: Sequence[Counted], grades: Grades) -> None:
         scored = grades.codes == SCORED
@@ -224,10 +235,16 @@ class Formula(Rule):
     def _scores(self, entries: Sequence[Entry], columns: Sequence[Counted]) -> tuple[Scores, Mask]:
         rule = Expression.read(self.text)
         named = dict(zip((entry.name for entry in entries), columns, strict=True))
-        used = [named[name] for name in rule.names]
-        n = len(columns[0].scores)
         value = rule.value({name: named[name].scores for name in rule.names})
-        return np.broadcast_to(value, (n,)), _all_answered(used) if used else np.ones(n, bool)
+        answered = _all_answered(self._asked(entries, columns)[1])
+        return np.broadcast_to(value, (len(columns[0].scores),)), answered
+
+    def _asked(
+        self, entries: Sequence[Entry], columns: Sequence[Counted]
+    ) -> tuple[Sequence[Entry], Sequence[Counted]]:
+        # A formula of numbers alone needs everybody: no row of a stopped run gets its constant.
+        names = set(Expression.read(self.text).names)
+        return _chosen(entries, columns, [not names or entry.name in names for entry in entries])
 
     def _missing(self, entries: Sequence[Entry], columns: Sequence[Counted], answered: Mask) -> Mask:  # noqa: ARG002
         return ~answered
@@ -240,7 +257,14 @@ def _weighted(entries: Sequence[Entry], columns: Sequence[Counted]) -> tuple[Sco
     """Sum of weight times score (n,), and sum of the weights that answered (n,)."""
     scores = np.array([column.scores for column in columns])
     weights = np.array([entry.weight for entry in entries])[:, None] * ~np.isnan(scores)
-    return (np.nan_to_num(scores) * weights).sum(axis=0), weights.sum(axis=0)
+    with np.errstate(over="ignore", invalid="ignore"):  # what no float can hold is refused row by row
+        return (np.nan_to_num(scores) * weights).sum(axis=0), weights.sum(axis=0)
+
+
+def _chosen(
+    entries: Sequence[Entry], columns: Sequence[Counted], which: Sequence[bool]
+) -> tuple[Sequence[Entry], Sequence[Counted]]:
+    return list(compress(entries, which)), list(compress(columns, which))
 
 
 def _all_answered(columns: Sequence[Counted]) -> Mask:

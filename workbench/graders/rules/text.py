@@ -79,7 +79,7 @@ def _measure(text: str, unit: str) -> int:
 
 def utf16(text: str) -> int:
     """Length in UTF-16 units, as JavaScript and .NET count: characters beyond U+FFFF are two."""
-    return len(text) + sum(one > "\uffff" for one in text)
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def label_set(

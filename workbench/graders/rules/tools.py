@@ -30,8 +30,9 @@ def tool_call(
     called = [name.lower() if ignore_case else name for name in actual]
     passed, wrong = _in_mode(mode, (wanted, called), (expected, actual))
     if passed and order and mode in {"all", "exact"}:
-        passed = [name for name in called if name in set(wanted)] == wanted
-        got = [name for name, key in zip(actual, called, strict=True) if key in set(wanted)]
+        asked = set(wanted)
+        passed = [name for name in called if name in asked] == wanted
+        got = [name for name, key in zip(actual, called, strict=True) if key in asked]
         wrong = f"Tool call order mismatch. Expected: {listed(expected)}, Got: {listed(got)}"
     return verdict(passed, f"Tools called: {listed(actual)}", wrong, toolCalls=list(actual))
 

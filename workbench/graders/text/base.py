@@ -102,6 +102,7 @@ class CodeGrader(Grader):
 
     def _grade_chunk(self, samples: Samples, start: int, grades: Grades, news: _News) -> None:
         built = samples._build()  # noqa: SLF001 (one pass for threads and faults; samples[i] would take three)
+        samples._faults = built.faults  # noqa: SLF001 (else `problems` would build them again)
         problems = samples.problems if built.faults else {}
         scores = np.full(len(samples), np.nan)
         begun = time.perf_counter()

@@ -1,0 +1,435 @@
+"""Bad files of every platform end in one clear error that names the place, and nothing is written."""
+
+import contextlib
+import json
+import os
+import sys
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import workbench as wb
+from tests.formats.documents import DOCUMENTS, companions, spoiled, text_of
+from tests.formats.matrix import PLATFORMS
+from workbench.errors import FormatError
+from workbench.formats import FORMATS, writing
+from workbench.formats.native import write as native_write
+from workbench.suite import Suite
+
+JSON_PLATFORMS = ("native", "adaptive", "umbraco", "vllora", "openai", "letta")
+STEP = "graders:\n  a:\n    kind: tool\n    function: {}\n"
+
+
+def write(folder, platform, document):
+    companions(folder)
+    path = folder / ("suite.yaml" if platform == "letta" else "x.json")
+    path.write_text(text_of(platform, document), "utf-8")
+    return path
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_valid_documents_load(name, tmp_path):
+    """What the other tests spoil is whole, and is recognised."""
+    platform, document = DOCUMENTS[name]
+    path = write(tmp_path, platform, document)
+    assert list(wb.load(path)) == list(wb.load(path, platform))
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_spoiled_documents(name, tmp_path):
+    """Whatever part is of another type, missing or unknown: it loads, or the error leads to the place."""
+    platform, document = DOCUMENTS[name]
+    refused = 0
+    for steps, spoiled_document in spoiled(document):
+        path = write(tmp_path, platform, spoiled_document)
+        try:
+            wb.load(path, platform)
+        except FormatError as error:
+            refused += 1
+            told, where = str(error), error.where.partition(path.name)
+            assert where[1], (steps, told)
+            assert len(steps) < 2 or where[2] or any(str(step) in told for step in steps), (steps, told)
+    assert refused > 30
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_unknown_keys_are_named(name, tmp_path):
+    """A key nobody knows is an error with its name, except where data of one's own is held."""
+    platform, document = DOCUMENTS[name]
+    free = {"sampling_params", "outputSchema", "extractor_config", "target", "examples", "input", "headers"}
+    for steps, spoiled_document in spoiled(document):
+        mine = steps[-1:] == ["surprise"] and not free & set(map(str, steps))
+        if mine and not (platform == "letta" and steps[-2:-1] == ["weights"]):
+            path = write(tmp_path, platform, spoiled_document)
+            with pytest.raises(FormatError, match="surprise|an object is needed|graders|gate"):
+                wb.load(path, platform)
+
+
+@pytest.mark.parametrize("platform", JSON_PLATFORMS)
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("", ""),
+        ("   \n", ""),
+        ("{", "line 1"),
+        ("[" * 50_000, "deep"),
+        ('{"a":' * 50 + "1" + "}" * 50, "deep"),
+        ('{"graders": NaN}', "NaN"),
+        ('{"graders": [Infinity]}', "Infinity"),
+        ('{"graders": [], "graders": [1]}', "stands twice"),
+        ('{"name": "\\ud800", "graders": []}', "lone surrogate"),
+        ('{"graders": ' + "9" * 6000 + "}", ""),
+        ('\ufeff{"graders": []', "line 1"),
+        ("null", ""),
+        ("[]", ""),
+        ("{}", ""),
+        ("7", ""),
+        ('"graders"', ""),
+    ],
+)
+def test_broken_json(platform, text, part):
+    """Broken, deep, ambiguous and empty JSON, with the platform told and not."""
+    with pytest.raises(FormatError) as error:
+        wb.loads(text, platform, where="f.json")
+    assert part in str(error.value)
+    assert "f.json" in error.value.where
+    with pytest.raises(FormatError):
+        wb.loads(text, where="f.json")
+
+
+BOMB = "a: &a [x, x]\n" + "".join(
+    f"{b}: &{b} [*{a}, *{a}]\n" for a, b in zip("abcdefghi", "bcdefghij", strict=True)
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        (STEP.format("!!python/name:os.system"), "tags are not read"),
+        (STEP.format("!!python/object/apply:os.system [touch x]"), "tags are not read"),
+        (STEP.format("!mine x"), "tags are not read"),
+        ("!!map\n" + STEP.format("contains"), "tags are not read"),
+        (BOMB, "aliases are not read"),
+        ("base: &b {kind: tool}\ngraders:\n  a:\n    <<: *b\n", "aliases are not read"),
+        ("graders:\n  a:\n    <<: {kind: tool}\n    function: contains\n", "<<"),
+        (STEP.format("contains") + "graders: {}\n", "stands twice"),
+        (STEP.format("contains") + "    function: exact_match\n", "stands twice"),
+        ("graders:\n  7: {kind: tool, function: contains}\n", "a key must be text"),
+        ("graders:\n  ? [a]\n  : {kind: tool}\n", "a key must be text"),
+        ("graders: {a: {kind: tool, function: [" + "[" * 60 + "]" * 60 + "]}}", "deep"),
+        ("graders:\n" + " " * 2 + "{" * 3000, ""),
+        (STEP.format("contains") + "gate: {op: gte, value: .nan}\n", "finite number"),
+        (STEP.format("contains") + "gate: {op: gte, value: .inf}\n", "finite number"),
+        (STEP.format("contains") + "\t- x", "line 5"),
+        (STEP.format("contains") + "---\ngraders: {}\n", ""),
+        (STEP.format("con\x00tains"), ""),
+        (STEP.format("2020-01-01"), "2020-01-01"),
+        (STEP.format("yes"), "text is needed"),
+    ],
+)
+def test_hostile_yaml(text, part):
+    """Tags, bombs, merges, twins, odd keys, depth and odd numbers are refused where they stand."""
+    with pytest.raises(FormatError) as error:
+        wb.loads(text, "letta", where="s.yaml")
+    assert part in str(error.value)
+    assert "s.yaml" in error.value.where
+
+
+@pytest.mark.parametrize("sign", ["{", "a", "\n", "- a\n", "import x\n", '{"a":[],'])
+def test_huge_files(sign, tmp_path):
+    """10 MB of anything is read or refused in seconds by every reader, and recognised or not."""
+    path = tmp_path / "huge"
+    path.write_text(sign * (10 * 2**20 // len(sign)), "utf-8")
+    for platform in (*FORMATS, None):
+        start = time.perf_counter()
+        with pytest.raises(FormatError):
+            wb.load(path, platform)
+        assert time.perf_counter() - start < 20
+
+
+@pytest.mark.parametrize("platform", [*FORMATS, None])
+def test_files_beyond_the_limit(platform, tmp_path):
+    """More than 16 MiB is never read."""
+    with (tmp_path / "huge").open("wb") as file:
+        file.truncate(16 * 2**20 + 1)
+    with pytest.raises(FormatError, match="16 MiB"):
+        wb.load(tmp_path / "huge", platform)
+
+
+@pytest.mark.parametrize("platform", [*FORMATS, None])
+def test_files_that_are_none(platform, tmp_path):
+    """A folder, a missing file, a binary, and a name with a null character."""
+    (tmp_path / "binary").write_bytes(b"\x89PNG\r\n\x00\xff")
+    for name, part in [
+        ("", "cannot be read"),
+        ("none", "cannot be read"),
+        ("binary", "UTF-8"),
+        ("a\0b", "cannot be read"),
+    ]:
+        with pytest.raises(FormatError, match=part):
+            wb.load(tmp_path / name if name else tmp_path, platform)
+
+
+@pytest.mark.parametrize("name", ["umbraco", "letta", "adaptive", "openai", "vllora"])
+def test_marks_and_line_ends(name, tmp_path):
+    """A byte order mark and Windows line ends change nothing."""
+    platform, document = DOCUMENTS[name]
+    path = write(tmp_path, platform, document)
+    before = wb.load(path)
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes().replace(b"\n", b"\r\n"))
+    after = wb.load(path)
+    assert after.entries == before.entries
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("adaptive.graders.create.function(key='f', fn=open('x').read())", "not written out"),
+        ("adaptive.graders.create.function(key='f', fn=" + "-" * 3000 + "1)", ""),
+        ("adaptive.graders.create.function(**settings)", "keyword arguments"),
+        ("adaptive.graders.create.function('f')", "keyword arguments"),
+        ("adaptive.graders.create.nothing(key='f')", "no create.nothing"),
+        ("adaptive.graders.create.binary_judge(key='j', criteria=7, judge_model='m')", "line 1.criteria"),
+        ("adaptive.graders.create.custom(key='c', description='d')", "custom grader"),
+        ("adaptive.graders.create.function(key='f', fn=grade)", "grade"),
+        ("adaptive.graders.create.function(key='f', fn='x' * 10**9)", "not written out"),
+        ("def broken(:\n    adaptive.graders.create.function", "line 1"),
+        ("x = " + "(" * 5000, ""),
+        ("a" + ".b" * 5000 + ".graders.create.function(key=1)", ""),
+        ("adaptive.graders.create.function(key='f', fn='\\ud800')", ""),
+    ],
+)
+def test_bad_calls(text, part):
+    """Calls that are not written out, and text that is no Python."""
+    with pytest.raises(FormatError) as error:
+        wb.loads(text, "adaptive", where="g.py")
+    assert part in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "text", ["x = 1\n", "def f(:\n", "\0", "class", "import os\n", "# nothing\n", "(" * 5000]
+)
+def test_bad_modules(text):
+    """A module without a grader, and no module at all."""
+    with pytest.raises(FormatError, match=r"m\.py"):
+        wb.loads(text, "osmosis", where="m.py")
+
+
+@pytest.mark.parametrize(
+    ("name", "part"),
+    [
+        ("../secret.txt", "outside"),
+        ("a/../../secret.txt", "outside"),
+        ("..\\secret.txt", "outside"),
+        ("/etc/passwd", "outside"),
+        ("\\etc\\passwd", "outside"),
+        ("link.txt", "outside"),
+        ("ring", "outside"),
+        ("C:\\secret.txt", ""),
+        ("none.txt", "not there"),
+        ("inner", "not there"),
+        ("x" * 5000, ""),
+        ("a\\0b", ""),
+        ("binary", "UTF-8"),
+        ("huge", "too large"),
+    ],
+)
+def test_companions_stay_in_their_folder(name, part, tmp_path):
+    """A rubric is a text file in the suite's folder, by no trick one outside."""
+    folder = tmp_path / "in"
+    (folder / "inner").mkdir(parents=True)
+    (tmp_path / "secret.txt").write_text("secret")
+    (folder / "link.txt").symlink_to(tmp_path / "secret.txt")
+    (folder / "ring").symlink_to(folder / "ring")
+    (folder / "binary").write_bytes(b"\xff")
+    with (folder / "huge").open("wb") as file:
+        file.truncate(17 * 2**20)
+    path = folder / "suite.yaml"
+    path.write_text(
+        json.dumps({"graders": {"r": {"kind": "rubric", "prompt_path": name.replace("\\0", "\0")}}})
+    )
+    with pytest.raises(FormatError) as error:
+        wb.load(path, "letta")
+    assert part in str(error.value)
+    assert "graders.r.prompt_path" in error.value.where
+    assert "secret\n" not in str(error.value)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no named pipes")
+def test_a_pipe_as_companion_does_not_hang(tmp_path):
+    """What is no file is not opened."""
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "suite.yaml").write_text("graders: {r: {kind: rubric, prompt_path: pipe}}")
+    with pytest.raises(FormatError, match="not there"):
+        wb.load(tmp_path / "suite.yaml")
+
+
+def test_a_text_alone_has_no_companions():
+    """Pasted text that names files says how to load it."""
+    with pytest.raises(FormatError, match="load it from its folder"):
+        wb.loads("graders: {r: {kind: rubric, prompt_path: rubric.txt}}")
+
+
+EVIL = "open({path!r}, 'w')\n"
+MODULES = {
+    "osmosis": "from osmosis_ai.rollout import Grader\n{evil}class G(Grader):\n    async def grade(self, ctx): ...\n",
+    "adaptive": "{evil}async def grade(thread):\n    return 1.0\nadaptive.graders.create.function(key='f', fn=grade)\n",
+    "letta": "{evil}def mentions(sample, submission):\n    return 1\n",
+}
+
+
+@pytest.mark.parametrize("platform", FORMATS)
+def test_reading_executes_nothing(platform, tmp_path):
+    """Sources that would write a file when imported are read, and the file is not there."""
+    proof = tmp_path / "executed"
+    evil = EVIL.format(path=str(proof))
+    code = f"{evil}def grade(sample, item):\n    return 1.0\n"
+    module = MODULES.get(platform, "").format(evil=evil)
+    (tmp_path / "mine.py").write_text(module)
+    (tmp_path / "judge_mod.py").write_text(evil + "def grade(t):\n    return 1.0\n")
+    text = {
+        "native": native_write([wb.CustomGrader(target="judge_mod:grade", name="c"), wb.FunctionGrader.from_source(code)], allow_unvalidated=True)
+        if platform == "native" else "",
+        "openai": json.dumps({"type": "python", "name": "p", "source": code}),
+        "umbraco": json.dumps({"graderTypeId": "contains", "config": {"searchPattern": evil}}),
+        "vllora": json.dumps({"type": "script", "script": "throw 1; function grade(input) { return 1; }"}),
+        "letta": "graders: {a: {kind: tool, function: 'mine.py:mentions'}}",
+    }.get(platform, module)  # fmt: skip
+    path = tmp_path / ("suite.yaml" if platform == "letta" else "g")
+    path.write_text(text)
+    modules = set(sys.modules)
+    assert len(wb.load(path, platform)) >= 1
+    assert len(wb.load(path)) >= 1
+    assert not proof.exists()
+    assert "judge_mod" not in set(sys.modules) - modules
+
+
+def _state(folder):
+    return {path.name: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("platform", [name for name in PLATFORMS if name != "native"])
+def test_a_refusal_changes_nothing(platform, tmp_path):
+    """What a platform cannot say leaves the folder as it was, an older file of that name too."""
+    name, ending = PLATFORMS[platform]
+    target = tmp_path / f"out{ending}"
+    target.write_text("older")
+    companions(tmp_path)
+    before = _state(tmp_path)
+    suite = wb.Suite([wb.Contains(expected="4"), wb.JsonSchema(schema={}, name="s")], combine=wb.Mean())
+    for how in ({}, {"on_loss": "report"}):
+        mine = suite if not how else wb.Suite(wb.JsonSchema(schema={}, name="s"))
+        with pytest.raises(FormatError):
+            wb.export(mine, target, name, **how)
+        assert _state(tmp_path) == before
+
+
+def test_somebodys_own_file_is_not_overwritten(tmp_path):
+    """A module of the user's with a companion's name stops the export; one of ours is replaced."""
+    suite = wb.Suite(wb.Entry(wb.Length(maximum=3), "short"))
+    (tmp_path / "short.py").write_text("mine = 1\n")
+    with pytest.raises(FormatError, match=r"short\.py"):
+        wb.export(suite, tmp_path / "s.yaml", "letta")
+    assert (tmp_path / "short.py").read_text() == "mine = 1\n"
+    assert not (tmp_path / "s.yaml").exists()
+    (tmp_path / "short.py").unlink()
+    for limit in (3, 4):
+        wb.export(wb.Suite(wb.Entry(wb.Length(maximum=limit), "short")), tmp_path / "s.yaml", "letta")
+    assert "maximum=4" in (tmp_path / "short.py").read_text()
+    with pytest.raises(FormatError, match="same name"):
+        wb.export(suite, tmp_path / "short.py", "letta")
+
+
+def test_a_write_that_fails_halfway_is_undone(tmp_path, monkeypatch):
+    """When the main file cannot be written, its companions are as they were."""
+    suite = wb.Suite([wb.Entry(wb.Length(maximum=3), "short"), wb.Entry(wb.Length(maximum=9), "brief")])
+    wb.export(wb.Suite(wb.Entry(wb.Length(maximum=5), "short")), tmp_path / "s.yaml", "letta")
+    before = _state(tmp_path)
+    real = writing.write_atomically
+
+    def full(path, text):
+        if path.suffix == ".yaml":
+            raise FormatError("the file cannot be written", where=str(path), found="No space left on device")
+        return real(path, text)
+
+    monkeypatch.setattr(writing, "write_atomically", full)
+    with pytest.raises(FormatError, match="No space"):
+        wb.export(suite, tmp_path / "s.yaml", "letta")
+    assert _state(tmp_path) == before
+
+
+def test_an_old_report_does_not_stay(tmp_path):
+    """A report of losses goes when the next export loses nothing."""
+    path, report = tmp_path / "g.py", tmp_path / "g.py.losses.json"
+    both = [wb.Contains(expected="4"), wb.JsonSchema(schema={})]
+    wb.export(both, path, "adaptive", on_loss="report")
+    assert report.exists()
+    wb.export(both[0], path, "adaptive")
+    assert not report.exists()
+
+
+@pytest.mark.parametrize("platform", FORMATS)
+def test_targets_that_cannot_be_written(platform, tmp_path, monkeypatch):
+    """A missing folder, a folder in the file's place, and one without the right to write."""
+    suite = wb.Suite(wb.RolloutGrader.from_source(MODULES["osmosis"].format(evil=""))
+                     if platform == "osmosis" else wb.Contains(expected="4"))  # fmt: skip
+    suite = (
+        wb.Suite(wb.ScriptGrader.from_source("function grade(i) { return 1; }"))
+        if platform == "vllora"
+        else suite
+    )
+    monkeypatch.setattr(os, "access", lambda path, mode: str(path) != str(tmp_path / "locked"))
+    (tmp_path / "locked").mkdir()
+    for place in (tmp_path / "no" / "x.json", tmp_path, tmp_path / "locked" / "x.json"):
+        with pytest.raises(FormatError, match="cannot be written"):
+            wb.export(suite, place, platform, allow_unvalidated=True)
+    assert [path.name for path in tmp_path.rglob("*")] == ["locked"]
+
+
+_VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                [
+                    "graders",
+                    "type",
+                    "kind",
+                    "graderTypeId",
+                    "name",
+                    "config",
+                    "format",
+                    "grader",
+                    "a",
+                    "script",
+                ]
+            ),
+            inner,
+            max_size=4,
+        )
+    ),
+    max_leaves=12,
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(_VALUES, st.sampled_from([None, *FORMATS]))
+def test_any_json_is_read_or_refused(value, platform):
+    """No JSON at all ends in anything but a suite or a `FormatError`."""
+    with contextlib.suppress(FormatError):
+        assert isinstance(wb.loads(json.dumps(value), platform), Suite)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.text(max_size=60), st.sampled_from([None, *FORMATS]))
+def test_any_text_is_read_or_refused(text, platform):
+    """The same for any text."""
+    with contextlib.suppress(FormatError):
+        assert isinstance(wb.loads(text, platform), Suite)
