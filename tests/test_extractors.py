@@ -115,3 +115,25 @@ def test_a_pattern_that_cannot_be_read_or_never_ends():
     """It fails the row that meets it, with its reason."""
     broken = wb.Contains(expected="x", extractor=wb.Extractor("pattern", {"pattern": "[a"}))
     assert "Invalid regex pattern" in broken(wb.StringThread([("assistant", "x")])).error.message
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"name": "pattern", "pattern": 5},
+        {"name": "pattern", "pattern": "a", "search_all": "yes"},
+        {"name": "after_marker", "marker": None},
+        {"name": "all_assistant", "separator": 3},
+        {"name": "tool_output", "tool_name": ["a"]},
+    ],
+)
+def test_settings_of_a_wrong_type_are_refused(spec):
+    """Once, where the extractor is made, and not row by row."""
+    with pytest.raises(FormatError, match=r"setting .* must be (str|bool)"):
+        as_extractor(spec)
+
+
+def test_an_empty_marker_stands_at_the_start():
+    """As upstream, where every text holds it."""
+    thread = wb.StringThread([("assistant", " all of it ")], {})
+    assert as_extractor({"name": "after_marker", "marker": ""}).extract(thread) == "all of it"

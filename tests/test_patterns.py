@@ -55,3 +55,43 @@ def test_finds_what_re_finds(text, pattern):
     """The engine's matches are those of `re`."""
     mine, theirs = Pattern(pattern).search(text), re.search(pattern, text)
     assert (mine and mine.span()) == (theirs and theirs.span())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(((a{1000}){1000}){1000})",
+        "a{999999999}",
+        "(?:[(]\\({500}){500}",
+        "x" * 100_001,
+        "((a{9}){9}{9}" + "{9}" * 9 + ")",
+    ],
+)
+def test_patterns_too_large_to_compile_are_refused(text):
+    """No time limit stops a compiler, so what would eat the memory is not compiled."""
+    with pytest.raises(PatternError, match="Invalid regex pattern"):
+        Pattern(text).check()
+
+
+@pytest.mark.parametrize(
+    "text", ["a{0,65535}", "(?:a{300}){300}", r"\{1000}(?:\{900}){900}", "[{9}]{1,9}", "(a{1,1000}){1,1000}"]
+)
+def test_honest_counts_are_compiled(text):
+    """Only what counts demand at least is written out."""
+    Pattern(text).check()
+
+
+@pytest.mark.parametrize(
+    ("dotnet", "text", "found"),
+    [
+        (r"a\z", "a", True),
+        (r"a\z", "a\n", False),
+        (r"a\Z", "a\n", True),
+        (r"a\Z", "a\nb", False),
+        (r"a\\z", r"a\z", True),
+    ],
+)
+def test_ends_of_dotnet(dotnet, text, found):
+    """Its \\z is the end, its \\Z the end or before a last line feed."""
+    assert bool(Pattern(python_spelling(dotnet)).search(text)) is found
+    assert dotnet_spelling(r"a\Z") == r"a\z"

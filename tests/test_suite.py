@@ -2,10 +2,12 @@
 
 import os
 import signal
+import threading
 
 import pytest
 
 import workbench as wb
+from workbench.graders.combine import Combined
 
 ROWS = [{"prompt": str(i), "completion": "yes" if i % 2 else "no", "good": bool(i % 2)} for i in range(200)]
 YES = wb.FunctionGrader.from_source(
@@ -181,3 +183,62 @@ class TestEntries:
         """The combined column needs a name of its own."""
         with pytest.raises(ValueError, match="another name"):
             wb.Suite([wb.Contains(expected="x", name="combined")], combine=wb.Mean())
+
+
+def test_a_combined_grader_moves_the_bar():
+    """Its parts' rows are told as shares of its own, never backwards, never past the end."""
+    from workbench.background import run
+    from workbench.graders import Control
+
+    told = []
+    whole = Combined(entries=(wb.Entry(wb.Length(maximum=9), "a"), wb.Entry(wb.Contains(expected="q"), "b")))
+    run(whole.grade_all(wb.Samples(ROWS), Control(lambda *news: told.append(news))))
+    assert told == sorted(told)
+    assert told[0][0] < 200
+    assert told[-1] == (200, 0)
+    seen = []
+    wb.Suite([Combined(entries=(SLOW, wb.Length(maximum=9)))]).run(
+        ROWS[:60], progress=False, on_progress=seen.append
+    )
+    assert (seen[-1].done, seen[-1].total) == (60, 60)
+    assert any(0 < moment.done < 60 for moment in seen)
+
+
+@wb.extractor("test-pressing")
+def pressing(thread):
+    """Presses Ctrl-C at the 30th row of a run."""
+    PRESSED.append(thread)
+    if len(PRESSED) == 30:
+        signal.raise_signal(signal.SIGINT)  # handled by the main thread, as a real one
+        STOPPED.wait(10)
+    return thread.completion() or ""
+
+
+PRESSED, STOPPED = [], threading.Event()
+
+
+@pytest.mark.parametrize("combined", [False, True])
+@pytest.mark.parametrize("place", ["entry", "grader"])
+def test_an_interrupt_stops_code_graders_in_the_middle(place, combined, capsys, monkeypatch):
+    """Rows that were not reached are cancelled, not scored and not the sample's fault; nothing more is extracted."""
+    PRESSED.clear()
+    STOPPED.clear()
+    real = threading.Event.set
+
+    def setting(event):
+        real(event)
+        if event is not STOPPED:
+            real(STOPPED)
+
+    monkeypatch.setattr(threading.Event, "set", setting)
+    entry = (
+        wb.Entry(wb.Length(maximum=9), "a", extractor="test-pressing")
+        if place == "entry"
+        else wb.Entry(wb.Length(maximum=9, extractor="test-pressing"), "a")
+    )
+    graders = [Combined(entries=(entry, wb.Entry(wb.AsciiPrintable(), "b")))] if combined else [entry]
+    report = wb.Suite(graders).run(ROWS * 5, progress=False)
+    assert len(PRESSED) < 1000
+    assert set(report.errors["error_kind"]) == {"cancelled"}
+    assert len(report.errors) >= 900
+    assert "Interrupted" in capsys.readouterr().out

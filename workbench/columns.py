@@ -38,6 +38,8 @@ class Grades:
         metadata: Row number to mapping, where there is one.
         isolation: The sandbox level the rows were run at; "" where no sandbox was used.
         code: Whether our own deterministic code gave the grades: it is held to rules that a judge is not.
+        ungraded: Row to why it has a score by a platform's rule although nothing was graded, such as a
+            missing reference that counts as 0.0.
     """
 
     scores: NDArray[np.float64]
@@ -51,6 +53,7 @@ class Grades:
     metadata: dict[int, Mapping[str, Any]] = field(default_factory=dict)
     isolation: str = ""
     code: bool = False
+    ungraded: dict[int, str] = field(default_factory=dict)
 
     @classmethod
     def empty(cls, n: int) -> Grades:

@@ -71,15 +71,22 @@ class Pattern:
 
 
 def python_spelling(pattern: str) -> str:
-    r"""A .NET pattern's named groups, Python's way: `(?<name>` becomes `(?P<name>`, `\k<name>` `(?P=name)`."""
+    r"""A .NET pattern, Python's way: `(?<name>` becomes `(?P<name>`, `\k<name>` `(?P=name)`, `\z` `\Z`."""
+    pattern = re.sub(r"(?<!\\)((?:\\\\)*)\\([zZ])", _ending, pattern)
     named = re.sub(r"(?<!\\)((?:\\\\)*)\(\?(?:<([A-Za-z_]\w*)>|'([A-Za-z_]\w*)')", _named, pattern)
     return re.sub(r"(?<!\\)((?:\\\\)*)\\k(?:<(\w+)>|'(\w+)')", r"\1(?P=\2\3)", named)
 
 
 def dotnet_spelling(pattern: str) -> str:
-    """A Python pattern's named groups as .NET writes them: the other way round from `python_spelling`."""
+    """A Python pattern as .NET writes it: the other way round from `python_spelling`."""
+    pattern = re.sub(r"(?<!\\)((?:\\\\)*)\\Z", r"\1\\z", pattern)
     named = re.sub(r"(?<!\\)((?:\\\\)*)\(\?P<([A-Za-z_]\w*)>", r"\1(?<\2>", pattern)
     return re.sub(r"(?<!\\)((?:\\\\)*)\(\?P=(\w+)\)", r"\1\\k<\2>", named)
+
+
+def _ending(match: re.Match[str]) -> str:
+    # .NET's \Z stands before a last line feed too; its \z is Python's \Z.
+    return match[1] + (r"\Z" if match[2] == "z" else r"(?=\n?\Z)")
 
 
 def _named(match: re.Match[str]) -> str:
@@ -98,6 +105,8 @@ _EDGES = {
     r"\B": f"(?:{_NOT_IN_NOTHING}(?:(?<=[{_WORD}])(?=[{_WORD}])|(?<![{_WORD}])(?![{_WORD}])))",
 }
 _PIECE = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]", re.DOTALL)
+_TOKEN = re.compile(_PIECE.pattern + r"|\{(\d{1,9})(?:,\d*)?\}|.", re.DOTALL)
+_MAX_LENGTH, _MAX_STEPS = 100_000, 200_000
 _ASCII_FLAG = re.compile(r"\(\?[a-zA-Z]*a")
 
 
@@ -113,12 +122,37 @@ def _spelled_piece(match: re.Match[str]) -> str:
     return f"[{_SETS[piece]}]" if piece in _SETS else _EDGES.get(piece, piece)
 
 
+def _steps(pattern: str) -> int:
+    """How long a pattern is once its counts are written out, which is what the engine does with `(a{9}){9}`."""
+    sizes, last = [0], 0
+    for token in _TOKEN.finditer(pattern):
+        if token[0] == "(":
+            sizes.append(0)
+        elif token[0] == ")" and len(sizes) > 1:
+            last = sizes.pop()
+            sizes[-1] += last
+        else:
+            more = last * (max(int(token[1]), 1) - 1) if token[1] else 1
+            last = last + more if token[1] else 1
+            sizes[-1] += more
+    return sum(sizes)
+
+
+def _check_size(pattern: str) -> None:
+    """Refuse what would take minutes or all memory to compile, which no time limit stops."""
+    if len(pattern) > _MAX_LENGTH:
+        raise PatternError(f"Invalid regex pattern: longer than {_MAX_LENGTH:,} characters")
+    if _steps(pattern) > _MAX_STEPS:
+        raise PatternError(f"Invalid regex pattern: its counts stand for more than {_MAX_STEPS:,} steps")
+
+
 @lru_cache(maxsize=512)
 def _compiled(text: str, ignore_case: bool, multiline: bool) -> Any:
     import regex
 
     flags = (re.IGNORECASE if ignore_case else 0) | (re.MULTILINE if multiline else 0)
     try:
+        _check_size(text)
         re.compile(text, flags)
         return regex.compile(_engine_spelling(text), int(flags))
     except (re.error, regex.error, RecursionError, OverflowError) as error:

@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from workbench import background
 from workbench.columns import Grades
-from workbench.errors import FormatError
+from workbench.errors import FormatError, WorkbenchError
 from workbench.grade import Grade
 from workbench.graders import Control, Grader
 from workbench.graders.base import as_sample
@@ -203,8 +203,8 @@ class Suite:
         data = as_samples(samples)
         data.require_completion()
         check_settings(data, preset=preset, labels=labels)  # now, not after an hour of grading
-        for item in self.graders:
-            item.check_ready()
+        for entry in self.entries:
+            _check_ready(entry)
         with Bar(len(data) * len(self.entries), show=progress) as bar:
             listeners = [listen for listen in (on_progress, bar) if listen]
             grades, stopped = _Work(self.entries, data, listeners, workers).go()
@@ -262,6 +262,18 @@ class Suite:
             if isinstance(error, FormatError):
                 raise
             raise FormatError("a suite cannot be made from these fields", found=str(error)) from error
+
+
+def _check_ready(entry: Entry) -> None:
+    """What would end the run before its first row is told with the grader's name."""
+    try:
+        entry.grader.check_ready()
+    except WorkbenchError as error:
+        where = f"grader {entry.name!r}" + (f", {error.where}" if error.where else "")
+        hint = f"{error.hint}; or run the suite without it" if error.hint else ""
+        raise type(error)(
+            error.what, where=where, found=error.found, expected=error.expected, hint=hint
+        ) from error
 
 
 def run(graders: Iterable[Grader | Entry], samples: Any, **settings: Any) -> Report:

@@ -130,3 +130,34 @@ def test_bad_specs_are_refused(spec, part):
     """A spec that does not fit is an error that names the field or lists the kinds."""
     with pytest.raises(FormatError, match=part):
         from_spec(spec)
+
+
+@pytest.mark.parametrize("kind", EXAMPLES)
+def test_equal_graders_share_a_hash(kind):
+    """A grader, an entry and a suite can stand in a set, whatever their fields hold."""
+    one, two = EXAMPLES[kind](), EXAMPLES[kind]()
+    assert {one, two} == {one}
+    assert {wb.Entry(one, "a", extractor="last_turn"), wb.Entry(two, "a", extractor="last_turn")} == {
+        wb.Entry(one, "a", extractor="last_turn")
+    }
+    assert hash(wb.Suite([one])) == hash(wb.Suite([two]))
+
+
+def test_rows_are_made_together_and_in_order():
+    """Many rows are read as frames, never a frame a row; one that cannot be read fails alone."""
+    rows = wb.Samples([{"completion": str(at), "metadata": "[" if at == 299 else "{}"} for at in range(600)])
+    asked = []
+    whole = wb.Samples.__getitem__
+
+    def counting(samples, row):
+        asked.append(row)
+        return whole(samples, row)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(wb.Samples, "__getitem__", counting)
+        grades = asyncio.run(Mentions(word="7").grade_all(rows, Control()))
+    assert [slice(0, 256), slice(256, 512), slice(512, 600), slice(600, 600)] == asked
+    expected = [float("7" in str(at)) for at in range(600)]
+    assert [grade.score for grade in grades][:299] == expected[:299]
+    assert [grade.score for grade in grades][300:] == expected[300:]
+    assert grades[299].error.kind == "sample"

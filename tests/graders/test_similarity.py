@@ -141,3 +141,17 @@ def test_names_of_metrics():
         TextSimilarity(metric="cosine")
     with pytest.raises(FormatError, match="'rouge_l'"):
         TextSimilarity(metric="levenshtein")
+
+
+@pytest.mark.parametrize("metric", ["fuzzy_match", "rouge_l"])
+def test_texts_too_long_to_compare_fail(metric):
+    """A comparison that would take half a minute costs its row; equal texts are alike at any length."""
+    one, two = (
+        ("ab " * 200_000, "ba " * 200_000)
+        if metric == "fuzzy_match"
+        else ("a b " * 200_000, "b a " * 200_000)
+    )
+    grader = wb.TextSimilarity(metric=metric, reference="{{item.x}}")
+    grade = grader(wb.StringThread([("assistant", one)], {"x": two}))
+    assert grade.error.kind == "timeout"
+    assert grader(wb.StringThread([("assistant", one)], {"x": one})).score == 1.0

@@ -382,7 +382,10 @@ NO_RATIONALE = {
         (lambda: SchemaJudge(prompt="{{#x}}", output_schema={}), "not closed"),
         (lambda: SchemaJudge(prompt="x", output_schema={"type": 5}), "no valid JSON Schema"),
         (lambda: SchemaJudge(prompt="x", output_schema={"$ref": "http://127.0.0.1/x"}), "nothing is fetched"),
-        (lambda: SchemaJudge(prompt="x", output_schema={"$dynamicRef": "http://127.0.0.1/x"}), "nothing is fetched"),
+        (
+            lambda: SchemaJudge(prompt="x", output_schema={"$dynamicRef": "http://127.0.0.1/x"}),
+            "nothing is fetched",
+        ),
         (lambda: CriteriaJudge(pass_threshold="0.7"), "pass_threshold must be a number"),
         (lambda: GuardrailJudge(threshold=None), "threshold must be a number"),
         (lambda: RubricJudge(prompt="p", timeout="5"), "timeout in seconds"),
@@ -431,3 +434,24 @@ def test_many_rows_at_once():
     assert [grade.score for grade in grades] == [1.0, 0.0, 1.0]
     with pytest.raises(TemplateError):
         BinaryJudge(criteria="c", system_template="{{> x}}")
+
+
+@pytest.mark.parametrize(
+    ("schema", "answer", "kind"),
+    [
+        (
+            {"properties": {"reasoning": {"pattern": "^(a|aa)+$"}}},
+            {"score": 1, "reasoning": "a" * 60 + "!"},
+            "timeout",
+        ),
+        ({"$ref": "#"}, {"score": 1}, "runtime"),
+        ({"properties": {"score": {"maximum": 0.5}}}, {"score": 1}, "out_of_range"),
+        ({"properties": {"reasoning": {"type": "string"}}}, {"score": 1, "reasoning": 5}, "judge_parse"),
+    ],
+)
+def test_schemas_of_answers_end(schema, answer, kind):
+    """A schema that would search or turn for ever costs the row, and what was said is kept."""
+    judge = SchemaJudge(prompt="x", output_schema=schema, client=ScriptedClient(json.dumps(answer)))
+    grade = judge(wb.StringThread([("user", "q"), ("assistant", "a")], {}))
+    assert grade.error.kind == kind
+    assert "score" in grade.metadata["raw"]

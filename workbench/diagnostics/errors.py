@@ -80,6 +80,17 @@ def unfinished(case: Case) -> Iterable[Finding]:
         yield _fact(case, "unfinished", said, "run these rows before you compare graders", rows)
 
 
+@diagnostic("ungraded", presets=("workbench", "seed", "vllora"))
+def ungraded(case: Case) -> Iterable[Finding]:
+    """Rows have a score by a platform's rule although nothing was graded: a failure that counts as a number."""
+    rows = np.array(sorted(case.grades.ungraded), dtype=np.intp)
+    if len(rows):
+        most, _ = Counter(case.grades.ungraded.values()).most_common(1)[0]
+        said = f"{len(rows):,} of {len(case.grades):,} rows have a score by rule, not by grading: {most}"
+        advice = "mend the cause; on_error='missing', no_reference='fail' or bad_pattern='fail' leave such rows unscored"
+        yield replace(_fact(case, "ungraded", said, advice, rows), severity=Severity.WARNING)
+
+
 @diagnostic("skipped", presets=("workbench", "seed", "vllora"))
 def skipped(case: Case) -> Iterable[Finding]:
     """The grader declined rows; everything else is about the rest."""

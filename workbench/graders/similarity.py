@@ -7,13 +7,17 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from workbench.errors import FormatError
+from workbench.grade import ErrorKind
 from workbench.graders.base import kind
 from workbench.graders.rules.similarity import similarity
 from workbench.graders.rules.verdict import Verdict
-from workbench.graders.text.base import choice
+from workbench.graders.text.base import Unscored, choice
 from workbench.graders.text.templated import TemplatedGrader
 
 __all__ = ["METRICS", "TextSimilarity"]
+
+_MOST_WORK = 10**11
+"""Length times length, about two seconds of comparing; nothing can stop it once it has begun."""
 
 METRICS = (
     "fuzzy_match",
@@ -45,7 +49,8 @@ class TextSimilarity(TemplatedGrader):
     Attributes:
         metric: See the table. "cosine" needs embeddings and is refused.
 
-    Error kinds: template, sample (`item.reference` where the sample has none).
+    Error kinds: template, sample (`item.reference` where the sample has none), timeout (texts whose common
+    subsequence would take seconds: two different ones of more than 300,000 characters).
 
     Source: OpenAI (`text_similarity`); which packages it runs is public for fuzzy_match alone.
     """
@@ -75,6 +80,11 @@ class TextSimilarity(TemplatedGrader):
 def _fast_lcs(one: Sequence[Any], two: Sequence[Any]) -> int:
     from rapidfuzz.distance import LCSseq
 
+    if one == two:
+        return len(one)
+    if len(one) * len(two) > _MOST_WORK:
+        told = f"texts of {len(one):,} and {len(two):,} parts take too long to compare"
+        raise Unscored(ErrorKind.TIMEOUT, told)
     if not isinstance(one, str):
         # Words become small numbers, since rapidfuzz compares hashes and two words may share one.
         numbers: dict[Any, int] = {}

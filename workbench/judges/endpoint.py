@@ -160,7 +160,9 @@ class Endpoint(Grader):
 
     async def _batch(self, samples: Samples, rows: range) -> dict[int, Grade]:
         made = dict(zip(rows, await asyncio.to_thread(made_samples, samples, rows), strict=True))
-        result = {row: Grade.failed(ErrorKind.SAMPLE, one) for row, one in made.items() if isinstance(one, str)}
+        result = {
+            row: Grade.failed(ErrorKind.SAMPLE, one) for row, one in made.items() if isinstance(one, str)
+        }
         asked = [(row, one) for row, one in made.items() if isinstance(one, Sample)]
         start = time.perf_counter()
         try:

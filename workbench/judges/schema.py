@@ -73,7 +73,6 @@ class SchemaJudge(Judge):
             raise AnswerError(what, f"the judge's answer does not fit the schema: {message}"[:300])
         return Grade(number(found.get("score"), self.rules), reasoning=str(found.get("reasoning") or ""))
 
-
     def _fault(self, found: Any) -> Fault | None:
         try:
             return Schema.of(self.output_schema).first_fault(found)

@@ -51,12 +51,14 @@ _NEVER_RAN = frozenset({ErrorKind.CANCELLED, ErrorKind.BUDGET, ErrorKind.SAMPLE,
 
 
 def isolation(grades: Grades) -> str:
-    """The sandbox level the rows were run at; "no sandbox", or "not run" where no row reached the grader."""
+    """The sandbox level; else "not run" (no row reached the grader), "not needed" (our own rule) or "no sandbox"."""
     if grades.isolation:
         return grades.isolation
     kinds = {error.kind for error in grades.errors.values()}
     ran = grades.n_scored or grades.n_skipped or kinds - _NEVER_RAN
-    return "no sandbox" if ran else "not run"
+    if not ran:
+        return "not run"
+    return "not needed" if grades.code else "no sandbox"
 
 
 def _verdicts(passed: NDArray[np.int8]) -> pd.Series[Any]:

@@ -112,7 +112,8 @@ class Report:
 
         Columns: n, scored, failed, skipped; over the scored rows mean, mean_lo and mean_hi (95 %
         interval that knows which rows answer one prompt), sd (sample sd, ddof=1), min, q25, median, q75,
-        max; seconds_total, tokens, cost (NaN where unknown) and isolation: the sandbox level, "no sandbox",
+        max; seconds_total, tokens, cost (NaN where unknown) and isolation: the sandbox level, "not needed"
+        (a rule of the workbench, no code of anybody's), "no sandbox",
         or "not run" where no row was tried.
         """
         return summary_frame(self.grades, self._codes)

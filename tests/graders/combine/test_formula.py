@@ -1,6 +1,7 @@
 """OpenAI's formulas: read by a parser, never evaluated as code."""
 
 import math
+import sys
 
 import pytest
 from hypothesis import given
@@ -93,3 +94,21 @@ def test_any_text_is_read_or_refused(text):
         rule.value(dict.fromkeys(rule.names, 1.0))
     except FormulaError:
         pass
+
+
+def test_a_formula_of_many_terms_has_a_value():
+    """Thousands of terms are one loop, no nest of calls."""
+    rule = Expression.read(" + ".join(["a"] * 2000) + "-a*1/1" * 500)
+    assert rule.value({"a": 1.0}) == 1500.0
+
+
+def test_a_formula_read_from_deep_inside_is_refused_in_words():
+    """Python's own limit on calls does not leak out as a RecursionError."""
+
+    def down(depth):
+        return Expression.read("min(1," * 90 + "a" + ")" * 90) if not depth else down(depth - 1)
+
+    limit = sys.getrecursionlimit()
+    with pytest.raises(FormulaError):
+        for depth in range(limit - 900, limit, 50):
+            down(depth)

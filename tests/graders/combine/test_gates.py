@@ -98,3 +98,32 @@ def test_a_suite_is_gated(tmp_path):
     assert "gate passed" in report.to_html(tmp_path / "r.html").read_text("utf-8")
     with pytest.raises(ValueError, match="'h'"):
         wb.Suite([grader], gate=SimpleGate(metric_key="h"))
+
+
+def test_accuracy_is_the_percent_upstream_gives():
+    """1 of 3 is 33.333333333333336, to the last bit: `eq` is exact."""
+    gate = SimpleGate(aggregation="accuracy", op="eq", value=33.333333333333336)
+    assert gate.judge({"q": np.array([1.0, 0.0, 0.2, np.nan])}).passed
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), True, "0.5", 10**400])
+def test_gates_take_finite_numbers(number):
+    """A limit no score can be held against is refused, in a value and in a weight, and the field is named."""
+    with pytest.raises((ValueError, OverflowError), match="value must be a finite number"):
+        SimpleGate(value=number)
+    with pytest.raises((ValueError, OverflowError), match="weight of 'q' must be a finite number"):
+        WeightedGate(weights={"q": number})
+
+
+def test_a_metric_may_have_any_name():
+    """Even that of a field."""
+    gate = WeightedGate(weights={"value": 1.0, "pass_threshold": 1.0}, value=0.5)
+    assert gate.judge({"value": np.array([1.0]), "pass_threshold": np.array([0.0])}).value == 0.5
+    with pytest.raises(ValueError, match="metric names"):
+        WeightedGate(weights=None)
+
+
+def test_results_are_compared_by_identity():
+    """Two verdicts hold arrays, which have no one truth value."""
+    one, two = (SimpleGate().judge({"q": np.array([1.0, 0.0])}) for _ in range(2))
+    assert one != two

@@ -191,3 +191,63 @@ def test_rules_round_trip(rule):
     assert Rule.build(rule.spec()) == rule
     with pytest.raises(FormatError, match="mean"):
         Rule.build({"rule": "median"})
+
+
+def test_only_parts_that_matter_are_blamed():
+    """What fails without being asked is not the reason that a row has no score."""
+    severities = ["error", "warning"]
+    parts = [
+        Entry(Says(what=what), name, severity=severity)
+        for what, name, severity in zip([SKIP, BROKEN], ["a", "b"], severities, strict=True)
+    ]
+    for rule in (AllPass(), Formula("a * 2")):
+        grade = Combined(entries=tuple(parts), rule=rule)(THREAD)
+        assert (grade.status, grade.metadata["missing"]) == ("skipped", ["a"])
+
+
+def test_a_constant_is_no_score_where_a_part_broke():
+    """A formula of numbers alone needs every part, so that a stopped run has no scores of its own."""
+    assert whole(Formula("1"), BROKEN).status == "failed"
+
+
+@pytest.mark.parametrize("rule", [Mean(), Sum()])
+def test_sums_no_float_can_hold_fail(rule):
+    """Without a warning of numpy's, too."""
+    assert whole(rule, 1e200, 1.0, weights=[1e200, 1.0]).error.kind == "not_finite"
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"entries": [5]},
+        {"entries": [{"grader": {"kind": "ascii-printable"}}], "rule": "mean"},
+        {"entries": [{"grader": {"kind": "ascii-printable"}}], "rule": None},
+        {"entries": [{"grader": {"kind": "ascii-printable"}, "name": 5}]},
+        {"entries": [{"grader": {"kind": "ascii-printable"}, "negate": "no"}]},
+        {"entries": [{"grader": {"kind": "ascii-printable"}, "weight": "1"}]},
+        {"entries": [{"grader": {"kind": "ascii-printable"}, "pass_threshold": "1"}]},
+        {"entries": [{"grader": {"kind": "ascii-printable"}, "on_error": []}]},
+    ],
+)
+def test_wrong_files_are_format_errors(fields):
+    """Whatever a file holds, the refusal is one kind of error, from a combined grader and from a suite."""
+    with pytest.raises(FormatError):
+        wb.graders.from_spec({"kind": "combined", **fields})
+    with pytest.raises(FormatError):
+        wb.Suite.build({"entries": fields["entries"], "combine": fields.get("rule", "mean") or "mean"})
+
+
+@pytest.mark.parametrize("spec", [{}, "x", {"entries": 5}, {"entries": []}])
+def test_what_is_no_suite(spec):
+    """A suite without a list of entries is refused as a file."""
+    with pytest.raises(FormatError):
+        wb.Suite.build(spec)
+
+
+def test_code_stays_code_when_combined():
+    """Two deterministic graders make one; with somebody else's among them it is none of ours."""
+    rows = wb.Samples([{"completion": "x"}])
+    both = wb.Suite([wb.AsciiPrintable(), wb.Length(maximum=3)], combine=Mean()).run(rows, progress=False)
+    mixed = wb.Suite([wb.AsciiPrintable(), Says(name="says")], combine=Mean()).run(rows, progress=False)
+    assert both.grades["combined"].code
+    assert not mixed.grades["combined"].code

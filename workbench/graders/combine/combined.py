@@ -11,7 +11,7 @@ import numpy as np
 
 from workbench.columns import Grades
 from workbench.errors import FormatError
-from workbench.grade import Grade
+from workbench.grade import ErrorKind, Grade
 from workbench.graders.base import Control, Grader, kind
 from workbench.graders.combine.entry import Entry, as_entry
 from workbench.graders.combine.rules import Mean, Rule
@@ -35,7 +35,23 @@ def combine(entries: Sequence[Entry], grades: Mapping[str, Grades], rule: Rule) 
         parts = np.array([getattr(column, target) for column in columns])
         known = ~np.isnan(parts).all(axis=0)
         getattr(result, target)[known] = np.nansum(parts[:, known], axis=0)
+    for row, told in _by_rule(entries, grades).items():
+        result.ungraded[row] = told
+        before = result.reasoning.get(row)
+        result.reasoning[row] = f"{before}; {told}" if before else told
     return replace(result, isolation=_weakest(levels), code=all(column.code for column in columns))
+
+
+def _by_rule(entries: Sequence[Entry], grades: Mapping[str, Grades]) -> dict[int, str]:
+    """Row to the parts that failed and count as a number all the same, because their entries say so."""
+    found: dict[int, str] = {}
+    for entry in entries:
+        for row, error in grades[entry.name].errors.items() if entry.on_error == "zero" else ():
+            if error.kind is not ErrorKind.CANCELLED:
+                counts = 1.0 if entry.negate and entry.negate_errors else 0.0
+                told = f"{entry.name} failed and counts as {counts} ({error})"
+                found[row] = f"{found[row]}; {told}" if row in found else told
+    return found
 
 
 def _weakest(levels: set[str]) -> str:

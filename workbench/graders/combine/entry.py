@@ -193,7 +193,7 @@ class Entry:
         """What a grade counts as that `apply` has already been at."""
         counted = self.count(_column(applied))
         score, verdict = float(counted.scores[0]), int(counted.passed[0])
-        turned = applied.error is not None and verdict == 1
+        turned = verdict == 1 and (applied.error is not None or self.negate)
         message = None if turned else (applied.error.message if applied.error else applied.reasoning)
         return Outcome(
             None if np.isnan(score) else score, None if verdict < 0 else bool(verdict), message, applied
@@ -264,6 +264,6 @@ def _negated(grades: Grades, scored: NDArray[np.bool_]) -> Grades:
     scores[scored] = 1.0 - scores[scored]
     known = scored & (passed >= 0)
     passed[known] = 1 - passed[known]
-    reasoning = {row: text for row, text in grades.reasoning.items() if not known[row]}
+    reasoning = {row: f"negated: {text}" if known[row] else text for row, text in grades.reasoning.items()}
     reasoning |= {int(row): NEGATED for row in np.flatnonzero(known & (passed == 0))}
     return replace(grades, scores=scores, passed=passed, reasoning=reasoning)

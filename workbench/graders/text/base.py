@@ -28,6 +28,14 @@ _CHUNK = 4096
 _NEWS_SECONDS = 0.1
 
 _EMPTY: Verdict = (0.0, "Empty submission: the extractor found no text", {})
+_BY_RULE = (
+    "No ground_truth",
+    "Invalid regex pattern",
+    "Empty submission",
+    "Empty trajectory",
+    "Unknown validation",
+)
+"""How the reasons of scores begin that a platform's rule gives without grading."""
 _NO_TRAJECTORY: Verdict = (0.0, "Empty trajectory: nobody answered the user", {})
 _NO_GROUND_TRUTH: Verdict = (0.0, "No ground_truth answer provided", {})
 
@@ -117,6 +125,8 @@ class CodeGrader(Grader):
                 grades.fail(start + at, result)
             else:
                 scores[at], grades.reasoning[start + at], details = result
+                if not scores[at] and result[1].startswith(_BY_RULE):
+                    grades.ungraded[start + at] = result[1]
                 if details:
                     grades.metadata[start + at] = details
             news.row(isinstance(result, GradeError))
