@@ -13,6 +13,7 @@ from rapidfuzz import fuzz
 from rapidfuzz.distance import LCSseq
 from rouge_score.rouge_scorer import RougeScorer
 
+import workbench as wb
 from tests.graders.code_examples import said, sample
 from workbench.errors import FormatError
 from workbench.graders.rules import similarity as rules

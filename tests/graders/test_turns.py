@@ -28,12 +28,19 @@ def test_one_reference_a_turn():
     assert PerTurn(grader=Contains())(talk(["a", "b"], "a", "b")).reasoning.startswith("2/2 passed")
 
 
-@pytest.mark.parametrize("references", [None, "a", ["a"], ["a", "b", "c"], []])
+@pytest.mark.parametrize("references", [["a"], ["a", "b", "c"], []])
 def test_references_must_fit_the_turns(references):
-    """No list, or one of another length, is a failed grade of kind sample."""
+    """A list of another length is a failed grade of kind sample."""
     grade = PerTurn(grader=Contains())(talk(references, "a", "b"))
     assert grade.error.kind == "sample"
     assert "2 turns" in grade.error.message
+
+
+def test_one_reference_is_graded_whole():
+    """Letta grades by turn only where the ground truth is a list; any other is the plain grader's."""
+    grade = PerTurn(grader=Contains())(talk("b", "a", "b"))
+    assert (grade.score, "per_turn_grades" in grade.metadata) == (1.0, False)
+    assert PerTurn(grader=Contains())(talk(None, "a", "b")).error.kind == "sample"
 
 
 def test_a_turn_without_a_score_leaves_the_whole_unscored():

@@ -8,6 +8,7 @@ rows, turning whatever happens into a `Grade`, and going to a plain dict and bac
 from __future__ import annotations
 
 import asyncio
+import math
 import threading
 import time
 from abc import ABC, abstractmethod
@@ -26,7 +27,7 @@ from workbench.samples.columns import ROLES
 from workbench.thread import StringThread
 from workbench.upstairs import upstairs
 
-__all__ = ["KINDS", "Control", "Grader", "as_sample", "from_spec", "kind", "made_samples"]
+__all__ = ["KINDS", "Control", "Grader", "as_sample", "from_spec", "is_number", "kind", "made_samples"]
 
 G = TypeVar("G", bound="type[Grader]")
 
@@ -204,9 +205,11 @@ class _Rows:
             if (found := next(self._made, None)) is not None:
                 return found
             part = range(self._at, min(self._at + _AT_ONCE, len(self._samples)))
+            if not part:
+                return self._at, None
             made = await asyncio.to_thread(made_samples, self._samples, part)
             self._at, self._made = part.stop, zip(part, made, strict=True)
-            return next(self._made, (self._at, None))
+            return next(self._made)
 
 
 def made_samples(samples: Samples, rows: range) -> list[Sample | str]:
@@ -240,6 +243,14 @@ def _is_config(f: Field[Any]) -> bool:
 
 def _default(f: Field[Any]) -> Any:
     return f.default_factory() if f.default_factory is not MISSING else f.default
+
+
+def is_number(value: object) -> bool:
+    """Whether a setting is a finite number: an int or a float, no bool."""
+    try:
+        return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    except OverflowError:
+        return False
 
 
 def as_sample(sample: Any) -> Sample:

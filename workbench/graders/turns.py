@@ -22,9 +22,10 @@ __all__ = ["PerTurn", "turns_of"]
 class PerTurn(Grader):
     """Grades every turn against its own reference; the score is the mean over the turns.
 
-    A turn is a user's message and all that follows up to the next one. The sample's reference must be a list
-    with one entry a turn. A turn passes at 1.0; a turn without a score leaves the whole unscored. The details
-    hold `per_turn_grades`, their `turn` counted from 0 as upstream.
+    A turn is a user's message and all that follows up to the next one. A reference that is a list must have one
+    entry a turn; any other reference, or none, is graded with the conversation as a whole. A turn passes at
+    1.0; a turn without a score leaves the whole unscored. The details hold `per_turn_grades`, their `turn`
+    counted from 0 as upstream.
 
     Attributes:
         grader: What grades each turn; it sees that turn alone.
@@ -58,7 +59,9 @@ class PerTurn(Grader):
         self.grader.check_ready()
 
     async def grade(self, sample: Sample) -> Grade:
-        """Grade turn after turn."""
+        """Grade turn after turn, or the whole where there is no list of references."""
+        if not isinstance(sample.reference, list):
+            return await self.grader.grade_one(sample)
         try:
             turns = _samples_of_turns(sample)
         except Unscored as error:
@@ -97,11 +100,10 @@ def _total(values: list[Any]) -> Any:
 
 def _samples_of_turns(sample: Sample) -> list[Sample]:
     turns, references = turns_of(sample.thread), sample.reference
-    if not isinstance(references, list) or len(references) != len(turns) or not turns:
-        found = f"{len(references)} of them" if isinstance(references, list) else repr(references)[:80]
+    if len(references) != len(turns) or not turns:
         raise Unscored(
             ErrorKind.SAMPLE,
-            f"per-turn grading needs a list of references, one a turn: there are {len(turns)} turns, found {found}",
+            f"per-turn grading needs one reference a turn: there are {len(turns)} turns, found {len(references)} of them",
         )
     return [
         replace(sample, thread=_with_reference(turn, references, one), reference=one)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from abc import abstractmethod
 from collections.abc import Mapping
@@ -13,7 +12,7 @@ from workbench.dialects import TemplateError, TemplateRunError
 from workbench.errors import FormatError, WorkbenchError
 from workbench.extractors import Extractor, as_extractor
 from workbench.grade import ErrorKind, Grade
-from workbench.graders.base import Grader
+from workbench.graders.base import Grader, is_number
 from workbench.judges.answers import RULES, AnswerError, text_of
 from workbench.judges.client import ChatClient, JudgeServerError, Messages, Reply
 from workbench.judges.openai_client import provider_client, thinks
@@ -42,9 +41,8 @@ def refuse_unless(condition: object, what: str, found: object = "", expected: st
 
 def check_number(name: str, value: object, *, above: float | None = None) -> None:
     """Raise a `FormatError` unless a field is a finite number, above a bound where one is given."""
-    number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
     wanted = "must be a number" if above is None else f"must be a number above {above:g}"
-    refuse_unless(number and (above is None or float(value) > above), f"{name} {wanted}", value)  # type: ignore[arg-type]
+    refuse_unless(is_number(value) and (above is None or float(value) > above), f"{name} {wanted}", value)  # type: ignore[arg-type]
 
 
 def json_schema(schema: Mapping[str, Any], name: str = "verdict") -> dict[str, Any]:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import isfinite
 from typing import Any
 
 from workbench.dialects import TemplateRunError
 from workbench.dialects import compile as compile_template
 from workbench.dialects.braces import check_names
 from workbench.grade import ErrorKind, Grade
-from workbench.graders.base import kind
+from workbench.graders.base import is_number, kind
 from workbench.judges.answers import AnswerError, number, verdict
 from workbench.judges.base import Judge, as_sample, check_number, refuse_unless
 from workbench.judges.client import ChatClient, Messages, Reply
@@ -32,9 +31,7 @@ def bounds(value: Any) -> tuple[float, float]:
         FormatError: It is none.
     """
     ends = list(value) if isinstance(value, list | tuple) else []
-    numbers = all(
-        isinstance(end, int | float) and not isinstance(end, bool) and isfinite(end) for end in ends
-    )
+    numbers = all(map(is_number, ends))
     refuse_unless(
         len(ends) == 2 and numbers and ends[0] < ends[1], "range must be two numbers, the lower first", value
     )

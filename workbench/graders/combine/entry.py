@@ -18,7 +18,7 @@ from workbench.columns import Grades
 from workbench.errors import FormatError
 from workbench.extractors import Extractor, as_extractor
 from workbench.grade import ErrorKind, Grade, GradeError
-from workbench.graders.base import Control, Grader, from_spec
+from workbench.graders.base import Control, Grader, from_spec, is_number
 from workbench.samples import Sample, Samples
 from workbench.thread import StringThread
 
@@ -111,7 +111,7 @@ class Entry:
     def _check(self) -> None:
         if not isinstance(self.name, str):
             raise TypeError(f"an entry's name must be text, not {self.name!r}")
-        if not _is_number(self.weight) or self.weight < 0:
+        if not is_number(self.weight) or self.weight < 0:
             raise ValueError(
                 f"weight of {self.name!r} must be a finite number, 0 or more, not {self.weight!r}"
             )
@@ -126,7 +126,7 @@ class Entry:
             raise ValueError(
                 "negate_errors needs on_error='zero': a failure that does not count has no opposite"
             )
-        if self.pass_threshold is not None and not _is_number(self.pass_threshold):
+        if self.pass_threshold is not None and not is_number(self.pass_threshold):
             raise ValueError(f"pass_threshold must be a finite number, not {self.pass_threshold!r}")
 
     async def grade_all(self, samples: Samples, control: Control) -> Grades:
@@ -246,10 +246,6 @@ class Entry:
 def as_entry(item: Entry | Grader) -> Entry:
     """A grader with everything at its default, or the entry itself."""
     return item if isinstance(item, Entry) else Entry(item)
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and bool(np.isfinite(value))
 
 
 def _column(grade: Grade) -> Grades:

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.errors import FormatError
+from workbench.graders.base import is_number
 
 __all__ = ["AGGREGATIONS", "OPERATORS", "Gate", "GateResult", "LogicalGate", "SimpleGate", "WeightedGate"]
 
@@ -320,8 +321,7 @@ def _check(aggregation: str, *ops: str) -> None:
 
 def _check_numbers(values: Mapping[str, float | None]) -> None:
     for name, value in values.items():
-        number = isinstance(value, int | float) and not isinstance(value, bool)
-        if value is not None and not (number and np.isfinite(value)):
+        if value is not None and not is_number(value):
             raise ValueError(f"{name} must be a finite number, not {value!r}")
 
 
