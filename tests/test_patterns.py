@@ -92,6 +92,6 @@ def test_honest_counts_are_compiled(text):
     ],
 )
 def test_ends_of_dotnet(dotnet, text, found):
-    """Its \\z is the end, its \\Z the end or before a last line feed."""
+    r"""Its \z is the end, its \Z the end or before a last line feed."""
     assert bool(Pattern(python_spelling(dotnet)).search(text)) is found
     assert dotnet_spelling(r"a\Z") == r"a\z"

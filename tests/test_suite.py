@@ -242,3 +242,25 @@ def test_an_interrupt_stops_code_graders_in_the_middle(place, combined, capsys, 
     assert set(report.errors["error_kind"]) == {"cancelled"}
     assert len(report.errors) >= 900
     assert "Interrupted" in capsys.readouterr().out
+
+
+def test_a_described_suite_is_no_plain_list(tmp_path):
+    """Its description is kept when it is saved."""
+    suite = wb.Suite([wb.Length(maximum=3)], description="short ones")
+    wb.save(suite, tmp_path / "suite.json")
+    assert wb.load(tmp_path / "suite.json").description == "short ones"
+
+    @pytest.mark.parametrize(
+        "settings", [{"combine": "mean"}, {"combine": wb.Mean}, {"gate": {"kind": "simple"}}]
+    )
+    def test_rules_and_gates_are_objects(self, settings):
+        """A name or a class in their place is refused with an example."""
+        with pytest.raises(TypeError, match="such as"):
+            wb.Suite([wb.Contains("x")], **settings)
+
+    def test_who_is_not_ready_is_named(self, monkeypatch):
+        """A judge without a key stops the run before its first row, by the judge's name."""
+        monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+        suite = wb.Suite([wb.Contains("x"), wb.CriteriaJudge(name="quality")])
+        with pytest.raises(wb.errors.WorkbenchError, match="'quality'"):
+            suite.run([{"prompt": "q", "completion": "x"}], progress=False)

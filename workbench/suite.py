@@ -106,6 +106,9 @@ class Suite:
         names = [entry.name for entry in self.entries]
         if not isinstance(self.name, str):
             raise TypeError(f"a suite's name must be text, not {self.name!r}")
+        for what, wanted, example in ((self.combine, Rule, "Mean()"), (self.gate, Gate, "SimpleGate(...)")):
+            if what is not None and not isinstance(what, wanted):
+                raise TypeError(f"a suite takes a {wanted.__name__.lower()} such as {example}, not {what!r}")
         if self.combine is not None:
             self.combine.check(self.entries)
             if self.column in names:
@@ -132,7 +135,8 @@ class Suite:
     def plain(self) -> bool:
         """Whether this is a list of graders and nothing more."""
         bare = all(entry == Entry(entry.grader) for entry in self.entries)
-        return bare and self.combine is None and self.gate is None and not self.name
+        named = self.name or self.description
+        return bare and self.combine is None and self.gate is None and not named
 
     def __iter__(self) -> Iterator[Grader]:
         return iter(self.graders)

@@ -86,3 +86,12 @@ def test_preset():
     report = wb.Suite([grader]).run(samples, progress=False, preset="vllora")
     assert "dry run GO" in str(report)
     assert "readiness gate PASS" in str(report)
+
+
+def test_scores_are_rounded_as_upstream_rounds_them():
+    """0.125 is 0.13 to JavaScript, so it is no score of its own beside 0.13, and one beside 0.12."""
+    concentration = lambda scores: next(  # noqa: E731
+        check.value for check in readiness(scores).checks if check.name == "score_concentration"
+    )
+    assert concentration([0.125, 0.13, 0.9, 0.5]) == 0.5
+    assert concentration([0.125, 0.12, 0.9, 0.5]) == 0.25

@@ -316,3 +316,13 @@ def test_letta_tells_an_empty_trajectory_from_an_empty_submission():
     grader = AsciiPrintable(empty="zero")
     assert "Empty submission" in grader(said("")).reasoning
     assert "Empty trajectory" in grader(wb.StringThread([("user", "q")], {})).reasoning
+
+
+def test_what_a_grader_is_about_needs_no_name():
+    """The one thing a grader compares with may be given by place."""
+    assert ExactMatch("4") == ExactMatch(expected="4")
+    assert Contains("4") == Contains(expected="4")
+    assert wb.Regex(r"\d") == wb.Regex(pattern=r"\d")
+    assert wb.JsonKeys(["a"]) == wb.JsonKeys(keys=("a",))
+    assert wb.JsonSchema({}) == wb.JsonSchema(schema={})
+    assert wb.ToolCall(["f"]) == wb.ToolCall(expected=("f",))

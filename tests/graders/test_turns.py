@@ -1,5 +1,6 @@
 """Per-turn grading."""
 
+import numpy as np
 import pytest
 
 import workbench as wb
@@ -95,3 +96,11 @@ def test_only_a_grader_grades_turns():
     with pytest.raises(FormatError, match="must be a grader"):
         PerTurn(grader="contains")
     assert PerTurn(grader=Contains())(said("x")).error is not None
+
+
+def test_arrays_in_the_metadata_are_left_alone():
+    """A column that has no one truth value beside the references fails nothing."""
+    thread = wb.StringThread(
+        [("user", "q"), ("assistant", "a")], {"reference": ["a"], "vector": np.array([1.0, 2.0])}
+    )
+    assert PerTurn(grader=ExactMatch())(thread).score == 1.0

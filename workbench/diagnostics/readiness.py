@@ -12,6 +12,7 @@ import math
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from decimal import ROUND_HALF_UP, Decimal, localcontext
 
 import numpy as np
 
@@ -110,9 +111,10 @@ def _hard(scores: np.ndarray[tuple[int], np.dtype[np.float64]], prompts: Sequenc
 
 
 def _soft(scores: np.ndarray[tuple[int], np.dtype[np.float64]]) -> list[Check]:
-    # Two decimals as JavaScript's toFixed rounds them are what upstream counts by.
-    common = Counter(f"{score:.2f}" for score in scores.tolist()).most_common(1)
-    most = common[0][1] / len(scores) if common else 0.0
+    counts: Counter[Decimal] = Counter()
+    for score, times in zip(*np.unique(scores, return_counts=True), strict=True):
+        counts[_two_decimals(float(score))] += int(times)
+    most = max(counts.values()) / len(scores) if counts else 0.0
     told = (
         ("score_concentration", most, 0.70),
         ("perfect_score_frac", _share(scores >= 0.99), 0.50),
@@ -122,6 +124,12 @@ def _soft(scores: np.ndarray[tuple[int], np.dtype[np.float64]]) -> list[Check]:
     passing = _share(scores >= 0.7)
     limits = [Check(name, value, limit, value < limit) for name, value, limit in told]
     return [*limits, Check("pass_rate", passing, 0.05, passing > 0.05, minimum=True)]
+
+
+def _two_decimals(score: float) -> Decimal:
+    """As JavaScript's toFixed rounds, which is what upstream counts by: 0.125 is 0.13, where Python says 0.12."""
+    with localcontext(prec=400):
+        return Decimal(score).quantize(Decimal("0.01"), ROUND_HALF_UP)
 
 
 def _by_prompt(

@@ -50,7 +50,7 @@ def kind(name: str) -> Callable[[G], G]:
         if name in KINDS and KINDS[name].__qualname__ != cls.__qualname__:
             raise ValueError(f"grader kind {name!r} is taken by {KINDS[name].__qualname__}")
         cls.kind = name
-        cls.__hash__ = _hashed  # type: ignore[method-assign]  # the dataclass's own fails on a dict field
+        cls.__hash__ = _hashed  # type: ignore[assignment, method-assign]  # a dict field has no hash
         KINDS[name] = cls
         return cls
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from workbench.grade import ErrorKind
@@ -38,7 +38,7 @@ class JsonKeys(TextGrader):
         'Missing required JSON keys: [meta.author]'
     """
 
-    keys: tuple[str, ...]
+    keys: tuple[str, ...] = field(kw_only=False)
     require_all: bool = True
 
     def __post_init__(self) -> None:
@@ -67,7 +67,7 @@ class JsonSchema(TextGrader):
     Source: JSON Schema 2020-12 and before, by the `jsonschema` package.
     """
 
-    schema: dict[str, Any]
+    schema: dict[str, Any] = field(kw_only=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()

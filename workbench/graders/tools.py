@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import Field, dataclass
+from dataclasses import Field, dataclass, field
 from typing import Any
 
 from workbench.graders.base import kind
@@ -39,7 +39,7 @@ class ToolCall(CodeGrader):
     Source: Umbraco (`tool-call`, as its code counts); the mode set is ours.
     """
 
-    expected: tuple[str, ...]
+    expected: tuple[str, ...] = field(kw_only=False)
     mode: str = "any"
     order: bool = False
     ignore_case: bool = True

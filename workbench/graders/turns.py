@@ -114,9 +114,10 @@ def _samples_of_turns(sample: Sample) -> list[Sample]:
 def _with_reference(thread: StringThread, references: list[Any], one: Any) -> StringThread:
     """The turn's own reference stands where the metadata held the list."""
     if isinstance(thread.metadata, Mapping):
-        held = {
-            key: value for key, value in thread.metadata.items() if value is references or value == references
-        }
+        # A list compares as a whole; an array beside it would not.
+        held = [
+            key for key, value in thread.metadata.items() if isinstance(value, list) and value == references
+        ]
         mine = {key: one for key in held if str(key).casefold() in ROLES["reference"]}
         thread.metadata = {**thread.metadata, **mine}
     return thread

@@ -218,12 +218,15 @@ class WeightedGate(Gate):
     def __post_init__(self) -> None:
         _check(self.aggregation, self.op)
         if not isinstance(self.weights, Mapping):
-            raise ValueError(f"weights must be metric names with a number each, not {self.weights!r}")
+            raise TypeError(f"weights must be metric names with a number each, not {self.weights!r}")
         _check_numbers({"value": self.value, "pass_threshold": self.pass_threshold})
         _check_numbers({f"the weight of {name!r}": weight for name, weight in self.weights.items()})
         if not self.weights or any(w < 0 for w in self.weights.values()) or not any(self.weights.values()):
             raise ValueError(f"weights must be 0 or more and not all 0, not {dict(self.weights)!r}")
         object.__setattr__(self, "weights", dict(self.weights))
+
+    def __hash__(self) -> int:
+        return hash((self.aggregation, self.op, self.value, frozenset(self.weights)))
 
     @property
     def metrics(self) -> tuple[str, ...]:
@@ -326,11 +329,10 @@ def _check_numbers(values: Mapping[str, float | None]) -> None:
 
 
 def _accuracy_warning(aggregation: str, op: str, value: float) -> list[str]:
-    if aggregation != "accuracy" or not 0 < value <= 1 or op not in {"gt", "gte"}:
+    if aggregation != "accuracy" or not 0 < value <= 1:
         return []
-    return [
-        f"accuracy is a percent, 0 to 100: a threshold of {value:g} is met by almost any run; {100 * value:g}?"
-    ]
+    means = "is met by almost any run" if op in {"gt", "gte"} else f"is {value:g} %"
+    return [f"accuracy is a percent, 0 to 100: a threshold of {value:g} {means}; {100 * value:g}?"]
 
 
 def _plain(value: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from workbench.errors import FormatError
@@ -62,7 +62,7 @@ class ExactMatch(ReferenceGrader):
         1.0
     """
 
-    expected: str | None = None
+    expected: str | None = field(default=None, kw_only=False)
     ignore_case: bool = False
     trim: bool = True
 
@@ -94,7 +94,7 @@ class Contains(ReferenceGrader):
     Source: Letta (`contains`), Umbraco (`contains`).
     """
 
-    expected: str | None = None
+    expected: str | None = field(default=None, kw_only=False)
     ignore_case: bool = True
 
     def __post_init__(self) -> None:

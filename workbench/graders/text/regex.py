@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from workbench.errors import FormatError
 from workbench.grade import ErrorKind
@@ -54,7 +54,7 @@ class Regex(ReferenceGrader):
         '2026'
     """
 
-    pattern: str | None = None
+    pattern: str | None = field(default=None, kw_only=False)
     ignore_case: bool = False
     multiline: bool = False
     flavor: str = "python"
