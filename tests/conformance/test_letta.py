@@ -7,6 +7,7 @@ import pytest
 
 import workbench as wb
 from tests.conformance.cases import cases, check_score, with_client
+from workbench.formats.letta_trajectory import letta_thread
 from workbench.graders.combine import Gate
 
 
@@ -17,25 +18,9 @@ def era_of(case):
 
 def thread_of(item):
     """A trajectory, turns of typed messages, as a thread."""
-    inputs = item.get("input", "question")
-    inputs = inputs if isinstance(inputs, list) else [inputs]
-    messages = []
-    for at, turn in enumerate(item["trajectory"]):
-        messages.append({"role": "user", "content": inputs[min(at, len(inputs) - 1)]})
-        messages += map(_message, turn)
-    metadata = {"agent_state": item["agent_state"]} if "agent_state" in item else {}
-    return wb.StringThread.from_messages(messages, metadata)
-
-
-def _message(message):
-    if message["type"] == "tool_call_message":
-        call = message["tool_call"]
-        function = {"name": call["name"], "arguments": call["arguments"]}
-        made = {"id": call["tool_call_id"], "type": "function", "function": function}
-        return {"role": "assistant", "content": None, "tool_calls": [made]}
-    if message["type"] == "tool_return_message":
-        return {"role": "tool", "content": message["tool_return"], "tool_call_id": message["tool_call_id"]}
-    return {"role": "assistant", "content": message["content"]}
+    return letta_thread(
+        item["trajectory"], input=item.get("input", "question"), agent_state=item.get("agent_state")
+    )
 
 
 def sample_of(item):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from workbench.formats.base import FORMATS, Document, Format, Loss, Losses, Reading, register
 from workbench.formats.files import Converted, convert, detect, export, load, loads, save
+from workbench.formats.letta_trajectory import letta_thread
 from workbench.formats.native import read, schema, write
 
 # Imported for their registrations; `native` comes first in every list.
@@ -22,6 +23,7 @@ __all__ = [
     "detect",
     "export",
     "letta",
+    "letta_thread",
     "load",
     "loads",
     "openai",
