@@ -78,7 +78,13 @@ def python_spelling(pattern: str) -> str:
 
 
 def dotnet_spelling(pattern: str) -> str:
-    """A Python pattern as .NET writes it: the other way round from `python_spelling`."""
+    """A Python pattern as .NET writes it: the other way round from `python_spelling`.
+
+    Raises:
+        PatternError: It sets a flag that .NET does not know: a, u or L.
+    """
+    if flags := re.search(r"(?<!\\)(?:\\\\)*\(\?([a-zA-Z]*[auL][a-zA-Z]*)(?:-[a-zA-Z]+)?[:)]", pattern):
+        raise PatternError(f"Invalid regex pattern: .NET has no flags like those of (?{flags[1]})")
     pattern = re.sub(r"(?<!\\)((?:\\\\)*)\\Z", r"\1\\z", pattern)
     named = re.sub(r"(?<!\\)((?:\\\\)*)\(\?P<([A-Za-z_]\w*)>", r"\1(?<\2>", pattern)
     return re.sub(r"(?<!\\)((?:\\\\)*)\(\?P=(\w+)\)", r"\1\\k<\2>", named)

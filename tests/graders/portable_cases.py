@@ -107,6 +107,7 @@ EVERYWHERE = [
     Length(maximum=4, unit="utf16"),
     LabelSet(labels=["good", "bad"], passing=["good"]),
     LabelSet(labels=["good", "bad", " 4"], passing=["good", " 4"], ignore_case=True, trim=False),
+    LabelSet(labels=["PARIS", "Paris"], passing=["Paris"], ignore_case=True),
     JsonKeys(keys=["a"]),
     JsonKeys(keys=["a.b", "c"], require_all=False),
     JsonKeys(keys=[]),

@@ -326,3 +326,9 @@ def test_what_a_grader_is_about_needs_no_name():
     assert wb.JsonKeys(["a"]) == wb.JsonKeys(keys=("a",))
     assert wb.JsonSchema({}) == wb.JsonSchema(schema={})
     assert wb.ToolCall(["f"]) == wb.ToolCall(expected=("f",))
+
+
+def test_labels_that_differ_in_case_alone():
+    """A text that is a passing label passes, whatever other label it is too."""
+    grader = LabelSet(labels=("A", "a"), passing=("a",), ignore_case=True)
+    assert [grader(said(text)).score for text in ("a", "A", "b")] == [1.0, 1.0, 0.0]

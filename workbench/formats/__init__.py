@@ -9,6 +9,7 @@ from workbench.formats.native import read, schema, write
 
 # Imported for their registrations; `native` comes first in every list.
 from workbench.formats import adaptive, letta, openai, osmosis, umbraco, vllora  # isort: skip
+from workbench.formats import modules  # isort: skip
 
 __all__ = [
     "FORMATS",
@@ -26,6 +27,7 @@ __all__ = [
     "letta_thread",
     "load",
     "loads",
+    "modules",
     "openai",
     "osmosis",
     "read",

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable
 from typing import Any
 
 from workbench.errors import FormatError
 from workbench.formats.base import Document, Losses
-from workbench.formats.limits import check_entry, check_fields, harmless, no_kind, note_limits, prepared
+from workbench.formats.limits import (
+    check_entry,
+    check_fields,
+    harmless,
+    negatable,
+    no_kind,
+    note_limits,
+    prepared,
+)
 from workbench.formats.parsing import to_json
 from workbench.formats.shims import check_calls, check_reads
 from workbench.graders import FunctionGrader
@@ -21,6 +30,7 @@ from workbench.suite import Suite
 
 __all__ = ["rename_imports", "write_calls", "write_json"]
 
+_KEY = re.compile(r"[A-Za-z0-9_.-]+")
 _WAY_OUT = "Adaptive has function graders, binary judges, prebuilt RAG judges and external endpoints"
 _CREATE = {
     "FUNCTION": "function",
@@ -46,29 +56,47 @@ def write_json(suite: Suite, losses: Losses) -> Document:
 
 def _records(suite: Suite, losses: Losses) -> list[Record]:
     suite = prepared(suite, losses)
-    for field, value in (("combine", suite.combine), ("gate", suite.gate)):
-        if value is not None:
-            losses.add("", field, "graders are combined in recipes there, not where they are created",
-                       way_out="export the graders without it, and set the weights in the recipe")  # fmt: skip
-    records = [record for entry in suite.entries if (record := _record(entry, losses)) is not None]
+    keys: list[str] = []
+    records = [record for entry in suite.entries if (record := _record(entry, losses, keys)) is not None]
     if not records:
         raise FormatError("nothing is left to write", hint=_WAY_OUT)
+    if suite.combine is not None:
+        losses.add("", "combine", "graders are combined in recipes there, not where they are created",
+                   way_out="export the graders without it, and set the weights in the recipe")  # fmt: skip
+    if suite.gate is not None:
+        losses.add("", "gate", "there are no gates over a run", way_out="export as letta, or leave the gate out")
     return records
 
 
-def _record(entry: Entry, losses: Losses) -> Record | None:
-    check_entry(entry, losses, knows=harmless(entry))
+def _record(entry: Entry, losses: Losses, keys: list[str]) -> Record | None:
     writer = next((_WRITERS[cls] for cls in type(entry.grader).__mro__ if cls in _WRITERS), None)
-    rest = None if writer is None else writer(entry, losses)
     if writer is None:
         no_kind(entry, losses, way_out=_WAY_OUT)
+        return None
+    if not check_entry(entry, losses, knows=(*harmless(entry), *negatable(entry))):
+        return None
+    rest = writer(entry, losses)
     if rest is None:
         return None
     description = entry.grader.description
     told = {"description": description} if description and rest["type"] == "FUNCTION" else {}
     if description and not told:
         losses.note(entry.name, "description", f"{description!r} has no place there"[:200])
-    return {"type": rest.pop("type"), "key": entry.name, **rest, **told}
+    return {"type": rest.pop("type"), **_named(entry.name, losses, keys), **rest, **told}
+
+
+def _named(name: str, losses: Losses, keys: list[str]) -> Record:
+    """The key, and the name for people where it cannot be the key: keys are words in addresses and file names."""
+    key = name
+    if not _KEY.fullmatch(name):
+        plain = re.sub(r"[^A-Za-z0-9_.]+", "-", name).strip("-.").lower() or "grader"
+        key, number = plain, 1
+        while key in keys:
+            number += 1
+            key = f"{plain}-{number}"
+        losses.note(name, "name", f"it is the name for people there; the key is {key!r}")
+    keys.append(key)
+    return {"key": key} if key == name else {"key": key, "name": name}
 
 
 def _function(entry: Entry, losses: Losses) -> Record | None:
@@ -84,7 +112,7 @@ def _function(entry: Entry, losses: Losses) -> Record | None:
 
 def _portable(entry: Entry, losses: Losses) -> Record | None:
     try:
-        text = portable(entry.grader)
+        text = portable(entry.grader, negate=entry.negate)
     except FormatError as error:
         losses.add(entry.name, error.where or "kind", error.what, way_out=error.hint or _WAY_OUT)
         return None

@@ -7,6 +7,7 @@ to `losses`, which refuses it by grader, field and way out, or, on request, keep
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
@@ -43,16 +44,23 @@ class Loss:
         field: Its field, or what is meant.
         what: Why it cannot be said, in words.
         way_out: What to do instead.
+        instead: What was written in its place; "" where it was left out.
     """
 
     grader: str
     field: str
     what: str
     way_out: str = ""
+    instead: str = ""
 
     def __str__(self) -> str:
         owner = f"grader {self.grader!r}" if self.grader else "the suite"
-        return f"{owner}, {self.field}: {self.what}" + (f" ({self.way_out})" if self.way_out else "")
+        told = f"{owner}, {self.field}: {self.what}" + (f" ({self.way_out})" if self.way_out else "")
+        return told + (f"; written instead: {self.instead}" if self.instead else "")
+
+
+_ON_REQUEST = 'on_loss="report" drops it and says so'
+_REPLACED = 'on_loss="report" writes {} instead and says so'
 
 
 class Losses:
@@ -61,27 +69,29 @@ class Losses:
     Args:
         platform: Its name, for messages.
         refuse: Whether the first loss is an error; else they are kept.
+        stem: Name of the main file without its ending: companions are named after it.
     """
 
-    def __init__(self, platform: str, *, refuse: bool = True) -> None:
+    def __init__(self, platform: str, *, refuse: bool = True, stem: str = "") -> None:
         self.platform = platform
         self.refuse = refuse
+        self.stem = stem
         self.found: list[Loss] = []
         self.notes: list[Loss] = []
 
-    def add(self, grader: str, field: str, what: str, *, way_out: str = "") -> None:
-        """Tell a loss.
+    def add(self, grader: str, field: str, what: str, *, way_out: str = "", instead: str = "") -> None:
+        """Tell a loss, and what is written in its place where something is.
 
         Raises:
             FormatError: Losses are refused.
         """
-        loss = Loss(grader, field, what, way_out)
+        loss = Loss(grader, field, what, way_out, instead)
         if self.refuse:
             owner = f"grader {grader!r}, {field}" if grader else f"the suite, {field}"
             raise FormatError(
                 f"{self.platform} cannot say this: {what}",
                 where=owner,
-                hint="; ".join(filter(None, [way_out, 'on_loss="report" drops it and says so'])),
+                hint="; ".join(filter(None, [way_out, _ON_REQUEST if not instead else _REPLACED.format(instead)])),
             )
         if loss not in self.found:
             self.found.append(loss)
@@ -156,7 +166,7 @@ class Reading:
         if not _is_file(path):
             raise FormatError(
                 "the document names a file that is not there", where=where, found=name[:200],
-                expected=f"a file in {self.folder}",
+                expected=f"a file of that name in {_shown(self.folder)}", hint=_near(path),
             )  # fmt: skip
         return read_text(path, where)
 
@@ -175,6 +185,20 @@ def inside(folder: Path, name: str, where: str) -> Path:
             hint="put it beside the document and name it there",
         )  # fmt: skip
     return target
+
+
+def _shown(folder: Path) -> str:
+    return "this folder" if str(folder) == "." else str(folder)
+
+
+def _near(path: Path) -> str:
+    """What to do about a missing file: the name that was perhaps meant, where there is one."""
+    try:
+        names = [one.name for one in path.parent.iterdir() if one.is_file()]
+    except OSError:
+        names = []
+    near = difflib.get_close_matches(path.name, names, n=1)
+    return f"was {near[0]!r} meant?" if near else "put the file beside the document, or mend its name there"
 
 
 def _is_file(path: Path) -> bool:

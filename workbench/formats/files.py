@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,10 +23,12 @@ from workbench.formats.base import (
     read_text,
     require_proofs,
 )
-from workbench.formats.parsing import parse_json, parse_yaml
+from workbench.formats.parsing import parse_json, parse_python, parse_yaml, to_json
 from workbench.formats.writing import Converted, write_document
+from workbench.formats.modules import HANDWRITTEN, WHAT_IS_READ
 from workbench.graders import Grader
 from workbench.graders.combine import Entry
+from workbench.samples import Sample, as_samples
 from workbench.suite import Suite
 
 __all__ = ["Converted", "convert", "detect", "export", "load", "loads", "save"]
@@ -94,14 +96,23 @@ def _opened(
 
 
 def loads(
-    text: str,
+    text: str | Mapping[str, Any] | list[Any],
     format: str | None = None,  # noqa: A002
     *,
     where: str = "text",
     trust: bool = False,
     era: str = "",
 ) -> Suite:
-    """Graders out of a text, such as a platform's JSON pasted into a cell. See `load`."""
+    """Graders out of a text, such as a platform's JSON pasted into a cell, or out of the parsed object. See `load`.
+
+    Raises:
+        FormatError: As `load`.
+        TypeError: Neither text nor a dict or list.
+    """
+    if isinstance(text, Mapping | list):
+        text = to_json(text)
+    if not isinstance(text, str):
+        raise TypeError(f"loads takes text, a dict or a list, not {type(text).__name__}; for a file: load(path)")
     return _read(Reading(text.removeprefix("\ufeff"), where, None, trust, era), format)
 
 
@@ -134,6 +145,10 @@ def detect(text: str, where: str = "text") -> Format:
     found = [name for name, degree in sure.items() if degree == best and best > 0]
     if len(found) == 1:
         return FORMATS[found[0]]
+    if not found and where.lower().endswith(".js"):
+        return FORMATS["javascript"]
+    if not found and where.lower().endswith(".py"):
+        raise _no_python(text, where)
     if told is not None and not found:
         raise told
     raise FormatError(
@@ -148,10 +163,20 @@ def detect(text: str, where: str = "text") -> Format:
 _NAME_IT = "name it: format=..., or --from on the command line"
 
 
+def _no_python(text: str, where: str) -> FormatError:
+    try:
+        parse_python(text, where)
+    except FormatError as error:
+        return error
+    return FormatError(
+        "this Python file holds no grader", where=where, found="no function at its top level",
+        expected=WHAT_IS_READ, hint=f"if it is a platform's, {_NAME_IT}",
+    )  # fmt: skip
+
+
 def _parsed(text: str, where: str) -> tuple[Any, FormatError | None]:
     """The document as JSON or YAML, None where it is neither, with the complaint if it looks like one of them."""
-    start = text.lstrip()[:1]
-    if start in {"{", "["}:
+    if text.lstrip()[:1] in {"{", "["}:
         return _or_complaint(parse_json, text, where)
     if _looks_like_python(text):
         return None, None
@@ -159,10 +184,16 @@ def _parsed(text: str, where: str) -> tuple[Any, FormatError | None]:
     return (document if isinstance(document, dict | list) else None), told
 
 
+_SURELY = re.compile(r"\s*(?:[{\[]\s*[\"\[{]|(?:[#-].*\n\s*)*[\w\"']+\s*:(?:\s|$))")
+"""What starts so is JSON or YAML, and what is wrong with it is all there is to say."""
+
+
 def _or_complaint(parse: Callable[[str, str], Any], text: str, where: str) -> tuple[Any, FormatError | None]:
     try:
         return parse(text, where), None
     except FormatError as error:
+        if _SURELY.match(text):
+            return None, error
         platforms = f"if it is of another kind, {_NAME_IT}; there are {', '.join(FORMATS)}"
         hint = "; ".join(filter(None, [error.hint, platforms]))
         return None, FormatError(
@@ -214,13 +245,43 @@ def export(
     suite = graders if isinstance(graders, Suite) else Suite(graders)
     if not allow_unvalidated:
         require_proofs(suite)
-    losses = Losses(chosen.name, refuse=on_loss == "refuse")
+    _check_target(Path(path), chosen)
+    losses = Losses(chosen.name, refuse=on_loss == "refuse", stem=Path(path).stem)
     document = (
         Document(native.write(suite, allow_unvalidated=allow_unvalidated))
         if format == "native"
         else chosen.variants.get(Path(path).suffix, chosen.write)(suite, losses)
     )
     return write_document(Path(path), document, losses)
+
+
+def _check_target(target: Path, chosen: Format) -> None:
+    """Refuse an ending that is another format's, and to write over what is no grader file.
+
+    Raises:
+        FormatError: Either; also over Python or JavaScript that somebody wrote by hand.
+    """
+    endings = _endings(chosen)
+    if target.suffix not in endings and any(target.suffix in _endings(one) for one in FORMATS.values()):
+        raise FormatError(
+            f"{chosen.name} is not written to {target.suffix} files", where=str(target),
+            expected=" or ".join(sorted(endings)), hint="name the file so, or another format",
+        )  # fmt: skip
+    if not target.is_file() or not target.stat().st_size:
+        return
+    try:
+        held = detect(read_text(target), str(target)).name
+    except FormatError:
+        held = ""
+    if not held or (held in HANDWRITTEN and held != chosen.name):
+        raise FormatError(
+            "a file is in the way that is not a grader file", where=str(target),
+            found=f"a {held} file somebody wrote" if held else "", hint="move it, or write to another name",
+        )  # fmt: skip
+
+
+def _endings(one: Format) -> set[str]:
+    return {one.suffix, *one.variants} | ({".yml"} if one.suffix == ".yaml" else set())
 
 
 def convert(
@@ -230,6 +291,7 @@ def convert(
     *,
     on_loss: str = "refuse",
     allow_unvalidated: bool = False,
+    samples: Any = None,
     **reading: Any,
 ) -> Converted:
     """One platform's file as another's. Sources in it are proved in the sandbox before they are written.
@@ -240,6 +302,8 @@ def convert(
         to: Its platform.
         on_loss: See `export`.
         allow_unvalidated: Write sources that do not pass their checks.
+        samples: Rows of your own to prove the sources on, as `read_samples` gives them, for graders that read
+            columns the mock row lacks; the first five are tried.
         reading: `format`, `trust` and `era` of `load`; the platform of `source` is found out by default.
 
     Raises:
@@ -254,14 +318,21 @@ def convert(
     read, chosen = _opened(source, **reading)
     suite = _read(read, chosen)
     if not allow_unvalidated:
-        prove(suite)
+        prove(suite, samples)
     written = export(suite, target, to, on_loss=on_loss, allow_unvalidated=allow_unvalidated)
     return replace(written, notes=(*read.notes, *written.notes))
 
 
-def prove(suite: Suite) -> None:
-    """Validate every grader of a suite that can be and was not."""
+def prove(suite: Suite, samples: Any = None) -> None:
+    """Validate every grader of a suite that can be and was not, on rows of the user's own where there are any."""
+    rows = None if samples is None else test_rows(samples)
     for grader in suite.graders:
         for one in parts(grader):
             if hasattr(one, "require_proof") and not getattr(one, "validation", None):
-                one.validate()  # type: ignore[attr-defined]
+                one.validate(rows)  # type: ignore[attr-defined]
+
+
+def test_rows(samples: Any) -> list[Sample]:
+    """The first five rows, or all where there are fewer."""
+    data = as_samples(samples)
+    return [data[at] for at in range(min(len(data), 5))]

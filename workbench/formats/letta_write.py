@@ -14,6 +14,7 @@ from workbench.formats.limits import (
     check_fields,
     harmless,
     identifier,
+    negatable,
     no_kind,
     note_limits,
     prepared,
@@ -43,9 +44,10 @@ Spec = dict[str, Any]
 
 @dataclass
 class _Files:
-    """What is written beside the suite, and the release whose rules it all follows."""
+    """What is written beside the suite, named after it, and the release whose rules it all follows."""
 
     era: str
+    prefix: str = ""
     files: dict[str, str] = field(default_factory=dict)
 
     def since(self, era: str) -> bool:
@@ -53,7 +55,8 @@ class _Files:
 
     def add(self, name: str, ending: str, text: str) -> str:
         """The file's name, without its ending."""
-        stem = identifier(name, [one.rpartition(".")[0] for one in self.files])
+        whole = f"{self.prefix}_{name}" if self.prefix else name
+        stem = identifier(whole, [one.rpartition(".")[0] for one in self.files])
         self.files[f"{stem}{ending}"] = text
         return stem
 
@@ -61,13 +64,16 @@ class _Files:
 def write(suite: Suite, losses: Losses) -> Document:
     """A suite file with graders and gate; code and agents go into files beside it."""
     suite = prepared(suite, losses, keeps=("name", "description"))
-    reward = _reward(suite, losses)
-    files = _Files(_era(suite, reward))
+    reward = _reward(suite)
+    files = _Files(_era(suite, reward), losses.stem)
     graders = {
         entry.name: spec for entry in suite.entries if (spec := _spec(entry, losses, files)) is not None
     }
     if not graders:
         raise FormatError("nothing is left to write", hint=_WAY_OUT)
+    if suite.combine is not None and not reward:
+        losses.add("", "combine", "there is no score of a sample made of several graders, only gates over a run",
+                   way_out="use gate=WeightedGate(...), or export as umbraco, vllora or openai")  # fmt: skip
     told = {"name": suite.name, "description": suite.description}
     document = {key: value for key, value in told.items() if value} | {"graders": graders} | reward
     if suite.gate is not None:
@@ -76,15 +82,13 @@ def write(suite: Suite, losses: Losses) -> Document:
     return Document(head + to_yaml(document), files.files)
 
 
-def _reward(suite: Suite, losses: Losses) -> Spec:
+def _reward(suite: Suite) -> Spec:
     """The later generation's reward: one metric's score; any other rule has no place."""
     rule = suite.combine
     if rule is None:
         return {}
     if isinstance(rule, Formula) and rule.text.strip() in [entry.name for entry in suite.entries]:
         return {"reward": {"kind": "metric", "metric_key": rule.text.strip()}}
-    losses.add("", "combine", "there is no score of a sample made of several graders, only gates over a run",
-               way_out="use gate=WeightedGate(...), or export as umbraco, vllora or openai")  # fmt: skip
     return {}
 
 
@@ -114,15 +118,16 @@ def _era(suite: Suite, reward: Spec) -> str:
 
 
 def _spec(entry: Entry, losses: Losses, files: _Files) -> Spec | None:
-    check_entry(entry, losses, knows=("extractor", *harmless(entry)))
-    turns = isinstance(entry.grader, PerTurn)
     grader: Any = entry.grader.grader if isinstance(entry.grader, PerTurn) else entry.grader
-    if turns:
-        return _per_turn(entry, grader, losses, files)
     writer = next((_WRITERS[cls] for cls in type(grader).__mro__ if cls in _WRITERS), None)
-    spec = None if writer is None else writer(entry, losses, files)
     if writer is None:
         no_kind(entry, losses, way_out=_WAY_OUT)
+        return None
+    if not check_entry(entry, losses, knows=("extractor", *harmless(entry), *negatable(entry))):
+        return None
+    if isinstance(entry.grader, PerTurn):
+        return _per_turn(entry, grader, losses, files)
+    spec = writer(entry, losses, files)
     return None if spec is None else _finished(entry, grader, spec, losses)
 
 
@@ -179,7 +184,7 @@ def _text(entry: Entry, losses: Losses, files: _Files) -> Spec | None:
     grader: Any = entry.grader
     name = _built_in(grader)
     empty = getattr(grader, "empty", "")
-    if name and not files.since("0.9") and (empty == "zero") == files.since("0.8"):
+    if name and not entry.negate and not files.since("0.9") and (empty == "zero") == files.since("0.8"):
         return {"kind": "tool", "function": name}
     return _portable(entry, losses, files)
 
@@ -189,7 +194,7 @@ def _portable(entry: Entry, losses: Losses, files: _Files) -> Spec | None:
     grader: Any = entry.grader
     try:
         bare = replace(grader, extractor=Extractor()) if hasattr(grader, "extractor") else grader
-        text = portable(bare)
+        text = portable(bare, negate=entry.negate)
     except FormatError as error:
         losses.add(entry.name, error.where or "kind", error.what, way_out=error.hint or _WAY_OUT)
         return None

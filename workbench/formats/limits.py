@@ -10,6 +10,7 @@ from workbench.extractors import Extractor
 from workbench.formats.base import Losses
 from workbench.graders import Grader
 from workbench.graders.combine import AllPass, Entry, Formula, Mean, Rule, Sum
+from workbench.graders.portable.refusals import article
 from workbench.graders.text import CodeGrader, TextGrader
 from workbench.judges import BinaryJudge, LabelModel
 from workbench.suite import Suite
@@ -20,6 +21,7 @@ __all__ = [
     "check_fields",
     "harmless",
     "identifier",
+    "negatable",
     "no_kind",
     "note_limits",
     "prepared",
@@ -42,11 +44,16 @@ _HANDLING = {
 }
 
 
-def check_entry(entry: Entry, losses: Losses, *, knows: Collection[str] = ()) -> None:
-    """Tell the settings of an entry that a platform does not have.
+def check_entry(entry: Entry, losses: Losses, *, knows: Collection[str] = ()) -> bool:
+    """Tell the settings of an entry that a platform does not have; whether what is left may be written.
 
-    How failures count is left to the platform: `on_error` and `negate_errors` are never told.
+    How failures count is left to the platform: `on_error` and `negate_errors` are never told. Without its
+    negation a grader would say the opposite, so that it is left out whole.
     """
+    if entry.negate and "negate" not in knows:
+        losses.add(entry.name, "negate", "there is no negation there, and without it the grader says the opposite",
+                   way_out=_ENTRY_WAYS["negate"])  # fmt: skip
+        return False
     for f in fields(Entry):
         value = getattr(entry, f.name)
         if f.name in {"grader", "name", "_", "on_error", "negate_errors", *knows} or value == f.default:
@@ -58,6 +65,12 @@ def check_entry(entry: Entry, losses: Losses, *, knows: Collection[str] = ()) ->
             f"there is no {f.name} there (it is {shown!r})",
             way_out=_ENTRY_WAYS.get(f.name, ""),
         )
+    return True
+
+
+def negatable(entry: Entry) -> tuple[str, ...]:
+    """The setting `negate` where the grader is written as code of ours, which can say 1 - x."""
+    return ("negate",) if isinstance(entry.grader, CodeGrader) else ()
 
 
 _ENTRY_WAYS = {
@@ -87,7 +100,7 @@ def check_fields(
 
 def no_kind(entry: Entry, losses: Losses, *, way_out: str) -> None:
     """Tell that a platform has nothing like a grader; on request the grader is dropped."""
-    losses.add(entry.name, "kind", f"it has nothing like a {entry.grader.kind} grader", way_out=way_out)
+    losses.add(entry.name, "kind", f"it has nothing like {article(entry.grader.kind)} grader", way_out=way_out)
 
 
 def unique(name: str, taken: Collection[str]) -> str:

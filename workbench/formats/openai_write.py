@@ -47,12 +47,11 @@ def write(suite: Suite, losses: Losses) -> Document:
     The document is checked by the `openai` package's own types before it is given out.
     """
     suite = prepared(suite, losses, keeps=("name",))
-    if suite.gate is not None:
-        losses.add("", "gate", "there are no gates over a run", way_out="export as letta")
     entries, rule, name = suite.entries, suite.combine, suite.name
     only = entries[0].grader if len(entries) == 1 else None
     if isinstance(only, Combined) and rule is None:
-        check_entry(entries[0], losses)
+        if not check_entry(entries[0], losses):
+            raise FormatError("nothing is left to write", hint=_WAY_OUT)
         entries, rule, name = only.entries, only.rule, entries[0].name
     if rule is None and len(entries) == 1 and not entries[0].negate:
         record = _record(entries[0], losses, entries[0].name, rule)
@@ -60,6 +59,8 @@ def write(suite: Suite, losses: Losses) -> Document:
         record = _multi(entries, rule, losses, name or "combined")
     if record is None:
         raise FormatError("nothing is left to write", hint=_WAY_OUT)
+    if suite.gate is not None:
+        losses.add("", "gate", "there are no gates over a run", way_out="export as letta")
     _check(record)
     return Document(to_json(record))
 
@@ -73,6 +74,8 @@ def _multi(entries: tuple[Entry, ...], rule: Rule | None, losses: Losses, name: 
         record = _record(entry, losses, key, rule)
         if record is not None:
             names[entry.name], graders[key] = key, record
+            if key != entry.name:
+                losses.note(entry.name, "name", f"it is called {key!r} there, as formulas need it")
             kept.append(entry)
     if not graders:
         return None
@@ -94,8 +97,9 @@ def _formula(entries: list[Entry], rule: Rule | None, names: Mapping[str, str], 
         return f"min({', '.join(blocking)})" if len(blocking) > 1 else (blocking or ["1"])[0]
     if len(entries) > 1 or isinstance(rule, AllPass):
         what = "several graders need a formula" if rule is None else f"there is no rule {rule.rule!r}"
-        losses.add("", "combine", what, way_out='use combine=Formula("min(a, b)") or Mean()')
-        return f"min({', '.join(terms.values())})" if len(terms) > 1 else next(iter(terms.values()))
+        text = f"min({', '.join(terms.values())})" if len(terms) > 1 else next(iter(terms.values()))
+        losses.add("", "combine", what, way_out='use combine=Formula("min(a, b)") or Mean()', instead=text[:300])
+        return text
     return next(iter(terms.values()))
 
 
@@ -133,15 +137,16 @@ def _word(match: re.Match[str], text: str, terms: Mapping[str, str]) -> str:
 
 def _record(entry: Entry, losses: Losses, name: str, rule: Rule | None) -> Record | None:
     grader = entry.grader
+    writer = next((_WRITERS[cls] for cls in type(grader).__mro__ if cls in _WRITERS), None)
+    if writer is None:
+        no_kind(entry, losses, way_out=_WAY_OUT)
+        return None
     told = ("pass_threshold",) if isinstance(grader, TextSimilarity | ScoreModel) else harmless(entry)
     severity = ("severity",) if isinstance(rule, AllPass) else ()
     check_entry(entry, losses, knows=("weight", "negate", *told, *severity))
     if grader.description:
         losses.note(entry.name, "description", f"{grader.description!r} has no place there"[:200])
-    writer = next((_WRITERS[cls] for cls in type(grader).__mro__ if cls in _WRITERS), None)
-    record = None if writer is None else writer(entry, losses)
-    if writer is None:
-        no_kind(entry, losses, way_out=_WAY_OUT)
+    record = writer(entry, losses)
     if record is None:
         return None
     limit = entry.pass_threshold if isinstance(grader, TextSimilarity | ScoreModel) else None
@@ -169,7 +174,7 @@ def _exact(entry: Entry, losses: Losses) -> Record | None:
     return {
         "type": "string_check",
         "input": _OUTPUT,
-        "reference": _reference(grader.expected),
+        "reference": _reference(grader.expected, entry, losses),
         "operation": "eq",
     }
 
@@ -183,7 +188,7 @@ def _contains(entry: Entry, losses: Losses) -> Record | None:
     return {
         "type": "string_check",
         "input": _OUTPUT,
-        "reference": _reference(grader.expected),
+        "reference": _reference(grader.expected, entry, losses),
         "operation": operation,
     }
 
@@ -197,8 +202,11 @@ def _sayable(expected: str | None) -> bool:
     return expected is None or "{{" not in expected
 
 
-def _reference(expected: str | None) -> str:
-    return _REFERENCE if expected is None else expected
+def _reference(expected: str | None, entry: Entry, losses: Losses) -> str:
+    if expected is not None:
+        return expected
+    losses.note(entry.name, "reference", f"it is read from {_REFERENCE}: the dataset there needs a column reference")
+    return _REFERENCE
 
 
 def _similarity(entry: Entry, losses: Losses) -> Record | None:

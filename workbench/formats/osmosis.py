@@ -15,7 +15,7 @@ from typing import Any
 
 from workbench.errors import FormatError
 from workbench.formats.base import Document, Format, Losses, Reading, register
-from workbench.formats.limits import check_entry, harmless, no_kind, note_limits, prepared
+from workbench.formats.limits import check_entry, harmless, negatable, no_kind, note_limits, prepared
 from workbench.formats.parsing import parse_python
 from workbench.formats.shims import check_reads, unwrap, wrap
 from workbench.graders import FunctionGrader, Grader, RolloutGrader
@@ -30,6 +30,7 @@ _WAY_OUT = "an Osmosis module holds one Grader class; write it as RolloutGrader 
 _ROLLOUT = re.compile(
     r"^[ \t]*(from\s+osmosis_ai(\.rollout\S*)?\s+import\b.*\bGrader\b|import\s+osmosis_ai\b)", re.MULTILINE
 )
+_BARE = re.compile(r"^class\s+\w+\s*\(\s*Grader\s*\)\s*:", re.MULTILINE)
 _LEGACY = re.compile(r"^@\s*(osmosis_ai\.)?(utils\.)?osmosis_(reward|rubric)\b", re.MULTILINE)
 
 
@@ -67,10 +68,6 @@ def read(reading: Reading) -> Suite:
 def write(suite: Suite, losses: Losses) -> Document:
     """One module for one grader."""
     suite = prepared(suite, losses)
-    for field, value in (("combine", suite.combine), ("gate", suite.gate)):
-        if value is not None:
-            losses.add("", field, "a module has one grader and no way to combine several",
-                       way_out="combine inside the class")  # fmt: skip
     if len(suite) > 1:
         names = ", ".join(entry.name for entry in suite.entries)
         losses.add("", "entries", f"a module has one grader; here are {names}",
@@ -78,26 +75,39 @@ def write(suite: Suite, losses: Losses) -> Document:
     for at, entry in enumerate(suite.entries):
         text = _module(entry, losses)
         if text is not None:
+            _tell_rules(suite, losses)
             _tell_left_out(suite, at, losses)
             return Document(text)
     raise FormatError("nothing is left to write", hint=_WAY_OUT)
 
 
+def _tell_rules(suite: Suite, losses: Losses) -> None:
+    if suite.combine is not None:
+        losses.add("", "combine", "a module has one grader and no way to combine several",
+                   way_out="combine inside the class")  # fmt: skip
+    if suite.gate is not None:
+        losses.add("", "gate", "there are no gates over a run", way_out="export as letta, or leave the gate out")
+
+
 def _tell_left_out(suite: Suite, kept: int, losses: Losses) -> None:
     for entry in suite.entries[kept + 1 :]:
         losses.add(entry.name, "grader", f"left out: the module holds {suite.entries[kept].name}")
+    name = suite.entries[kept].name
+    if losses.stem and losses.stem != name:
+        losses.note(name, "name", f"read back it is called {losses.stem!r}, as the file is: a module keeps no name")
     if description := suite.entries[kept].grader.description:
-        losses.note(suite.entries[kept].name, "description", f"{description!r} has no place there"[:200])
+        losses.note(name, "description", f"{description!r} has no place there"[:200])
 
 
 def _module(entry: Entry, losses: Losses) -> str | None:
     grader = entry.grader
-    check_entry(entry, losses, knows=harmless(entry))
+    if not isinstance(grader, RolloutGrader | FunctionGrader | CodeGrader):
+        no_kind(entry, losses, way_out=_WAY_OUT)
+        return None
+    if not check_entry(entry, losses, knows=(*harmless(entry), *negatable(entry))):
+        return None
     note_limits(grader, losses, entry.name)
-    if isinstance(grader, RolloutGrader | FunctionGrader | CodeGrader):
-        return _text(grader, entry, losses)
-    no_kind(entry, losses, way_out=_WAY_OUT)
-    return None
+    return _text(grader, entry, losses)
 
 
 def _text(grader: Grader, entry: Entry, losses: Losses) -> str | None:
@@ -106,7 +116,7 @@ def _text(grader: Grader, entry: Entry, losses: Losses) -> str | None:
     if isinstance(grader, FunctionGrader):
         return _wrapped(grader.source.text, grader, entry, losses)
     try:
-        text = portable(grader)
+        text = portable(grader, negate=entry.negate)
     except FormatError as error:
         losses.add(entry.name, error.where or "kind", error.what, way_out=error.hint or _WAY_OUT)
         return None
@@ -123,7 +133,9 @@ def _wrapped(text: str, grader: Grader, entry: Entry, losses: Losses) -> str | N
 
 
 def _detect(document: Any, text: str) -> int:
-    return 2 if document is None and (_ROLLOUT.search(text) or _LEGACY.search(text)) else 0
+    return 2 if document is None and any(
+        one.search(text) for one in (_ROLLOUT, _BARE, _LEGACY)
+    ) else 0
 
 
 register(Format("osmosis", "Osmosis rollout modules", ".py", read, write, _detect))

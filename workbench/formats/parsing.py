@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import warnings
 from typing import Any
 
@@ -31,11 +32,18 @@ def parse_json(text: str, where: str) -> Any:
         raise _too_deep(where) from None
     except json.JSONDecodeError as error:
         place = f"{where}, line {error.lineno}, column {error.colno}"
+        comma = _TRAILING.search(text, max(error.pos - 200, 0), error.pos + 200)
+        if comma and comma.start() <= error.pos < comma.end():
+            what = f"a comma before the closing {comma[1]}"
+            raise FormatError("the file is not JSON", where=place, found=what, hint="remove that comma") from None
         raise FormatError("the file is not JSON", where=place, found=error.msg) from None
     except ValueError as error:
         raise FormatError("the file is not plain JSON", where=where, found=str(error)) from None
     check_depth(document, where)
     return document
+
+
+_TRAILING = re.compile(r",\s*([}\]])")
 
 
 def parse_yaml(text: str, where: str) -> Any:
@@ -58,6 +66,8 @@ def parse_yaml(text: str, where: str) -> Any:
         mark = error.problem_mark
         place = where if mark is None else f"{where}, line {mark.line + 1}, column {mark.column + 1}"
         raise FormatError("the file is not plain YAML", where=place, found=str(error.problem)[:200]) from None
+    except FormatError:
+        raise
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise FormatError("the file is not plain YAML", where=where, found=str(error)[:200]) from None
     check_depth(document, where)

@@ -16,7 +16,7 @@ from workbench.graders.structure import JsonKeys
 from workbench.graders.text import Contains, ExactMatch, Regex, StringCheck
 from workbench.graders.tools import ToolCall
 from workbench.judges import CriteriaJudge, GuardrailJudge
-from workbench.patterns import dotnet_spelling
+from workbench.patterns import PatternError, dotnet_spelling
 from workbench.suite import Suite
 
 __all__ = ["MODES", "write"]
@@ -29,24 +29,25 @@ _WAY_OUT = "Umbraco has exact-match, contains, regex, json-schema (keys), tool-c
 def write(suite: Suite, losses: Losses) -> Document:
     """A test's graders. Per-row references, code and other combining rules have no place there."""
     suite = prepared(suite, losses, keeps=("name", "description", "weight", "severity"))
-    if suite.combine not in {None, AllPass()}:
-        losses.add("", "combine", "a run passes when every Error-severity grader passes, nothing else",
-                   way_out="use combine=AllPass()")  # fmt: skip
-    if suite.gate is not None:
-        losses.add("", "gate", "there are no gates over a run", way_out="export as letta")
     records = [record for entry in suite.entries if (record := _record(entry, losses)) is not None]
     if not records:
         raise FormatError("nothing is left to write", hint=_WAY_OUT)
+    if suite.combine not in {None, AllPass()}:
+        losses.add("", "combine", "a run passes when every Error-severity grader passes, nothing else",
+                   way_out="use combine=AllPass()", instead="that every Error-severity grader must pass")  # fmt: skip
+    if suite.gate is not None:
+        losses.add("", "gate", "there are no gates over a run", way_out="export as letta")
     told = {"name": suite.name, "description": suite.description}
     return Document(to_json({**{key: text for key, text in told.items() if text}, "graders": records}))
 
 
 def _record(entry: Entry, losses: Losses) -> dict[str, Any] | None:
-    check_entry(entry, losses, knows=("weight", "severity", "negate", *harmless(entry)))
     writer = _WRITERS.get(type(entry.grader))
-    config = None if writer is None else writer(entry, losses)
     if writer is None:
         no_kind(entry, losses, way_out=_WAY_OUT)
+        return None
+    check_entry(entry, losses, knows=("weight", "severity", "negate", *harmless(entry)))
+    config = writer(entry, losses)
     if config is None:
         return None
     kind, values = config
@@ -113,7 +114,11 @@ def _write_regex(entry: Entry, losses: Losses) -> _Config:
     pattern = _constant(entry, losses, "pattern", grader.pattern)
     if pattern is None:
         return None
-    spelled = pattern if grader.flavor == "dotnet" else dotnet_spelling(pattern)
+    try:
+        spelled = pattern if grader.flavor == "dotnet" else dotnet_spelling(pattern)
+    except PatternError as error:
+        losses.add(entry.name, "pattern", str(error), way_out='spell it for .NET: flavor="dotnet"')
+        return None
     return "regex", {"pattern": spelled, "ignoreCase": grader.ignore_case, "multiline": grader.multiline}
 
 

@@ -5,7 +5,6 @@ Source: vLLora's fine-tuning documents, *06 Grader Setup*, commits 540c0b7 to 33
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,6 +14,7 @@ from workbench.formats.limits import (
     check_entry,
     check_fields,
     harmless,
+    negatable,
     no_kind,
     note_limits,
     prepared,
@@ -134,15 +134,16 @@ def _script(node: Node, told: Any, reading: Reading) -> Grader:
 def write(suite: Suite, losses: Losses) -> Document:
     """A GraderConfig for one entry, a MultiGraderConfig for several."""
     suite = prepared(suite, losses)
-    if suite.gate is not None:
-        losses.add("", "gate", "there are no gates over a run", way_out="export as letta")
     entries, rule = suite.entries, suite.combine
     if len(entries) == 1 and isinstance(only := entries[0].grader, Combined) and rule is None:
-        check_entry(entries[0], losses)
+        if not check_entry(entries[0], losses):
+            raise FormatError("nothing is left to write", hint=_WAY_OUT)
         entries, rule = only.entries, only.rule
     records = [(entry, record) for entry in entries if (record := _record(entry, losses)) is not None]
     if not records:
         raise FormatError("nothing is left to write", hint=_WAY_OUT)
+    if suite.gate is not None:
+        losses.add("", "gate", "there are no gates over a run", way_out="export as letta")
     if len(records) == 1 and rule is None:
         return Document(to_json(records[0][1]))
     weights = _weights([entry for entry, _ in records], rule, losses)
@@ -151,41 +152,41 @@ def write(suite: Suite, losses: Losses) -> Document:
 
 def _weights(entries: list[Entry], rule: Rule | None, losses: Losses) -> list[float]:
     """Weights that sum to 1; a mean's are normalised."""
+    total = sum(entry.weight for entry in entries)
+    weights = [round(entry.weight / total, 12) if total else 1 / len(entries) for entry in entries]
+    shown = " + ".join(f"{weight:.3g} * {e.name}" for weight, e in zip(weights, entries, strict=True))
+    instead = f"the weighted sum {shown}"[:300]
     if not isinstance(rule, Mean | Sum):
         what = (
             "several graders there are one weighted sum"
             if rule is None
             else f"there is no rule {rule.rule!r}"
         )
-        losses.add("", "combine", what, way_out="use combine=Mean()")
-    total = sum(entry.weight for entry in entries)
-    if isinstance(rule, Sum) and abs(total - 1) > 1e-6:
-        losses.add(
-            "", "weight", f"the weights must sum to 1; these sum to {total:g}", way_out="use combine=Mean()"
-        )
-    return [round(entry.weight / total, 12) if total else 1 / len(entries) for entry in entries]
+        losses.add("", "combine", what, way_out="use combine=Mean()", instead=instead)
+    elif isinstance(rule, Sum) and abs(total - 1) > 1e-6:
+        what = f"the weights must sum to 1; these sum to {total:g}"
+        losses.add("", "weight", what, way_out="use combine=Mean()", instead=instead)
+    return weights
 
 
 def _record(entry: Entry, losses: Losses) -> dict[str, Any] | None:
     grader = entry.grader
-    check_entry(entry, losses, knows=("weight", *harmless(entry)))
+    if not isinstance(grader, ScriptGrader | SchemaJudge | CodeGrader):
+        no_kind(entry, losses, way_out=_WAY_OUT)
+        return None
+    if not check_entry(entry, losses, knows=("weight", *harmless(entry), *negatable(entry))):
+        return None
     told = {"name": entry.name, **({"description": grader.description} if grader.description else {})}
     if isinstance(grader, ScriptGrader):
         note_limits(grader, losses, entry.name)
         return {"type": "script", **told, "script": grader.source.text}
     if isinstance(grader, SchemaJudge):
         return _judge(entry, grader, losses) | told
-    if isinstance(grader, CodeGrader):
-        try:
-            return {"type": "script", **told, "script": portable_javascript(grader)}
-        except FormatError as error:
-            losses.add(entry.name, error.where or "kind", error.what, way_out=error.hint or _WAY_OUT)
-            return None
-        except re.error as error:
-            losses.add(entry.name, "pattern", f"it cannot be read: {error}", way_out="mend the pattern")
-            return None
-    no_kind(entry, losses, way_out=_WAY_OUT)
-    return None
+    try:
+        return {"type": "script", **told, "script": portable_javascript(grader, negate=entry.negate)}
+    except FormatError as error:
+        losses.add(entry.name, error.where or "kind", error.what, way_out=error.hint or _WAY_OUT)
+        return None
 
 
 def _judge(entry: Entry, grader: SchemaJudge, losses: Losses) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -107,3 +108,18 @@ def _check_companion(place: Path, text: str, target: Path) -> None:
             "a file is in the way that was not written by the workbench", where=str(place),
             hint="move it, or write to another folder",
         )  # fmt: skip
+    if held != text and (other := _owner(place, target)):
+        raise FormatError(
+            "a file is in the way that belongs to another suite", where=str(place), found=f"{other} names it",
+            hint="write to another name or folder",
+        )  # fmt: skip
+
+
+def _owner(place: Path, target: Path) -> str:
+    """Another suite in the folder that names this companion."""
+    named = re.compile(rf"(?<![\w./-]){re.escape(place.name)}(?![\w.])")
+    for other in sorted(place.parent.glob("*.y*ml")):
+        if other != target and other.is_file() and other.stat().st_size <= MAX_FILE_BYTES:
+            if named.search(other.read_text("utf-8", errors="replace")):
+                return other.name
+    return ""

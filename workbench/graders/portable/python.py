@@ -9,7 +9,7 @@ from typing import Any
 from workbench.extractors import EXTRACTORS
 from workbench.graders.base import Grader
 from workbench.graders.guardrail import Guardrail
-from workbench.graders.portable.refusals import WAY_OUT, refusal
+from workbench.graders.portable.refusals import WAY_OUT, article, refusal
 from workbench.graders.portable.slices import sliced
 from workbench.graders.rules.templates import is_plain_template
 from workbench.graders.similarity import TextSimilarity
@@ -33,6 +33,9 @@ from workbench.samples.columns import ROLES
 __all__ = ["portable"]
 
 
+_NEGATED = "score_before_negation"
+
+
 @dataclass(frozen=True)
 class _Recipe:
     """How a kind is written down: the rules it uses, and the lines of its body after `text` is known."""
@@ -41,7 +44,7 @@ class _Recipe:
     body: tuple[str, ...]
 
 
-def portable(grader: Grader, *, reference_field: str | None = None) -> str:
+def portable(grader: Grader, *, reference_field: str | None = None, negate: bool = False) -> str:
     """A self-contained Python module `async def grade(thread: StringThread) -> float` that scores the same.
 
     The rules are sliced from our own files with their helpers and imports; only the standard library is
@@ -51,6 +54,7 @@ def portable(grader: Grader, *, reference_field: str | None = None) -> str:
         grader: A code grader.
         reference_field: Key of the reference in the thread's metadata; None for the first of reference,
             expected, ground_truth, label, answer.
+        negate: Give 1 - score, as a negated entry of a suite does; a row that fails still raises.
 
     Raises:
         FormatError: This grader, or a setting of it, cannot travel; the field and the way out are named.
@@ -63,10 +67,13 @@ def portable(grader: Grader, *, reference_field: str | None = None) -> str:
         wanted = [needed, *wanted]
         lines = [f"text = {call}", *_empty(grader), *lines]
     imports, pieces = sliced(wanted)
-    title = f'"""A {grader.kind} grader, written by the grader workbench."""'
+    title = f'"""{article(grader.kind).capitalize()} grader, written by the grader workbench."""'
     head = [title, "", "from __future__ import annotations", "", *imports, ""]
     head.append("from adaptive_harmony import StringThread")
     body = "\n".join(f"    {line}" for line in lines)
+    if negate:
+        pieces = [*pieces, f"def {_NEGATED}(thread: StringThread) -> float:\n{body}"]
+        body = f"    return 1.0 - {_NEGATED}(thread)"
     main = f"async def grade(thread: StringThread) -> float:\n{body}\n"
     return "\n".join(head) + "\n\n\n" + "\n\n\n".join([*pieces, main])
 

@@ -5,9 +5,14 @@ from __future__ import annotations
 from workbench.errors import FormatError
 from workbench.graders.base import Grader
 
-__all__ = ["refusal"]
+__all__ = ["article", "refusal"]
 
 WAY_OUT = "keep it in the workbench's own format, or write it as a function grader"
+
+
+def article(noun: str) -> str:
+    """The noun with its indefinite article, by its first letter."""
+    return f"{'an' if noun[:1].lower() in 'aeiou' else 'a'} {noun}"
 
 
 def refusal(grader: Grader, field: str, why: str, hint: str = WAY_OUT) -> FormatError:

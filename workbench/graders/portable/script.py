@@ -36,7 +36,9 @@ _FUNCTION = re.compile(r"^function (\w+)\(.*?^\}$", re.MULTILINE | re.DOTALL)
 _SIDE = re.compile(r"\{\{\s*(item\.[\w-]+|sample\.output_text)\s*\}\}")
 
 
-def portable_javascript(grader: Grader, *, reference_field: str | None = None) -> str:
+def portable_javascript(
+    grader: Grader, *, reference_field: str | None = None, negate: bool = False
+) -> str:
     """A `function grade(input)` that scores the same, for vLLora and for script graders.
 
     The text graded is `input.response`, or, where the last turn only calls tools, what the assistant said
@@ -49,6 +51,7 @@ def portable_javascript(grader: Grader, *, reference_field: str | None = None) -
         grader: A code grader.
         reference_field: Key of the reference in the metadata; None for the first of reference, expected,
             ground_truth, label, answer.
+        negate: Give 1 - score, as a negated entry of a suite does; a row that fails still throws.
 
     Raises:
         FormatError: This grader, or a setting of it, cannot travel; the field and the way out are named.
@@ -64,7 +67,11 @@ def portable_javascript(grader: Grader, *, reference_field: str | None = None) -
         empty = ["if (!text) return 0.0;"] if grader.empty == "zero" else []
         lines = ["const text = lastAssistant(input);", *empty, *lines]
     body = "\n".join(f"  {line}" for line in lines)
-    return "\n\n".join([*_needed(body), f"function grade(input) {{\n{body}\n}}\n"])
+    name = "scoreBeforeNegation" if negate else "grade"
+    main = [f"function {name}(input) {{\n{body}\n}}\n"]
+    if negate:
+        main.append(f"function grade(input) {{\n  return 1.0 - {name}(input);\n}}\n")
+    return "\n\n".join([*_needed(body), *main])
 
 
 @lru_cache(maxsize=1)
@@ -158,8 +165,10 @@ def _search(grader: Regex | Guardrail, pattern: str) -> str:
         spelled = script_pattern(
             python_spelling(pattern) if dotnet else pattern, ignore_case=grader.ignore_case
         )
-    except ValueError as error:
+    except (ValueError, RecursionError, OverflowError) as error:
         raise refusal(grader, "pattern", str(error), "simplify the pattern, or export it as Python") from None
+    except re.error as error:
+        raise refusal(grader, "pattern", f"it cannot be read: {error}", "mend the pattern") from None
     flags = "iu" if grader.ignore_case else "u"
     return _score(f"new RegExp({_js(spelled)}, {_js(flags)}).test(text)")
 

@@ -93,7 +93,7 @@ function lengthWithin(text, minimum, maximum, unit) {
 
 function labelSet(text, labels, passing, ignoreCase, trim) {
   const said = folded(text, ignoreCase, trim);
-  const found = labels.find((one) => folded(one, ignoreCase, trim) === said);
+  const found = [...passing, ...labels].find((one) => folded(one, ignoreCase, trim) === said);
   return found !== undefined && passing.includes(found);
 }
 

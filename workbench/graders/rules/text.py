@@ -92,6 +92,7 @@ def label_set(
 ) -> Verdict:
     """Whether the text is one of the labels, and one of those that pass."""
     said = _folded(text, ignore_case, trim)
-    found = next((one for one in labels if _folded(one, ignore_case, trim) == said), None)
+    # Passing ones first: "A" and "a" may both be labels where case does not count.
+    found = next((one for one in (*passing, *labels) if _folded(one, ignore_case, trim) == said), None)
     wrong = f"Not one of the labels: {text[:80]!r}" if found is None else f"The label {found!r} does not pass"
     return verdict(found in passing, f"The label {found!r} passes", wrong, label=found)
