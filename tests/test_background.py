@@ -79,3 +79,15 @@ def test_beat_is_called_on_the_waiting_thread():
 
     background.wait(background.submit(until_beaten()), beat)
     assert set(threads) == {threading.current_thread()}
+
+
+def test_an_interrupt_waits_for_what_is_being_started():
+    """Inside the block nothing is raised; at its end the Interrupt arrives, once."""
+    reached = []
+    with pytest.raises(KeyboardInterrupt), background.uninterrupted():
+        signal.raise_signal(signal.SIGINT)
+        reached.append(True)
+    assert reached == [True]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    with background.uninterrupted():
+        pass

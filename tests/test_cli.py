@@ -236,6 +236,7 @@ def test_formats_are_listed(capsys):
     assert lines[0].split() == ["FORMAT", "FILES", "WHAT", "IT", "IS"]
     assert {line.split()[0] for line in lines[1:]} == {
         "native", "adaptive", "letta", "openai", "osmosis", "umbraco", "vllora",
+        "python", "javascript",
     }  # fmt: skip
     assert len({line.index(line.split(maxsplit=2)[2][:9]) for line in lines if ".py, .json" not in line}) == 1
 

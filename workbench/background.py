@@ -7,14 +7,16 @@ call works in a script, a kernel, a widget callback and under Voila. Nothing sta
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
+import signal
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
 from typing import Any, TypeVar
 
-__all__ = ["run", "submit", "wait"]
+__all__ = ["run", "submit", "uninterrupted", "wait"]
 
 T = TypeVar("T")
 
@@ -52,6 +54,23 @@ def submit(work: Coroutine[Any, Any, T]) -> Future[T]:
     return asyncio.run_coroutine_threadsafe(work, _running_loop())
 
 
+@contextlib.contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Hold an Interrupt back until the end of the block: so that what it starts is in hand when it arrives."""
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(before):
+        yield  # Interrupts come to the main thread only, or to nobody
+        return
+    pressed: list[object] = []
+    signal.signal(signal.SIGINT, lambda *_: pressed.append(True))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if pressed:
+        before(signal.SIGINT, None)
+
+
 def wait(future: Future[T], beat: Callable[[], object] | None = None) -> T:
     """Wait in short steps, so that an Interrupt gets through.
 
@@ -78,9 +97,12 @@ def wait(future: Future[T], beat: Callable[[], object] | None = None) -> T:
 
 def run(work: Coroutine[Any, Any, T], beat: Callable[[], object] | None = None) -> T:
     """Run a coroutine to its end from synchronous code; an Interrupt cancels it. See `wait` for `beat`."""
-    future = submit(work)
+    future: Future[T] | None = None
     try:
+        with uninterrupted():
+            future = submit(work)
         return wait(future, beat)
     except KeyboardInterrupt:
-        future.cancel()
+        if future is not None:
+            future.cancel()
         raise

@@ -9,14 +9,12 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import workbench as wb
 from workbench.errors import WorkbenchError
 from workbench.files import check_writable, write_atomically
-from workbench.sandbox.capture.decorated import decorated
 from workbench.visible import one_line
 
 __all__ = ["main"]
@@ -78,6 +76,7 @@ def _add_validate(commands: argparse._SubParsersAction[argparse.ArgumentParser])
     validate.add_argument(
         "--trust", action="store_true", help="run the source even where it cannot be confined"
     )
+    _add_samples(validate)
     _add_reading(validate)
     validate.set_defaults(command=_validate)
 
@@ -106,6 +105,15 @@ def _add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     run.set_defaults(command=_run)
 
 
+def _add_samples(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--samples",
+        type=Path,
+        metavar="FILE",
+        help="rows of yours: sources are tried on the first five of them",
+    )
+
+
 def _add_reading(command: argparse.ArgumentParser) -> None:
     """How a file of a platform is read."""
     command.add_argument(
@@ -123,6 +131,7 @@ def _add_convert(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     convert = commands.add_parser("convert", help="write one platform's graders as another's")
     convert.add_argument("source", type=Path, metavar="IN", help="a grader file of any platform")
     convert.add_argument("--to", required=True, metavar="FORMAT", help="see `workbench formats`")
+    _add_samples(convert)
     _add_reading(convert)
     convert.add_argument("--out", type=Path, help="the file to write (default: IN with the format's name)")
     convert.add_argument(
@@ -176,45 +185,26 @@ def _make_folder(folder: Path) -> None:
 
 def _graders(path: Path, options: argparse.Namespace) -> wb.Suite:
     """A suite out of a platform's file, or out of a module with grade functions."""
-    from workbench.formats import FORMATS
-    from workbench.formats.base import read_text
-
-    known, trust = options.format, options.trust
-    if path.suffix == ".py" and known is None:
-        text = read_text(path)
-        known = next((one.name for one in FORMATS.values() if one.detect(None, text) == 2), None)
-        if known is None:
-            return wb.Suite(_functions(text, trust=trust))
-    return wb.load(path, known, trust=trust, era=options.era)
+    return wb.load(path, options.format, trust=options.trust, era=options.era)
 
 
-def _functions(text: str, *, trust: bool) -> list[wb.FunctionGrader]:
-    """Every decorated function of a module, or its one grade function."""
-    found = decorated(text)
-    if not found:
-        return [_from_file(wb.capture(text), trust=trust)]
-    return [
-        _from_file(wb.capture(text, name=name), trust=trust, **settings) for name, settings in found.items()
-    ]
-
-
-def _from_file(source: wb.Source, *, trust: bool, **settings: Any) -> wb.FunctionGrader:
-    """What comes from a file is a stranger's until the reader says otherwise."""
-    grader = wb.FunctionGrader(source=replace(source, imported=True), **settings)
-    return grader.trusted() if trust else grader
+def _test_rows(options: argparse.Namespace) -> wb.Samples | None:
+    return None if options.samples is None else wb.read_samples(options.samples)
 
 
 def _validate(options: argparse.Namespace) -> int:
     from workbench.formats.base import parts
+    from workbench.formats.files import first_rows
 
     if options.out:
         check_writable(options.out)
-    graders = _graders(options.file, options)
+    graders, rows = _graders(options.file, options), _test_rows(options)
+    tried = None if rows is None else first_rows(rows)
     functions: list[Any] = []
     for entry in graders.entries:
         inner: list[Any] = [one for one in parts(entry.grader) if hasattr(one, "require_proof")]
         for item in inner:
-            print(f"{one_line(entry.name)}\n{item.validate()}\n")
+            print(f"{one_line(entry.name)}\n{item.validate(tried)}\n")
         if not inner:
             print(f"{one_line(entry.name)}\n  a {entry.grader.kind} grader: read, nothing to prove\n")
         functions += inner
@@ -253,8 +243,10 @@ def _columns(pairs: Sequence[str]) -> dict[str, str | None]:
 
 
 def _convert(options: argparse.Namespace) -> int:
-    from workbench.formats.base import get_format
+    from workbench.formats.base import get_format, read_text
 
+    if options.source.is_dir():
+        read_text(options.source)  # refused, with its name
     suffix = get_format(options.to).suffix
     target = options.out or options.source.with_name(f"{options.source.stem}.{options.to}{suffix}")
     written = wb.convert(
@@ -266,6 +258,7 @@ def _convert(options: argparse.Namespace) -> int:
         allow_unvalidated=options.allow_unvalidated,
         trust=options.trust,
         era=options.era,
+        samples=_test_rows(options),
     )
     print(written)
     return 0
@@ -279,7 +272,7 @@ def _formats(_: argparse.Namespace) -> int:
         endings = ", ".join([one.suffix, *one.variants])
         rows.append((one.name, endings, one.title + ("; --era chooses the release" if one.eras else "")))
     for name, endings, title in rows:
-        print(f"{name:<10}{endings:<13}{title}")
+        print(f"{name:<12}{endings:<13}{title}")
     return 0
 
 

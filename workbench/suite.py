@@ -299,11 +299,15 @@ class _Work:
 
     def go(self) -> tuple[Mapping[str, Grades], bool]:
         """Grades by entry name, and whether the run was interrupted."""
-        future = background.submit(self._all())
+        future = None
         stopped = False
         try:
+            with background.uninterrupted():
+                future = background.submit(self._all())
             background.wait(future, self._beat)
         except KeyboardInterrupt:
+            if future is None:
+                raise  # nothing had begun
             stopped = True
             self._control.cancel.set()
             background.wait(future)  # for the rows in flight; a second Interrupt leaves at once

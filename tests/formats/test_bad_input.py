@@ -277,6 +277,8 @@ MODULES = {
     "osmosis": "from osmosis_ai.rollout import Grader\n{evil}class G(Grader):\n    async def grade(self, ctx): ...\n",
     "adaptive": "{evil}async def grade(thread):\n    return 1.0\nadaptive.graders.create.function(key='f', fn=grade)\n",
     "letta": "{evil}def mentions(sample, submission):\n    return 1\n",
+    "python": "{evil}async def grade(thread):\n    return 1.0\n",
+    "javascript": "throw 1;\nfunction grade(input) {{ return 1; }}\n",
 }
 
 
@@ -315,7 +317,7 @@ def test_a_refusal_changes_nothing(platform, tmp_path):
     """What a platform cannot say leaves the folder as it was, an older file of that name too."""
     name, ending = PLATFORMS[platform]
     target = tmp_path / f"out{ending}"
-    target.write_text("older")
+    target.write_text(native_write([wb.Contains(expected="older")]))
     companions(tmp_path)
     before = _state(tmp_path)
     suite = wb.Suite([wb.Contains(expected="4"), wb.JsonSchema(schema={}, name="s")], combine=wb.Mean())
@@ -329,17 +331,15 @@ def test_a_refusal_changes_nothing(platform, tmp_path):
 def test_somebodys_own_file_is_not_overwritten(tmp_path):
     """A module of the user's with a companion's name stops the export; one of ours is replaced."""
     suite = wb.Suite(wb.Entry(wb.Length(maximum=3), "short"))
-    (tmp_path / "short.py").write_text("mine = 1\n")
-    with pytest.raises(FormatError, match=r"short\.py"):
+    (tmp_path / "s_short.py").write_text("mine = 1\n")
+    with pytest.raises(FormatError, match=r"s_short\.py"):
         wb.export(suite, tmp_path / "s.yaml", "letta")
-    assert (tmp_path / "short.py").read_text() == "mine = 1\n"
+    assert (tmp_path / "s_short.py").read_text() == "mine = 1\n"
     assert not (tmp_path / "s.yaml").exists()
-    (tmp_path / "short.py").unlink()
+    (tmp_path / "s_short.py").unlink()
     for limit in (3, 4):
         wb.export(wb.Suite(wb.Entry(wb.Length(maximum=limit), "short")), tmp_path / "s.yaml", "letta")
-    assert "maximum=4" in (tmp_path / "short.py").read_text()
-    with pytest.raises(FormatError, match="same name"):
-        wb.export(suite, tmp_path / "short.py", "letta")
+    assert "maximum=4" in (tmp_path / "s_short.py").read_text()
 
 
 def test_a_write_that_fails_halfway_is_undone(tmp_path, monkeypatch):
@@ -377,12 +377,13 @@ def test_targets_that_cannot_be_written(platform, tmp_path, monkeypatch):
                      if platform == "osmosis" else wb.Contains(expected="4"))  # fmt: skip
     suite = (
         wb.Suite(wb.ScriptGrader.from_source("function grade(i) { return 1; }"))
-        if platform == "vllora"
+        if platform in {"vllora", "javascript"}
         else suite
     )
     monkeypatch.setattr(os, "access", lambda path, mode: str(path) != str(tmp_path / "locked"))
     (tmp_path / "locked").mkdir()
-    for place in (tmp_path / "no" / "x.json", tmp_path, tmp_path / "locked" / "x.json"):
+    name = f"x{FORMATS[platform].suffix}"
+    for place in (tmp_path / "no" / name, tmp_path, tmp_path / "locked" / name):
         with pytest.raises(FormatError, match="cannot be written"):
             wb.export(suite, place, platform, allow_unvalidated=True)
     assert [path.name for path in tmp_path.rglob("*")] == ["locked"]

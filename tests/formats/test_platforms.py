@@ -61,7 +61,7 @@ def test_written_documents_are_recognised(kind, platform, tmp_path):
 
 @pytest.mark.parametrize(
     "text",
-    ["", "hello", "x = 1\n", "[]", "{}", "- a\n", "a: b\n", '{"graders": []}', '{"name": "x"}', "import os\n", "{broken"],
+    ["", "hello", "x = 1\n", "[]", "{}", "- a\n", "a: b\n", '{"graders": []}', '{"name": "x"}', "import os\n"],
 )  # fmt: skip
 def test_unknown_documents_say_what_to_do(text):
     """What no platform wrote is an error that lists them and names the option."""
@@ -156,7 +156,7 @@ def test_functions_keep_their_extractors(tmp_path):
         (tmp_path / "mine.py").write_text(LETTA + ("\n\n" + own if text == written else ""))
         (tmp_path / "suite.yaml").write_text(text)
         suite = wb.load(tmp_path / "suite.yaml", trust=True)
-        (tmp_path / "out" / "a.py").unlink(missing_ok=True)
+        (tmp_path / "out" / "s_a.py").unlink(missing_ok=True)
         wb.convert(
             tmp_path / "suite.yaml", tmp_path / "out" / "s.yaml", "letta", trust=True, allow_unvalidated=True
         )
@@ -391,7 +391,7 @@ def test_settings_no_score_depends_on_are_noted(tmp_path):
     written = wb.export(
         wb.Suite(grader, description="All."), tmp_path / "g.py", "osmosis", allow_unvalidated=True
     )
-    assert {note.field for note in written.notes} == {"timeout", "description"}
+    assert {note.field for note in written.notes} == {"timeout", "description", "name"}
     assert written.losses == ()
 
 

@@ -24,7 +24,7 @@ from workbench.thread import StringThread
 from workbench.visible import HIDDEN
 from workbench.wire import Packed, pack
 
-LIMITS = Limits(row_seconds=0.15, load_seconds=1.0, memory_mb=256, lost_workers=3)
+LIMITS = Limits(row_seconds=0.15, load_seconds=2.0, memory_mb=256, lost_workers=3)
 _HEADS = {
     "javascript": """
 {module}
@@ -176,7 +176,7 @@ def _unfit(grades: Any) -> list[str]:
         plain = json.dumps(note, ensure_ascii=False, allow_nan=False)
         shown += [plain]
         found += ["a note of %d characters" % len(plain)] if len(plain) > 2 * MAX_NOTE else []
-        found += ["nested too deeply"] if _depth(note) > MAX_DEPTH + 1 else []
+        found += ["nested too deeply"] if _depth(note) > MAX_DEPTH + 2 else []
     return found + ["hidden characters" for text in shown if HIDDEN.search(text)]
 
 
@@ -273,7 +273,7 @@ _JAVASCRIPT = [
     Attack("javascript", "endless top level", "", "load", "for (;;) {}", others="load"),
     Attack("javascript", "top level closed and opened again", "", "load", "}); globalThis.x = 1; (function () {", others="load"),
     Attack("javascript", "a name that changes its mind", "", "load return_type runtime timeout", "let k = 0; Object.defineProperty(globalThis, 'grade', {get() { return k++ % 2 ? 5 : () => 1; }});", others="scored load runtime return_type"),
-    Attack("javascript", "a slow top level and a time-out", "for (;;) {}", "timeout", "const t = Date.now(); while (Date.now() - t < 600) {}"),
+    Attack("javascript", "a slow top level and a time-out", "for (;;) {}", "timeout", "const t = Date.now(); while (Date.now() - t < 900) {}"),
 ]  # fmt: skip
 _PYTHON = [
     *_many(
@@ -292,20 +292,20 @@ _PYTHON = [
         ("metadata that hurts a terminal", "return GradeResult(score=0.25, rationale='\\x1b]0;x\\x07\\u202e\\ud800', metadata={'\\x1b[2J': ['\\u202e', '\\ud800']})", "scored"),
         ("a generator", "return (x for x in ())", "return_type"),
         ("an awaitable that never ends", "import asyncio\nreturn asyncio.Event().wait()", "runtime"),
-        ("a coroutine that swallows its end", "async def f():\n    import asyncio\n    while True:\n        try:\n            await asyncio.sleep(0)\n        except BaseException:\n            pass\nreturn f()", "timeout"),
-        ("the classes of ours replaced", "import letta_evals.models as m\nm.GradeResult = None\nGradeResult.__init__ = lambda self, **k: self.__dict__.update(score=0.25, rationale='x', metadata={}, per_turn_grades=None)\nreturn GradeResult(score=99)", "scored", "import letta_evals\n"),
+        ("a coroutine that swallows its end", "async def f():\n    import asyncio\n    while True:\n        try:\n            await asyncio.sleep(0)\n        except BaseException:\n            pass\nreturn f()", "timeout runtime"),
     ),
+    Attack("letta", "the classes of ours replaced", "import letta_evals.models as m\nm.GradeResult = None\nGradeResult.__init__ = lambda self, **k: self.__dict__.update(score=99, rationale='x', metadata={}, per_turn_grades=None)\nreturn GradeResult(score=99)", "out_of_range", others="out_of_range"),
     Attack("letta", "reads a file", "return GradeResult(score=0.25, rationale=open('{FILE}').read())", "runtime", stopped_by=EACH),
     Attack("letta", "reads a file while decorated", "return GradeResult(score=0.25, metadata={'x': DATA})", "load", "DATA = open('{FILE}').read()", others="load", stopped_by=EACH),
     *_many(
         "openai",
         ("a class of its own", "class F(float):\n    pass\nreturn F(1)", "return_type"),
         ("None", "return None", "return_type"),
-        ("the worker's own class of notes", "import gc\nfor c in gc.get_objects():\n    if isinstance(c, type) and c.__name__ == 'Noted':\n        return c(0.25, {'reasoning': 'x' * 10 ** 6, 'metadata': {'a': 'b' * 10 ** 6}})", "scored return_type"),
-        ("a reply with notes for other rows", "import os, struct, json, sys\nf = sys._getframe()\nwhile f:\n    for d in (f.f_locals,):\n        c = d.get('command')\n        if isinstance(c, dict) and 'seq' in c:\n            t = json.dumps({'notes': [[r, {'reasoning': 'forged', 'metadata': {'x': 1}}] for r in (-1, 3, 10 ** 9, True, 'a', None)] + [5, [1], [1, 2], [1, None]], 'done': 3, 'errors': []}).encode()\n            os.write(4, struct.pack('{HEADER}', {MAGIC}, c['seq'], len(t)) + t)\n            os._exit(0)\n    f = f.f_back", "crash sandbox scored"),
+        ("the worker's own class of notes", "import sys\nf = sys._getframe()\nwhile 'Noted' not in f.f_globals:\n    f = f.f_back\nreturn f.f_globals['Noted'](0.25, {'reasoning': 'x' * 10 ** 6, 'metadata': {'a': 'b' * 10 ** 6}})", "scored return_type"),
         ("a reply that did nothing", "import os, struct, json, sys\nf = sys._getframe()\nwhile f:\n    c = f.f_locals.get('command')\n    if isinstance(c, dict) and 'seq' in c:\n        t = json.dumps({'notes': [], 'done': 0}).encode()\n        os.write(4, struct.pack('{HEADER}', {MAGIC}, c['seq'], len(t)) + t)\n        os._exit(0)\n    f = f.f_back", "crash sandbox"),
         ("item changed", "item.clear()\nsample.clear()\nreturn 0.25", "scored"),
     ),
+    Attack("openai", "a reply with notes for other rows", "import os, struct, json, sys\nf = sys._getframe()\nwhile f:\n    for d in (f.f_locals,):\n        c = d.get('command')\n        if isinstance(c, dict) and 'seq' in c:\n            t = json.dumps({'notes': [[r, {'reasoning': 'forged', 'metadata': {'x': 1}}] for r in (-1, 3, 10 ** 9, True, 'a', None)] + [5, [1], [1, 2], [1, None]], 'done': 3, 'errors': []}).encode()\n            os.write(4, struct.pack('{HEADER}', {MAGIC}, c['seq'], len(t)) + t)\n            os._exit(0)\n    f = f.f_back", "crash sandbox scored", others="sandbox"),
     *_many(
         "osmosis",
         ("an int where a float is due", "return 1", "runtime return_type"),
@@ -319,7 +319,7 @@ _PYTHON = [
         ("samples replaced by what is no dict", "ctx.samples = 5\nreturn", "runtime return_type"),
         ("samples that loop", "class D(dict):\n    def items(self):\n        while True:\n            pass\nctx.samples = D(ctx.samples)\nreturn", "timeout"),
         ("a reward that is no number", "for s in ctx.samples.values():\n    s.reward = '1'\nreturn", "return_type"),
-        ("a reward of a class of its own", "class F(float):\n    def __float__(self):\n        return BROKE\nfor s in ctx.samples.values():\n    s.reward = F(0.25)\nreturn", "return_type scored"),
+        ("a reward of a class of its own", "class F(float):\n    def __float__(self):\n        return float('nan')\nfor s in ctx.samples.values():\n    s.reward = F(0.25)\nreturn", "not_finite return_type scored"),
         ("a huge reward", "for s in ctx.samples.values():\n    s.reward = 10 ** 400\nreturn", "not_finite return_type runtime"),
         ("a reward that is not finite", "for s in ctx.samples.values():\n    s.reward = float('nan')\nreturn", "not_finite"),
         ("rewards whose sum is not finite", "ctx.samples = {str(i): RolloutSample(str(i), reward=1.7e308) for i in range(5)}\nreturn", "not_finite runtime"),
@@ -331,12 +331,12 @@ _PYTHON = [
         ("artifacts of a megabyte", "ctx.artifacts = {'x': 'a' * 2 ** 20}\nfor s in ctx.samples.values():\n    s.reward = 0.25\nreturn", "scored"),
         ("artifacts with a number of many digits", "import sys\nsys.set_int_max_str_digits(0)\nctx.artifacts = {'n': 10 ** 6000}\nfor s in ctx.samples.values():\n    s.reward = 0.25\nreturn", "scored"),
         ("removes itself", "for s in ctx.samples.values():\n    s.reward, s.remove_sample = 1.0, True\nreturn", "skipped"),
-        ("the context's class replaced", "import osmosis_ai.rollout as o\no.GraderContext = None\nGraderContext.set_sample_reward = lambda self, i, r: None\nreturn", "runtime", ""),
         ("time-out swallowed", "while True:\n    try:\n        while True:\n            pass\n    except BaseException:\n        pass", "timeout"),
         ("a time-out of its own", "raise TimeoutError('\\u202e')", "timeout"),
-        ("a verdict of the worker's", "import gc\nfor c in gc.get_objects():\n    if isinstance(c, type) and c.__name__ == 'Refused':\n        raise c('nonsense', '\\u202e' * 9000)", "runtime sandbox"),
+        ("a verdict of the worker's", "import sys\nf = sys._getframe()\nwhile f:\n    if 'Refused' in f.f_globals:\n        raise f.f_globals['Refused']('nonsense', '\\u202e' * 9000)\n    f = f.f_back", "sandbox"),
         ("exits", "import os\nos._exit(0)", "crash"),
     ),
+    Attack("rollout", "the context's class replaced", "import osmosis_ai.rollout as o\no.GraderContext = None\nGraderContext.set_sample_reward = lambda self, i, r: None\nreturn", "runtime", others="runtime"),
     Attack("rollout", "reads a file", "ctx.metadata['x'] = open('{FILE}').read()\nraise ValueError(ctx.metadata['x'])", "runtime", stopped_by=EACH),
     Attack("rollout", "starts a process", "import os\nos.system('touch {DIR}/made')", "runtime scored", stopped_by=EACH),
     Attack("rollout", "speaks to a listener", "import socket\nsocket.create_connection(('127.0.0.1', {PORT}), 1)", "runtime", stopped_by=EACH),

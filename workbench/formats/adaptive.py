@@ -10,12 +10,14 @@ Source: adaptive-sdk 0.14.2 (`resources/graders.py`) and the grader documents of
 from __future__ import annotations
 
 import ast
+import difflib
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from workbench.errors import CaptureError, FormatError
 from workbench.formats import adaptive_write
 from workbench.formats.base import Format, Reading, register
+from workbench.formats.bindings import constant_at, functions_in, module_of
 from workbench.formats.node import Node
 from workbench.formats.parsing import parse_json, parse_python
 from workbench.graders import FunctionGrader, Grader
@@ -90,7 +92,8 @@ def _sdk_calls(reading: Reading) -> Iterator[tuple[str, Node]]:
             raise FormatError(f"there is no create.{kind}", where=where, expected=", ".join(_CALLS))
         if call.args or any(word.arg is None for word in call.keywords):
             raise FormatError("the SDK takes keyword arguments only", where=where, found=_shown(call))
-        yield _CALLS[kind], Node({str(word.arg): _value(word.value, where) for word in call.keywords}, where)
+        values = {str(word.arg): _value(word, tree, call.lineno, where) for word in call.keywords}
+        yield _CALLS[kind], Node(values, where)
 
 
 def _create(call: ast.Call) -> str | None:
@@ -110,20 +113,29 @@ def _shown(node: ast.expr) -> str:
         return "a deeply nested expression"
 
 
-def _value(node: ast.expr, where: str) -> Any:
-    if isinstance(node, ast.Name):
-        return _Name(node.id)
+def _value(word: ast.keyword, tree: ast.Module, line: int, where: str) -> Any:
+    """An argument: a literal, a top-level constant by its name, or for `fn` a function's name."""
+    node = word.value
     try:
-        return ast.literal_eval(node)
+        return constant_at(tree, node.id, line) if isinstance(node, ast.Name) else ast.literal_eval(node)
     except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
-        raise FormatError("an argument is not written out", where=where, found=_shown(node),
-                          expected="a text, number, list or dict, or a function's name for fn") from None  # fmt: skip
+        if isinstance(node, ast.Name) and word.arg == "fn":
+            return _Name(node.id, tree, line)
+        raise FormatError(
+            "an argument is not written out", where=where, found=f"{word.arg}={_shown(node)}",
+            expected="a text, number, list or dict, a constant of the file, or a function's name for fn",
+        ) from None  # fmt: skip
 
 
 class _Name(str):
-    """A name in the file, not a text."""
+    """A name in the file, not a text, with the line that reads it."""
 
-    __slots__ = ()
+    __slots__ = ("line", "tree")
+
+    def __new__(cls, name: str, tree: ast.Module, line: int) -> _Name:
+        made = super().__new__(cls, name)
+        made.tree, made.line = tree, line
+        return made
 
 
 def _function(node: Node, reading: Reading) -> Grader:
@@ -132,7 +144,7 @@ def _function(node: Node, reading: Reading) -> Grader:
     told = _told(node)
     try:
         if isinstance(fn, _Name):
-            source = capture(_module_of(reading.text, str(fn)), name=str(fn))
+            source = capture(_module(fn, node, reading), name=str(fn))
             grader = FunctionGrader.from_source(source.text, imported=True, **told)
         else:
             grader = FunctionGrader.from_source(fn, imported=True, **told)
@@ -143,38 +155,16 @@ def _function(node: Node, reading: Reading) -> Grader:
     return grader.trusted() if reading.trust else grader
 
 
-def _module_of(text: str, name: str) -> str:
-    """What of a file one function needs: its definition, and the imports, helpers and constants it reads.
-
-    The rest of the file is the script around it: clients, calls, other graders.
-    """
-    tree = parse_python(text, "text")
-    binding = [(statement, _bound(statement)) for statement in tree.body]
-    wanted, seen = {name}, set[str]()
-    while wanted:
-        one = wanted.pop()
-        seen.add(one)
-        for statement, names in binding:
-            if one in names and not isinstance(statement, ast.Import | ast.ImportFrom):
-                wanted |= {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)} - seen
-    kept = [statement for statement, names in binding if names & seen or names == {"annotations"}]
-    lines = text.split("\n")
-    return "\n\n\n".join("\n".join(lines[_first(one) - 1 : one.end_lineno]) for one in kept) + "\n"
-
-
-def _first(statement: ast.stmt) -> int:
-    decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
-    return min([statement.lineno, *(one.lineno for one in decorators)])
-
-
-def _bound(statement: ast.stmt) -> set[str]:
-    """The names a top-level statement binds."""
-    if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-        return {statement.name}
-    if isinstance(statement, ast.Import | ast.ImportFrom):
-        return {(alias.asname or alias.name).partition(".")[0] for alias in statement.names}
-    stored = (node for node in ast.walk(statement) if isinstance(node, ast.Name))
-    return {node.id for node in stored if isinstance(node.ctx, ast.Store)}
+def _module(fn: _Name, node: Node, reading: Reading) -> str:
+    names = functions_in(fn.tree)
+    if fn not in names:
+        near = difflib.get_close_matches(fn, names, n=1)
+        raise node.refuse(
+            f"fn={fn}: the file has no function of that name at its top level",
+            found=", ".join(names) or "no function at all",
+            hint=f"was fn={near[0]} meant?" if near else "define it in this file",
+        )
+    return module_of(reading.text, fn.tree, str(fn), fn.line)
 
 
 def _judge(node: Node, _: Reading) -> Grader:

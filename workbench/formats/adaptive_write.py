@@ -64,7 +64,9 @@ def _records(suite: Suite, losses: Losses) -> list[Record]:
         losses.add("", "combine", "graders are combined in recipes there, not where they are created",
                    way_out="export the graders without it, and set the weights in the recipe")  # fmt: skip
     if suite.gate is not None:
-        losses.add("", "gate", "there are no gates over a run", way_out="export as letta, or leave the gate out")
+        losses.add(
+            "", "gate", "there are no gates over a run", way_out="export as letta, or leave the gate out"
+        )
     return records
 
 

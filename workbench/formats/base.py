@@ -91,7 +91,9 @@ class Losses:
             raise FormatError(
                 f"{self.platform} cannot say this: {what}",
                 where=owner,
-                hint="; ".join(filter(None, [way_out, _ON_REQUEST if not instead else _REPLACED.format(instead)])),
+                hint="; ".join(
+                    filter(None, [way_out, _ON_REQUEST if not instead else _REPLACED.format(instead)])
+                ),
             )
         if loss not in self.found:
             self.found.append(loss)

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from workbench.errors import FormatError
+from workbench.errors import FormatError, NotValidatedError
 from workbench.files import check_writable, write_atomically
 from workbench.formats import native
 from workbench.formats.base import (
@@ -23,9 +23,9 @@ from workbench.formats.base import (
     read_text,
     require_proofs,
 )
+from workbench.formats.modules import HANDWRITTEN, WHAT_IS_READ
 from workbench.formats.parsing import parse_json, parse_python, parse_yaml, to_json
 from workbench.formats.writing import Converted, write_document
-from workbench.formats.modules import HANDWRITTEN, WHAT_IS_READ
 from workbench.graders import Grader
 from workbench.graders.combine import Entry
 from workbench.samples import Sample, as_samples
@@ -112,7 +112,9 @@ def loads(
     if isinstance(text, Mapping | list):
         text = to_json(text)
     if not isinstance(text, str):
-        raise TypeError(f"loads takes text, a dict or a list, not {type(text).__name__}; for a file: load(path)")
+        raise TypeError(
+            f"loads takes text, a dict or a list, not {type(text).__name__}; for a file: load(path)"
+        )
     return _read(Reading(text.removeprefix("\ufeff"), where, None, trust, era), format)
 
 
@@ -192,7 +194,7 @@ def _or_complaint(parse: Callable[[str, str], Any], text: str, where: str) -> tu
     try:
         return parse(text, where), None
     except FormatError as error:
-        if _SURELY.match(text):
+        if error.found != "Extra data" and _SURELY.match(text[:2000]):
             return None, error
         platforms = f"if it is of another kind, {_NAME_IT}; there are {', '.join(FORMATS)}"
         hint = "; ".join(filter(None, [error.hint, platforms]))
@@ -319,20 +321,30 @@ def convert(
     suite = _read(read, chosen)
     if not allow_unvalidated:
         prove(suite, samples)
-    written = export(suite, target, to, on_loss=on_loss, allow_unvalidated=allow_unvalidated)
+    try:
+        written = export(suite, target, to, on_loss=on_loss, allow_unvalidated=allow_unvalidated)
+    except NotValidatedError as error:
+        hint = error.hint if samples is not None else f"{error.hint}; {_ON_ROWS}"
+        raise NotValidatedError(error.what, where=str(source), found=error.found, hint=hint) from error
     return replace(written, notes=(*read.notes, *written.notes))
+
+
+_ON_ROWS = (
+    "graders that read columns of your rows are proved on some: convert(..., samples=...), or --samples FILE "
+    "in the shell, where --allow-unvalidated is the last resort"
+)
 
 
 def prove(suite: Suite, samples: Any = None) -> None:
     """Validate every grader of a suite that can be and was not, on rows of the user's own where there are any."""
-    rows = None if samples is None else test_rows(samples)
+    rows = None if samples is None else first_rows(samples)
     for grader in suite.graders:
         for one in parts(grader):
-            if hasattr(one, "require_proof") and not getattr(one, "validation", None):
+            if hasattr(one, "require_proof") and (rows is not None or not getattr(one, "validation", None)):
                 one.validate(rows)  # type: ignore[attr-defined]
 
 
-def test_rows(samples: Any) -> list[Sample]:
+def first_rows(samples: Any) -> list[Sample]:
     """The first five rows, or all where there are fewer."""
     data = as_samples(samples)
     return [data[at] for at in range(min(len(data), 5))]

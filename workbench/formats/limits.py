@@ -100,7 +100,9 @@ def check_fields(
 
 def no_kind(entry: Entry, losses: Losses, *, way_out: str) -> None:
     """Tell that a platform has nothing like a grader; on request the grader is dropped."""
-    losses.add(entry.name, "kind", f"it has nothing like {article(entry.grader.kind)} grader", way_out=way_out)
+    losses.add(
+        entry.name, "kind", f"it has nothing like {article(entry.grader.kind)} grader", way_out=way_out
+    )
 
 
 def unique(name: str, taken: Collection[str]) -> str:

@@ -15,6 +15,7 @@ from typing import Any
 from workbench.errors import CaptureError, FormatError
 from workbench.formats.base import Document, Format, Losses, Reading, register
 from workbench.formats.limits import check_entry, harmless, negatable, no_kind, note_limits, prepared
+from workbench.formats.parsing import MAX_PYTHON
 from workbench.graders import FunctionGrader, Grader, ScriptGrader
 from workbench.graders.combine import Entry
 from workbench.graders.portable import portable, portable_javascript
@@ -29,9 +30,7 @@ __all__ = ["HANDWRITTEN", "WHAT_IS_READ"]
 
 HANDWRITTEN = ("python", "javascript")
 """Formats of files that people write themselves: never written over."""
-WHAT_IS_READ = (
-    "a function grade(thread), functions under @wb.grader, adaptive.graders.create calls, or an Osmosis Grader class"
-)
+WHAT_IS_READ = "a function grade(thread), functions under @wb.grader, adaptive.graders.create calls, or an Osmosis Grader class"
 _PYTHON_FUNCTION = re.compile(r"^(async[ \t]+)?def[ \t]+\w+", re.MULTILINE)
 _SCRIPT = re.compile(
     r"^(async[ \t]+)?function[ \t]+\w+[ \t]*\(|^(const|let|var)[ \t]+(grade|evaluate)[ \t]*=", re.MULTILINE
@@ -50,7 +49,9 @@ def _read_python(reading: Reading) -> Suite:
     except (ValueError, TypeError) as error:
         if isinstance(error, FormatError):
             raise
-        raise FormatError("the module cannot be taken", where=reading.where, found=str(error)[:300]) from error
+        raise FormatError(
+            "the module cannot be taken", where=reading.where, found=str(error)[:300]
+        ) from error
 
 
 def _function(reading: Reading, name: str, settings: dict[str, Any]) -> Grader:
@@ -85,7 +86,9 @@ def _only(
     suite, written = prepared(suite, losses), None
     for entry in suite.entries:
         if written is not None:
-            losses.add(entry.name, "grader", "a file holds one grader", way_out="export each to a file of its own")
+            losses.add(
+                entry.name, "grader", "a file holds one grader", way_out="export each to a file of its own"
+            )
         elif not isinstance(entry.grader, own | CodeGrader):
             no_kind(entry, losses, way_out="export as native")
         elif check_entry(entry, losses, knows=(*harmless(entry), *negatable(entry))):
@@ -105,7 +108,9 @@ def _python_of(entry: Entry, losses: Losses) -> str | None:
         text = _portable(portable, entry, losses)
         return text and text.replace("from adaptive_harmony import", "from workbench import", 1)
     if grader.extractor or grader.extractor_config:
-        losses.add(entry.name, "extractor", "a module does not say what it is given", way_out="export as letta")
+        losses.add(
+            entry.name, "extractor", "a module does not say what it is given", way_out="export as letta"
+        )
     return grader.source.text
 
 
@@ -124,11 +129,11 @@ def _portable(make: Callable[..., str], entry: Entry, losses: Losses) -> str | N
 
 
 def _detect_python(document: Any, text: str) -> int:
-    if document is not None:
+    if document is not None or len(text) > MAX_PYTHON or not _PYTHON_FUNCTION.search(text):
         return 0
     tree = parsed(text)
-    if tree is None:  # broken Python is shown as such by its checks, unless it is another language
-        return int(bool(_PYTHON_FUNCTION.search(text)))
+    if tree is None:  # broken Python is shown as such by its checks
+        return 1
     return int(any(isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) for node in tree.body))
 
 
@@ -136,5 +141,13 @@ def _detect_script(document: Any, text: str) -> int:  # noqa: ARG001 (YAML takes
     return int(text.lstrip()[:1] not in {"{", "["} and bool(_SCRIPT.search(text)))
 
 
-register(Format("python", "a Python module with grade functions", ".py", _read_python, _write_python, _detect_python))
-register(Format("javascript", "a JavaScript file: grade(input)", ".js", _read_script, _write_script, _detect_script))
+register(
+    Format(
+        "python", "a Python module with grade functions", ".py", _read_python, _write_python, _detect_python
+    )
+)
+register(
+    Format(
+        "javascript", "a JavaScript file: grade(input)", ".js", _read_script, _write_script, _detect_script
+    )
+)

@@ -98,7 +98,9 @@ def _formula(entries: list[Entry], rule: Rule | None, names: Mapping[str, str], 
     if len(entries) > 1 or isinstance(rule, AllPass):
         what = "several graders need a formula" if rule is None else f"there is no rule {rule.rule!r}"
         text = f"min({', '.join(terms.values())})" if len(terms) > 1 else next(iter(terms.values()))
-        losses.add("", "combine", what, way_out='use combine=Formula("min(a, b)") or Mean()', instead=text[:300])
+        losses.add(
+            "", "combine", what, way_out='use combine=Formula("min(a, b)") or Mean()', instead=text[:300]
+        )
         return text
     return next(iter(terms.values()))
 
@@ -171,12 +173,7 @@ def _exact(entry: Entry, losses: Losses) -> Record | None:
     assert isinstance(grader, ExactMatch)
     if grader.trim or grader.ignore_case or not _sayable(grader.expected) or _not_plain(grader):
         return _portable(entry, losses)
-    return {
-        "type": "string_check",
-        "input": _OUTPUT,
-        "reference": _reference(grader.expected, entry, losses),
-        "operation": "eq",
-    }
+    return _compared(entry, "eq", losses)
 
 
 def _contains(entry: Entry, losses: Losses) -> Record | None:
@@ -184,13 +181,16 @@ def _contains(entry: Entry, losses: Losses) -> Record | None:
     assert isinstance(grader, Contains)
     if not _sayable(grader.expected) or _not_plain(grader):
         return _portable(entry, losses)
-    operation = "ilike" if grader.ignore_case else "like"
-    return {
-        "type": "string_check",
-        "input": _OUTPUT,
-        "reference": _reference(grader.expected, entry, losses),
-        "operation": operation,
-    }
+    return _compared(entry, "ilike" if grader.ignore_case else "like", losses)
+
+
+def _compared(entry: Entry, operation: str, losses: Losses) -> Record:
+    expected = getattr(entry.grader, "expected")  # noqa: B009 (both kinds have one)
+    if expected is None:
+        what = f"it is read from {_REFERENCE}: the dataset there needs a column reference"
+        losses.note(entry.name, "reference", what)
+    reference = _REFERENCE if expected is None else expected
+    return {"type": "string_check", "input": _OUTPUT, "reference": reference, "operation": operation}
 
 
 def _not_plain(grader: Any) -> bool:
@@ -200,13 +200,6 @@ def _not_plain(grader: Any) -> bool:
 
 def _sayable(expected: str | None) -> bool:
     return expected is None or "{{" not in expected
-
-
-def _reference(expected: str | None, entry: Entry, losses: Losses) -> str:
-    if expected is not None:
-        return expected
-    losses.note(entry.name, "reference", f"it is read from {_REFERENCE}: the dataset there needs a column reference")
-    return _REFERENCE
 
 
 def _similarity(entry: Entry, losses: Losses) -> Record | None:

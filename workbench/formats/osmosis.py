@@ -86,7 +86,9 @@ def _tell_rules(suite: Suite, losses: Losses) -> None:
         losses.add("", "combine", "a module has one grader and no way to combine several",
                    way_out="combine inside the class")  # fmt: skip
     if suite.gate is not None:
-        losses.add("", "gate", "there are no gates over a run", way_out="export as letta, or leave the gate out")
+        losses.add(
+            "", "gate", "there are no gates over a run", way_out="export as letta, or leave the gate out"
+        )
 
 
 def _tell_left_out(suite: Suite, kept: int, losses: Losses) -> None:
@@ -94,7 +96,9 @@ def _tell_left_out(suite: Suite, kept: int, losses: Losses) -> None:
         losses.add(entry.name, "grader", f"left out: the module holds {suite.entries[kept].name}")
     name = suite.entries[kept].name
     if losses.stem and losses.stem != name:
-        losses.note(name, "name", f"read back it is called {losses.stem!r}, as the file is: a module keeps no name")
+        losses.note(
+            name, "name", f"read back it is called {losses.stem!r}, as the file is: a module keeps no name"
+        )
     if description := suite.entries[kept].grader.description:
         losses.note(name, "description", f"{description!r} has no place there"[:200])
 
@@ -133,9 +137,7 @@ def _wrapped(text: str, grader: Grader, entry: Entry, losses: Losses) -> str | N
 
 
 def _detect(document: Any, text: str) -> int:
-    return 2 if document is None and any(
-        one.search(text) for one in (_ROLLOUT, _BARE, _LEGACY)
-    ) else 0
+    return 2 if document is None and any(one.search(text) for one in (_ROLLOUT, _BARE, _LEGACY)) else 0
 
 
 register(Format("osmosis", "Osmosis rollout modules", ".py", read, write, _detect))

@@ -35,7 +35,9 @@ def parse_json(text: str, where: str) -> Any:
         comma = _TRAILING.search(text, max(error.pos - 200, 0), error.pos + 200)
         if comma and comma.start() <= error.pos < comma.end():
             what = f"a comma before the closing {comma[1]}"
-            raise FormatError("the file is not JSON", where=place, found=what, hint="remove that comma") from None
+            raise FormatError(
+                "the file is not JSON", where=place, found=what, hint="remove that comma"
+            ) from None
         raise FormatError("the file is not JSON", where=place, found=error.msg) from None
     except ValueError as error:
         raise FormatError("the file is not plain JSON", where=where, found=str(error)) from None

@@ -107,7 +107,12 @@ def _grader(node: Node, name: str, reading: Reading) -> Grader:
     if node.choice("type", ("llm-judge", "script")) == "script":
         return _script(node, told, reading)
     schema = node.at("outputSchema")
-    schema.mapping()
+    shown = schema.mapping().get("properties")
+    if isinstance(shown, Mapping) and "score" not in shown:
+        raise schema.refuse(
+            "the output schema has no score, so that no answer could be one", found=", ".join(map(str, shown)),
+            expected="properties: {score: {type: number, ...}, ...}",
+        )  # fmt: skip
     try:
         return SchemaJudge(
             prompt=node.text("prompt"), output_schema=dict(schema.value), model=node.text("model", "gpt-4o-mini"),

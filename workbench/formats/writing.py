@@ -119,7 +119,8 @@ def _owner(place: Path, target: Path) -> str:
     """Another suite in the folder that names this companion."""
     named = re.compile(rf"(?<![\w./-]){re.escape(place.name)}(?![\w.])")
     for other in sorted(place.parent.glob("*.y*ml")):
-        if other != target and other.is_file() and other.stat().st_size <= MAX_FILE_BYTES:
-            if named.search(other.read_text("utf-8", errors="replace")):
-                return other.name
+        if other == target or not other.is_file() or other.stat().st_size > MAX_FILE_BYTES:
+            continue
+        if named.search(other.read_text("utf-8", errors="replace")):
+            return other.name
     return ""

@@ -30,7 +30,7 @@ class FunctionGrader(SourceGrader):
     | signature | function | given |
     | --- | --- | --- |
     | thread | `async def grade(thread) -> float` | the `StringThread` |
-    | letta | `@grader def f(sample, submission) -> GradeResult` | Letta's sample; the last assistant text, or what the module's `@extractor` finds |
+    | letta | `@grader def f(sample, submission) -> GradeResult` | Letta's sample; the last assistant text, or what the named `@extractor` finds |
     | openai | `def grade(sample, item) -> float` | `output_text`, `output_json`, `output_tools`, `choices`; the row's metadata with `reference` |
     | osmosis | `@osmosis_reward def f(solution_str, ground_truth, extra_info=None) -> float` | the last assistant text, the reference, the metadata |
 
@@ -40,7 +40,8 @@ class FunctionGrader(SourceGrader):
         memory_mb: MiB of address space beyond what a worker starts with, 512 by default.
         trusted_sha256: Hash of the text that may run even where the machine cannot confine it; "" for none.
         signature: Out of the table.
-        extractor: For letta, the module's extractor; needed only where there are several.
+        extractor: For letta, the name of an extractor of the module; "" for the last assistant text, as Letta's
+            suites have it: an extractor that is only there is not used.
         extractor_config: For letta, what the extractor is given as `config`.
 
     Error kinds: timeout, memory, crash, load, runtime, return_type, not_finite, sandbox, sample.

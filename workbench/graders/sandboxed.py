@@ -267,8 +267,8 @@ class SourceGrader(SandboxedGrader):
     @classmethod
     def build(cls, values: dict[str, Any]) -> Self:
         """See `Grader.build`; the source's hash must be that of its text."""
-        if isinstance(values.get("source"), dict):
-            values = {**values, "source": read_source(values["source"])}
+        if not isinstance(values.get("source"), Source):
+            values = {**values, "source": read_source(values.get("source"))}
         return super().build(values)
 
 
@@ -279,12 +279,18 @@ def source_record(source: Source) -> dict[str, Any]:
     return {**spec, "sha256": source.sha256, **({"imported": True} if imported else {})}
 
 
-def read_source(record: dict[str, Any]) -> Source:
+def read_source(record: Any) -> Source:
     """The source out of a record.
 
     Raises:
         FormatError: A part that does not belong there, or a text that does not match its hash.
     """
+    if not isinstance(record, dict) or not isinstance(record.get("text"), str):
+        raise FormatError(
+            "the source cannot be read",
+            found=repr(record)[:80],
+            expected="an object with the text and its hash",
+        )
     parts: dict[str, Any] = {
         key: tuple(value) if isinstance(value, list) else value for key, value in record.items()
     }

@@ -22,6 +22,7 @@ from workbench.sandbox.text import clean
 
 __all__ = [
     "CheckResult",
+    "noted",
     "read_checks",
     "read_done",
     "read_errors",
@@ -72,13 +73,16 @@ def read_texts(reply: Mapping[str, Any], key: str) -> list[str]:
     return [clean(text) for text in found[:100] if isinstance(text, str)] if isinstance(found, list) else []
 
 
-def read_errors(reply: Mapping[str, Any]) -> dict[int, GradeError]:
-    """The error table of a range of rows; forged entries are left out, and their rows say so."""
+def read_errors(reply: Mapping[str, Any], limit: int = 2000) -> dict[int, GradeError]:
+    """The error table of a range of rows, each text cut to `limit` characters.
+
+    Forged entries are left out, and their rows say so.
+    """
     texts, entries = reply.get("texts"), reply.get("errors")
     if not isinstance(texts, list) or not isinstance(entries, list):
         return {}
     # Each text once: many rows fail for one reason, and share one object for it.
-    messages = [clean(text) if isinstance(text, str) else "" for text in texts]
+    messages = [clean(text, limit) if isinstance(text, str) else "" for text in texts]
     shared: dict[tuple[str, int], GradeError] = {}
     found: dict[int, GradeError] = {}
     for entry in entries:
@@ -97,6 +101,11 @@ def read_notes(reply: Mapping[str, Any], count: int) -> dict[int, dict[str, Any]
 
     Texts are cut and cleaned like all that comes out of a worker. What is not of this shape is left out.
     """
+    return {offset: _note(entry) for offset, entry in noted(reply, count).items()}
+
+
+def noted(reply: Mapping[str, Any], count: int) -> dict[int, dict[str, Any]]:
+    """The notes of a reply as they came; only their place is checked."""
     entries, found = reply.get("notes"), {}
     for entry in entries if isinstance(entries, list) else ():
         right = (
@@ -106,7 +115,7 @@ def read_notes(reply: Mapping[str, Any], count: int) -> dict[int, dict[str, Any]
             and isinstance(entry[1], dict)
         )
         if right and 0 <= entry[0] < count:
-            found[entry[0]] = _note(entry[1])
+            found[entry[0]] = entry[1]
     return found
 
 

@@ -24,6 +24,8 @@ FAILED, NOT_SCORED, SKIPPED = _protocol.FAILED, _protocol.NOT_SCORED, _protocol.
 
 MAX_REASONING = 10_000
 """Characters of reasoning kept beside metadata that had to be left out."""
+MAX_DIGITS = 4300
+"""Digits of a whole number in a note: Python's own limit for reading one."""
 
 
 class RowTimeout(BaseException):
@@ -197,9 +199,8 @@ class Tally:
         noted = value if type(value) is Noted else Noted(value)
         if noted.note:
             # Encoded once, and kept as what was read back: nothing of the grader's own lives in it.
-            text = _encoded(noted.note)
-            self._spent += len(text) + 20
-            self._notes[index] = json.loads(text)
+            size, self._notes[index] = _encoded(noted.note)
+            self._spent += size + 20
         if noted.error is not None:
             fail(index, noted.error)
         elif noted.score is None and value is noted:
@@ -210,19 +211,25 @@ class Tally:
             fail(index, ("return_type", _refusal(noted.score)))
 
 
-def _encoded(note: dict[str, Any]) -> bytes:
-    """A note as JSON; metadata that cannot be told, or is too large, leaves a mark that says so."""
+def _encoded(note: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+    """A note's size as JSON and what is read back; metadata that cannot travel leaves a mark that says so."""
     try:
         text: bytes = _protocol.compact(note)
-    except (TypeError, ValueError, RecursionError) as error:
-        told: dict[str, Any] = {"code": "metadata_not_serializable", "detail": str(error)[:500]}
-    else:
         if len(text) <= _protocol.MAX_NOTE:
-            return text
+            return len(text), json.loads(text, parse_int=_whole)
         told = {"code": "metadata_too_large", "size_bytes": len(text), "max_size_bytes": _protocol.MAX_NOTE}
+    except (TypeError, ValueError, RecursionError) as error:
+        told = {"code": "metadata_not_serializable", "detail": str(error)[:500]}
     reasoning = str(note.get("reasoning") or "")[:MAX_REASONING]
-    marked: bytes = _protocol.compact({"reasoning": reasoning, "metadata": {"_error": told}})
-    return marked
+    marked = {"reasoning": reasoning, "metadata": {"_error": told}}
+    return len(_protocol.compact(marked)), marked
+
+
+def _whole(digits: str) -> int:
+    """An int that the host can read as well, whatever limit the grader has set itself."""
+    if len(digits) > MAX_DIGITS:
+        raise ValueError(f"a number of {len(digits):,} digits; the limit is {MAX_DIGITS:,}")
+    return int(digits)
 
 
 def _refusal(value: object) -> str:

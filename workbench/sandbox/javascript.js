@@ -15,6 +15,7 @@
     return stringify(out);
   }
   const NO_ROOM = answer('thrown', 'InternalError', 'out of memory', '');
+  const UNTOLD = '{"_error":{"code":"metadata_not_serializable","detail":"a cycle, a BigInt, too deep, or too large"}}';
   // Whether there is no memory left even to look at an error; told apart without needing any.
   function full(error) { return typeof Internal === 'function' && hasInstance(Internal, error); }
   function text(value) { return typeof value === 'string' ? slice(value, 0, 20000) : ''; }
@@ -67,7 +68,7 @@
       if (key !== 'score' && key !== 'reason' && key !== 'reasoning') rest[key] = value[key];
     }
     let extra;
-    try { extra = stringify(rest); } catch (e) { extra = undefined; }
+    try { extra = stringify(rest); } catch (e) { extra = UNTOLD; }
     return answer('result', Str(score), typeof reason === 'string' ? text(reason) : undefined, extra);
   }
   function settled(value) {

@@ -30,7 +30,8 @@ _LOADERS = {
 def loader(command: dict[str, Any]) -> Any:
     """What loads the program of a command."""
     kind = _LOADERS[command.get("language", "python"), command.get("signature", "thread")]
-    options = {**command.get("options", {}), "row_seconds": command.get("row_seconds", 1.0)}
+    times = {"row_seconds": command.get("row_seconds", 1.0), "load_seconds": command["seconds"]}
+    options = {**command.get("options", {}), **times}
     return kind(command["text"], _thread.StringThread, options)
 
 

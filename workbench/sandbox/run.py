@@ -19,10 +19,11 @@ import numpy as np
 from workbench.columns import Grades
 from workbench.errors import IsolationError, SandboxError
 from workbench.grade import ErrorKind, Grade, GradeError
-from workbench.sandbox.answers import read_checks, read_done, read_errors, read_notes, unscored, verdict
+from workbench.sandbox.answers import read_checks, read_done, unscored, verdict
 from workbench.sandbox.lanes import Lane, Order
 from workbench.sandbox.launch import TIMED_OUT, Death, Worker, readable
 from workbench.sandbox.limits import CHECKS, Program, weakest
+from workbench.sandbox.notes import Room
 from workbench.sandbox.protocol import CAPACITY, FAILED, NOT_SCORED, NOTED_ROWS, SKIPPED
 from workbench.sandbox.text import clean
 
@@ -79,6 +80,7 @@ class Run:
         self._outcome = Outcome(Grades.empty(rows))
         self._grades = self._outcome.grades
         self._lanes: list[Lane] = []
+        self._room = Room()
         self._done = self._failed = self._lost_in_row = 0
         self._told = 0.0
         self._load_problem: GradeError | None = None
@@ -191,9 +193,9 @@ class Run:
             # Its notes filled the answer: the rest is asked again, and less at a time.
             lane.ranges.appendleft((order.first + done, order.first + order.count))
             lane.want, order.count = done, done
-        self._store(lane, order, read_errors(reply), seconds)
+        self._store(lane, order, self._room.errors(reply), seconds)
         if self._program.noted:
-            self._put_notes(order, read_notes(reply, order.count))
+            self._put_notes(order, self._room.notes(reply, order.count))
         lane.orders.popleft()
         lane.mark, lane.since = -1, time.monotonic()
         per_row = seconds / order.count
@@ -281,6 +283,9 @@ class Run:
         scores, bits = page
         open_rows = np.flatnonzero(bits == NOT_SCORED)
         blamed = int(open_rows[0]) if len(open_rows) else order.count
+        if self._program.noted and blamed == order.count:
+            # All were done, so the answer itself was what broke: one row at a time finds whose part it was.
+            lane.want, blamed = 1, 0 if order.count == 1 else blamed
         if self._program.noted:
             again = [(0, blamed)] if blamed else []  # their notes are lost with the worker
         else:
@@ -301,7 +306,9 @@ class Run:
         scores, bits = page
         finished = np.flatnonzero((bits != NOT_SCORED) & (bits != FAILED))
         for offset in finished.tolist():
-            if np.isfinite(scores[offset]):
+            if self._program.noted and bits[offset] == SKIPPED:
+                self._grades.put(order.first + offset, Grade.skipped())
+            elif np.isfinite(scores[offset]):
                 self._grades.put_scores(order.first + offset, scores[offset : offset + 1], seconds=np.nan)
             else:
                 self._grades.fail(order.first + offset, unscored(scores[offset], bits[offset]))

@@ -123,7 +123,7 @@ def parameters(node: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 class LettaLoading(CalledLoading):
-    """`@grader def f(sample, submission) -> GradeResult`, with a module's own extractor where there is one."""
+    """`@grader def f(sample, submission) -> GradeResult`, with an extractor of the module's where one is named."""
 
     told = "grade(sample, submission)"
     allowed = (("sample", "submission"),)
@@ -137,21 +137,20 @@ class LettaLoading(CalledLoading):
 
     def _loaded(self) -> str:
         told = super()._loaded()
-        name = self.options.get("extractor") or self._only_extractor()
+        name = self.options.get("extractor") or ""
         self._extractor: Any = self.namespace.get(name) if name else None
         if name and not callable(self._extractor):
             raise CheckFailed(f"the extractor {name} is no function of this module")
+        if not name:
+            self._warn_of_extractors()
         return told + (f"; {name} extracts the submission" if name else "")
 
-    def _only_extractor(self) -> str:
-        marked = {
-            name: value
-            for name, value in self.namespace.items()
-            if getattr(value, "_letta", "") == "extractor"
-        }
-        if len({id(value) for value in marked.values()}) > 1:
-            raise CheckFailed(f"there are several extractors ({', '.join(marked)}): name one of them")
-        return next(iter(marked), "")
+    def _warn_of_extractors(self) -> None:
+        """An extractor that nobody names is not used, as upstream: the suite may have chosen another."""
+        there = [name for name, value in self.namespace.items() if _is_extractor(value)]
+        if there:
+            told = f"the module's extractor{'s' if len(there) > 1 else ''} {', '.join(there)} is not used"
+            self.warnings.append(f"{told}: to use one, name it, as in extractor={there[0]!r}")
 
     def _call(self, function: Any, row: Row) -> Any:
         return self._graded(function, letta_sample(row), row)
@@ -181,11 +180,27 @@ class LettaLoading(CalledLoading):
             raise _drive.Refused(
                 "return_type", f"grade must return a GradeResult, not {shown} ({type(value).__name__})"
             )
+        score = _letta_score(value.score)
         note = {"reasoning": value.rationale if isinstance(value.rationale, str) else None}
         metadata = dict(value.metadata) if isinstance(value.metadata, dict) else {}
         if value.per_turn_grades:
             metadata["per_turn_grades"] = value.per_turn_grades
-        return _drive.Noted(value.score, {k: v for k, v in {**note, "metadata": metadata}.items() if v})
+        return _drive.Noted(score, {k: v for k, v in {**note, "metadata": metadata}.items() if v})
+
+
+def _is_extractor(value: Any) -> bool:
+    return getattr(value, "_letta", "") == "extractor"
+
+
+def _letta_score(score: Any) -> Any:
+    """The score of a result: it may have been set to something else after the result was made."""
+    if type(score) not in (int, float):
+        told = f"the score of a GradeResult must be a number, not {type(score).__name__}"
+        raise _drive.Refused("return_type", told)
+    if not 0 <= score <= 1:
+        told = f"the score of a GradeResult must be between 0.0 and 1.0, not {score!r}"
+        raise _drive.Refused("out_of_range", told)
+    return score
 
 
 def _last_name(node: ast.expr) -> str:

@@ -36,9 +36,7 @@ _FUNCTION = re.compile(r"^function (\w+)\(.*?^\}$", re.MULTILINE | re.DOTALL)
 _SIDE = re.compile(r"\{\{\s*(item\.[\w-]+|sample\.output_text)\s*\}\}")
 
 
-def portable_javascript(
-    grader: Grader, *, reference_field: str | None = None, negate: bool = False
-) -> str:
+def portable_javascript(grader: Grader, *, reference_field: str | None = None, negate: bool = False) -> str:
     """A `function grade(input)` that scores the same, for vLLora and for script graders.
 
     The text graded is `input.response`, or, where the last turn only calls tools, what the assistant said

@@ -1,0 +1,133 @@
+"""What a name in a Python file stands for at one of its lines, read from the text: the binding before that line."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+__all__ = ["NotWrittenOut", "constant_at", "functions_in", "module_of", "place_of"]
+
+_Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+
+
+class NotWrittenOut(ValueError):
+    """A name whose value cannot be told from the text."""
+
+
+def place_of(tree: ast.Module, line: int) -> int:
+    """How many top-level statements have run when this line does: all of them, for a line inside a function."""
+    for at, statement in enumerate(tree.body):
+        if _first(statement) <= line <= (statement.end_lineno or line):
+            return len(tree.body) if isinstance(statement, _Definition) else at
+    return len(tree.body)
+
+
+def functions_in(tree: ast.Module) -> list[str]:
+    """The names of the functions at the top level, in order."""
+    found = [one.name for one in tree.body if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)]
+    return list(dict.fromkeys(found))
+
+
+def constant_at(tree: ast.Module, name: str, line: int) -> Any:
+    """The literal that a name stands for at a line.
+
+    Raises:
+        NotWrittenOut: It is bound to something else, bound where the line itself stands, or changed in place.
+    """
+    place = place_of(tree, line)
+    around = [one for one in tree.body if _first(one) <= line <= (one.end_lineno or line)]
+    inner = {name for one in around if hasattr(one, "body") for name in _inside(one)}
+    before = [one for one in tree.body[:place] if name in _bound(one)]
+    last = before[-1] if before else None
+    value = getattr(last, "value", None)
+    plain = isinstance(last, ast.AnnAssign) or (isinstance(last, ast.Assign) and _is_single(last))
+    if name in inner or not plain or value is None:
+        raise NotWrittenOut(name)
+    try:
+        found = ast.literal_eval(value)
+    except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
+        raise NotWrittenOut(name) from None
+    if _is_changed(tree, name, isinstance(found, list | dict | set)):
+        raise NotWrittenOut(name)
+    return found
+
+
+def _is_single(node: ast.Assign) -> bool:
+    return all(isinstance(target, ast.Name) for target in node.targets)
+
+
+def _inside(statement: ast.stmt) -> set[str]:
+    """Every name a compound statement binds, arguments and locals with it."""
+    nodes = list(ast.walk(statement))
+    own = {one.arg for one in nodes if isinstance(one, ast.arg)}
+    return own | {one.id for one in nodes if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
+
+
+def _is_changed(tree: ast.Module, name: str, mutable: bool) -> bool:
+    """Whether some code may change the value otherwise: `global`, or a list or dict that is written into."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Global) and name in node.names:
+            return True
+        held = node.value if isinstance(node, ast.Attribute | ast.Subscript) else None
+        read_only = isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load)
+        if mutable and isinstance(held, ast.Name) and held.id == name and not read_only:
+            return True
+    return False
+
+
+def module_of(text: str, tree: ast.Module, name: str, line: int) -> str:
+    """What of a file one function needs: its definition, and the imports, helpers and constants it reads.
+
+    Of two definitions of a name the one counts that stands before the line, as it would for Python; what is
+    defined only after it is taken as it is. The rest of the file is the script around: clients, calls, other
+    graders.
+    """
+    bound = [(at, statement, _bound(statement)) for at, statement in enumerate(tree.body)]
+    place = place_of(tree, line)
+    wanted, seen, kept = {name}, set[str](), set[int]()
+    while wanted:
+        one = wanted.pop()
+        seen.add(one)
+        for at, statement in _binding(one, [(at, node) for at, node, names in bound if one in names], place):
+            kept.add(at)
+            if not isinstance(statement, ast.Import | ast.ImportFrom):
+                wanted |= {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)} - seen
+    kept |= {at for at, _, names in bound if names == {"annotations"}}
+    lines = text.split("\n")
+    parts = [lines[_first(tree.body[at]) - 1 : tree.body[at].end_lineno] for at in sorted(kept)]
+    return "\n\n\n".join("\n".join(part) for part in parts) + "\n"
+
+
+def _binding(name: str, found: list[tuple[int, ast.stmt]], place: int) -> list[tuple[int, ast.stmt]]:
+    """The statements that make a name what it is at a place: the last that binds it anew, and what adds to it."""
+    before = [pair for pair in found if pair[0] < place] or found
+    fresh = [at for at, (_, statement) in enumerate(before) if _binds_anew(statement, name)]
+    return before[fresh[-1] :] if fresh else before
+
+
+def _binds_anew(statement: ast.stmt, name: str) -> bool:
+    if isinstance(statement, _Definition):
+        # A decorator may take up what the name was before.
+        return all(name not in _reads(one) for one in statement.decorator_list)
+    if isinstance(statement, ast.Import | ast.ImportFrom):
+        return True
+    return isinstance(statement, ast.Assign | ast.AnnAssign) and name not in _reads(statement)
+
+
+def _reads(node: ast.AST) -> set[str]:
+    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)}
+
+
+def _first(statement: ast.stmt) -> int:
+    decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
+    return min([statement.lineno, *(one.lineno for one in decorators)])
+
+
+def _bound(statement: ast.stmt) -> set[str]:
+    """The names a top-level statement binds."""
+    if isinstance(statement, _Definition):
+        return {statement.name}
+    if isinstance(statement, ast.Import | ast.ImportFrom):
+        return {(alias.asname or alias.name).partition(".")[0] for alias in statement.names}
+    stored = (node for node in ast.walk(statement) if isinstance(node, ast.Name))
+    return {node.id for node in stored if isinstance(node.ctx, ast.Store)}
