@@ -312,3 +312,47 @@ def test_functions_inside_others_are_validated(platforms, capsys):
     wb.save(wb.Combined(entries=(inner,), name="outer"), platforms / "c.json", allow_unvalidated=True)
     assert main(["validate", str(platforms / "c.json")]) == 1
     assert "✗ test_run" in capsys.readouterr().out
+
+
+def test_rows_of_ones_own_prove_graders_that_read_columns(files, capsys):
+    """A grader that reads a column the mock row lacks is validated and converted with --samples."""
+    source = "def grade(sample, item):\n    return float(item['expected'] == sample['output_text'])\n"
+    path = files / "o.json"
+    path.write_text(json.dumps({"type": "python", "name": "p", "source": source}))
+    (files / "rows.jsonl").write_text('{"prompt": "q", "completion": "4", "expected": "4"}\n' * 9)
+    assert main(["convert", str(path), "--to", "native"]) == 1
+    told = capsys.readouterr().err
+    assert "--samples FILE" in told
+    assert "samples=" in told
+    with_rows = ["--samples", str(files / "rows.jsonl")]
+    assert main(["convert", str(path), "--to", "native", *with_rows]) == 0
+    assert main(["validate", str(path), *with_rows]) == 0
+    assert "test thread 5 scores 1.0" in capsys.readouterr().out
+    # A record that a file claims is checked on the rows as well.
+    assert main(["convert", str(files / "o.native.json"), "--to", "openai", *with_rows]) == 0
+
+
+def test_a_folder_is_no_grader_file(tmp_path, monkeypatch, capsys):
+    """`convert .` says so in words."""
+    monkeypatch.chdir(tmp_path)
+    assert main(["convert", ".", "--to", "openai"]) == 1
+    assert "the file cannot be read" in capsys.readouterr().err
+
+
+def test_modules_convert_as_they_run(files, capsys):
+    """A bare function's file goes to a platform, and a broken one shows its checks."""
+    assert main(["convert", str(files / "g.py"), "--to", "letta"]) == 0
+    assert (files / "g.letta.yaml").exists()
+    (files / "x.py").write_text("x = 1\n")
+    assert main(["convert", str(files / "x.py"), "--to", "letta"]) == 1
+    assert "@wb.grader" in capsys.readouterr().err
+
+
+def test_validated_graders_are_not_written_over_data(files, capsys):
+    """--out keeps somebody's own file and says so before anything is run."""
+    (files / "mine.json").write_text('{"my": "data"}')
+    assert main(["validate", str(files / "g.py"), "--out", str(files / "mine.json")]) == 1
+    said = capsys.readouterr()
+    assert "in the way" in said.err
+    assert said.out == ""
+    assert (files / "mine.json").read_text() == '{"my": "data"}'

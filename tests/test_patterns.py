@@ -95,3 +95,12 @@ def test_ends_of_dotnet(dotnet, text, found):
     r"""Its \z is the end, its \Z the end or before a last line feed."""
     assert bool(Pattern(python_spelling(dotnet)).search(text)) is found
     assert dotnet_spelling(r"a\Z") == r"a\z"
+
+
+def test_ends_and_flags_for_dotnet():
+    r"""Python's \Z is .NET's \z; flags it does not know are refused, those it knows stay."""
+    assert dotnet_spelling(r"a\Z") == r"a\z"
+    assert dotnet_spelling("(?i)a(?s:b)") == "(?i)a(?s:b)"
+    assert dotnet_spelling(r"\(?a)") == r"\(?a)"
+    with pytest.raises(PatternError, match="flags"):
+        dotnet_spelling("(?ai)a")

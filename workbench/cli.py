@@ -193,11 +193,12 @@ def _test_rows(options: argparse.Namespace) -> wb.Samples | None:
 
 
 def _validate(options: argparse.Namespace) -> int:
-    from workbench.formats.base import parts
-    from workbench.formats.files import first_rows
+    from workbench.formats.base import get_format, parts
+    from workbench.formats.files import check_target, first_rows
 
     if options.out:
         check_writable(options.out)
+        check_target(options.out, get_format("native"))
     graders, rows = _graders(options.file, options), _test_rows(options)
     tried = None if rows is None else first_rows(rows)
     functions: list[Any] = []

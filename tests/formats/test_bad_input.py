@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import sys
+import tempfile
 import time
 
 import pytest
@@ -434,3 +435,58 @@ def test_any_text_is_read_or_refused(text, platform):
     """The same for any text."""
     with contextlib.suppress(FormatError):
         assert isinstance(wb.loads(text, platform), Suite)
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ('{"graderTypeId": "contains",}', ["a comma before the closing }", "remove that comma"]),
+        ('[{"type": "script"},\n ]', ["a comma before the closing ]", "line 1"]),
+        ('{"type": "script" "script": 1}', ["',' delimiter"]),
+        ("graders: !!python/object {}", ["YAML tags are not read"]),
+        ("graders: {a: *b}", ["YAML aliases are not read"]),
+        ("# mine\ngraders: [", ["not plain YAML"]),
+    ],
+)
+def test_mistakes_are_told_once_and_alone(text, parts):
+    """What is surely JSON or YAML gets no advice to name another format, and each part stands there once."""
+    with pytest.raises(FormatError) as error:
+        wb.loads(text)
+    told = str(error.value)
+    assert all(part in told for part in parts)
+    assert "format=" not in told
+    assert all(told.count(label) <= 1 for label in ("where:", "found:", "next step:"))
+
+
+def test_a_near_name_of_a_companion_is_shown(tmp_path):
+    """rubrik.txt for rubric.txt; where nothing is like it, the next step."""
+    (tmp_path / "s.yaml").write_text("graders: {r: {kind: rubric, prompt_path: rubric.txt}}")
+    with pytest.raises(FormatError, match="put the file beside"):
+        wb.load(tmp_path / "s.yaml")
+    (tmp_path / "rubrik.txt").write_text("Rate {submission}")
+    with pytest.raises(FormatError, match=r"was 'rubrik\.txt' meant"):
+        wb.load(tmp_path / "s.yaml")
+
+
+def test_an_output_schema_needs_a_score():
+    """A judge whose answers could never hold a score is refused where the schema stands."""
+    judge = {
+        "type": "llm-judge",
+        "prompt": "p",
+        "outputSchema": {"type": "object", "properties": {"grade": {}}},
+    }
+    with pytest.raises(FormatError, match="no score") as error:
+        wb.loads(judge)
+    assert "outputSchema" in error.value.where
+    judge["outputSchema"]["properties"] = {"score": {"type": "number"}}
+    assert wb.loads(judge)[0].kind == "schema-judge"
+
+
+def test_parsed_objects_are_read():
+    """A dict or a list is as good as its text; anything else is named."""
+    check = {"graderTypeId": "contains", "name": "c", "config": {"searchPattern": "a"}}
+    assert wb.loads(check) == wb.loads([check]) == wb.loads(json.dumps(check))
+    with pytest.raises(TypeError, match="load\\(path\\)"):
+        wb.loads(tempfile)
+    with pytest.raises(FormatError, match="JSON cannot say"):
+        wb.loads({"a": object()})

@@ -123,3 +123,13 @@ def test_what_cannot_travel_is_refused_by_name(make, where, hint):
 
 def _own(thread):
     return "x"
+
+
+def test_negation_turns_scores_round_and_keeps_failures():
+    """`negate` gives 1 - x; a row without a reference still raises."""
+    code = wb.FunctionGrader.from_source(portable(Contains(name="c"), negate=True))
+    rows = [wb.StringThread([("assistant", text)], {"reference": "a"}) for text in ("a", "b")]
+    assert [code(row).score for row in rows] == [0.0, 1.0]
+    failed = code(wb.StringThread([("assistant", "a")]))
+    assert failed.score is None
+    assert failed.error is not None

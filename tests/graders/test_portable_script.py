@@ -125,3 +125,10 @@ def test_sets_hold_the_same_signs(pattern):
     theirs = set(json.loads(context.get("all")(json.dumps(known))))
     ours = {code for code in known if re.fullmatch(pattern, chr(code))}
     assert {chr(code) for code in theirs ^ ours} == set()
+
+
+def test_a_pattern_that_cannot_be_read_is_refused_by_name():
+    """A broken pattern that counts as no match here is a refusal, not an error of the parser."""
+    with pytest.raises(FormatError, match="cannot be read") as error:
+        portable_javascript(Regex(pattern="[", bad_pattern="no_match", name="r"))
+    assert error.value.where == "regex.pattern"

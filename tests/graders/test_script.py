@@ -522,3 +522,34 @@ def test_without_an_engine_the_way_to_get_it_is_named(monkeypatch):
     monkeypatch.setattr(pool_module, "_POOL", fresh)
     assert wb.FunctionGrader.from_source("async def grade(t):\n    return 1.0\n")(thread()).score == 1.0
     fresh.close()
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "(() => { const r = {}; r.r = r; return r; })()",
+        "10n ** 50n",
+        "(() => { let r = 1; for (let i = 0; i < 1e5; i++) r = [r]; return r; })()",
+        "(() => { let r = 1; for (let i = 0; i < 3000; i++) r = [r]; return r; })()",
+    ],
+)
+def test_metadata_that_no_json_holds_leaves_a_mark(value):
+    """The score and the reason stand, and what was left out is named."""
+    grade = score(f"function evaluate(i) {{ return {{score: 0.5, reason: 'why', x: {value}}}; }}")
+    assert (grade.score, grade.reasoning) == (0.5, "why")
+    assert grade.metadata["_error"]["code"] == "metadata_not_serializable"
+
+
+@pytest.mark.parametrize(
+    ("harm", "kind"),
+    [("for (;;) {}", "timeout"), ("const all = []; for (;;) all.push(new Array(1000).fill(1));", "memory")],
+)
+def test_a_slow_script_starts_afresh_at_the_cost_of_the_row_that_ended_it(harm, kind):
+    """The rows after a time-out or a lack of memory do not pay for running the top level again."""
+    script = "const t = Date.now(); while (Date.now() - t < 900) {}\nfunction grade(i) { if (i.response === '1') { %s } return 1; }"
+    rows = wb.Samples([{"completion": str(i)} for i in range(4)])
+    grader = ScriptGrader.from_source(script % harm, timeout=0.25, memory_mb=8)
+    found = asyncio.run(grader.grade_all(rows, Control(workers=1)))
+    assert list(found.errors) == [1]
+    assert found.n_scored == 3
+    assert found.errors[1].kind in {kind, "timeout"}  # the watchdog may come first

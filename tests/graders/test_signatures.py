@@ -6,6 +6,7 @@ import json
 import pytest
 
 import workbench as wb
+from workbench.errors import FormatError
 from workbench.graders.base import Control, from_spec
 
 LETTA = "from letta_evals.decorators import extractor, grader\nfrom letta_evals.models import GradeResult, Sample\n\n\n"
@@ -183,7 +184,7 @@ def test_letta_scores_outside_0_to_1_are_refused(score):
 
 
 def test_letta_extractor_of_the_module():
-    """An extractor in the module stands in for the last assistant text; turns are lists of messages."""
+    """A named extractor of the module stands in for the last assistant text; turns are lists of messages."""
     text = (
         LETTA + "@extractor\ndef calls(trajectory, config):\n"
         "    found = [m.tool_call.name for turn in trajectory for m in turn if m.message_type == 'tool_call_message']\n"
@@ -205,7 +206,7 @@ def test_letta_extractor_of_the_module():
         ],
         {},
     )
-    grader = wb.FunctionGrader.from_source(text, extractor_config={"end": "!"})
+    grader = wb.FunctionGrader.from_source(text, extractor="calls", extractor_config={"end": "!"})
     grade = grader(thread)
     assert grade.reasoning == "2|look|42|first|second|!"
     assert grade.metadata["input"] == ["one", "two"]
@@ -219,7 +220,40 @@ def test_letta_extractor_with_agent_state():
         + "@extractor\nasync def state(trajectory, config, agent_state) -> str:\n    return agent_state['name']\n\n\n"
         "@grader\ndef judged(sample, submission):\n    return GradeResult(score=float(submission == 'Ada'))\n"
     )
-    assert wb.FunctionGrader.from_source(text)(row(agent_state={"name": "Ada"})).score == 1.0
+    grader = wb.FunctionGrader.from_source(text, extractor="state")
+    assert grader(row(agent_state={"name": "Ada"})).score == 1.0
+
+
+OWN_EXTRACTOR = (
+    LETTA + "@extractor\ndef own(trajectory, config):\n    return 'own'\n\n\n"
+    "@grader\ndef judged(sample, submission):\n    return GradeResult(score=1.0, rationale=submission)\n"
+)
+
+
+def test_letta_extractor_that_nobody_names_is_not_used():
+    """A suite's extractor counts, the last assistant text by default; the checks say what lies unused."""
+    grader = wb.FunctionGrader.from_source(OWN_EXTRACTOR)
+    thread = wb.StringThread([("user", "q"), ("assistant", "first"), ("user", "q"), ("assistant", "last")])
+    assert grader(thread).reasoning == "last"
+    entry = wb.Entry(grader, extractor="first_assistant")
+    rows = wb.Samples([{"messages": [{"role": r, "content": c} for r, c in thread.get_turns()]}])
+    assert asyncio.run(entry.grade_one(rows[0])).reasoning == "first"
+    assert asyncio.run(entry.grade_all(rows, Control())).reasoning == {0: "first"}
+    (warning,) = grader.validate().warnings
+    assert "extractor='own'" in warning
+    named = wb.FunctionGrader.from_source(OWN_EXTRACTOR, extractor="own")
+    assert named(thread).reasoning == "own"
+    assert not named.validate().warnings
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"),
+    [("None", "return_type"), ("'1'", "return_type"), ("True", "return_type"), ("7", "out_of_range")],
+)
+def test_letta_score_that_was_changed_afterwards(value, kind):
+    """A score set on a finished result is held to the same rule; None is a failure and no skip."""
+    grade = letta(f"made = GradeResult(score=0.5)\nmade.score = {value}\nreturn made")(row())
+    assert (grade.score, grade.error and grade.error.kind) == (None, kind)
 
 
 @pytest.mark.parametrize(
@@ -227,9 +261,9 @@ def test_letta_extractor_with_agent_state():
     [
         (
             "@extractor\ndef a(trajectory, config):\n    return ''\n@extractor\ndef b(trajectory, config):\n    return ''\n",
-            {},
+            {"extractor": "c"},
             "execution",
-            "several extractors (a, b)",
+            "c is no function",
         ),
         (
             "@extractor\ndef a(trajectory):\n    return ''\n",
@@ -245,7 +279,7 @@ def test_letta_extractor_with_agent_state():
         ),
         (
             "@extractor\ndef a(trajectory, config):\n    return 3\n",
-            {},
+            {"extractor": "a"},
             "test_run",
             "must return text, not int",
         ),
@@ -355,3 +389,23 @@ def test_other_packages_of_that_name_are_not_there():
         "from osmosis_ai.rollout import Nothing\ndef grade(sample, item):\n    return 1\n"
     ).validate()
     assert "cannot import name 'Nothing'" in proof.failure.message
+
+
+def test_validation_and_run_hide_the_same_column():
+    """The reference's column is left out of the metadata by its name, in the checks as in a run."""
+    text = (
+        f"{LETTA}@grader\ndef judged(sample, submission):\n"
+        "    if 'gold' in sample.metadata or 'answer' not in sample.metadata:\n        raise KeyError(str(sample.metadata))\n"
+        "    return GradeResult(score=1.0)\n"
+    )
+    rows = wb.Samples([{"completion": "a", "gold": "4", "answer": "4"}], columns={"reference": "gold"})
+    grader = wb.FunctionGrader.from_source(text)
+    assert grader.validate(rows).ok
+    assert asyncio.run(grader.grade_all(rows, Control())).n_scored == 1
+
+
+@pytest.mark.parametrize("source", [None, 5, "text", [], {}, {"text": 5, "sha256": "x"}, {"text": ["a"]}])
+def test_a_source_that_is_none_is_refused(source):
+    """A record without a text is told apart when it is read, not when it is saved."""
+    with pytest.raises(FormatError, match="the source cannot be read"):
+        from_spec({"kind": "function", "source": source})

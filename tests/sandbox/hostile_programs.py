@@ -175,7 +175,7 @@ def _unfit(grades: Any) -> list[str]:
     for note in grades.metadata.values():
         plain = json.dumps(note, ensure_ascii=False, allow_nan=False)
         shown += [plain]
-        found += ["a note of %d characters" % len(plain)] if len(plain) > 2 * MAX_NOTE else []
+        found += [f"a note of {len(plain)} characters"] if len(plain) > 2 * MAX_NOTE else []
         found += ["nested too deeply"] if _depth(note) > MAX_DEPTH + 2 else []
     return found + ["hidden characters" for text in shown if HIDDEN.search(text)]
 

@@ -2,14 +2,16 @@
 
 import asyncio
 import json
+import sys
 
 import pytest
 
 import workbench as wb
 from workbench.grade import ErrorKind
 from workbench.graders.base import Control
+from workbench.graders.rollout import RolloutGrader
 from workbench.graders.script import ScriptGrader
-from workbench.sandbox import protocol
+from workbench.sandbox import notes, protocol
 from workbench.sandbox.answers import MAX_DEPTH, MAX_REASONING, read_done, read_notes
 from workbench.sandbox.launch import Death
 
@@ -172,8 +174,6 @@ def test_a_worker_that_forges_progress_is_ended(reply):
 
 def test_skips_are_skips():
     """A row the grader does not apply to has neither score nor error."""
-    from workbench.graders.rollout import RolloutGrader
-
     text = "class G(Grader):\n    async def grade(self, ctx):\n        for name in ctx.samples:\n            ctx.set_sample_reward(name, 1.0)\n"
     rows = wb.Samples([{"completion": "a", "label": text} for text in ("x", None)] * 800)
     found = asyncio.run(RolloutGrader.from_source(text).grade_all(rows, Control(workers=1)))
@@ -183,18 +183,18 @@ def test_skips_are_skips():
 
 def test_answers_keep_their_size(tmp_path, monkeypatch):
     """The largest note, the failures around it and what was printed fit one answer."""
-    notes = [[0, {"metadata": {"x": "a" * protocol.MAX_NOTE}}], [1, {"reasoning": "r" * protocol.ENOUGH}]]
+    given = [[0, {"metadata": {"x": "a" * protocol.MAX_NOTE}}], [1, {"reasoning": "r" * protocol.ENOUGH}]]
     errors = {i: ("runtime", f"{i}" + "\x00" * 2000) for i in range(protocol.NOTED_ROWS)}
     with (tmp_path / "answer").open("w+b", buffering=0) as file:
         monkeypatch.setattr(protocol, "WRITE_FD", file.fileno())
-        protocol.answer(1, {"notes": notes, "done": 1, "output": "\x00" * 4000, "errors": errors})
+        protocol.answer(1, {"notes": given, "done": 1, "output": "\x00" * 4000, "errors": errors})
         file.seek(0)
         data = file.read()
     magic, seq, size = protocol.HEADER.unpack_from(data)
     assert (magic, seq) == (protocol.MAGIC, 1)
     assert size == len(data) - protocol.HEADER.size <= protocol.MAX_TEXT
     told = json.loads(data[protocol.HEADER.size :])
-    assert (told["notes"], len(told["errors"])) == (notes, protocol.NOTED_ROWS)
+    assert (told["notes"], len(told["errors"])) == (given, protocol.NOTED_ROWS)
 
 
 def test_scripts_and_python_share_the_channel():
@@ -204,3 +204,76 @@ def test_scripts_and_python_share_the_channel():
     found = asyncio.run(ScriptGrader.from_source(script).grade_all(rows, Control()))
     assert [found.reasoning[i] for i in range(60)] == [str(i) for i in range(60)]
     assert all(len(found.metadata[i]["big"]) == 50_000 for i in range(60))
+
+
+def test_numbers_the_host_cannot_read_leave_a_mark():
+    """A grader that lifts Python's limit on digits loses a note, and no row."""
+    body = (
+        "import sys\nsys.set_int_max_str_digits(0)\n"
+        "return GradeResult(score=1, metadata={'n': 10 ** (5000 if submission == '3' else 50)})"
+    )
+    found = grades(body, 8)
+    assert found.n_scored == 8
+    assert found.metadata[3]["_error"]["code"] == "metadata_not_serializable"
+    assert found.metadata[4]["n"] == 10**50
+
+
+def test_a_row_whose_answer_cannot_be_read_costs_only_itself():
+    """Rows that share an answer with a broken one are asked again, one at a time."""
+    body = (
+        "import sys\nif submission == '5':\n    sys.set_int_max_str_digits(0)\n    frame = sys._getframe()\n"
+        "    while 'index' not in frame.f_locals:\n        frame = frame.f_back\n"
+        "    frame.f_locals['self']._notes[frame.f_locals['index']] = {'metadata': {'n': 10 ** 5000}}\n"
+        "    return GradeResult(score=1)\n"
+        "return GradeResult(score=1, rationale='r' + submission)"
+    )
+    found = grades(body)
+    assert list(found.errors) == [5]
+    assert "broke the protocol" in found.errors[5].message
+    assert all(found.reasoning[i] == f"r{i}" for i in range(40) if i != 5)
+
+
+def test_a_stopped_run_keeps_skips_as_skips():
+    """A skipped row of the range in work is no failure."""
+    text = (
+        "import time\nclass G(Grader):\n    async def grade(self, ctx):\n        time.sleep(0.05)\n"
+        "        for sample in ctx.samples.values():\n            sample.reward, sample.remove_sample = 1.0, True\n"
+    )
+    rows = wb.Samples([{"completion": "a", "label": "x"}] * 60)
+    control = Control(lambda done, failed: control.cancel.set() if done >= 3 else None, workers=1)
+    found = asyncio.run(RolloutGrader.from_source(text).grade_all(rows, control))
+    assert found.n_skipped >= 3
+    assert {error.kind for error in found.errors.values()} == {ErrorKind.CANCELLED}
+
+
+def test_one_run_keeps_only_so_much(monkeypatch):
+    """Notes and error texts of a whole run have a bound in memory; what comes later says that it was left out."""
+    monkeypatch.setattr(notes.Room.__init__, "__defaults__", (2_000_000,))
+    found = grades("return GradeResult(score=1, rationale='r' * 9000, metadata={'x': [[]] * 3000})", 100)
+    assert found.n_scored == 100
+    assert len(found.reasoning[0]) == 9000
+    assert found.metadata[99]["_error"] == {"code": "run_notes_too_large", "max_size_bytes": 2_000_000}
+    kept = [found.metadata[i] for i in range(100) if "x" in found.metadata[i]]
+    assert 2_000_000 < notes.weight(kept) + 9000 * len(kept) < 2_000_000 + 30 * protocol.MAX_TEXT
+    failed = grades("raise ValueError(submission + chr(0x1F600) * 1900)", 2000)
+    assert len(failed.errors[0].message) > 1900
+    assert len(failed.errors[1999].message) == 100
+
+
+@pytest.mark.parametrize("value", ["a", "é" * 50, {"a": [1, 2.0, None, True]}, [[]] * 50, {}, [{"k": {}}]])
+def test_weight_is_what_a_value_takes(value):
+    """Containers count with all they hold."""
+    assert notes.weight(value) >= sys.getsizeof(value)
+    assert notes.weight([value, value]) > 2 * notes.weight(value)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_stopped_run_keeps_no_score_without_its_note(workers):
+    """Notes come with a range's answer, so quick ranges in work are waited for when a run is stopped."""
+    script = "function evaluate(i) { let s = 0; for (let k = 0; k < 5000; k++) s += k; return {score: 1, reason: 'r' + i.response}; }"
+    rows = wb.Samples([{"completion": str(i)} for i in range(20_000)])
+    control = Control(lambda done, failed: control.cancel.set() if done >= 1000 else None, workers=workers)
+    found = asyncio.run(ScriptGrader.from_source(script).grade_all(rows, control))
+    scored = [i for i in range(len(rows)) if found[i].score is not None]
+    assert 1000 <= len(scored) < 20_000
+    assert found.reasoning == {i: f"r{i}" for i in scored}

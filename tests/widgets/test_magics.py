@@ -112,3 +112,19 @@ def test_cells_of_other_platforms(shell):
     assert brief.signature == "letta"
     assert "letta_evals.decorators" in brief.source.text
     assert brief(wb.StringThread([("assistant", "abc")])).score == 1.0
+
+
+@pytest.mark.parametrize(
+    "name", ["In", "Out", "get_ipython", "display", "_", "__", "_3", "_i", "_i7", "_oh", "__builtins__"]
+)
+@pytest.mark.parametrize("flag", ["", "--js "])
+def test_names_that_the_notebook_needs_are_refused(name, flag):
+    """A grader must not hide the shell's own names, which cells rely on."""
+    with pytest.raises(WorkbenchError, match="choose another name"):
+        make(flag + name, "function grade(input) { return 1; }" if flag else CELL, {})
+
+
+def test_a_name_is_kept_as_python_reads_it():
+    """Python turns a ligature into two letters, so the grader's name must have two as well."""
+    assert make("\ufb01t", CELL, {}).name == "fit"
+    assert make("_mine", CELL, {}).name == "_mine"

@@ -12,7 +12,7 @@ from __future__ import annotations
 import ast
 import difflib
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, Self
 
 from workbench.errors import CaptureError, FormatError
 from workbench.formats import adaptive_write
@@ -127,12 +127,13 @@ def _value(word: ast.keyword, tree: ast.Module, line: int, where: str) -> Any:
         ) from None  # fmt: skip
 
 
-class _Name(str):
+class _Name(str):  # noqa: SLOT000 (it carries two things more)
     """A name in the file, not a text, with the line that reads it."""
 
-    __slots__ = ("line", "tree")
+    tree: ast.Module
+    line: int
 
-    def __new__(cls, name: str, tree: ast.Module, line: int) -> _Name:
+    def __new__(cls, name: str, tree: ast.Module, line: int) -> Self:
         made = super().__new__(cls, name)
         made.tree, made.line = tree, line
         return made

@@ -56,7 +56,7 @@ def write_json(suite: Suite, losses: Losses) -> Document:
 
 def _records(suite: Suite, losses: Losses) -> list[Record]:
     suite = prepared(suite, losses)
-    keys: list[str] = []
+    keys = [entry.name for entry in suite.entries]
     records = [record for entry in suite.entries if (record := _record(entry, losses, keys)) is not None]
     if not records:
         raise FormatError("nothing is left to write", hint=_WAY_OUT)
@@ -97,7 +97,7 @@ def _named(name: str, losses: Losses, keys: list[str]) -> Record:
             number += 1
             key = f"{plain}-{number}"
         losses.note(name, "name", f"it is the name for people there; the key is {key!r}")
-    keys.append(key)
+        keys.append(key)
     return {"key": key} if key == name else {"key": key, "name": name}
 
 

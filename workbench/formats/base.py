@@ -229,7 +229,9 @@ def read_text(path: Path, where: str = "") -> str:
             data = file.read(MAX_FILE_BYTES + 1)
     except (OSError, ValueError) as error:
         found = getattr(error, "strerror", None) or str(error)
-        raise FormatError("the file cannot be read", where=place, found=f"{path.name}: {found}") from error
+        raise FormatError(
+            "the file cannot be read", where=place, found=f"{path.name or path}: {found}"
+        ) from error
     if len(data) > MAX_FILE_BYTES:
         raise FormatError(
             "the file is too large", where=place, expected=f"at most {MAX_FILE_BYTES // 2**20} MiB"

@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-__all__ = ["NotWrittenOut", "constant_at", "functions_in", "module_of", "place_of"]
+__all__ = ["NotWrittenOutError", "constant_at", "functions_in", "module_of", "place_of"]
 
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
-class NotWrittenOut(ValueError):
+class NotWrittenOutError(ValueError):
     """A name whose value cannot be told from the text."""
 
 
@@ -32,7 +32,7 @@ def constant_at(tree: ast.Module, name: str, line: int) -> Any:
     """The literal that a name stands for at a line.
 
     Raises:
-        NotWrittenOut: It is bound to something else, bound where the line itself stands, or changed in place.
+        NotWrittenOutError: It is bound to something else, bound where the line itself stands, or changed in place.
     """
     place = place_of(tree, line)
     around = [one for one in tree.body if _first(one) <= line <= (one.end_lineno or line)]
@@ -42,13 +42,13 @@ def constant_at(tree: ast.Module, name: str, line: int) -> Any:
     value = getattr(last, "value", None)
     plain = isinstance(last, ast.AnnAssign) or (isinstance(last, ast.Assign) and _is_single(last))
     if name in inner or not plain or value is None:
-        raise NotWrittenOut(name)
+        raise NotWrittenOutError(name)
     try:
         found = ast.literal_eval(value)
     except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
-        raise NotWrittenOut(name) from None
+        raise NotWrittenOutError(name) from None
     if _is_changed(tree, name, isinstance(found, list | dict | set)):
-        raise NotWrittenOut(name)
+        raise NotWrittenOutError(name)
     return found
 
 

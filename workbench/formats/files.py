@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,8 +22,9 @@ from workbench.formats.base import (
     read_text,
     require_proofs,
 )
-from workbench.formats.modules import HANDWRITTEN, WHAT_IS_READ
-from workbench.formats.parsing import parse_json, parse_python, parse_yaml, to_json
+from workbench.formats.detection import detect
+from workbench.formats.modules import HANDWRITTEN
+from workbench.formats.parsing import to_json
 from workbench.formats.writing import Converted, write_document
 from workbench.graders import Grader
 from workbench.graders.combine import Entry
@@ -135,90 +135,6 @@ def _read(reading: Reading, name: str | None) -> Suite:
         raise FormatError(what, where=reading.where, found=str(error)[:300]) from error
 
 
-def detect(text: str, where: str = "text") -> Format:
-    """The format a text is most surely of.
-
-    Raises:
-        FormatError: It fits none, or two alike; what was tried is listed.
-    """
-    document, told = _parsed(text, where)
-    sure = {name: one.detect(document, text) for name, one in FORMATS.items()}
-    best = max(sure.values())
-    found = [name for name, degree in sure.items() if degree == best and best > 0]
-    if len(found) == 1:
-        return FORMATS[found[0]]
-    if not found and where.lower().endswith(".js"):
-        return FORMATS["javascript"]
-    if not found and where.lower().endswith(".py"):
-        raise _no_python(text, where)
-    if told is not None and not found:
-        raise told
-    raise FormatError(
-        "the platform of this document cannot be told",
-        where=where,
-        found=_looks(document, text) + (f"; it could be {' or '.join(found)}" if found else ""),
-        expected="one of " + ", ".join(FORMATS),
-        hint=_NAME_IT,
-    )
-
-
-_NAME_IT = "name it: format=..., or --from on the command line"
-
-
-def _no_python(text: str, where: str) -> FormatError:
-    try:
-        parse_python(text, where)
-    except FormatError as error:
-        return error
-    return FormatError(
-        "this Python file holds no grader", where=where, found="no function at its top level",
-        expected=WHAT_IS_READ, hint=f"if it is a platform's, {_NAME_IT}",
-    )  # fmt: skip
-
-
-def _parsed(text: str, where: str) -> tuple[Any, FormatError | None]:
-    """The document as JSON or YAML, None where it is neither, with the complaint if it looks like one of them."""
-    if text.lstrip()[:1] in {"{", "["}:
-        return _or_complaint(parse_json, text, where)
-    if _looks_like_python(text):
-        return None, None
-    document, told = _or_complaint(parse_yaml, text, where)
-    return (document if isinstance(document, dict | list) else None), told
-
-
-_SURELY = re.compile(r"\s*(?:[{\[]\s*[\"\[{]|(?:[#-].*\n\s*)*[\w\"']+\s*:(?:\s|$))")
-"""What starts so is JSON or YAML, and what is wrong with it is all there is to say."""
-
-
-def _or_complaint(parse: Callable[[str, str], Any], text: str, where: str) -> tuple[Any, FormatError | None]:
-    try:
-        return parse(text, where), None
-    except FormatError as error:
-        if error.found != "Extra data" and _SURELY.match(text[:2000]):
-            return None, error
-        platforms = f"if it is of another kind, {_NAME_IT}; there are {', '.join(FORMATS)}"
-        hint = "; ".join(filter(None, [error.hint, platforms]))
-        return None, FormatError(
-            error.what, where=error.where, found=error.found, expected=error.expected, hint=hint
-        )
-
-
-def _looks_like_python(text: str) -> bool:
-    """Whether some line can only be Python's."""
-    return (
-        re.search(r"^(import |from \S+ import |def |async def |class |@\w|#!|\"\"\")", text, re.MULTILINE)
-        is not None
-    )
-
-
-def _looks(document: Any, text: str) -> str:
-    if isinstance(document, dict):
-        return "an object with the keys " + ", ".join(map(repr, list(document)[:8]))
-    if not text.strip():
-        return "an empty file"
-    return "a list" if isinstance(document, list) else "neither JSON nor YAML that says what it is"
-
-
 def export(
     graders: Grader | Iterable[Grader | Entry] | Suite,
     path: str | os.PathLike[str],
@@ -247,7 +163,7 @@ def export(
     suite = graders if isinstance(graders, Suite) else Suite(graders)
     if not allow_unvalidated:
         require_proofs(suite)
-    _check_target(Path(path), chosen)
+    check_target(Path(path), chosen)
     losses = Losses(chosen.name, refuse=on_loss == "refuse", stem=Path(path).stem)
     document = (
         Document(native.write(suite, allow_unvalidated=allow_unvalidated))
@@ -257,7 +173,7 @@ def export(
     return write_document(Path(path), document, losses)
 
 
-def _check_target(target: Path, chosen: Format) -> None:
+def check_target(target: Path, chosen: Format) -> None:
     """Refuse an ending that is another format's, and to write over what is no grader file.
 
     Raises:

@@ -38,6 +38,10 @@ _SCRIPT = re.compile(
 
 
 def _read_python(reading: Reading) -> Suite:
+    if len(reading.text) > MAX_PYTHON:
+        raise FormatError(
+            "the module is too large", where=reading.where, expected=f"at most {MAX_PYTHON:,} characters"
+        )
     try:
         found = decorated(reading.text) or {"": {}}
         return Suite([_function(reading, name, settings) for name, settings in found.items()])

@@ -33,11 +33,17 @@ def parse_json(text: str, where: str) -> Any:
     except json.JSONDecodeError as error:
         place = f"{where}, line {error.lineno}, column {error.colno}"
         comma = _TRAILING.search(text, max(error.pos - 200, 0), error.pos + 200)
-        if comma and comma.start() <= error.pos < comma.end():
-            what = f"a comma before the closing {comma[1]}"
+        if (
+            comma and comma.start() <= error.pos < comma.end()
+        ):  # at the comma or the bracket, by Python's release
+            line, column = (
+                text.count("\n", 0, comma.start()) + 1,
+                comma.start() - text.rfind("\n", 0, comma.start()),
+            )
             raise FormatError(
-                "the file is not JSON", where=place, found=what, hint="remove that comma"
-            ) from None
+                "the file is not JSON", where=f"{where}, line {line}, column {column}",
+                found=f"a comma before the closing {comma[1]}", hint="remove that comma",
+            ) from None  # fmt: skip
         raise FormatError("the file is not JSON", where=place, found=error.msg) from None
     except ValueError as error:
         raise FormatError("the file is not plain JSON", where=where, found=str(error)) from None

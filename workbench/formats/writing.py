@@ -23,7 +23,8 @@ class Converted:
     Attributes:
         paths: Files written, the main one first, the loss report last if there is one.
         losses: What the platform cannot say and was dropped.
-        notes: What was left out that no score depends on: titles, limits of time, what a suite has no place for.
+        notes: What no score depends on: titles and limits left out, names changed, what a suite has no place for,
+            and what the platform must bring, such as a column.
     """
 
     paths: tuple[Path, ...]
@@ -32,7 +33,7 @@ class Converted:
 
     def __str__(self) -> str:
         dropped = [f"\n  dropped: {loss}" for loss in self.losses]
-        left_out = [f"\n  left out: {note}" for note in self.notes]
+        left_out = [f"\n  note: {note}" for note in self.notes]
         return f"wrote {', '.join(map(str, self.paths))}{''.join(dropped + left_out)}"
 
 
@@ -95,11 +96,6 @@ def _check_place(place: Path, text: str) -> None:
 
 def _check_companion(place: Path, text: str, target: Path) -> None:
     """Refuse to write over somebody's own file that happens to have a companion's name."""
-    if place == target:
-        raise FormatError(
-            "a file that belongs beside this one has the same name", where=str(place),
-            hint="choose another name for the main file, such as suite.yaml",
-        )  # fmt: skip
     if not place.exists():
         return
     held = read_text(place)

@@ -114,17 +114,20 @@ class SandboxedGrader(Grader):
 
     def _test_rows(self, payload: Any) -> list[tuple[str, Sequence[Any]]]:
         samples = [as_sample(item) for item in _listed(payload)]
-        labelled = [(f"test thread {number}", self._wire(item)) for number, item in enumerate(samples, 1)]
+        column = payload.columns.get("reference", "") if isinstance(payload, Samples) else ""
+        labelled = [
+            (f"test thread {number}", self._wire(item, column)) for number, item in enumerate(samples, 1)
+        ]
         mock = Sample(id="mock", thread=mock_thread(), reference="4", group="mock")
         return (
             labelled if labelled and self._takes_rows else [("the mock thread", self._wire(mock)), *labelled]
         )
 
-    def _wire(self, sample: Sample) -> Sequence[Any]:
+    def _wire(self, sample: Sample, column: str = "") -> Sequence[Any]:
         thread = plain_thread(sample.thread)
         if not self._takes_rows:
             return thread.to_wire()
-        return row_wire(thread, plain(sample.reference), str(sample.id))
+        return row_wire(thread, plain(sample.reference), str(sample.id), column)
 
     def _prove(self, rows: Sequence[tuple[str, Sequence[Any]]]) -> Validation:
         return validate_program(self.program, rows, sha256=self.source.sha256)

@@ -30,9 +30,9 @@ class PackedRows(Packed):
 _KEPT: weakref.WeakKeyDictionary[Packed, dict[str, PackedRows]] = weakref.WeakKeyDictionary()
 
 
-def row_wire(thread: StringThread, reference: Any, name: str) -> tuple[Any, ...]:
-    """One row as nested plain values; the thread and the reference are plain already."""
-    return _row(thread.to_wire(), reference, name, "")
+def row_wire(thread: StringThread, reference: Any, name: str, column: str = "") -> tuple[Any, ...]:
+    """One row as nested plain values; the thread and the reference are plain already. See `pack_rows`."""
+    return _row(thread.to_wire(), reference, name, column)
 
 
 def pack_rows(

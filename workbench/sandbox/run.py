@@ -32,6 +32,7 @@ __all__ = ["Outcome", "Run"]
 _TARGET_SECONDS = 0.05
 """Work in one command: long enough to hide the round trip, short enough for a live bar."""
 _TICK_SECONDS = 0.05
+_GRACE_SECONDS = 0.3  # for ranges in work when a run is stopped
 
 
 @dataclass
@@ -328,7 +329,11 @@ class Run:
             self._on_progress(self._done + in_work, self._failed)
 
     def _close(self) -> None:
+        until = time.monotonic() + _GRACE_SECONDS
         for lane in self._lanes:
+            while self._program.noted and lane.orders and lane.worker and time.monotonic() < until:
+                readable([lane.worker], _TICK_SECONDS)  # notes come with the answer only
+                self._guard(lane, self._collect)
             if lane.worker:
                 for order in lane.orders:
                     self._keep(order, self._page(lane, order))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import builtins
 import keyword
+import re
+import unicodedata
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +19,9 @@ if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
 __all__ = ["load"]
+
+_IPYTHON = frozenset({"In", "Out", "get_ipython", "exit", "quit", "display"})
+_HISTORY = re.compile(r"_{1,3}|_i*\d*|_(oh|dh|ih)|__\w+__")
 
 
 def load(shell: InteractiveShell) -> None:
@@ -77,6 +82,7 @@ def _check_name(name: str, namespace: dict[str, Any]) -> None:
     """Refuse a name that cannot be typed, or that would hide something else."""
     taken = "a Python keyword" if keyword.iskeyword(name) else ""
     taken = taken or ("a builtin" if hasattr(builtins, name) else "")
+    taken = taken or ("IPython's own" if name in _IPYTHON or _HISTORY.fullmatch(name) else "")
     taken = taken or ("a module of this notebook" if isinstance(namespace.get(name), ModuleType) else "")
     if taken:
         raise WorkbenchError(f"%%grader {name}: the name is {taken}", hint="choose another name")
@@ -84,6 +90,7 @@ def _check_name(name: str, namespace: dict[str, Any]) -> None:
 
 def _options(words: list[str], line: str) -> dict[str, Any]:
     name, *rest = words or [""]
+    name = unicodedata.normalize("NFKC", name)  # as Python reads names, or it could not be called
     if not name.isidentifier():
         raise WorkbenchError(
             "%%grader needs a name",

@@ -1,0 +1,156 @@
+"""What a platform cannot say: never the opposite, never an invented rule without a word, never the wrong cause."""
+
+import json
+
+import pytest
+
+import workbench as wb
+from tests.formats.matrix import PLATFORMS
+from workbench.errors import FormatError
+
+FUNCTION = wb.FunctionGrader.from_source("async def grade(thread):\n    return 1.0\n", name="f")
+SCRIPT = wb.ScriptGrader.from_source("function grade(input) { return 1; }", name="s")
+YES, NO = (wb.StringThread([("user", "q"), ("assistant", text)]) for text in ("one", "none"))
+CHECK = '{{"graderTypeId": "contains", "name": "check", "config": {{"searchPattern": "{}"}}}}'
+
+
+@pytest.mark.parametrize("platform", [name for name in PLATFORMS if name != "native"])
+def test_a_negated_rule_keeps_its_meaning(platform, tmp_path):
+    """Where code is written it says 1 - x, so that nothing is lost."""
+    name, ending = PLATFORMS[platform]
+    entry = wb.Entry(wb.Contains(expected="none"), "n", negate=True)
+    written = wb.export(wb.Suite(entry), tmp_path / f"g{ending}", name)
+    assert written.losses == ()
+    suite = wb.load(tmp_path / f"g{ending}", trust=True)
+    assert [suite.grade(thread).score for thread in (YES, NO)] == [1.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("platform", "grader"),
+    [
+        ("letta", FUNCTION),
+        ("adaptive", FUNCTION),
+        ("osmosis", FUNCTION),
+        ("vllora", SCRIPT),
+        ("adaptive", wb.BinaryJudge(criteria="c", model="m", rules="adaptive")),
+        ("letta", wb.RubricJudge(prompt="{submission}")),
+    ],
+)
+def test_a_negated_grader_is_dropped_whole(platform, grader, tmp_path):
+    """Without its negation it would say the opposite, so that it is not there at all."""
+    path = tmp_path / f"g{PLATFORMS[platform][1]}"
+    suite = wb.Suite([wb.Entry(grader, "bad", negate=True), wb.Entry(wb.Contains(expected="one"), "good")])
+    with pytest.raises(FormatError, match="nothing is left"):
+        wb.export(wb.Suite(suite.entries[0]), path, platform, on_loss="report", allow_unvalidated=True)
+    assert not list(tmp_path.iterdir())
+    written = wb.export(suite, path, platform, on_loss="report", allow_unvalidated=True)
+    assert ("bad", "negate") in {(loss.grader, loss.field) for loss in written.losses}
+    assert len(wb.load(path)) == 1
+
+
+@pytest.mark.parametrize("platform", ["vllora", "openai"])
+def test_a_negated_whole_is_not_written_plain(platform, tmp_path):
+    """A combined grader's negation is not dropped either."""
+    inner = wb.Combined(
+        entries=(wb.Entry(wb.Contains(expected="a"), "a"), wb.Entry(wb.Length(maximum=9), "b")), name="c"
+    )
+    with pytest.raises(FormatError, match="nothing is left"):
+        wb.export(wb.Suite(wb.Entry(inner, negate=True)), tmp_path / "g.json", platform, on_loss="report")
+
+
+def test_companions_are_named_after_their_suite(tmp_path):
+    """Two suites with a grader of one name, in one folder, keep a module each."""
+    for name, word in (("a", "one"), ("b", "two")):
+        (tmp_path / f"{name}.json").write_text(CHECK.format(word))
+        wb.convert(tmp_path / f"{name}.json", tmp_path / f"{name}.letta.yaml", "letta")
+    held = [wb.load(tmp_path / f"{name}.letta.yaml", trust=True) for name in "ab"]
+    assert [suite.grade(YES).score for suite in held] == [1.0, 0.0]
+
+
+def test_another_suites_companion_is_not_overwritten(tmp_path):
+    """Names that differ in signs only would give one file: the second is refused."""
+    wb.export(wb.Entry(wb.Contains(expected="one"), "check"), tmp_path / "a b.yaml", "letta")
+    before = (tmp_path / "a_b_check.py").read_text()
+    with pytest.raises(FormatError, match="another suite") as error:
+        wb.export(wb.Entry(wb.Contains(expected="two"), "check"), tmp_path / "a_b.yaml", "letta")
+    assert "a b.yaml" in error.value.found
+    assert (tmp_path / "a_b_check.py").read_text() == before
+    wb.export(wb.Entry(wb.Contains(expected="two"), "check"), tmp_path / "a b.yaml", "letta")
+
+
+ALL_PASS = wb.Suite(
+    [wb.Entry(wb.Contains(expected="one"), "a"), wb.Entry(wb.Length(maximum=1), "b", severity="warning")],
+    combine=wb.AllPass(),
+)
+
+
+def test_a_rule_put_in_anothers_place_is_told(tmp_path):
+    """The report, and the refusal, say which rule stands in the file instead."""
+    written = wb.export(ALL_PASS, tmp_path / "v.json", "vllora", on_loss="report")
+    told = {loss.field: loss for loss in written.losses}
+    assert told["combine"].instead == "the weighted sum 0.5 * a + 0.5 * b"
+    assert "written instead: the weighted sum" in str(written)
+    report = json.loads((tmp_path / "v.json.losses.json").read_text())
+    assert "0.5 * b" in report["dropped"][-1]["instead"]
+    loose = wb.Suite([wb.Contains(expected="one", name="a"), wb.Length(maximum=9, name="b")])
+    with pytest.raises(FormatError) as error:
+        wb.export(loose, tmp_path / "o.json", "openai")
+    assert "writes min(a, b) instead" in error.value.hint
+    (told,) = wb.export(loose, tmp_path / "o.json", "openai", on_loss="report").losses
+    assert told.instead == json.loads((tmp_path / "o.json").read_text())["calculate_output"] == "min(a, b)"
+
+
+@pytest.mark.parametrize("platform", ["adaptive", "letta", "osmosis", "vllora", "openai"])
+def test_the_kind_is_told_first(platform, tmp_path):
+    """A judge that a platform lacks is refused as such, not for the rule its suite came with."""
+    (tmp_path / "u.json").write_text('{"graderTypeId": "llm-judge", "name": "j"}')
+    with pytest.raises(FormatError, match="nothing like a criteria-judge") as error:
+        wb.convert(tmp_path / "u.json", tmp_path / f"g{PLATFORMS[platform][1]}", platform)
+    assert error.value.where == "grader 'j', kind"
+
+
+def test_articles_fit():
+    """An exact match is not "a exact match"."""
+    from workbench.graders.portable import portable
+
+    assert portable(wb.ExactMatch(expected="a")).startswith('"""An exact-match grader')
+    with pytest.raises(FormatError, match="nothing like an ascii-printable"):
+        wb.export(wb.AsciiPrintable(), "x.json", "umbraco")
+
+
+def test_a_gate_is_called_a_gate(tmp_path):
+    """A run's gate is no combining rule."""
+    suite = wb.Suite(wb.Contains(expected="a", name="a"), gate=wb.SimpleGate(metric_key="a", value=0.5))
+    for platform in ("adaptive", "osmosis"):
+        with pytest.raises(FormatError, match="no gates over a run"):
+            wb.export(suite, tmp_path / "g.py", platform)
+
+
+def test_keys_of_adaptive_are_words(tmp_path):
+    """A name with spaces becomes a key and a name for people, and that is said."""
+    suite = wb.Suite([wb.Contains(expected="a", name=name) for name in ("No rivals!", "no-rivals", "B_1")])
+    written = wb.export(suite, tmp_path / "g.json", "adaptive")
+    records = json.loads((tmp_path / "g.json").read_text())["graders"]
+    assert [record["key"] for record in records] == ["no-rivals-2", "no-rivals", "B_1"]
+    assert [record.get("name") for record in records] == ["No rivals!", None, None]
+    assert [(note.grader, note.field) for note in written.notes] == [("No rivals!", "name")]
+    assert len(wb.load(tmp_path / "g.json")) == 3
+
+
+def test_changed_names_and_needed_columns_are_noted(tmp_path):
+    """OpenAI's formulas need words, its checks a column; an Osmosis module has no name."""
+    suite = wb.Suite([wb.Contains(name="a b"), wb.Length(maximum=9, name="c")], combine=wb.Mean())
+    notes = wb.export(suite, tmp_path / "o.json", "openai").notes
+    assert {(note.grader, note.field) for note in notes} == {("a b", "name"), ("a b", "reference")}
+    assert any("{{item.reference}}" in str(note) for note in notes)
+    (note,) = wb.export(wb.Contains(name="a", expected="x"), tmp_path / "g.py", "osmosis").notes
+    assert "'g'" in str(note)
+    assert wb.load(tmp_path / "g.py").entries[0].name == "g"
+
+
+@pytest.mark.parametrize("pattern", ["(?a)\\w+", "(?u:\\w)", "a(?is-m:b)(?a:c)"])
+def test_flags_that_dotnet_lacks_are_refused(pattern, tmp_path):
+    """A pattern .NET would not compile is no pattern for Umbraco."""
+    with pytest.raises(FormatError, match=r"\.NET has no flags") as error:
+        wb.export(wb.Regex(pattern=pattern, name="r"), tmp_path / "u.json", "umbraco")
+    assert error.value.where == "grader 'r', pattern"

@@ -1,0 +1,148 @@
+"""Files written by hand: Python modules and scripts are read like any platform's file, and never written over."""
+
+import pytest
+
+import workbench as wb
+from workbench.errors import FormatError
+from workbench.formats.files import detect
+
+THREAD = wb.StringThread([("user", "q"), ("assistant", "four")])
+BARE = "async def grade(thread):\n    return 0.5\n"
+TWO = "import workbench as wb\n\n\n@wb.grader(timeout=2.0)\nasync def long(thread):\n    return 0.25\n\n\n@wb.grader\nasync def brief(thread):\n    return 0.75\n"
+OPENAI = "def grade(sample, item):\n    return float(sample['output_text'] == 'four')\n"
+SCRIPT = "function grade(input) {\n  const held = {a: 0.5};\n  return held.a;\n}\n"
+OSMOSIS = "class Mine(Grader):\n    async def grade(self, ctx: GraderContext) -> None:\n        pass\n"
+
+
+def scores(suite):
+    return [grader(THREAD).score for grader in suite]
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "expected"),
+    [
+        (BARE, "g.py", [0.5]),
+        (TWO, "g.py", [0.25, 0.75]),
+        (OPENAI, "g.py", [1.0]),
+        (SCRIPT, "g.js", [0.5]),
+        ("const grade = (input) => 0.5;\n", "g.js", [0.5]),
+    ],
+)
+def test_source_files_are_read(text, name, expected, tmp_path):
+    """A file, and its text alone, with nothing to say what it is."""
+    (tmp_path / name).write_text(text)
+    assert scores(wb.load(tmp_path / name, trust=True)) == expected
+    assert scores(wb.loads(text, trust=True)) == expected
+
+
+def test_settings_of_decorators_are_kept(tmp_path):
+    """The timeout in the decorator is the grader's, and what comes from a file is a stranger's."""
+    (tmp_path / "g.py").write_text(TWO)
+    suite = wb.load(tmp_path / "g.py")
+    assert [grader.timeout for grader in suite] == [2.0, 1.0]
+    assert all(grader.source.imported and not grader.trust for grader in suite)
+
+
+def test_a_module_is_converted(tmp_path):
+    """What runs can be converted, too."""
+    (tmp_path / "g.py").write_text(BARE)
+    wb.convert(tmp_path / "g.py", tmp_path / "g.json", "openai", trust=True)
+    assert scores(wb.load(tmp_path / "g.json", trust=True)) == [0.5]
+
+
+def test_a_platforms_module_is_that_platforms():
+    """A Grader class is Osmosis', with its import line or without; calls of create are Adaptive's."""
+    assert detect(OSMOSIS).name == "osmosis"
+    assert detect(BARE + "adaptive.graders.create.function(key='a', fn=grade)\n").name == "adaptive"
+
+
+def test_a_python_file_without_graders_says_what_was_looked_for(tmp_path):
+    """It is told as Python, not as YAML."""
+    (tmp_path / "g.py").write_text("x = {1: 2}\n")
+    with pytest.raises(FormatError, match="holds no grader") as error:
+        wb.load(tmp_path / "g.py")
+    assert "@wb.grader" in error.value.expected
+    (tmp_path / "g.py").write_text("x = (\n")
+    with pytest.raises(FormatError, match="not Python"):
+        wb.load(tmp_path / "g.py")
+
+
+def test_a_module_without_a_grade_function_says_so(tmp_path):
+    """Helpers alone are read, and their checks show what is missing."""
+    (tmp_path / "g.py").write_text("def a():\n    pass\n\n\ndef b():\n    pass\n")
+    failure = wb.load(tmp_path / "g.py", trust=True)[0].validate().failure
+    assert failure is not None
+    assert failure.name == "structure"
+
+
+@pytest.mark.parametrize(("format", "ending"), [("python", ".py"), ("javascript", ".js")])
+@pytest.mark.parametrize("negate", [False, True])
+def test_rules_are_written_as_source(format, ending, negate, tmp_path):  # noqa: A002
+    """A rule becomes a file that scores the same, its opposite too."""
+    path = tmp_path / f"g{ending}"
+    wb.export(wb.Entry(wb.Contains(expected="four"), negate=negate), path, format)
+    assert scores(wb.load(path, trust=True)) == [0.0 if negate else 1.0]
+
+
+def test_own_source_comes_back_as_it_was(tmp_path):
+    """A function's text and a script's are the file."""
+    wb.export(wb.FunctionGrader.from_source(BARE), tmp_path / "g.py", "python", allow_unvalidated=True)
+    wb.export(wb.ScriptGrader.from_source(SCRIPT), tmp_path / "g.js", "javascript", allow_unvalidated=True)
+    assert (tmp_path / "g.py").read_text() == BARE
+    assert (tmp_path / "g.js").read_text() == SCRIPT
+
+
+def test_a_file_holds_one_grader(tmp_path):
+    """Others, and a rule over them, are refused or told."""
+    suite = wb.Suite([wb.Contains(expected="a"), wb.Length(maximum=9)], combine=wb.Mean())
+    with pytest.raises(FormatError, match="one grader"):
+        wb.export(suite, tmp_path / "g.py", "python")
+    written = wb.export(suite, tmp_path / "g.py", "python", on_loss="report")
+    assert {loss.field for loss in written.losses} == {"grader", "combine"}
+    with pytest.raises(FormatError, match="nothing is left"):
+        wb.export(wb.BinaryJudge(criteria="c"), tmp_path / "j.py", "python", on_loss="report")
+
+
+# --- targets
+
+
+@pytest.mark.parametrize(
+    ("name", "held"), [("g.json", '{"my": "data"}'), ("g.py", BARE), ("g.py", "x = 1\n")]
+)
+def test_somebodys_own_file_is_not_a_target(name, held, tmp_path):
+    """Data, and Python written by hand, stay; a grader file is replaced."""
+    path = tmp_path / name
+    path.write_text(held)
+    platform = "openai" if name == "g.json" else "adaptive"
+    with pytest.raises(FormatError, match="in the way"):
+        wb.export(wb.Contains(expected="a"), path, platform)
+    assert path.read_text() == held
+    path.write_text("")
+    for word in ("a", "b"):
+        wb.export(wb.Contains(expected=word), path, platform)
+    assert "'b'" in path.read_text() or '"b"' in path.read_text()
+
+
+@pytest.mark.parametrize(
+    ("name", "platform"),
+    [
+        ("g.yaml", "native"),
+        ("g.json", "letta"),
+        ("g.json", "osmosis"),
+        ("g.py", "openai"),
+        ("g.js", "adaptive"),
+    ],
+)
+def test_another_formats_ending_is_refused(name, platform, tmp_path):
+    """No JSON in a .yaml file, no YAML in a .json file."""
+    with pytest.raises(FormatError, match="not written to") as error:
+        wb.export(wb.Contains(expected="a"), tmp_path / name, platform)
+    assert error.value.expected
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(("name", "platform"), [("g.yml", "letta"), ("g", "native"), ("g.txt", "openai")])
+def test_endings_of_no_format_are_left_to_the_user(name, platform, tmp_path):
+    """Other endings are taken as they are."""
+    wb.export(wb.Contains(expected="a"), tmp_path / name, platform)
+    assert (tmp_path / name).exists()
