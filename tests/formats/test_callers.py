@@ -34,3 +34,23 @@ def test_other_graders_are_left_alone():
     """A suite without such functions is the same object."""
     suite = wb.Suite([wb.Contains("x")])
     assert with_threads(suite) is suite
+
+
+@pytest.mark.parametrize("platform", ["adaptive", "letta", "osmosis"])
+def test_they_leave_for_platforms_with_threads(platform, tmp_path):
+    """Exported and read again, the scores are the same."""
+    text = "def grade(sample, item):\n    return float(str(item.get('reference', '?')) in sample['output_text'])\n"
+    grader = wb.FunctionGrader.from_source(text, name="g")
+    grader.validate()
+    path = wb.export(grader, tmp_path / f"out.{ {'letta': 'yaml'}.get(platform, 'py') }", platform).paths[0]
+    back = wb.load(path)
+    first, second = (suite.run(ROWS, progress=False) for suite in (wb.Suite([grader]), back))
+    assert first.scores["g"].tolist() == second.scores.iloc[:, 0].tolist() == [1.0, 0.0, 0.0, 1.0]
+
+
+def test_tool_calls_are_not_lost_quietly(tmp_path):
+    """Where code is not given the calls, a function that looks at them is refused."""
+    grader = wb.FunctionGrader.from_source(TEXT, name="g")
+    grader.validate()
+    with pytest.raises(wb.errors.FormatError, match="tool calls"):
+        wb.export(grader, tmp_path / "g.py", "adaptive")

@@ -1,6 +1,7 @@
 """Osmosis grader classes, run as written."""
 
 import asyncio
+import dataclasses
 import json
 import sys
 import types
@@ -8,10 +9,12 @@ import types
 import pytest
 
 import workbench as wb
-from workbench.errors import CaptureError
+from workbench.errors import CaptureError, IsolationError
 from workbench.graders.base import Control, from_spec
 from workbench.graders.rollout import RolloutGrader
 from workbench.sandbox import osmosis
+from workbench.sandbox import pool as pool_module
+from workbench.sandbox.pool import Pool
 
 HEAD = "from osmosis_ai.rollout import Grader, GraderConfig, GraderContext, RolloutSample\n"
 
@@ -388,3 +391,21 @@ def test_in_process_failures_are_grades():
     grade = RolloutGrader.in_process(Broken)(row())
     assert "agent_error: KeyError" in grade.error.message
     assert grade.metadata == {"artifacts": {"a": 1}}
+
+
+@pytest.mark.parametrize("layers", [(), ("rlimits",), ("landlock", "audit")])
+def test_imported_rollouts_need_the_kernel(layers, monkeypatch):
+    """Refused where nothing confines them, one row or many, unless this very text is trusted."""
+    weak = Pool(layers)
+    monkeypatch.setattr(pool_module, "_POOL", weak)
+    text = "class G(Grader):\n    async def grade(self, ctx):\n        for name in ctx.samples:\n            ctx.set_sample_reward(name, 1.0)\n"
+    rows = wb.Samples([{"completion": "a", "label": "x"}] * 3)
+    theirs = RolloutGrader.from_source(text, imported=True)
+    for attempt in (lambda: theirs.validate(rows), lambda: asyncio.run(theirs.grade_all(rows, Control()))):
+        with pytest.raises(IsolationError):
+            attempt()
+    assert theirs(rows[0]).error.kind == "sandbox"
+    assert theirs.trusted()(rows[0]).score == 1.0
+    other = RolloutGrader.from_source(text.replace("1.0", "0.5"), imported=True)
+    assert not dataclasses.replace(other, trusted_sha256=theirs.trusted().trusted_sha256).trust
+    weak.close()

@@ -18,16 +18,20 @@ _TAIL = """
 _graded = grade
 
 
+def _turns(thread):
+    return thread.get_turns() if hasattr(thread, "get_turns") else []
+
+
 def _called(thread):
-    turns = thread.get_turns()
+    turns = _turns(thread)
     asked = [at for at, turn in enumerate(turns) if turn.role == "user"]
     calls = thread.turn_calls if hasattr(thread, "turn_calls") else lambda at: []
     return [call for at in range(asked[-1] if asked else 0, len(turns)) for call in calls(at)]
 
 
 def _sample(thread):
-    said = [turn.content for turn in thread.get_turns() if turn.role == "assistant"]
-    text, calls = said[-1] if said else "", _called(thread)
+    said = [turn.content for turn in _turns(thread) if turn.role == "assistant"]
+    text, calls = said[-1] if said else thread.completion() or "", _called(thread)
     message = {"role": "assistant", "content": text, **({"tool_calls": calls} if calls else {})}
     reason = "tool_calls" if calls and not text else "stop"
     choices = [{"index": 0, "message": message, "finish_reason": reason}]

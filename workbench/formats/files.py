@@ -22,6 +22,7 @@ from workbench.formats.base import (
     read_text,
     require_proofs,
 )
+from workbench.formats.callers import with_threads
 from workbench.formats.detection import detect
 from workbench.formats.modules import HANDWRITTEN
 from workbench.formats.parsing import to_json
@@ -135,6 +136,10 @@ def _read(reading: Reading, name: str | None) -> Suite:
         raise FormatError(what, where=reading.where, found=str(error)[:300]) from error
 
 
+_THREADED = {"adaptive", "letta", "osmosis"}
+"""Formats whose code sees a thread, so that OpenAI-style functions are written as functions of one."""
+
+
 def export(
     graders: Grader | Iterable[Grader | Entry] | Suite,
     path: str | os.PathLike[str],
@@ -165,6 +170,8 @@ def export(
         require_proofs(suite)
     check_target(Path(path), chosen)
     losses = Losses(chosen.name, refuse=on_loss == "refuse", stem=Path(path).stem)
+    if chosen.name in _THREADED:
+        suite = with_threads(suite, losses)
     document = (
         Document(native.write(suite, allow_unvalidated=allow_unvalidated))
         if format == "native"

@@ -33,6 +33,10 @@ class SandboxedGrader(Grader):
     Subclasses have fields `timeout` and `trusted_sha256` and a `source` (a field, or made of their fields),
     and say how it is called. One worker keeps the module's globals for the rows it grades; every run starts
     with fresh workers.
+
+    One run keeps at most 256 MiB of reasoning, metadata and error texts: 128 KiB a row are allowed, and a
+    hundred thousand rows of that would fill any notebook. A row that comes later has its score, and the mark
+    `{"_error": {"code": "run_notes_too_large", ...}}` in its metadata.
     """
 
     if TYPE_CHECKING:
