@@ -45,3 +45,11 @@ def test_finish_fails_only_missing_rows():
     grades.finish()
     assert grades.statuses.tolist() == ["scored", "failed", "skipped", "failed"]
     assert grades.errors[3].kind is ErrorKind.CANCELLED
+
+
+def test_repr_counts():
+    """A column of grades shows how many of each, not their texts."""
+    grades = Grades.empty(3)
+    grades.put(0, Grade(1.0, reasoning="x" * 10_000))
+    grades.put(1, Grade.failed("runtime", "boom"))
+    assert repr(grades) == "Grades(3 rows: 1 scored, 1 failed, 0 skipped)"

@@ -19,7 +19,7 @@ SCORED = _SCORED
 _STATUS_NAMES = np.array(["missing", Status.SCORED, Status.FAILED, Status.SKIPPED], dtype=object)
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Grades:
     """Grades of one grader over n samples, in row order.
 
@@ -63,6 +63,10 @@ class Grades:
 
     def __len__(self) -> int:
         return len(self.codes)
+
+    def __repr__(self) -> str:
+        """How many of each: the texts of a large run are not for a line."""
+        return f"Grades({len(self):,} rows: {self.n_scored:,} scored, {self.n_failed:,} failed, {self.n_skipped:,} skipped)"
 
     def __iter__(self) -> Iterator[Grade]:
         return (self[row] for row in range(len(self)))

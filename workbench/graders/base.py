@@ -98,6 +98,9 @@ class Grader(ABC):
     description: str = ""
 
     def __post_init__(self) -> None:
+        for field_name in ("name", "description"):
+            if not isinstance(getattr(self, field_name), str):
+                raise TypeError(f"{field_name} must be text, not {getattr(self, field_name)!r}"[:200])
         if not self.name:
             object.__setattr__(self, "name", self.kind or type(self).__name__)
 
