@@ -1,6 +1,7 @@
 """The command line does the main job, and says what went wrong in words."""
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -356,3 +357,13 @@ def test_validated_graders_are_not_written_over_data(files, capsys):
     assert "in the way" in said.err
     assert said.out == ""
     assert (files / "mine.json").read_text() == '{"my": "data"}'
+
+
+def test_a_reader_that_leaves_is_no_error():
+    """`workbench formats | head -0` ends without a traceback."""
+    read, write = os.pipe()
+    os.close(read)
+    command = [sys.executable, "-m", "workbench", "formats"]
+    done = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(write)
+    assert (done.returncode, done.stderr) == (141, "")

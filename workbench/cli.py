@@ -27,17 +27,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: Words after `workbench`; the process's own by default.
 
     Returns:
-        0 when all went well, 1 when a check or a file failed, 2 for wrong usage, 130 when interrupted.
+        0 when all went well, 1 when a check or a file failed, 2 for wrong usage, 130 when interrupted,
+        141 when nobody reads the output.
     """
     options = _parser().parse_args(arguments)
     try:
-        return int(options.command(options))
+        code = int(options.command(options))
+        sys.stdout.flush()
+        return code  # noqa: TRY300 (a flush may fail, too)
     except (WorkbenchError, ValueError) as error:
         print(f"workbench: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print("workbench: interrupted", file=sys.stderr)
         return 130
+    except BrokenPipeError:  # the reader, such as head, has what it wanted
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
 
 
 def _parser() -> argparse.ArgumentParser:
