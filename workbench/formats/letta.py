@@ -25,6 +25,7 @@ from workbench.extractors import Extractor
 from workbench.formats import letta_write
 from workbench.formats.base import Format, Reading, register
 from workbench.formats.letta_modules import function_grader
+from workbench.formats.limits import suite_name
 from workbench.formats.node import Node
 from workbench.formats.parsing import parse_json, parse_yaml
 from workbench.graders import Grader
@@ -84,7 +85,7 @@ def read(reading: Reading) -> Suite:
     try:
         return Suite(
             entries, gate=gate, combine=_reward(root, entries),
-            name="" if name in [entry.name for entry in entries] else name, description=root.text("description", "") or "",
+            name=suite_name(name, [entry.name for entry in entries]), description=root.text("description", "") or "",
         )  # fmt: skip
     except ValueError as error:
         if isinstance(error, FormatError):

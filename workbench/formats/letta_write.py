@@ -74,6 +74,10 @@ def write(suite: Suite, losses: Losses) -> Document:
     if suite.combine is not None and not reward:
         losses.add("", "combine", "there is no score of a sample made of several graders, only gates over a run",
                    way_out="use gate=WeightedGate(...), or export as umbraco, vllora or openai")  # fmt: skip
+    elif reward and reward["reward"]["metric_key"] not in graders:
+        losses.add("", "combine", f"it is the score of {suite.combine.text.strip()!r}, which is not written",  # type: ignore[union-attr]
+                   way_out="use another grader's")  # fmt: skip
+        reward = {}
     told = {"name": suite.name, "description": suite.description}
     document = {key: value for key, value in told.items() if value} | {"graders": graders} | reward
     if suite.gate is not None:
@@ -134,6 +138,7 @@ def _spec(entry: Entry, losses: Losses, files: _Files) -> Spec | None:
 def _per_turn(entry: Entry, grader: Grader, losses: Losses, files: _Files) -> Spec | None:
     name = _built_in(grader)
     if name and files.since("0.9") and getattr(grader, "empty", "") == "zero":
+        _note_reference(grader, entry.name, losses)
         return _finished(entry, grader, {"kind": "tool", "function": name}, losses)
     losses.add(
         entry.name, "grader", "only the built-in functions are graded turn by turn, with empty texts as 0.0",
@@ -185,8 +190,15 @@ def _text(entry: Entry, losses: Losses, files: _Files) -> Spec | None:
     name = _built_in(grader)
     empty = getattr(grader, "empty", "")
     if name and not entry.negate and not files.since("0.9") and (empty == "zero") == files.since("0.8"):
+        _note_reference(grader, entry.name, losses)
         return {"kind": "tool", "function": name}
     return _portable(entry, losses, files)
+
+
+def _note_reference(grader: Grader, name: str, losses: Losses) -> None:
+    if getattr(grader, "no_reference", "zero") != "zero":
+        what = "a row without a reference, or with an empty one, scores 0.0 there"
+        losses.note(name, "no_reference", what)
 
 
 def _portable(entry: Entry, losses: Losses, files: _Files) -> Spec | None:

@@ -25,6 +25,7 @@ __all__ = [
     "no_kind",
     "note_limits",
     "prepared",
+    "suite_name",
     "unique",
 ]
 
@@ -113,6 +114,12 @@ def unique(name: str, taken: Collection[str]) -> str:
     while f"{name} {number}" in taken:
         number += 1
     return f"{name} {number}"
+
+
+def suite_name(name: str, taken: Collection[str]) -> str:
+    """The suite's name unless an entry has it: the combined column needs one of its own."""
+    kept = name if name not in taken else ""
+    return kept if kept or "combined" not in taken else unique("combined", taken)
 
 
 def binary(grader: Grader) -> bool:

@@ -16,6 +16,7 @@ from typing import Any
 from workbench.errors import CaptureError, FormatError
 from workbench.formats import openai_write
 from workbench.formats.base import Format, Reading, register
+from workbench.formats.limits import suite_name
 from workbench.formats.node import Node
 from workbench.formats.parsing import parse_json
 from workbench.formats.shims import unwrap
@@ -93,8 +94,7 @@ def _multi(node: Node, reading: Reading) -> Suite:
 
 
 def _suite_name(node: Node, entries: list[Entry]) -> str:
-    name = node.text("name", "") or ""
-    return "" if name in [entry.name for entry in entries] else name
+    return suite_name(node.text("name", "") or "", [entry.name for entry in entries])
 
 
 def _part(key: str, node: Node, reading: Reading) -> Entry:

@@ -143,7 +143,8 @@ def _record(entry: Entry, losses: Losses, name: str, rule: Rule | None) -> Recor
     if writer is None:
         no_kind(entry, losses, way_out=_WAY_OUT)
         return None
-    told = ("pass_threshold",) if isinstance(grader, TextSimilarity | ScoreModel) else harmless(entry)
+    limited = isinstance(grader, TextSimilarity | ScoreModel) and not entry.negate
+    told = ("pass_threshold",) if limited else harmless(entry)
     severity = ("severity",) if isinstance(rule, AllPass) else ()
     check_entry(entry, losses, knows=("weight", "negate", *told, *severity))
     if grader.description:
@@ -151,8 +152,7 @@ def _record(entry: Entry, losses: Losses, name: str, rule: Rule | None) -> Recor
     record = writer(entry, losses)
     if record is None:
         return None
-    limit = entry.pass_threshold if isinstance(grader, TextSimilarity | ScoreModel) else None
-    kept = {} if limit is None else {"pass_threshold": limit}
+    kept = {"pass_threshold": entry.pass_threshold} if limited and entry.pass_threshold is not None else {}
     return {"type": record.pop("type"), "name": name, **record, **kept}
 
 
@@ -194,8 +194,9 @@ def _compared(entry: Entry, operation: str, losses: Losses) -> Record:
 
 
 def _not_plain(grader: Any) -> bool:
-    """Whether another text than the whole completion is looked at: code can say that, a template cannot."""
-    return bool(grader.extractor.spec() != "last_assistant" or grader.empty != "grade")
+    """Whether another text than the completion, or a missing one, is looked at as only code can say."""
+    zero = grader.expected is None and grader.no_reference == "zero"
+    return bool(zero or grader.extractor.spec() != "last_assistant" or grader.empty != "grade")
 
 
 def _sayable(expected: str | None) -> bool:
@@ -285,8 +286,7 @@ def _looks_at_the_end(grader: Any) -> bool:
 
 
 def _source(text: str, image: str) -> Record:
-    size = len(text.encode())
-    if size > MAX_SOURCE:
+    if (size := len(text.encode())) > MAX_SOURCE:
         raise FormatError(
             "the source is too large for OpenAI", found=f"{size:,} bytes", expected=f"at most {MAX_SOURCE:,}"
         )

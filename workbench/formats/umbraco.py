@@ -15,7 +15,7 @@ from typing import Any
 
 from workbench.formats import umbraco_write
 from workbench.formats.base import Format, Reading, register
-from workbench.formats.limits import unique
+from workbench.formats.limits import suite_name, unique
 from workbench.formats.node import Node
 from workbench.formats.parsing import parse_json
 from workbench.formats.umbraco_write import MODES
@@ -50,11 +50,8 @@ def read(reading: Reading) -> Suite:
     if not entries:
         raise root.refuse("there are no graders", expected='"graders": [...], at least one')
     whole = root if isinstance(root.value, dict) and root.has("graders") else Node({}, root.path)
-    name = whole.text("name", "")
-    return Suite(
-        entries, combine=AllPass(), name=name if name not in [e.name for e in entries] else "",
-        description=whole.text("description", ""),
-    )  # fmt: skip
+    name = suite_name(whole.text("name", ""), [entry.name for entry in entries])
+    return Suite(entries, combine=AllPass(), name=name, description=whole.text("description", ""))
 
 
 def _graders(root: Node) -> list[Node]:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from workbench.errors import FormatError
 from workbench.formats.base import Document, Losses
-from workbench.formats.limits import check_entry, check_fields, harmless, no_kind, prepared
+from workbench.formats.limits import binary, check_entry, check_fields, harmless, no_kind, prepared
 from workbench.formats.parsing import to_json
 from workbench.graders import Grader
-from workbench.graders.combine import AllPass, Entry
+from workbench.graders.combine import AllPass, Entry, Rule
 from workbench.graders.guardrail import Guardrail
 from workbench.graders.structure import JsonKeys
 from workbench.graders.text import Contains, ExactMatch, Regex, StringCheck
@@ -23,12 +24,13 @@ __all__ = ["MODES", "write"]
 
 MODES = {"Any": "any", "All": "all", "Exact": "exact", "None": "none"}
 """Umbraco's modes of a tool-call grader to ours."""
+_KEEPS = ("name", "description", "weight", "severity")
 _WAY_OUT = "Umbraco has exact-match, contains, regex, json-schema (keys), tool-call, guardrail and llm-judge"
 
 
 def write(suite: Suite, losses: Losses) -> Document:
     """A test's graders. Per-row references, code and other combining rules have no place there."""
-    suite = prepared(suite, losses, keeps=("name", "description", "weight", "severity"))
+    suite = _judged_there(prepared(suite, losses, keeps=_KEEPS), suite.combine, losses)
     records = [record for entry in suite.entries if (record := _record(entry, losses)) is not None]
     if not records:
         raise FormatError("nothing is left to write", hint=_WAY_OUT)
@@ -39,6 +41,24 @@ def write(suite: Suite, losses: Losses) -> Document:
         losses.add("", "gate", "there are no gates over a run", way_out="export as letta")
     told = {"name": suite.name, "description": suite.description}
     return Document(to_json({**{key: text for key, text in told.items() if text}, "graders": records}))
+
+
+def _judged_there(suite: Suite, rule: Rule | None, losses: Losses) -> Suite:
+    """The suite where a rule over its one entry was left out: there an Error that passes or not is the whole."""
+    if suite.combine is not None or rule is None:
+        return suite
+    entry = suite.entries[0]
+    if not binary(entry.grader):
+        return Suite(entry, combine=rule, gate=suite.gate, name=suite.name, description=suite.description)
+    if entry.severity != "error":
+        losses.note(
+            entry.name,
+            "severity",
+            f"it is the whole of the score, and {entry.severity!r} would never block there",
+        )
+    return Suite(
+        replace(entry, severity="error"), gate=suite.gate, name=suite.name, description=suite.description
+    )
 
 
 def _record(entry: Entry, losses: Losses) -> dict[str, Any] | None:

@@ -18,6 +18,7 @@ from workbench.formats.limits import (
     no_kind,
     note_limits,
     prepared,
+    suite_name,
     unique,
 )
 from workbench.formats.node import Node
@@ -72,7 +73,7 @@ def read(reading: Reading) -> Suite:
     if not entries:
         raise root.refuse("there are no graders", expected="one grader or more")
     try:
-        return Suite(entries, combine=_RULE)
+        return Suite(entries, combine=_RULE, name=suite_name("", [entry.name for entry in entries]))
     except ValueError as error:
         raise root.refuse("the weights do not fit", found=str(error)) from error
 
