@@ -155,6 +155,19 @@ class TestEntry:
         assert failed.errors["error_kind"].tolist() == ["sample", "sample"]
         assert wb.Suite([memory]).grade(samples[0]).parts["grade"].grade.error.kind == "sample"
 
+    def test_an_empty_extraction_is_what_is_graded(self):
+        """Where the rule finds nothing, an earlier message is not taken in its place, tool calls or not."""
+        call = {"id": "1", "function": {"name": "f", "arguments": "{}"}}
+        chat = [
+            {"role": "user", "content": "q"},
+            {"role": "assistant", "content": "let me see"},
+            {"role": "assistant", "content": "", "tool_calls": [call]},
+        ]
+        entry = Entry(wb.Length(maximum=3), extractor=wb.Extractor("after_marker", {"marker": "ANSWER:"}))
+        assert wb.Suite([entry]).grade(wb.StringThread.from_messages(chat, {})).score == 1.0
+        seen = entry._show(wb.StringThread.from_messages(chat, {}))
+        assert (seen.completion(), len(seen.tool_calls())) == ("", 1)
+
     @pytest.mark.parametrize(
         "settings",
         [

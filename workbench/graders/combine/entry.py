@@ -158,7 +158,10 @@ class Entry:
         assert self.extractor is not None
         text = self.extractor.extract(thread)
         turns, metadata, calls, tools, answers = thread.to_wire()
-        before = turns[:-1] if thread.completion() is not None else turns
+        # A last turn that calls tools stays, and the text gets a turn of its own: else an empty text would
+        # read as a turn that only calls.
+        spoken = thread.completion() is not None and not thread.turn_calls(len(turns) - 1)
+        before = turns[:-1] if spoken else turns
         return StringThread.from_wire(([*before, ("assistant", text)], metadata, calls, tools, answers))
 
     def apply(self, grades: Grades) -> Grades:
