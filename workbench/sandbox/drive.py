@@ -24,6 +24,8 @@ FAILED, NOT_SCORED, SKIPPED = _protocol.FAILED, _protocol.NOT_SCORED, _protocol.
 
 MAX_REASONING = 10_000
 """Characters of reasoning kept beside metadata that had to be left out."""
+MAX_NESTING = 500
+"""Levels of lists and dicts in one note."""
 MAX_DIGITS = 4300
 """Digits of a whole number in a note: Python's own limit for reading one."""
 
@@ -214,7 +216,7 @@ class Tally:
 def _encoded(note: dict[str, Any]) -> tuple[int, dict[str, Any]]:
     """A note's size as JSON and what is read back; metadata that cannot travel leaves a mark that says so."""
     try:
-        text: bytes = _protocol.compact(note)
+        text = _as_text(note)
         if len(text) <= _protocol.MAX_NOTE:
             return len(text), json.loads(text, parse_int=_whole)
         told = {"code": "metadata_too_large", "size_bytes": len(text), "max_size_bytes": _protocol.MAX_NOTE}
@@ -223,6 +225,29 @@ def _encoded(note: dict[str, Any]) -> tuple[int, dict[str, Any]]:
     reasoning = str(note.get("reasoning") or "")[:MAX_REASONING]
     marked = {"reasoning": reasoning, "metadata": {"_error": told}}
     return len(_protocol.compact(marked)), marked
+
+
+def _as_text(note: dict[str, Any]) -> bytes:
+    text: bytes = _protocol.compact(note)
+    if text.count(b"[") + text.count(b"{") > MAX_NESTING and _is_deep(note):
+        raise RecursionError("nested too deeply")  # newer Pythons write, and read, what others cannot
+    return text
+
+
+def _is_deep(value: Any) -> bool:
+    """Whether lists and dicts stand in each other more than `MAX_NESTING` levels deep."""
+    level = [value]
+    for _ in range(MAX_NESTING):
+        level = [child for one in level for child in _inside(one)]
+        if not level:
+            return False
+    return True
+
+
+def _inside(value: Any) -> list[Any]:
+    if isinstance(value, dict):
+        return list(value.values())
+    return value if isinstance(value, list) else []
 
 
 def _whole(digits: str) -> int:
