@@ -16,7 +16,7 @@ from workbench.graders import Control, Grader
 from workbench.graders.base import as_sample
 from workbench.graders.combine import Entry, Gate, GateResult, Outcome, Rule
 from workbench.graders.combine.combined import check_names, combine
-from workbench.graders.combine.entry import as_entry
+from workbench.graders.combine.entry import as_column, as_entry
 from workbench.progress import Bar, OnProgress, Progress
 from workbench.report import Report, check_settings
 from workbench.samples import Sample, Samples, as_samples
@@ -168,10 +168,7 @@ class Suite:
         parts = {entry.name: entry.outcome_of(grade) for entry, grade in pairs}
         if self.combine is None:
             return SuiteOutcome(parts)
-        columns = {}
-        for entry, grade in pairs:
-            columns[entry.name] = Grades.empty(1)
-            columns[entry.name].put(0, grade)
+        columns = {entry.name: as_column(grade) for entry, grade in pairs}
         return SuiteOutcome(parts, combine(self.entries, columns, self.combine)[0])
 
     def run(

@@ -171,8 +171,7 @@ def _module(fn: _Name, node: Node, reading: Reading) -> str:
 def _judge(node: Node, _: Reading) -> Grader:
     node.only(*_SHARED, "criteria", "judge_model", "examples", "feedback_key")
     examples = [dict(one.mapping()) for one in node.items("examples")]
-    return _made(
-        node, BinaryJudge, criteria=node.text("criteria"), model=node.text("judge_model"), examples=tuple(examples),
+    return node.made(BinaryJudge, **_told(node), criteria=node.text("criteria"), model=node.text("judge_model"), examples=tuple(examples),
         feedback_key=node.text("feedback_key", "") or "", rules="adaptive",
     )  # fmt: skip
 
@@ -180,12 +179,12 @@ def _judge(node: Node, _: Reading) -> Grader:
 def _prebuilt(node: Node, _: Reading) -> Grader:
     node.only(*_SHARED, "type", "judge_model")
     cls = _PREBUILT[node.choice("type", _PREBUILT)]
-    return _made(node, cls, model=node.text("judge_model"), rules="adaptive")
+    return node.made(cls, **_told(node), model=node.text("judge_model"), rules="adaptive")
 
 
 def _remote(node: Node, _: Reading) -> Grader:
     node.only(*_SHARED, "url")
-    return _made(node, Endpoint, url=node.text("url"))
+    return node.made(Endpoint, **_told(node), url=node.text("url"))
 
 
 def _custom(node: Node, _: Reading) -> Grader:
@@ -220,18 +219,6 @@ def _note_unkept(node: Node, reading: Reading) -> None:
         if node.has(key):
             node.text(key)
             reading.note(node.at(key).path, "says where or how the platform shows the grader")
-
-
-def _made(node: Node, cls: Any, **values: Any) -> Grader:
-    try:
-        made: Grader = cls(**_told(node), **values)
-    except (TypeError, ValueError) as error:
-        if isinstance(error, FormatError):
-            raise FormatError(
-                error.what, where=node.path, found=error.found, expected=error.expected, hint=error.hint
-            ) from error
-        raise node.refuse("this grader cannot be made", found=" ".join(str(error).split())) from error
-    return made
 
 
 def _detect(document: Any, text: str) -> int:

@@ -14,9 +14,11 @@ from workbench.formats.limits import (
     check_fields,
     harmless,
     negatable,
+    no_gate,
     no_kind,
     note_limits,
     prepared,
+    takes_thread,
 )
 from workbench.formats.parsing import to_json
 from workbench.formats.shims import check_calls, check_reads
@@ -63,10 +65,7 @@ def _records(suite: Suite, losses: Losses) -> list[Record]:
     if suite.combine is not None:
         losses.add("", "combine", "graders are combined in recipes there, not where they are created",
                    way_out="export the graders without it, and set the weights in the recipe")  # fmt: skip
-    if suite.gate is not None:
-        losses.add(
-            "", "gate", "there are no gates over a run", way_out="export as letta, or leave the gate out"
-        )
+    no_gate(suite, losses)
     return records
 
 
@@ -104,9 +103,7 @@ def _named(name: str, losses: Losses, keys: list[str]) -> Record:
 def _function(entry: Entry, losses: Losses) -> Record | None:
     grader = entry.grader
     assert isinstance(grader, FunctionGrader)
-    if grader.signature != "thread":
-        losses.add(entry.name, "signature", f"a function of the form {grader.signature!r} cannot run there",
-                   way_out="write it as async def grade(thread)")  # fmt: skip
+    if not takes_thread(entry, losses):
         return None
     note_limits(grader, losses, entry.name)
     return _source(entry, grader.source.text, losses)

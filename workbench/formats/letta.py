@@ -185,8 +185,7 @@ def _judge(name: str, node: Node, reading: Reading, era: _Era) -> Grader:
     }  # fmt: skip
     if node.has("agent_file") or node.text("kind") == "letta_judge":
         return _agent(node, reading, shared)
-    return _made(
-        node, RubricJudge, **shared, model=node.text("model", "gpt-4o-mini"), temperature=float(node.number("temperature", 0.0)),
+    return node.made(RubricJudge, **shared, model=node.text("model", "gpt-4o-mini"), temperature=float(node.number("temperature", 0.0)),
         provider=node.text("provider", "openai"), max_retries=node.integer("max_retries", 5),
         timeout=float(node.number("timeout", 120.0)),
     )  # fmt: skip
@@ -201,21 +200,9 @@ def _agent(node: Node, reading: Reading, shared: Mapping[str, Any]) -> Grader:
         raise node.at("agent_file").refuse("an agent file ends in .af", found=path)
     where = node.at("agent_file").path
     agent = parse_json(reading.companion(path, where), f"{where}, {path}")
-    return _made(
-        node, AgentJudge, **shared, agent=agent, judge_tool_name=node.text("judge_tool_name", "submit_grade")
+    return node.made(
+        AgentJudge, **shared, agent=agent, judge_tool_name=node.text("judge_tool_name", "submit_grade")
     )
-
-
-def _made(node: Node, make: Any, **values: Any) -> Grader:
-    try:
-        made: Grader = make(**values)
-    except (TypeError, ValueError) as error:
-        if isinstance(error, FormatError):
-            raise FormatError(
-                error.what, where=node.path, found=error.found, expected=error.expected, hint=error.hint
-            ) from error
-        raise node.refuse("this grader cannot be made", found=" ".join(str(error).split())) from error
-    return made
 
 
 def _whole_gate(root: Node, entries: list[Entry]) -> Gate:

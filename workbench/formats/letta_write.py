@@ -18,6 +18,7 @@ from workbench.formats.limits import (
     no_kind,
     note_limits,
     prepared,
+    takes_thread,
 )
 from workbench.formats.parsing import to_json, to_yaml
 from workbench.formats.shims import check_calls, check_reads, wrap
@@ -224,9 +225,7 @@ def _function(entry: Entry, losses: Losses, files: _Files) -> Spec | None:
     note_limits(grader, losses, entry.name)
     if grader.signature == "letta":
         return _with_own_extractor(_file(entry, grader.source.text, files, wrapped=False), grader)
-    if grader.signature != "thread":
-        losses.add(entry.name, "signature", f"a function of the form {grader.signature!r} cannot run there",
-                   way_out="write it as async def grade(thread)")  # fmt: skip
+    if not takes_thread(entry, losses):
         return None
     if not check_reads(grader.source.text, "letta", losses, entry.name):
         return None

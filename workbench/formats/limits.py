@@ -22,10 +22,12 @@ __all__ = [
     "harmless",
     "identifier",
     "negatable",
+    "no_gate",
     "no_kind",
     "note_limits",
     "prepared",
     "suite_name",
+    "takes_thread",
     "unique",
 ]
 
@@ -104,6 +106,23 @@ def no_kind(entry: Entry, losses: Losses, *, way_out: str) -> None:
     losses.add(
         entry.name, "kind", f"it has nothing like {article(entry.grader.kind)} grader", way_out=way_out
     )
+
+
+def no_gate(suite: Suite, losses: Losses) -> None:
+    """Tell that a platform has no verdict over a run, where the suite has one."""
+    if suite.gate is not None:
+        losses.add(
+            "", "gate", "there are no gates over a run", way_out="export as letta, or leave the gate out"
+        )
+
+
+def takes_thread(entry: Entry, losses: Losses) -> bool:
+    """Whether a grader's function, if it is one, takes a thread; of any other form it is told."""
+    signature = getattr(entry.grader, "signature", "thread")
+    if signature != "thread":
+        losses.add(entry.name, "signature", f"a function of the form {signature!r} cannot run there",
+                   way_out="write it as async def grade(thread)")  # fmt: skip
+    return bool(signature == "thread")
 
 
 def unique(name: str, taken: Collection[str]) -> str:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from workbench.errors import FormatError
 
 __all__ = ["Node", "join"]
+
+T = TypeVar("T")
 
 _MISSING: Any = object()
 _MAX_NUMBER = 10**300
@@ -149,6 +151,22 @@ class Node:
             if not isinstance(node.value, str):
                 raise node.refuse("text is needed here", found=_kind(node.value))
         return tuple(node.value for node in self.items(key))
+
+    def made(self, make: Callable[..., T], *args: Any, **values: Any) -> T:
+        """What `make` makes of these values; whatever it refuses is told with this place.
+
+        Raises:
+            FormatError: The values do not fit.
+        """
+        try:
+            return make(*args, **values)
+        except FormatError as error:
+            where = f"{self.path}: {error.where}" if error.where else self.path
+            raise FormatError(
+                error.what, where=where, found=error.found, expected=error.expected, hint=error.hint
+            ) from error
+        except (TypeError, ValueError) as error:
+            raise self.refuse("this grader cannot be made", found=" ".join(str(error).split())) from error
 
     def _typed(self, key: str, default: Any, kind: Any, word: str) -> Any:
         node = self.at(key)

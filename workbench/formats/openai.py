@@ -113,15 +113,19 @@ def _entry(node: Node, reading: Reading) -> Entry:
 def _string_check(node: Node, _: Reading) -> Grader:
     node.only("type", "name", "input", "reference", "operation")
     operation = node.choice("operation", ("eq", "ne", "neq", "like", "ilike"))
-    return _made(node, StringCheck, operation="ne" if operation == "neq" else operation,
+    return node.made(StringCheck, **_told(node), operation="ne" if operation == "neq" else operation,
                  input=node.text("input"), reference=node.text("reference"))  # fmt: skip
 
 
 def _similarity(node: Node, _: Reading) -> Grader:
     node.only("type", "name", "input", "reference", "evaluation_metric", "pass_threshold")
     metric = node.choice("evaluation_metric", _METRICS)
-    return _made(
-        node, TextSimilarity, metric=metric, input=node.text("input"), reference=node.text("reference")
+    return node.made(
+        TextSimilarity,
+        **_told(node),
+        metric=metric,
+        input=node.text("input"),
+        reference=node.text("reference"),
     )
 
 
@@ -137,7 +141,7 @@ def _score_model(node: Node, _: Reading) -> Grader:
     params = {
         key: value for key, value in given.mapping().items() if key not in settings and value is not None
     }
-    return _made(node, ScoreModel, input=_messages(node), model=node.text("model"), range=(ends[0], ends[1]),
+    return node.made(ScoreModel, **_told(node), input=_messages(node), model=node.text("model"), range=(ends[0], ends[1]),
                  sampling_params=params, rules="openai", **settings)  # fmt: skip
 
 
@@ -148,7 +152,7 @@ def _label_model(node: Node, _: Reading) -> Grader:
         raise node.at("passing_labels").refuse(
             "a passing label is none of the labels", found=wrong[0], expected=", ".join(labels)
         )
-    return _made(node, LabelModel, input=_messages(node), model=node.text("model"), labels=labels,
+    return node.made(LabelModel, **_told(node), input=_messages(node), model=node.text("model"), labels=labels,
                  passing_labels=passing, rules="openai")  # fmt: skip
 
 
@@ -177,8 +181,9 @@ def _python(node: Node, reading: Reading) -> Grader:
     text = node.text("source")
     own = unwrap(text, "openai")
     signature = {} if own is not None else {"signature": "openai"}
-    grader = _made(node, FunctionGrader.from_source, text if own is None else own, imported=True, **signature)
-    assert isinstance(grader, FunctionGrader)
+    grader = node.made(
+        FunctionGrader.from_source, text if own is None else own, **_told(node), imported=True, **signature
+    )
     tag = node.text("image_tag", "")
     source = replace(grader.source, origin=f"openai image {tag}") if tag else grader.source
     return replace(grader, source=source, trusted_sha256=source.sha256 if reading.trust else "")
@@ -188,7 +193,13 @@ def _endpoint(node: Node, _: Reading) -> Grader:
     node.only("type", "name", "url", "headers")
     given = node.at("headers")
     headers = {} if given.value is None else {key: _header(key, one) for key, one in given.members()}
-    return _made(node, Endpoint, url=node.text("url"), **({"headers": headers} if headers else {}))
+    return node.made(
+        Endpoint, **_told(node), url=node.text("url"), **({"headers": headers} if headers else {})
+    )
+
+
+def _told(node: Node) -> dict[str, str]:
+    return {"name": node.text("name", "") or ""}
 
 
 def _header(name: str, node: Node) -> str:
@@ -215,18 +226,6 @@ _READERS = {
     "python": _python,
     "endpoint": _endpoint,
 }
-
-
-def _made(node: Node, make: Any, *args: Any, **values: Any) -> Grader:
-    """The grader, with what it refuses told with its place."""
-    try:
-        made: Grader = make(*args, name=node.text("name", "") or "", **values)
-    except (TypeError, ValueError) as error:
-        if isinstance(error, FormatError):
-            raise FormatError(error.what, where=f"{node.path}{': ' + error.where if error.where else ''}",
-                              found=error.found, expected=error.expected, hint=error.hint) from error  # fmt: skip
-        raise node.refuse("this grader cannot be made", found=" ".join(str(error).split())) from error
-    return made
 
 
 def _detect(document: Any, text: str) -> int:  # noqa: ARG001

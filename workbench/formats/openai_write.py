@@ -15,9 +15,11 @@ from workbench.formats.limits import (
     check_fields,
     harmless,
     identifier,
+    no_gate,
     no_kind,
     note_limits,
     prepared,
+    takes_thread,
 )
 from workbench.formats.parsing import to_json
 from workbench.formats.shims import check_reads, wrap
@@ -59,8 +61,7 @@ def write(suite: Suite, losses: Losses) -> Document:
         record = _multi(entries, rule, losses, name or "combined")
     if record is None:
         raise FormatError("nothing is left to write", hint=_WAY_OUT)
-    if suite.gate is not None:
-        losses.add("", "gate", "there are no gates over a run", way_out="export as letta")
+    no_gate(suite, losses)
     _check(record)
     return Document(to_json(record))
 
@@ -258,9 +259,7 @@ def _python(entry: Entry, losses: Losses) -> Record | None:
     note_limits(grader, losses, entry.name)
     if grader.signature == "openai":
         return _source(grader.source.text, _image(grader))
-    if grader.signature != "thread":
-        losses.add(entry.name, "signature", f"a function of the form {grader.signature!r} cannot run there",
-                   way_out="write it as async def grade(thread)")  # fmt: skip
+    if not takes_thread(entry, losses):
         return None
     if not check_reads(grader.source.text, "openai", losses, entry.name):
         return None

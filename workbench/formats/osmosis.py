@@ -15,7 +15,16 @@ from typing import Any
 
 from workbench.errors import FormatError
 from workbench.formats.base import Document, Format, Losses, Reading, register
-from workbench.formats.limits import check_entry, harmless, negatable, no_kind, note_limits, prepared
+from workbench.formats.limits import (
+    check_entry,
+    harmless,
+    negatable,
+    no_gate,
+    no_kind,
+    note_limits,
+    prepared,
+    takes_thread,
+)
 from workbench.formats.parsing import parse_python
 from workbench.formats.shims import check_reads, unwrap, wrap
 from workbench.graders import FunctionGrader, Grader, RolloutGrader
@@ -85,10 +94,7 @@ def _tell_rules(suite: Suite, losses: Losses) -> None:
     if suite.combine is not None:
         losses.add("", "combine", "a module has one grader and no way to combine several",
                    way_out="combine inside the class")  # fmt: skip
-    if suite.gate is not None:
-        losses.add(
-            "", "gate", "there are no gates over a run", way_out="export as letta, or leave the gate out"
-        )
+    no_gate(suite, losses)
 
 
 def _tell_left_out(suite: Suite, kept: int, losses: Losses) -> None:
@@ -118,20 +124,17 @@ def _text(grader: Grader, entry: Entry, losses: Losses) -> str | None:
     if isinstance(grader, RolloutGrader) or getattr(grader, "signature", "") == "osmosis":
         return str(getattr(grader, "source").text)  # noqa: B009 (both have one)
     if isinstance(grader, FunctionGrader):
-        return _wrapped(grader.source.text, grader, entry, losses)
+        return _wrapped(grader.source.text, entry, losses)
     try:
         text = portable(grader, negate=entry.negate)
     except FormatError as error:
         losses.add(entry.name, error.where or "kind", error.what, way_out=error.hint or _WAY_OUT)
         return None
-    return _wrapped(text, grader, entry, losses)
+    return _wrapped(text, entry, losses)
 
 
-def _wrapped(text: str, grader: Grader, entry: Entry, losses: Losses) -> str | None:
-    signature = getattr(grader, "signature", "thread")
-    if signature != "thread":
-        losses.add(entry.name, "signature", f"a function of the form {signature!r} cannot run there",
-                   way_out="write it as async def grade(thread)")  # fmt: skip
+def _wrapped(text: str, entry: Entry, losses: Losses) -> str | None:
+    if not takes_thread(entry, losses):
         return None
     return wrap(text, "osmosis") if check_reads(text, "osmosis", losses, entry.name) else None
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from workbench.errors import FormatError
 from workbench.formats.base import Document, Losses
-from workbench.formats.limits import binary, check_entry, check_fields, harmless, no_kind, prepared
+from workbench.formats.limits import binary, check_entry, check_fields, harmless, no_gate, no_kind, prepared
 from workbench.formats.parsing import to_json
 from workbench.graders import Grader
 from workbench.graders.combine import AllPass, Entry, Rule
@@ -37,8 +37,7 @@ def write(suite: Suite, losses: Losses) -> Document:
     if suite.combine not in {None, AllPass()}:
         losses.add("", "combine", "a run passes when every Error-severity grader passes, nothing else",
                    way_out="use combine=AllPass()", instead="that every Error-severity grader must pass")  # fmt: skip
-    if suite.gate is not None:
-        losses.add("", "gate", "there are no gates over a run", way_out="export as letta")
+    no_gate(suite, losses)
     told = {"name": suite.name, "description": suite.description}
     return Document(to_json({**{key: text for key, text in told.items() if text}, "graders": records}))
 

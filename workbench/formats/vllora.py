@@ -15,6 +15,7 @@ from workbench.formats.limits import (
     check_fields,
     harmless,
     negatable,
+    no_gate,
     no_kind,
     note_limits,
     prepared,
@@ -148,8 +149,7 @@ def write(suite: Suite, losses: Losses) -> Document:
     records = [(entry, record) for entry in entries if (record := _record(entry, losses)) is not None]
     if not records:
         raise FormatError("nothing is left to write", hint=_WAY_OUT)
-    if suite.gate is not None:
-        losses.add("", "gate", "there are no gates over a run", way_out="export as letta")
+    no_gate(suite, losses)
     if len(records) == 1 and rule is None:
         return Document(to_json(records[0][1]))
     weights = _weights([entry for entry, _ in records], rule, losses)

@@ -269,9 +269,6 @@ def as_sample(sample: Any) -> Sample:
     raise TypeError(f"a grader grades a Sample or a StringThread, not {type(sample).__name__}")
 
 
-_as_sample = as_sample
-
-
 def _explain(error: BaseException) -> tuple[ErrorKind, str]:
     message = str(error) or type(error).__name__
     if isinstance(error, TemplateError | TemplateRunError):

@@ -13,7 +13,7 @@ from workbench.columns import Grades
 from workbench.errors import FormatError
 from workbench.grade import ErrorKind, Grade
 from workbench.graders.base import Control, Grader, kind
-from workbench.graders.combine.entry import Entry, as_entry
+from workbench.graders.combine.entry import Entry, as_column, as_entry
 from workbench.graders.combine.rules import Mean, Rule
 from workbench.samples import Sample, Samples
 
@@ -97,10 +97,7 @@ class Combined(Grader):
     async def grade(self, sample: Sample) -> Grade:
         """Grade one sample with every part at once."""
         found = await asyncio.gather(*(entry.grade_one(sample) for entry in self.entries))
-        columns = {}
-        for entry, grade in zip(self.entries, found, strict=True):
-            columns[entry.name] = Grades.empty(1)
-            columns[entry.name].put(0, grade)
+        columns = {entry.name: as_column(grade) for entry, grade in zip(self.entries, found, strict=True)}
         whole = combine(self.entries, columns, self.rule)[0]
         parts = {e.name: _shown(e, grade) for e, grade in zip(self.entries, found, strict=True)}
         return replace(whole, metadata={**whole.metadata, "parts": parts})

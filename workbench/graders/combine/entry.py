@@ -22,7 +22,7 @@ from workbench.graders.base import Control, Grader, from_spec, is_number
 from workbench.samples import Sample, Samples
 from workbench.thread import StringThread
 
-__all__ = ["NEGATED", "SEVERITIES", "Counted", "Entry", "Outcome", "as_entry"]
+__all__ = ["NEGATED", "SEVERITIES", "Counted", "Entry", "Outcome", "as_column", "as_entry"]
 
 SEVERITIES = ("error", "warning", "info")
 """Umbraco's three: only an error blocks."""
@@ -151,7 +151,7 @@ class Entry:
             seen = sample if self.extractor is None else replace(sample, thread=self._show(sample.thread))
         except Exception as error:  # noqa: BLE001 (an extractor of somebody's own)
             return Grade.failed(ErrorKind.SAMPLE, f"{type(error).__name__}: {error}")
-        return self.apply(_column(await self.grader.grade_one(seen)))[0]
+        return self.apply(as_column(await self.grader.grade_one(seen)))[0]
 
     def _show(self, thread: StringThread) -> StringThread:
         """The thread with the extracted text as what the assistant said last."""
@@ -190,11 +190,11 @@ class Entry:
 
     def outcome(self, grade: Grade) -> Outcome:
         """What one grade of the grader counts as here."""
-        return self.outcome_of(self.apply(_column(grade))[0])
+        return self.outcome_of(self.apply(as_column(grade))[0])
 
     def outcome_of(self, applied: Grade) -> Outcome:
         """What a grade counts as that `apply` has already been at."""
-        counted = self.count(_column(applied))
+        counted = self.count(as_column(applied))
         score, verdict = float(counted.scores[0]), int(counted.passed[0])
         turned = verdict == 1 and (applied.error is not None or self.negate)
         message = None if turned else (applied.error.message if applied.error else applied.reasoning)
@@ -251,7 +251,8 @@ def as_entry(item: Entry | Grader) -> Entry:
     return item if isinstance(item, Entry) else Entry(item)
 
 
-def _column(grade: Grade) -> Grades:
+def as_column(grade: Grade) -> Grades:
+    """One grade as a column of one row."""
     grades = Grades.empty(1)
     grades.put(0, grade)
     return grades
