@@ -16,7 +16,7 @@ FAMILIES = {
     "similarity": "text-similarity",
     "code": "function script rollout custom",
     "judges": "binary-judge rubric-judge schema-judge criteria-judge guardrail-judge score-model label-model "
-    "faithfulness context-relevancy answer-relevancy agent-judge",
+    "pairwise-judge faithfulness context-relevancy answer-relevancy agent-judge",
     "remote": "endpoint",
     "several": "combined per-turn",
 }

@@ -47,7 +47,7 @@ def test_a_broken_grader_does_not_end_the_others():
 def test_progress_reaches_the_total():
     """News comes on the calling thread and ends with the last row."""
     seen = []
-    SLOW.run(ROWS[:60], progress=False, on_progress=seen.append)
+    SLOW.run(ROWS[:60], progress=seen.append)
     assert (seen[-1].done, seen[-1].total, seen[-1].failed) == (60, 60, 0)
     assert seen[-1].rate > 0
     assert seen[-1].seconds_left == 0
@@ -63,7 +63,7 @@ def test_an_interrupt_keeps_what_was_graded(capsys):
             pressed.append(moment)
             signal.raise_signal(signal.SIGINT)
 
-    report = SLOW.run(ROWS * 5, progress=False, on_progress=interrupt)
+    report = SLOW.run(ROWS * 5, progress=interrupt)
     counts = report.summary.loc["slow"]
     assert 20 < counts["scored"] < 1000
     assert counts["scored"] + counts["failed"] == 1000
@@ -78,7 +78,7 @@ def test_an_error_in_a_listener_reaches_the_caller():
         raise KeyError("mine")
 
     with pytest.raises(KeyError, match="mine"):
-        SLOW.run(ROWS, progress=False, on_progress=wrong)
+        SLOW.run(ROWS, progress=wrong)
     assert HALF.run(ROWS, progress=False).summary.loc["half", "scored"] == 200
 
 
@@ -198,7 +198,7 @@ def test_a_combined_grader_moves_the_bar():
     assert told[-1] == (200, 0)
     seen = []
     wb.Suite([Combined(entries=(SLOW, wb.Length(maximum=9)))]).run(
-        ROWS[:60], progress=False, on_progress=seen.append
+        ROWS[:60], progress=seen.append
     )
     assert (seen[-1].done, seen[-1].total) == (60, 60)
     assert any(0 < moment.done < 60 for moment in seen)

@@ -55,9 +55,11 @@ if TYPE_CHECKING:
     from workbench.graders.combine import Sum as Sum
     from workbench.graders.combine import WeightedGate as WeightedGate
     from workbench.graders.function import validate as validate
+    from workbench.judges import PRICES as PRICES
     from workbench.judges import AgentJudge as AgentJudge
     from workbench.judges import AnswerRelevancy as AnswerRelevancy
     from workbench.judges import BinaryJudge as BinaryJudge
+    from workbench.judges import Budget as Budget
     from workbench.judges import ContextRelevancy as ContextRelevancy
     from workbench.judges import CriteriaJudge as CriteriaJudge
     from workbench.judges import Endpoint as Endpoint
@@ -65,6 +67,8 @@ if TYPE_CHECKING:
     from workbench.judges import GuardrailJudge as GuardrailJudge
     from workbench.judges import LabelModel as LabelModel
     from workbench.judges import OpenAIClient as OpenAIClient
+    from workbench.judges import PairwiseJudge as PairwiseJudge
+    from workbench.judges import Price as Price
     from workbench.judges import RubricJudge as RubricJudge
     from workbench.judges import SchemaJudge as SchemaJudge
     from workbench.judges import ScoreModel as ScoreModel
@@ -78,12 +82,20 @@ if TYPE_CHECKING:
     from workbench.sandbox.info import sandbox_info as sandbox_info
     from workbench.sandbox.source import Source as Source
     from workbench.sandbox.validate import Validation as Validation
+    from workbench.store import Store as Store
+    from workbench.store import open_store as open_store
     from workbench.suite import Suite as Suite
     from workbench.thread import StringThread as StringThread
 
 __version__ = "0.1.0"
 
 _HOMES = {
+    "open_store": "store",
+    "Store": "store",
+    "PairwiseJudge": "judges",
+    "PRICES": "judges",
+    "Price": "judges",
+    "Budget": "judges",
     "ScriptedClient": "judges",
     "ScoreModel": "judges",
     "SchemaJudge": "judges",
@@ -156,11 +168,13 @@ _HOMES = {
 }
 
 __all__ = [
+    "PRICES",
     "AgentJudge",
     "AllPass",
     "AnswerRelevancy",
     "AsciiPrintable",
     "BinaryJudge",
+    "Budget",
     "Combined",
     "Contains",
     "ContextRelevancy",
@@ -189,7 +203,9 @@ __all__ = [
     "LogicalGate",
     "Mean",
     "OpenAIClient",
+    "PairwiseJudge",
     "PerTurn",
+    "Price",
     "Regex",
     "Report",
     "RolloutGrader",
@@ -202,6 +218,7 @@ __all__ = [
     "ScriptedClient",
     "SimpleGate",
     "Source",
+    "Store",
     "StringCheck",
     "StringThread",
     "Suite",
@@ -220,6 +237,7 @@ __all__ = [
     "kind",
     "load",
     "loads",
+    "open_store",
     "plot_scores",
     "read_samples",
     "sandbox_info",

@@ -21,6 +21,9 @@ class Progress:
         failed: Rows among them without a score because of an error.
         total: Rows times graders.
         seconds: Since the run began.
+        money: US dollars that judges have cost so far, as far as known.
+        tokens: Tokens they have taken.
+        kept: Answers that came out of a store.
     """
 
     grader: str
@@ -28,6 +31,9 @@ class Progress:
     failed: int
     total: int
     seconds: float
+    money: float = 0.0
+    tokens: int = 0
+    kept: int = 0
 
     @property
     def rate(self) -> float:
@@ -66,7 +72,7 @@ class Bar:
         """Show a moment."""
         if self._bar is not None:
             self._bar.set_description(progress.grader, refresh=False)
-            self._bar.set_postfix(errors=progress.failed, refresh=False)
+            self._bar.set_postfix(_counts(progress), refresh=False)
             self._bar.update(progress.done - self._bar.n)
 
     def __exit__(
@@ -74,6 +80,13 @@ class Bar:
     ) -> None:
         if self._bar is not None:
             self._bar.close()
+
+
+def _counts(progress: Progress) -> dict[str, Any]:
+    """What stands behind the bar: errors always, money once some was spent."""
+    spent = {"cost": f"${progress.money:.4f}"} if progress.money else {}
+    kept = {"kept": progress.kept} if progress.kept else {}
+    return {"errors": progress.failed, **spent, **kept}
 
 
 def _new_bar(total: int) -> Any:

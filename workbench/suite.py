@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any, Self
+
+import numpy as np
 
 from workbench import background
 from workbench.columns import Grades
 from workbench.errors import FormatError, WorkbenchError
 from workbench.grade import Grade
-from workbench.graders import Control, Grader
+from workbench.graders import Grader
 from workbench.graders.base import as_sample
 from workbench.graders.combine import Entry, Gate, GateResult, Outcome, Rule
 from workbench.graders.combine.combined import check_names, combine
 from workbench.graders.combine.entry import as_column, as_entry
-from workbench.progress import Bar, OnProgress, Progress
+from workbench.judges.base import Judge
+from workbench.judges.budget import Budget, Spending, as_budget, check_priced
+from workbench.judges.line import Line
+from workbench.progress import Bar, OnProgress
 from workbench.report import Report, check_settings
+from workbench.running import Run, opened, tell_end
 from workbench.samples import Sample, Samples, as_samples
 from workbench.thread import StringThread
 
@@ -175,11 +180,12 @@ class Suite:
         self,
         samples: Any,
         *,
-        on_progress: OnProgress | None = None,
+        progress: bool | OnProgress = True,
         workers: int | None = None,
-        progress: bool = True,
         preset: str = "workbench",
         labels: Any = None,
+        budget: Budget | float | None = None,
+        store: Any = None,
     ) -> Report:
         """Grade every sample with every grader.
 
@@ -188,15 +194,21 @@ class Suite:
 
         Args:
             samples: `Samples`, a DataFrame, a list of dicts, or a path.
-            on_progress: Called with a `Progress` on the calling thread, ten times a second at most and at the end.
+            progress: True for a bar, False for none, or a function that is called with a `Progress` on the calling
+                thread, ten times a second at most and at the end.
             workers: Sandbox processes; all cores but one by default.
-            progress: Whether to show a bar.
             preset: Which diagnostics the report carries.
             labels: One bool or None a row, known good or known bad: what turns *saturated* into *lenient*.
+            budget: The most that judges may spend: a `Budget`, or a number of US dollars. What it has no room for
+                is failed as *budget*.
+            store: A `Store`, or the address of one (see `open_store`): judges' answers are kept there as they
+                come, and what was answered once is not asked again. The run's summary is kept too.
 
         Raises:
             SamplesError: The samples cannot be read.
             IsolationError: Imported source where the machine cannot confine it.
+            StoreError: The store cannot be opened.
+            BudgetError: A budget in money, and a judge's model without a price.
             ValueError: Fewer than one worker.
         """
         if workers is not None and workers < 1:
@@ -204,20 +216,28 @@ class Suite:
         data = as_samples(samples)
         data.require_completion()
         check_settings(data, preset=preset, labels=labels)  # now, not after an hour of grading
+        spending = Spending(as_budget(budget))
         for entry in self.entries:
-            _check_ready(entry)
-        with Bar(len(data) * len(self.entries), show=progress) as bar:
-            listeners = [listen for listen in (on_progress, bar) if listen]
-            grades, stopped = _Work(self.entries, data, listeners, workers).go()
-        if stopped:
-            done = sum(len(g) - _cancelled(g) for g in grades.values())
-            print(f"Interrupted: {done:,} of {len(data) * len(grades):,} grades kept.")  # noqa: T201
-        return self._report(data, dict(grades), preset=preset, labels=labels)
+            _check_ready(entry, spending.budget)
+        with (
+            opened(store) as kept,
+            Bar(len(data) * len(self.entries), show=progress is True) as bar,
+        ):
+            line = Line(spending, None if kept is None else kept.replies)
+            listen = progress if callable(progress) else bar
+            grades, stopped = Run(self.entries, data, listen, workers, line).go()
+            report = self._report(data, dict(grades), preset=preset, labels=labels)
+            if kept is not None:
+                kept.runs.add(report, name=self.name)
+        tell_end(grades, len(data), interrupted=stopped)
+        return report
 
     def _report(self, data: Samples, grades: dict[str, Grades], **settings: Any) -> Report:
         gate = self._judge(grades)
         if self.combine is not None:
-            grades[self.column] = combine(self.entries, grades, self.combine)
+            whole = combine(self.entries, grades, self.combine)
+            unpaid = np.full_like(whole.cost, np.nan)  # the parts' columns hold what was paid
+            grades[self.column] = replace(whole, tokens=unpaid, cost=unpaid)
         sources = {e.name: e.grader.source.text for e in self.entries if hasattr(e.grader, "source")}
         return Report(data, grades, sources=sources, gate=gate, **settings)
 
@@ -265,10 +285,12 @@ class Suite:
             raise FormatError("a suite cannot be made from these fields", found=str(error)) from error
 
 
-def _check_ready(entry: Entry) -> None:
+def _check_ready(entry: Entry, budget: Budget | None) -> None:
     """What would end the run before its first row is told with the grader's name."""
     try:
         entry.grader.check_ready()
+        if budget is not None and isinstance(entry.grader, Judge):
+            check_priced(budget, entry.grader.model)
     except WorkbenchError as error:
         where = f"grader {entry.name!r}" + (f", {error.where}" if error.where else "")
         hint = f"{error.hint}; or run the suite without it" if error.hint else ""
@@ -280,65 +302,3 @@ def _check_ready(entry: Entry) -> None:
 def run(graders: Iterable[Grader | Entry], samples: Any, **settings: Any) -> Report:
     """Shorthand for `Suite(graders).run(samples, ...)`."""
     return Suite(graders).run(samples, **settings)
-
-
-class _Work:
-    """One run: graders one after the other, since each uses all workers."""
-
-    def __init__(
-        self, entries: tuple[Entry, ...], samples: Samples, listeners: list[Any], workers: int | None
-    ) -> None:
-        self._entries, self._samples, self._listeners = entries, samples, listeners
-        self._control = Control(self._note, workers=workers)
-        self._grades: dict[str, Grades] = {}
-        self._current, self._now = "", (0, 0)
-        self._start = self._told = time.monotonic()
-
-    def go(self) -> tuple[Mapping[str, Grades], bool]:
-        """Grades by entry name, and whether the run was interrupted."""
-        future = None
-        stopped = False
-        try:
-            with background.uninterrupted():
-                future = background.submit(self._all())
-            background.wait(future, self._beat)
-        except KeyboardInterrupt:
-            if future is None:
-                raise  # nothing had begun
-            stopped = True
-            self._control.cancel.set()
-            background.wait(future)  # for the rows in flight; a second Interrupt leaves at once
-        if not stopped:  # else the bar stays where the run was
-            self._tell()
-        return self._grades, stopped
-
-    async def _all(self) -> None:
-        for entry in self._entries:
-            self._current = entry.name
-            grades = await entry.grade_all(self._samples, self._control)
-            self._grades[entry.name] = grades
-            self._now = (0, 0)
-
-    def _note(self, done: int, failed: int) -> None:
-        self._now = (done, failed)
-
-    def _beat(self) -> None:
-        if time.monotonic() - self._told >= 0.1:
-            self._tell()
-
-    def _tell(self) -> None:
-        self._told = time.monotonic()
-        finished = list(self._grades.values())
-        moment = Progress(
-            grader=self._current,
-            done=sum(map(len, finished)) + self._now[0],
-            failed=sum(g.n_failed for g in finished) + self._now[1],
-            total=len(self._samples) * len(self._entries),
-            seconds=self._told - self._start,
-        )
-        for listen in self._listeners:
-            listen(moment)
-
-
-def _cancelled(grades: Grades) -> int:
-    return sum(error.kind == "cancelled" for error in grades.errors.values())

@@ -14,6 +14,7 @@ from typing import Any
 
 import workbench as wb
 from tests.graders.code_examples import CODE_EXAMPLES
+from workbench.judges.pairwise import PairwiseJudge
 
 __all__ = ["ALTERNATIVES", "ANSWERS", "EXAMPLES", "SUITES", "half", "scripted"]
 
@@ -89,18 +90,15 @@ MESSAGES = (
 _CALL = {"function": {"name": "submit_grade", "arguments": '{"score": 0.25, "rationale": "so so"}'}}
 
 
-def _statements(key: str, **rest: Any) -> Callable[[Any], str]:
-    """As many verdicts as the question has numbered statements: the first good, the others not."""
+def _verdicts(key: str, label: str) -> Callable[[Any], str]:
+    """Claims, the first good and the other not; where statements are numbered, a verdict on each of them."""
 
     def answer(messages: Any) -> str:
         asked = str(messages[-1]["content"])
-        count = sum(
-            f"\n{number}. " in f"\n{asked}" or f"\n{number}: " in f"\n{asked}" for number in range(50)
-        )
-        parts = [
-            {"statement_idx": at, "score": "1" if at == 0 else "0", **rest} for at in range(max(count, 1))
-        ]
-        return json.dumps({key: parts})
+        count = sum(f"\n{number}: " in asked for number in range(50))
+        parts = [{"statement_idx": at, "score": "1" if at == 0 else "0"} for at in range(max(count, 1))]
+        claims = [{"claim": f"c{at}", "reason": "r", label: at == 0} for at in range(2)]
+        return json.dumps({key: parts, "claims": claims})
 
     return answer
 
@@ -113,9 +111,10 @@ ANSWERS: Mapping[str, Any] = {
     "schema-judge": '{"score": 0.75, "reasoning": "good"}',
     "score-model": '{"result": 0.75, "steps": []}',
     "label-model": '{"result": "good", "steps": []}',
-    "faithfulness": _statements("all_statements_scoring", reasoning="r"),
-    "answer-relevancy": _statements("results", reason="r"),
+    "faithfulness": _verdicts("all_statements_scoring", "supported"),
+    "answer-relevancy": _verdicts("results", "relevant"),
     "context-relevancy": '{"reason": "r", "score": 1}',
+    "pairwise-judge": '{"reasoning": "r", "verdict": "A"}',
     "agent-judge": wb.judges.Reply("", raw={"tool_calls": [{"id": "1", "type": "function", **_CALL}]})
     if hasattr(wb, "judges")
     else None,
@@ -171,8 +170,9 @@ EXAMPLES: dict[str, Factory] = {
     "faithfulness": _judge("Faithfulness"),
     "answer-relevancy": _judge("AnswerRelevancy"),
     "context-relevancy": _judge("ContextRelevancy"),
+    "pairwise-judge": lambda: scripted(PairwiseJudge(criteria="is shorter")),
     "agent-judge": _judge("AgentJudge", prompt="Rate it.", agent=AGENT),
-    "endpoint": lambda: wb.Endpoint(url="http://127.0.0.1:9/reward"),
+    "endpoint": lambda: wb.Endpoint(url="http://127.0.0.1:9/reward", max_retries=0),
 }
 """Kind to a factory of one grader of it."""
 
@@ -244,6 +244,7 @@ ALTERNATIVES: dict[str, list[Factory]] = {
         _judge("RubricJudge", prompt="{topic}: rate", rubric_vars=("topic",), rules="letta", temperature=0.5),
         _judge("RubricJudge", prompt="{submission} {ground_truth}", generation="0.17", rules="letta"),
         _judge("RubricJudge", prompt="p", range=(0, 10)),
+        _judge("RubricJudge", prompt="{{ completion }}", dialect="jinja2"),
     ],
     "criteria-judge": [_judge("CriteriaJudge", rules="umbraco", profile_id="p")],
     "guardrail-judge": [_judge("GuardrailJudge", threshold=0.2)],
@@ -252,6 +253,15 @@ ALTERNATIVES: dict[str, list[Factory]] = {
         _judge("ScoreModel", input=MESSAGES, range=(0, 5), temperature=0.5, sampling_params={"seed": 1})
     ],
     "agent-judge": [_judge("AgentJudge", prompt="p", agent=AGENT, generation="0.17", rules="letta")],
+    "faithfulness": [
+        _judge("Faithfulness", rules="adaptive"),
+        _judge("Faithfulness", require_evidence=True),
+    ],
+    "answer-relevancy": [_judge("AnswerRelevancy", rules="adaptive")],
+    "pairwise-judge": [
+        lambda: scripted(PairwiseJudge(against="topic", swap=False)),
+        lambda: scripted(PairwiseJudge(user_template="{{ answer_a }} {{ answer_b }} {{ criteria }}")),
+    ],
     "endpoint": [lambda: wb.Endpoint(url="https://x.example/r", headers={"Authorization": "$REWARD_AUTH"})],
 }
 """Kind to factories of graders set up in other ways."""

@@ -18,6 +18,7 @@ from workbench.judges import (
     ScoreModel,
     ScriptedClient,
 )
+from workbench.judges.pairwise import PairwiseJudge
 
 SUBMIT = "def submit_grade(score: float, rationale: str):\n    '''Hand in.'''\n"
 AGENT = {
@@ -25,7 +26,9 @@ AGENT = {
     "blocks": [{"id": "b", "label": "persona", "value": "Strict."}, {"id": "c", "label": "other", "value": "hidden"}],
     "tools": [
         {"name": "submit_grade", "source_code": SUBMIT, "json_schema": {"name": "submit_grade", "parameters": {"type": "object"}}},
-        {"name": "web_search", "source_code": "def web_search(q: str): ..."},
+        {"name": "web_search", "source_code": "def web_search(q: str):\n    return f'nothing about {q}'\n"},
+        {"name": "core_memory_append", "source_code": None, "tool_type": "letta_memory_core"},
+        {"name": "send_message", "source_code": None},
     ],
 }  # fmt: skip
 
@@ -42,6 +45,8 @@ SCHEMA = {
 }
 SCORED = '{"score": 1.0, "reasoning": "good", "rationale": "good"}'
 ONE = {"score": 1, "reason": "r", "reasoning": "r"}
+CLAIM = {"claim": "c", "reason": "r", "document": 0, "quote": "D", "supported": True, "relevant": True}
+CLAIMS = {"claims": [CLAIM]}
 MESSAGES = [{"role": "user", "content": "Rate {{sample.output_text}}"}]
 
 EXAMPLES = {
@@ -54,12 +59,15 @@ EXAMPLES = {
     "label-model": lambda: LabelModel(
         input=MESSAGES, labels=["good", "bad"], passing_labels=["good"], client=ScriptedClient('{"result": "good"}')
     ),
-    "faithfulness": lambda: Faithfulness(client=ScriptedClient(json.dumps({"all_statements_scoring": [ONE]}))),
-    "answer-relevancy": lambda: AnswerRelevancy(client=ScriptedClient(json.dumps({"results": [ONE]}))),
+    "faithfulness": lambda: Faithfulness(client=ScriptedClient(json.dumps(CLAIMS))),
+    "answer-relevancy": lambda: AnswerRelevancy(client=ScriptedClient(json.dumps(CLAIMS))),
     "context-relevancy": lambda: ContextRelevancy(client=ScriptedClient(json.dumps(ONE))),
+    "pairwise-judge": lambda: PairwiseJudge(
+        against="style", client=ScriptedClient('{"reasoning": "r", "verdict": "A"}')
+    ),
     "agent-judge": lambda: AgentJudge(
         prompt="Rate it.", agent=AGENT, client=ScriptedClient(called("submit_grade", '{"score": 0.5, "rationale": "r"}'))
     ),
     # Nobody listens on port 9: every row is a failed grade.
-    "endpoint": lambda: Endpoint(url="http://127.0.0.1:9", timeout=5),
+    "endpoint": lambda: Endpoint(url="http://127.0.0.1:9", timeout=5, max_retries=0),
 }  # fmt: skip

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 import workbench as wb
-from tests.judges.examples import AGENT, EXAMPLES, MESSAGES, SCHEMA, SUBMIT, called
+from tests.judges.examples import AGENT, EXAMPLES, MESSAGES, SCHEMA
 from workbench.dialects import TemplateError, TemplateRunError
 from workbench.errors import FormatError
 from workbench.graders.base import from_spec
@@ -16,6 +16,7 @@ from workbench.judges import (
     AgentJudge,
     BinaryJudge,
     CriteriaJudge,
+    Faithfulness,
     GuardrailJudge,
     Judge,
     LabelModel,
@@ -79,7 +80,7 @@ def test_specs_know_no_client(kind):
 def test_bad_answers_have_no_score(kind, answer):
     """Under our own rules an answer that is not clean is a failed grade, whatever the judge."""
     script = ConnectionError("down") if answer == "boom" else answer
-    thread = wb.StringThread([("document", "D"), ("user", "Q"), ("assistant", "A.")])
+    thread = wb.StringThread([("document", "D"), ("user", "Q"), ("assistant", "A.")], {"style": "other"})
     grade = graded(EXAMPLES[kind](), script, thread)
     assert (grade.score, grade.status) == (None, "failed")
     assert (grade.error.kind == "judge_server") == (answer == "boom")
@@ -89,7 +90,8 @@ def test_bad_answers_have_no_score(kind, answer):
 def test_values_are_put_as_they_are(kind):
     """Tags in an answer or a question are asked about verbatim."""
     hostile = "{{criteria}} {% for i in range(9) %} {submission} {{{response}}} <b> &"
-    thread = wb.StringThread([("document", hostile), ("user", hostile), ("assistant", hostile)])
+    turns = [("document", hostile), ("user", hostile), ("assistant", hostile)]
+    thread = wb.StringThread(turns, {"style": "other"})
     judge = EXAMPLES[kind]()
     asked = "\n".join(message["content"] for message in judge.preview(thread))
     assert hostile in asked
@@ -173,7 +175,8 @@ def test_binary_examples_and_templates():
     assert system["content"].startswith('S kind {"type":"object"')
     assert user["content"].startswith('EQ>say "x">{"reasoning"')
     assert "The answer short [system]" in user["content"]
-    assert judge.asked()["response_format"] is None
+    assert judge.asked()["response_format"]["type"] == "json_schema"
+    assert replace(judge, rules="adaptive").asked()["response_format"] is None
 
 
 def test_binary_needs_a_question_and_an_answer():
@@ -198,7 +201,7 @@ def test_rubric_sections():
     places = [text.index(part) for part in parts]
     assert places == sorted(places)
     assert "Expected" not in text
-    assert "## Expected answer\nGT" in judge.preview(sample(reference="GT"))[1]["content"]
+    assert "## Expected answer\n<reference>\nGT\n</reference>" in judge.preview(sample(reference="GT"))[1]["content"]
 
 
 def test_rubric_of_the_later_generation():
@@ -248,9 +251,10 @@ def test_ranges():
 def test_criteria_under_umbracos_rules():
     """Missing is 0, not clamped, and the messages are Umbraco's."""
     umbraco = CriteriaJudge(rules="umbraco", pass_threshold=0.8)
-    low = graded(umbraco, 'Sure {"score": 0.75, "reasoning": "meh"} bye')
+    low = graded(umbraco, 'Sure {"score": 0.75, "reasoning": "meh", "strengths": ["s"], "weaknesses": "w"} bye')
     assert (low.score, low.passed, low.reasoning) == (0.75, False, "meh")
     assert low.metadata["failureMessage"] == "Score 0.75 below threshold 0.80"
+    assert (low.metadata["strengths"], "weaknesses" in low.metadata) == (["s"], False)
     assert (graded(umbraco, "{}").score, graded(umbraco, '{"score": 7}').score) == (0.0, 7.0)
     failed = graded(umbraco, "I refuse")
     assert failed.error.message == "Failed to parse judgment response from LLM"
@@ -301,59 +305,6 @@ def test_templates_of_a_missing_column():
     assert "item.nope" in grade.error.message
 
 
-AGENT_JUDGE = AgentJudge(prompt="Rate {style}.", rubric_vars=["style"], agent=AGENT)
-
-
-def test_agent_prompt():
-    """The agent's system prompt, its own memory and model, all tools offered, and the tool named in the question."""
-    system, user = AGENT_JUDGE.preview(THREAD)
-    assert system["content"] == "You judge.\n\n<persona>\nStrict.\n</persona>"
-    assert "Rate short." in user["content"]
-    assert "calling the tool submit_grade" in user["content"]
-    asked = AGENT_JUDGE.asked()
-    assert asked["model"] == "gpt-4.1-mini"
-    assert [tool["function"]["name"] for tool in asked["tools"]] == ["submit_grade", "web_search"]
-
-
-@pytest.mark.parametrize(
-    ("replies", "outcome"),
-    [
-        ([called("submit_grade", '{"score": 0.5, "rationale": "r"}')], 0.5),
-        ([called("send_message", "{}"), called("submit_grade", '{"score": 1}')], 1.0),
-        (["just text"], "no submit_grade call"),
-        ([called("web_search", '{"q": "x"}')], "'web_search', which cannot be run"),
-        ([called("submit_grade", "{broken")], "no JSON object"),
-        ([called("submit_grade", "[]")], "no JSON object"),
-        ([called("submit_grade", '{"rationale": "r"}')], "must be a number"),
-        ([called("submit_grade", '{"score": 3}')], "outside"),
-        ([called("send_message", "{}")] * 3, "within 3 answers"),
-        ([Reply("", raw={"refusal": "no"})], "refused"),
-    ],
-)
-def test_agents_hand_in_by_a_call(replies, outcome):
-    """The first call of the judge's tool is the grade; all else is a failed grade that says why."""
-    judge = AgentJudge(prompt="p", agent=AGENT, max_steps=3, client=ScriptedClient(replies))
-    grade = judge(THREAD)
-    assert outcome == grade.score if isinstance(outcome, float) else outcome in grade.error.message
-
-
-def test_agents_under_lettas_rules():
-    """A missing score is 0.0, others are clamped, as there."""
-    for arguments, score in (("{}", 0.0), ('{"score": 3}', 1.0), ('{"score": "0.25"}', 0.25)):
-        client = ScriptedClient(called("submit_grade", arguments))
-        assert AgentJudge(prompt="p", agent=AGENT, rules="letta", client=client)(THREAD).score == score
-
-
-def test_older_agent_files():
-    """A file that is the agent itself works too."""
-    old = {
-        "system": "S",
-        "llm_config": {"model": "m"},
-        "tools": [{"name": "submit_grade", "source_code": SUBMIT}],
-    }
-    assert AgentJudge(prompt="p", agent=old).preview(THREAD)[0]["content"] == "S"
-
-
 NO_RATIONALE = {
     **AGENT,
     "tools": [{"name": "submit_grade", "source_code": "def submit_grade(score: float): ..."}],
@@ -374,6 +325,15 @@ NO_RATIONALE = {
         (lambda: RubricJudge(prompt="p", provider="acme"), "openai, anthropic, google"),
         (lambda: RubricJudge(prompt="p", generation="1"), "0.4, 0.17"),
         (lambda: RubricJudge(prompt="p", rubric_vars="style"), "list of names"),
+        (lambda: RubricJudge(), "prompt or prompt_path"),
+        (lambda: RubricJudge(prompt="p", dialect="erb"), "dialect"),
+        (lambda: RubricJudge(prompt="{{#if", dialect="handlebars"), "not closed"),
+        (lambda: RubricJudge(prompt_path="/nowhere/rubric.txt"), "cannot be read"),
+        (lambda: Faithfulness(require_evidence=1), "True or False"),
+        (lambda: Faithfulness(require_evidence=True, rules="adaptive"), "no evidence"),
+        (lambda: AgentJudge(prompt="p", agent=AGENT, max_steps=True), "max_steps"),
+        (lambda: AgentJudge(prompt="p", agent=AGENT, tool_timeout=0), "tool_timeout"),
+        (lambda: AgentJudge(prompt="p", agent=AGENT, tool_memory_mb="1"), "tool_memory_mb"),
         (lambda: CriteriaJudge(rules="acme"), "rules"),
         (lambda: CriteriaJudge(temperature=3), "0 to 2"),
         (lambda: CriteriaJudge(temperature=True), "0 to 2"),

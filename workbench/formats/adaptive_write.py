@@ -140,7 +140,7 @@ def _example(example: Any) -> Any:
 def _prebuilt(entry: Entry, losses: Losses) -> Record:
     grader: Any = entry.grader
     check_fields(grader, losses, entry.name, knows=("model", "rules"))
-    names = {
+    names: dict[type[Any], str] = {
         Faithfulness: "FAITHFULNESS",
         ContextRelevancy: "CONTEXT_RELEVANCY",
         AnswerRelevancy: "ANSWER_RELEVANCY",

@@ -200,9 +200,10 @@ def _agent(node: Node, reading: Reading, shared: Mapping[str, Any]) -> Grader:
         raise node.at("agent_file").refuse("an agent file ends in .af", found=path)
     where = node.at("agent_file").path
     agent = parse_json(reading.companion(path, where), f"{where}, {path}")
-    return node.made(
+    judge: AgentJudge = node.made(
         AgentJudge, **shared, agent=agent, judge_tool_name=node.text("judge_tool_name", "submit_grade")
     )
+    return judge.as_imported(trust=reading.trust)
 
 
 def _whole_gate(root: Node, entries: list[Entry]) -> Gate:

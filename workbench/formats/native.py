@@ -207,7 +207,17 @@ def _imported(value: Any, *, trust: bool) -> Any:
         inner |= {"imported": True, "trust": trust}
     if inner.get("kind") == "script":
         inner |= {"imported": True, "trusted_sha256": _script_hash(inner) if trust else ""}
+    if inner.get("kind") == "agent-judge":
+        inner |= {"imported": True, "trusted_sha256": _tools_hash(inner) if trust else ""}
     return inner
+
+
+def _tools_hash(spec: dict[str, Any]) -> str:
+    from workbench.judges.agent_file import AgentFile
+    from workbench.judges.agent_tools import tools_sha256
+
+    agent = spec.get("agent")
+    return tools_sha256(AgentFile(agent)) if isinstance(agent, dict) else ""
 
 
 def _script_hash(spec: dict[str, Any]) -> str:

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import math
-import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import MISSING, Field, dataclass, fields
 from typing import Any, ClassVar, Self, TypeVar
 
@@ -20,7 +19,8 @@ from workbench import background
 from workbench.columns import Grades
 from workbench.dialects import TemplateError, TemplateRunError
 from workbench.errors import FormatError, WorkbenchError
-from workbench.grade import ErrorKind, Grade
+from workbench.grade import ErrorKind, Grade, GradeError
+from workbench.graders.rows import Control, RowRun, made_samples
 from workbench.graders.rules.threads import reference_of
 from workbench.samples import Sample, Samples
 from workbench.samples.columns import ROLES
@@ -35,8 +35,6 @@ KINDS: dict[str, type[Grader]] = {}
 """Every kind of grader by its registered name."""
 
 _CONCURRENT = 64
-_AT_ONCE = 256
-"""Rows whose samples are made together: one alone costs as much as a hundred of them."""
 
 
 def kind(name: str) -> Callable[[G], G]:
@@ -59,28 +57,6 @@ def kind(name: str) -> Callable[[G], G]:
 
 def _hashed(grader: Grader) -> int:
     return hash((type(grader), grader.name))
-
-
-class Control:
-    """A run's two wires: news out, a stop in.
-
-    Args:
-        on_rows: Called with (rows done, rows failed) of the grader at work.
-        workers: Sandbox processes to use; None for the default.
-    """
-
-    def __init__(
-        self, on_rows: Callable[[int, int], None] | None = None, *, workers: int | None = None
-    ) -> None:
-        self.on_rows = on_rows
-        self.workers = workers
-        self.cancel = threading.Event()
-
-    def part(self, on_rows: Callable[[int, int], None] | None = None) -> Control:
-        """The same run's wires for a part of a grader: its stop is heard, its news go to `on_rows` alone."""
-        part = Control(on_rows, workers=self.workers)
-        part.cancel = self.cancel
-        return part
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,29 +106,16 @@ class Grader(ABC):
 
     async def grade_all(self, samples: Samples, control: Control) -> Grades:
         """Grade every row; rows not reached when `control.cancel` is set are failed as cancelled."""
-        grades = Grades.empty(len(samples))
-        rows = _Rows(samples)
-        done = failed = 0
+        return await RowRun(self, samples, control).go()
 
-        async def work() -> None:
-            nonlocal done, failed
-            while not control.cancel.is_set():
-                row, made = await rows.next()
-                if made is None or control.cancel.is_set():
-                    return
-                grades.put(row, await self._row(made))
-                done, failed = done + 1, failed + (row in grades.errors)
-                if control.on_rows:
-                    control.on_rows(done, failed)
+    @property
+    def at_once(self) -> int:
+        """Rows under way together in `grade_all`."""
+        return _CONCURRENT
 
-        await asyncio.gather(*(work() for _ in range(min(_CONCURRENT, len(samples)))))
-        grades.finish()
-        return grades
-
-    async def _row(self, made: Sample | str) -> Grade:
-        if isinstance(made, str):
-            return Grade.failed(ErrorKind.SAMPLE, made)
-        return await self.grade_one(made)
+    def ends_run(self) -> Callable[[Grade], GradeError | None]:
+        """Made anew for every run: told each grade, it says when the rows that are left are to fail, and of what."""
+        return lambda _: None
 
     def check_ready(self) -> None:
         """Raise what would end a run of this grader before its first row; called before any run."""
@@ -191,41 +154,6 @@ class Grader(ABC):
             raise FormatError(
                 f"a {cls.kind} grader cannot be made from these fields", found=str(error)
             ) from error
-
-
-class _Rows:
-    """Hands out a dataset's rows to whoever asks, made a few hundred at a time on a worker thread."""
-
-    def __init__(self, samples: Samples) -> None:
-        self._samples = samples
-        self._at = 0
-        self._made: Iterator[tuple[int, Sample | str]] = iter(())
-        self._lock = asyncio.Lock()
-
-    async def next(self) -> tuple[int, Sample | str | None]:
-        """The next row and its sample, or why it has none; None after the last row."""
-        async with self._lock:
-            if (found := next(self._made, None)) is not None:
-                return found
-            part = range(self._at, min(self._at + _AT_ONCE, len(self._samples)))
-            if not part:
-                return self._at, None
-            made = await asyncio.to_thread(made_samples, self._samples, part)
-            self._at, self._made = part.stop, zip(part, made, strict=True)
-            return next(self._made)
-
-
-def made_samples(samples: Samples, rows: range) -> list[Sample | str]:
-    """The samples of some rows, made together; for a row that cannot be read, why."""
-    part = samples[rows.start : rows.stop]
-    built = part._build()  # noqa: SLF001 (one pass for threads and faults; samples[i] builds a frame a row)
-    part._faults = built.faults  # noqa: SLF001 (else `problems` would build them again)
-    problems = part.problems
-    columns = zip(part.ids, built.wires, part.references, part.groups, strict=True)
-    return [
-        problems[at] if at in problems else Sample(name, StringThread.from_wire(wire), reference, group)
-        for at, (name, wire, reference, group) in enumerate(columns)
-    ]
 
 
 def from_spec(spec: dict[str, Any]) -> Grader:

@@ -3,24 +3,46 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+import os
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Self
 
-from workbench.errors import FormatError
+from workbench.errors import FormatError, SandboxError
 from workbench.grade import ErrorKind, Grade
 from workbench.graders.base import kind
-from workbench.judges.answers import AnswerError, number
-from workbench.judges.base import as_sample, refuse_unless
+from workbench.judges.agent_file import AgentFile
+from workbench.judges.agent_tools import ToolBox, answers, tool_record, tools_sha256
+from workbench.judges.answers import AnswerError, number, text_of
+from workbench.judges.base import as_sample, check_number, refuse_unless
 from workbench.judges.client import Messages, Reply
+from workbench.judges.prompt_files import prompt as built_in
 from workbench.judges.rubric import RubricPrompt
 from workbench.samples import Sample
 from workbench.thread import StringThread
 
 __all__ = ["AgentJudge"]
 
-_SAYING = "send_message"
-"""Letta's tool for speaking; it changes nothing, so the agent may go on after it."""
+_MAX_FILE = 16 * 2**20
+_SUBMIT: dict[str, Any] = {
+    "name": "submit_grade",
+    "source_code": 'def submit_grade(score: float, rationale: str):\n    """Hand the grade in."""\n',
+    "source_type": "python",
+    "json_schema": {
+        "name": "submit_grade",
+        "description": "Hand the grade in.",
+        "parameters": {
+            "type": "object",
+            "properties": {
+                "score": {"type": "number", "description": "0.0 (complete failure) to 1.0 (perfect)"},
+                "rationale": {"type": "string", "description": "Why."},
+            },
+            "required": ["score", "rationale"],
+        },
+    },
+}
 
 
 @kind("agent-judge")
@@ -29,8 +51,12 @@ class AgentJudge(RubricPrompt):
     """A score and rationale that an agent hands in by calling a tool.
 
     The agent is the content of a Letta agent file (.af): its system prompt, memory blocks, model and tools. The first
-    call of the judge's tool is the grade. Other tools are offered but not run here: a call of one is a failed grade
-    that names the tool.
+    call of the judge's tool is the grade; it is read, not run. Other tools run in the sandbox, each call in a fresh
+    worker, and what they return goes back to the model. A tool that raises, takes too long, does not exist or has no
+    source (Letta's own, which work on its memory) answers the model with an error text, and the agent goes on;
+    `send_message` is answered "OK". Metadata: `tool_runs`, how many calls were answered, and `tools`, their names.
+
+    A file's tools are *imported* source: they run only where the kernel confines them, or when trusted.
 
     Attributes:
         agent: The .af file's content. It must hold one agent, and a tool named `judge_tool_name` whose source
@@ -38,8 +64,15 @@ class AgentJudge(RubricPrompt):
         judge_tool_name: The tool that hands the grade in.
         model: "" for the agent's own.
         max_steps: Answers the agent may give until it hands the grade in.
+        tool_timeout: Seconds a call of a tool may take.
+        tool_memory_mb: MiB of address space beyond what a worker starts with, for a call.
+        imported: Whether the tools are somebody else's.
+        trusted_sha256: Hash of tools that may run even where the machine cannot confine them; "" for none.
 
-    With `rules="letta"` a missing score is 0.0 and any score is clamped to 0..1.
+    An answer in text is told once that the grade is missing. With `rules="letta"` it is not, a missing score is 0.0
+    and any score is clamped to 0..1.
+
+    Error kinds: as `Judge`; sandbox where a tool may not run here.
 
     Source: Letta Evals (`rubric` with `agent_file`).
     """
@@ -48,40 +81,111 @@ class AgentJudge(RubricPrompt):
     judge_tool_name: str = "submit_grade"
     model: str = ""
     max_steps: int = 20
+    tool_timeout: float = 10.0
+    tool_memory_mb: int = 512
+    imported: bool = field(default=False, compare=False)
+    trusted_sha256: str = field(default="", compare=False)
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def __post_init__(self, prompt_path: str | os.PathLike[str] | None) -> None:
+        super().__post_init__(prompt_path)
         refuse_unless(isinstance(self.agent, Mapping), "agent must be the content of an .af file", self.agent)
-        refuse_unless(
-            isinstance(self.max_steps, int) and self.max_steps > 0,
-            "max_steps must be above 0",
-            self.max_steps,
-        )
+        steps = isinstance(self.max_steps, int) and not isinstance(self.max_steps, bool)
+        refuse_unless(steps and self.max_steps > 0, "max_steps must be above 0", self.max_steps)
+        check_number("tool_timeout in seconds", self.tool_timeout, above=0)
+        check_number("tool_memory_mb", self.tool_memory_mb, above=0)
         object.__setattr__(self, "agent", dict(self.agent))
-        _check_tool(self.agent, self.judge_tool_name)
+        self._file.check_grade_tool(self.judge_tool_name)
         if not self.model:
-            object.__setattr__(self, "model", _model(self._state()))
+            object.__setattr__(self, "model", self._file.model)
 
-    def _state(self) -> Mapping[str, Any]:
-        """The one agent: under `agents` in today's files, the file itself in older ones."""
-        agents = self.agent.get("agents")
-        if not isinstance(agents, list):
-            return self.agent
-        refuse_unless(
-            len(agents) == 1 and isinstance(agents[0], Mapping),
-            "an agent judge needs one agent",
-            len(agents),
-            "one",
+    @classmethod
+    def from_file(cls, path: str | os.PathLike[str], *, trust: bool = False, **settings: Any) -> Self:
+        """The judge of an agent file.
+
+        Args:
+            path: The .af file.
+            trust: Run its tools even where the machine cannot confine them. Read them first.
+            settings: Other fields: `prompt` or `prompt_path`, `judge_tool_name`, ...
+
+        Raises:
+            FormatError: No such file, no JSON, or an agent that cannot judge.
+        """
+        content = _read_json(Path(path).expanduser())
+        made = cls(agent=content, imported=True, **settings)
+        return made.trusted() if trust else made
+
+    @classmethod
+    def with_tools(
+        cls, tools: Iterable[Callable[..., Any]], *, model: str, system: str = "", **settings: Any
+    ) -> Self:
+        """A judge of one's own, with Python functions as tools.
+
+        A function is captured as a grade function is; the model sees its name, its docstring and the types of its
+        parameters. `submit_grade` is added.
+
+        Args:
+            tools: Functions of named parameters, sync or async; what they return is shown as text, or as JSON.
+            model: Which model is asked.
+            system: The system prompt.
+            settings: Other fields: `prompt` or `prompt_path`, `max_steps`, `tool_timeout`, ...
+
+        Raises:
+            CaptureError: A function that cannot travel.
+
+        Example:
+            >>> def count_words(text: str) -> int:
+            ...     '''How many words a text has.'''
+            ...     return len(text.split())
+            >>> judge = AgentJudge.with_tools([count_words], model="m", prompt="At most 50 words.")  # doctest: +SKIP
+        """
+        agent = {
+            "agents": [{"system": system, "llm_config": {"model": model}}],
+            "tools": [*map(tool_record, tools), _SUBMIT],
+        }
+        return cls(agent=agent, **settings)
+
+    @property
+    def _file(self) -> AgentFile:
+        return AgentFile(self.agent)
+
+    @cached_property
+    def _box(self) -> ToolBox:
+        return ToolBox(
+            self._file,
+            self.judge_tool_name,
+            float(self.tool_timeout),
+            self.tool_memory_mb,
+            self.imported and not self.trust,
         )
-        state: Mapping[str, Any] = agents[0]
-        return state
+
+    @property
+    def trust(self) -> bool:
+        """Whether these very tools were trusted to run unconfined."""
+        return self.trusted_sha256 == tools_sha256(self._file)
+
+    def trusted(self) -> Self:
+        """The same judge, whose tools may run where the machine cannot confine them."""
+        return replace(self, trusted_sha256=tools_sha256(self._file))
+
+    def as_imported(self, *, trust: bool = False) -> Self:
+        """The same judge with its tools as somebody else's: they run only where the kernel confines them."""
+        marked = replace(self, imported=True, trusted_sha256="")
+        return marked.trusted() if trust else marked
+
+    def check_ready(self) -> None:
+        """Raise what would end a run before its first row: no key, or tools that may not run here.
+
+        Raises:
+            IsolationError: Imported tools where the kernel confines nothing.
+        """
+        super().check_ready()
+        self._box.check_ready()
 
     def preview(self, sample: Sample | StringThread) -> Messages:
         """The agent's system prompt with its memory, and the question."""
         text = self.rendered(as_sample(sample), low=0.0, high=1.0, tool=self.judge_tool_name)
-        state = self._state()
-        parts = [str(state.get("system") or ""), *_memory(self.agent, state)]
-        system = [{"role": "system", "content": "\n\n".join(filter(None, parts))}] if any(parts) else []
+        told = self._file.system
+        system = [{"role": "system", "content": told}] if told else []
         return [*system, {"role": "user", "content": text}]
 
     def answer_format(self) -> None:
@@ -90,38 +194,50 @@ class AgentJudge(RubricPrompt):
 
     def asked(self) -> dict[str, Any]:
         """With the agent's tools."""
-        return {**super().asked(), "tools": [_offered(tool) for tool in _tools(self.agent)]}
+        return {**super().asked(), "tools": [dict(tool.offer) for tool in self._file.tools.values()]}
 
     async def ask(self, sample: Sample, replies: list[Reply]) -> Grade:
         """Let the agent speak until it hands its grade in."""
-        messages = self.preview(sample)
+        messages, nudged = self.preview(sample), bool(self.rules)
         for _ in range(self.max_steps):
             reply = await self.say(messages, replies)
-            if reply.refusal:
-                raise AnswerError(ErrorKind.JUDGE_REFUSAL, f"the judge refused: {reply.refusal[:300]}")
+            text_of(reply, self.rules)  # a refusal and a cut answer end it
             handed_in = [call for call in reply.tool_calls if _name(call) == self.judge_tool_name]
             if handed_in:
-                return self.read(_arguments(handed_in[0]))
-            messages = [*messages, *self._answered(reply)]
+                return self._noted(self.read(_arguments(handed_in[0])), replies)
+            if not reply.tool_calls and nudged:
+                raise AnswerError(
+                    ErrorKind.JUDGE_PARSE, f"no {self.judge_tool_name} call in the agent's answer"
+                )
+            nudged = nudged or not reply.tool_calls
+            try:
+                messages = [*messages, *await self._answered(reply)]
+            except SandboxError as error:
+                return self._noted(Grade.failed(ErrorKind.SANDBOX, str(error)), replies)
         raise AnswerError(
             ErrorKind.JUDGE_PARSE, f"no {self.judge_tool_name} call within {self.max_steps} answers"
         )
 
-    def _answered(self, reply: Reply) -> Messages:
-        """The reply and the results of its tools, or why there are none."""
-        names = [_name(call) for call in reply.tool_calls]
-        if not names:
-            raise AnswerError(ErrorKind.JUDGE_PARSE, f"no {self.judge_tool_name} call in the agent's answer")
-        if other := [name for name in names if name != _SAYING]:
-            raise AnswerError(
-                ErrorKind.JUDGE_PARSE,
-                f"the agent called the tool {other[0]!r}, which cannot be run here"[:200],
-            )
-        said = {"role": "assistant", "content": reply.text, "tool_calls": reply.tool_calls}
+    async def _answered(self, reply: Reply) -> Messages:
+        """The reply and the results of its tools; for one without calls, what is missing."""
+        said: dict[str, Any] = {"role": "assistant", "content": reply.text}
+        if not reply.tool_calls:
+            return [said, {"role": "user", "content": built_in("agent_nudge", tool=self.judge_tool_name)}]
+        calls = [(_name(call), _arguments(call)) for call in reply.tool_calls]
+        found = await answers(self._box, calls)
         return [
-            said,
-            *({"role": "tool", "tool_call_id": call.get("id"), "content": "OK"} for call in reply.tool_calls),
+            {**said, "tool_calls": reply.tool_calls},
+            *(
+                {"role": "tool", "tool_call_id": call.get("id"), "content": text}
+                for call, text in zip(reply.tool_calls, found, strict=True)
+            ),
         ]
+
+    def _noted(self, grade: Grade, replies: list[Reply]) -> Grade:
+        """The grade with the tools that were called on the way to it."""
+        called = [[_name(call) for call in reply.tool_calls] for reply in replies]
+        names = [name for step in called if self.judge_tool_name not in step for name in step]
+        return replace(grade, metadata={**grade.metadata, "tool_runs": len(names), "tools": names})
 
     def read(self, text: str) -> Grade:
         """Score and rationale out of the call's arguments."""
@@ -139,69 +255,28 @@ class AgentJudge(RubricPrompt):
 
     def unread(self, error: AnswerError, replies: list[Reply]) -> Grade:
         """Failed; in Letta's words under its rules."""
-        if self.rules != "letta":
-            return super().unread(error, replies)
-        message = f"Error during agent judge grading: {error}"
-        return Grade.failed(error.kind, message, metadata={"error": str(error)})
+        grade = super().unread(error, replies)
+        if self.rules == "letta":
+            message = f"Error during agent judge grading: {error}"
+            grade = Grade.failed(error.kind, message, metadata={"error": str(error)})
+        return self._noted(grade, replies)
 
 
-def _tools(agent: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    tools = agent.get("tools")
-    return [tool for tool in tools if isinstance(tool, Mapping)] if isinstance(tools, list) else []
-
-
-def _check_tool(agent: Mapping[str, Any], name: str) -> None:
-    tools = {str(tool.get("name")): tool for tool in _tools(agent)}
-    if name not in tools:
+def _read_json(path: Path) -> Any:
+    try:
+        if path.stat().st_size > _MAX_FILE:
+            raise FormatError("the agent file is too large", where=str(path), expected=f"{_MAX_FILE:,} bytes")
+        return json.loads(path.read_text("utf-8-sig"))
+    except (OSError, ValueError, RecursionError) as error:
+        if isinstance(error, FormatError):
+            raise
+        found = getattr(error, "strerror", None) or str(error)
         raise FormatError(
-            f"the agent has no tool {name!r} to hand its grade in", found=", ".join(sorted(tools)) or "no tools",
-            expected=f"def {name}(score: float, rationale: str)", hint="name another one: judge_tool_name=",
-        )  # fmt: skip
-    source = tools[name].get("source_code")
-    written = source if isinstance(source, str) else ""
-    missing = [
-        part for part in ("score", "rationale") if f"{part}:" not in written and f"{part} :" not in written
-    ]
-    if missing:
-        raise FormatError(
-            f"the tool {name!r} must have the parameter {missing[0]!r}",
-            found="no source code" if not written else written[:80],
-            expected=f"def {name}(score: float, rationale: str)",
-        )
-
-
-def _model(state: Mapping[str, Any]) -> str:
-    settings = state.get("llm_config")
-    found = settings.get("model") if isinstance(settings, Mapping) else None
-    name = found or state.get("model")
-    refuse_unless(
-        isinstance(name, str) and name, "the agent names no model", name or "", "llm_config.model, or model="
-    )
-    return str(name)
-
-
-def _memory(agent: Mapping[str, Any], state: Mapping[str, Any]) -> list[str]:
-    """Memory blocks as text: those the agent lists, or an older file's own."""
-    blocks = agent.get("blocks") or state.get("core_memory")
-    listed = state.get("block_ids")
-    kept = [one for one in blocks if isinstance(one, Mapping)] if isinstance(blocks, list) else []
-    if isinstance(listed, list):
-        kept = [one for one in kept if one.get("id") in listed]
-    return [
-        f"<{one.get('label')}>\n{one.get('value')}\n</{one.get('label')}>" for one in kept if one.get("value")
-    ]
-
-
-def _offered(tool: Mapping[str, Any]) -> dict[str, Any]:
-    schema = tool.get("json_schema")
-    shape = dict(schema) if isinstance(schema, Mapping) else {}
-    open_ended = {"type": "object", "properties": {}, "additionalProperties": True}
-    function = {
-        "name": str(tool.get("name")),
-        "description": str(shape.get("description") or tool.get("description") or ""),
-        "parameters": shape.get("parameters") or open_ended,
-    }
-    return {"type": "function", "function": function}
+            "the agent file cannot be read",
+            where=str(path),
+            found=found[:200],
+            expected="a JSON object (.af)",
+        ) from None
 
 
 def _name(call: Mapping[str, Any]) -> str:

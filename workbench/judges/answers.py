@@ -36,7 +36,7 @@ class AnswerError(Exception):
     """An answer without a usable verdict.
 
     Args:
-        kind: judge_parse, judge_refusal, out_of_range or not_finite.
+        kind: judge_parse, judge_cut, judge_refusal, out_of_range or not_finite.
         message: A sentence for the author of the judge.
     """
 
@@ -54,7 +54,7 @@ def text_of(reply: Reply, rules: str = "") -> str:
     if reply.refusal:
         raise AnswerError(ErrorKind.JUDGE_REFUSAL, f"the judge refused: {reply.refusal[:300]}")
     if reply.finish_reason == "length" and not rules:
-        raise AnswerError(ErrorKind.JUDGE_PARSE, "the judge's answer was cut short; raise max_tokens")
+        raise AnswerError(ErrorKind.JUDGE_CUT, "the judge's answer was cut short; raise max_tokens")
     if rules in {"letta", "umbraco"}:
         return reply.text
     return _unfenced(_without_thinking(reply.text).strip())

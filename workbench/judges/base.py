@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import Field, dataclass, field, replace
 from typing import Any, Self
 
 from workbench.dialects import TemplateError, TemplateRunError
 from workbench.errors import FormatError, WorkbenchError
 from workbench.extractors import Extractor, as_extractor
-from workbench.grade import ErrorKind, Grade
+from workbench.grade import ErrorKind, Grade, GradeError
 from workbench.graders.base import Grader, is_number
 from workbench.judges.answers import RULES, AnswerError, text_of
+from workbench.judges.budget import BudgetError
 from workbench.judges.client import ChatClient, JudgeServerError, Messages, Reply
+from workbench.judges.line import ask
 from workbench.judges.openai_client import provider_client, thinks
 from workbench.samples import Sample
 from workbench.thread import StringThread
@@ -27,6 +29,9 @@ _MAX_RAW = 10_000
 """Characters of an answer kept in a grade's metadata."""
 _REPAIRING = frozenset({"", "adaptive", "vllora"})
 """Rules that ask once more after an answer that cannot be read."""
+_HOPELESS = frozenset({ErrorKind.JUDGE_KEY, ErrorKind.JUDGE_UNREACHABLE})
+"""Failures that every other row would have too."""
+_HOPELESS_ROWS = 3
 
 
 class SampleError(Exception):
@@ -63,7 +68,10 @@ class Judge(Grader):
             outside the range, a refusal, a cut answer are failed grades.
         client: Who is asked; None for OpenAI with the key in `OPENAI_API_KEY`. No part of spec, repr or equality.
 
-    Error kinds: judge_server, judge_parse, judge_refusal, out_of_range, not_finite, template, sample.
+    Metadata holds `raw` (the answer's text, 10,000 characters at most) and `kept` where it came out of a store.
+
+    Error kinds: judge_server, judge_unreachable, judge_key, judge_limit, timeout (the server), judge_parse,
+    judge_cut, judge_refusal, out_of_range, not_finite (the answer), budget, template, sample.
     """
 
     model: str = "gpt-4o-mini"
@@ -157,7 +165,9 @@ class Judge(Grader):
             grade = Grade.failed(ErrorKind.TEMPLATE, str(error))
         except SampleError as error:
             grade = Grade.failed(ErrorKind.SAMPLE, str(error))
-        except (JudgeServerError, WorkbenchError) as error:
+        except (JudgeServerError, BudgetError) as error:
+            grade = Grade.failed(error.kind, str(error))
+        except WorkbenchError as error:
             grade = Grade.failed(ErrorKind.JUDGE_SERVER, str(error))
         except AnswerError as error:
             grade = self.unread(error, replies)
@@ -183,16 +193,19 @@ class Judge(Grader):
         return self.read(text_of(replies[-1], self.rules))
 
     async def say(self, messages: Messages, replies: list[Reply]) -> Reply:
-        """One answer of the client, added to `replies`; whatever else it raises is a server's failure."""
-        try:
-            reply = await self.chat_client().complete(messages, **self.asked())
-        except WorkbenchError:
-            raise
-        except Exception as error:  # a client may be anybody's
-            found = f"{type(error).__name__}: {error}"[:300]
-            raise JudgeServerError("the judge's client failed", found=found) from error
+        """One answer of the client, out of the run's store or paid for, added to `replies`."""
+        reply = await ask(self.chat_client(), messages, self.asked())
         replies.append(reply)
         return reply
+
+    @property
+    def at_once(self) -> int:
+        """As many rows as the client takes questions."""
+        return int(getattr(self.chat_client(), "concurrency", super().at_once))
+
+    def ends_run(self) -> Callable[[Grade], GradeError | None]:
+        """A spent budget ends a run, and three rows one after the other that found no server or no valid key."""
+        return Breaker()
 
     def unread(self, error: AnswerError, replies: list[Reply]) -> Grade:  # noqa: ARG002 (for platforms' rules)
         """The grade of an answer that means none: failed."""
@@ -203,6 +216,25 @@ class Judge(Grader):
         return self.extractor.extract(sample.thread)
 
 
+class Breaker:
+    """Told each grade of a run, it says when asking on is no use."""
+
+    def __init__(self) -> None:
+        self._in_a_row = 0
+
+    def __call__(self, grade: Grade) -> GradeError | None:
+        """The error of the rows that are left; None to go on."""
+        error = grade.error
+        if error is not None and error.kind is ErrorKind.BUDGET:
+            return error
+        self._in_a_row = self._in_a_row + 1 if error is not None and error.kind in _HOPELESS else 0
+        if error is None or self._in_a_row < _HOPELESS_ROWS:
+            return None
+        return GradeError(
+            error.kind, f"not asked, since {_HOPELESS_ROWS} rows before it failed: {error.message}"
+        )
+
+
 def _again(error: AnswerError) -> str:
     return f"This could not be read: {error}. Answer again, with the JSON object alone and complete."
 
@@ -211,12 +243,16 @@ def _complete(grade: Grade, replies: list[Reply], seconds: float) -> Grade:
     """The grade with what it took and what was said."""
     used = [reply.usage for reply in replies if reply.usage is not None]
     paid = [usage.cost for usage in used if usage.cost is not None]
-    raw = {"raw": replies[-1].text[:_MAX_RAW]} if replies and "raw" not in grade.metadata else {}
+    raw: dict[str, Any] = (
+        {"raw": replies[-1].text[:_MAX_RAW]} if replies and "raw" not in grade.metadata else {}
+    )
+    if replies and all(reply.raw.get("kept") for reply in replies):
+        raw["kept"] = True
     return replace(
         grade,
         seconds=seconds,
         tokens=sum(usage.tokens for usage in used) if used else grade.tokens,
-        cost=sum(paid) if paid else grade.cost,
+        cost=sum(paid) if paid and len(paid) == len(used) else grade.cost,
         metadata={**grade.metadata, **raw},
     )
 

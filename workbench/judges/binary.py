@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from workbench.dialects import compile as compile_template
@@ -13,9 +14,10 @@ from workbench.dialects.variables import context_text
 from workbench.grade import ErrorKind, Grade
 from workbench.graders.base import kind
 from workbench.judges.answers import AnswerError, verdict
-from workbench.judges.base import JSON_OBJECT, Judge, SampleError, as_sample, refuse_unless
+from workbench.judges.base import JSON_OBJECT, Judge, SampleError, as_sample, json_schema, refuse_unless
 from workbench.judges.client import Messages
 from workbench.judges.prompt_files import prompt
+from workbench.judges.shown import asked_and_context
 from workbench.samples import Sample
 from workbench.thread import StringThread
 
@@ -28,7 +30,9 @@ _SCHEMA = {
         "score": {"type": "string", "enum": ["PASS", "FAIL", "NA"]},
     },
     "required": ["reasoning", "score"],
+    "additionalProperties": False,
 }
+_SHOWN_SCHEMA = {key: value for key, value in _SCHEMA.items() if key != "additionalProperties"}
 _REASONS = {
     "PASS": "The completion meets the criterion.",
     "FAIL": "The completion does not meet the criterion.",
@@ -83,52 +87,55 @@ class BinaryJudge(Judge):
                 compile_template(text, "handlebars")
 
     def answer_format(self) -> dict[str, Any] | None:
-        """JSON mode, unless a prompt of the author's own may never mention it."""
+        """Reasoning and a label; under platforms' rules JSON mode, unless an own prompt may never mention it."""
+        if not self.rules:
+            return json_schema(_SCHEMA)
         return None if self.system_template or self.user_template else JSON_OBJECT
 
     def preview(self, sample: Sample | StringThread) -> Messages:
         """See `Judge.preview`."""
-        values = self._values(as_sample(sample))
-        messages = [
-            {"role": "system", "content": self._filled(self.system_template, "binary_system", values)}
-        ]
-        if self.user_template is None:
-            messages += self._shots()
-        return [
-            *messages,
-            {"role": "user", "content": self._filled(self.user_template, "binary_user", values)},
-        ]
+        sample = as_sample(sample)
+        self._check_turns(sample.thread)
+        own = self.system_template is not None or self.user_template is not None
+        values = self._values(sample) if own else {}
+        system = self._own_system(values) if self.system_template is not None else self._system
+        if self.user_template is not None:
+            text = compile_template(self.user_template, "handlebars").render(values)
+            return [{"role": "system", "content": system}, {"role": "user", "content": text}]
+        shots = [dict(message) for message in self._shots]
+        asked, context = asked_and_context(sample.thread)
+        text = _question(asked, context, self.judged(sample), self.criteria)
+        return [{"role": "system", "content": system}, *shots, {"role": "user", "content": text}]
 
-    def _values(self, sample: Sample) -> dict[str, Any]:
-        thread = sample.thread
+    def _check_turns(self, thread: StringThread) -> None:
         final = self.extractor.name != "last_assistant" or thread.completion() is not None
         if not final or not any(turn.role == "user" for turn in thread.get_turns()):
             raise SampleError("a binary judge needs a user turn and a final assistant turn")
-        values = thread_variables(sample, completion=self.judged(sample))
-        if self.user_template is None:
-            shown = [turn for turn in values["context_turns_without_last_user"] if turn["role"] != "system"]
-            values["context_str_without_last_user"] = context_text(shown)
+
+    def _values(self, sample: Sample) -> dict[str, Any]:
         named = {
             "criteria": self.criteria,
-            "output_schema": json_text(_SCHEMA),
+            "output_schema": json_text(_SHOWN_SCHEMA),
             "examples": [_for_template(one, self.criteria) for one in self.examples],
         }
+        values = thread_variables(sample, completion=self.judged(sample))
         return {**values, **named, **self.template_variables}
 
-    def _filled(self, template: str | None, built_in: str, values: dict[str, Any]) -> str:
-        if template is None:
-            return prompt(built_in, **values)
-        return compile_template(template, "handlebars").render(values)
+    def _own_system(self, values: Mapping[str, Any]) -> str:
+        return compile_template(self.system_template or "", "handlebars").render(values)
 
+    # The same for every row, so made once a judge: with them a preview would take four times as long.
+
+    @cached_property
+    def _system(self) -> str:
+        return prompt("binary_system", output_schema=json_text(_SHOWN_SCHEMA))
+
+    @cached_property
     def _shots(self) -> Messages:
         own = [_for_template(one, self.criteria) for one in self.examples]
         messages: Messages = []
         for shot in own or [_built_in(*one) for one in _SHOTS]:
-            asked = {
-                "context_str_without_last_user": shot["context_str"],
-                "last_user_turn_content": shot["user_question"],
-            }
-            text = prompt("binary_user", **asked, completion=shot["completion"], criteria=shot["criteria"])
+            text = _question(shot["user_question"], shot["context_str"], shot["completion"], shot["criteria"])
             messages += [
                 {"role": "user", "content": text},
                 {"role": "assistant", "content": shot["output_json"]},
@@ -148,6 +155,11 @@ class BinaryJudge(Judge):
         if label == "NA":
             return Grade.skipped(reasoning or _REASONS["NA"])
         return Grade(float(label == "PASS"), passed=label == "PASS", reasoning=reasoning)
+
+
+def _question(asked: str, context: str, completion: str, criteria: str) -> str:
+    material = {"context": context, "question": asked, "completion": completion}
+    return prompt("binary_user", material, criteria=criteria)
 
 
 def _example(one: Any) -> dict[str, Any]:

@@ -4,18 +4,60 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from workbench.errors import WorkbenchError
+from workbench.grade import ErrorKind
 
-__all__ = ["ChatClient", "JudgeServerError", "Messages", "Reply", "ScriptedClient", "Usage"]
+__all__ = [
+    "ChatClient",
+    "JudgeKeyError",
+    "JudgeLimitError",
+    "JudgeServerError",
+    "JudgeTimeoutError",
+    "Messages",
+    "NoServerError",
+    "Reply",
+    "ScriptedClient",
+    "Usage",
+]
 
 Messages = list[dict[str, Any]]
 """OpenAI chat messages: dicts with `role` and `content`, perhaps `tool_calls` or `tool_call_id`."""
 
 
 class JudgeServerError(WorkbenchError, RuntimeError):
-    """The model could not be asked, or did not answer."""
+    """The model could not be asked, or did not answer.
+
+    Attributes:
+        kind: Error kind of the row's grade.
+    """
+
+    kind: ClassVar[ErrorKind] = ErrorKind.JUDGE_SERVER
+
+
+class JudgeKeyError(JudgeServerError):
+    """There is no key, or the server refused it."""
+
+    kind = ErrorKind.JUDGE_KEY
+
+
+class NoServerError(JudgeServerError):
+    """There is no such server, or no such model on it."""
+
+    kind = ErrorKind.JUDGE_UNREACHABLE
+
+
+class JudgeLimitError(JudgeServerError):
+    """The server had no room for the question, for longer than we wait."""
+
+    kind = ErrorKind.JUDGE_LIMIT
+
+
+class JudgeTimeoutError(JudgeServerError):
+    """No whole answer in time."""
+
+    kind = ErrorKind.TIMEOUT
 
 
 @dataclass(frozen=True)
@@ -117,6 +159,11 @@ class ScriptedClient:
 
     def __repr__(self) -> str:
         return f"ScriptedClient({len(self.calls)} calls)"
+
+    def content(self, model: str) -> str:
+        """What an answer depends on beside the question: the script. A function counts as itself only."""
+        script = f"function {id(self.script)}" if callable(self.script) else repr(self.script)
+        return f"scripted {model} {script}"
 
     async def complete(self, messages: Messages, **settings: Any) -> Reply:
         """The next answer of the script."""

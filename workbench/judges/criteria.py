@@ -3,19 +3,41 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
-from workbench.dialects import thread_variables
 from workbench.grade import Grade
 from workbench.graders.base import kind
 from workbench.judges.answers import AnswerError, number, verdict
-from workbench.judges.base import Judge, as_sample, check_number, refuse_unless
+from workbench.judges.base import JSON_OBJECT, Judge, as_sample, check_number, json_schema, refuse_unless
 from workbench.judges.client import Messages, Reply
 from workbench.judges.prompt_files import prompt
+from workbench.judges.shown import question
 from workbench.samples import Sample
 from workbench.thread import StringThread
 
 __all__ = ["CriteriaJudge", "GuardrailJudge"]
 
+_TEXTS = {"type": "array", "items": {"type": "string"}}
+_JUDGMENT = {
+    "type": "object",
+    "properties": {
+        "reasoning": {"type": "string"},
+        "strengths": _TEXTS,
+        "weaknesses": _TEXTS,
+        "score": {"type": "number", "minimum": 0, "maximum": 1},
+    },
+    "required": ["reasoning", "strengths", "weaknesses", "score"],
+    "additionalProperties": False,
+}
+_SAFETY = {
+    "type": "object",
+    "properties": {
+        "reasoning": {"type": "string"},
+        "safetyScore": {"type": "number", "minimum": 0, "maximum": 1},
+    },
+    "required": ["reasoning", "safetyScore"],
+    "additionalProperties": False,
+}
 _UNREAD = "Failed to parse judgment response from LLM"
 
 
@@ -30,7 +52,9 @@ class CriteriaJudge(Judge):
         profile_id: The AI profile Umbraco asks; not used here.
 
     With `rules="umbraco"`: the text from the first { to the last } is read, a missing score is 0, the score must be a
-    JSON number and is not clamped. Metadata holds `threshold`, `fullJudgment`, and `failureMessage` where it fails.
+    JSON number and is not clamped.
+    Metadata holds `threshold`, `reasoning`, `fullJudgment`, `strengths` and `weaknesses` where the model lists them, and
+    `failureMessage` where it fails.
 
     Source: Umbraco.AI (`llm-judge`).
     """
@@ -47,9 +71,13 @@ class CriteriaJudge(Judge):
     def preview(self, sample: Sample | StringThread) -> Messages:
         """See `Judge.preview`."""
         sample = as_sample(sample)
-        asked = thread_variables(sample)["last_user_turn_content"]
-        text = prompt("criteria_user", criteria=self.criteria, question=asked, output=self.judged(sample))
+        material = {"question": question(sample.thread), "completion": self.judged(sample)}
+        text = prompt("criteria_user", material, criteria=self.criteria)
         return [{"role": "system", "content": prompt("criteria_system")}, {"role": "user", "content": text}]
+
+    def answer_format(self) -> dict[str, Any] | None:
+        """Score, reasoning, strengths and weaknesses."""
+        return JSON_OBJECT if self.rules else json_schema(_JUDGMENT)
 
     def read(self, text: str) -> Grade:
         """Score against threshold."""
@@ -60,6 +88,9 @@ class CriteriaJudge(Judge):
         short = f"Score {score:.2f} below threshold {self.pass_threshold:.2f}"
         reasoning = str(found.get("reasoning") or "")
         details = {"threshold": self.pass_threshold, "reasoning": reasoning, "fullJudgment": text[:10_000]}
+        details |= {
+            key: found[key] for key in ("strengths", "weaknesses") if isinstance(found.get(key), list)
+        }
         failure = {} if passed else {"failureMessage": short}
         return Grade(
             score, passed=passed, reasoning=reasoning or ("" if passed else short), metadata=details | failure
@@ -101,8 +132,13 @@ class GuardrailJudge(Judge):
 
     def preview(self, sample: Sample | StringThread) -> Messages:
         """See `Judge.preview`."""
-        text = prompt("guardrail_user", criteria=self.criteria, output=self.judged(as_sample(sample)))
+        material = {"completion": self.judged(as_sample(sample))}
+        text = prompt("guardrail_user", material, criteria=self.criteria)
         return [{"role": "system", "content": prompt("guardrail_system")}, {"role": "user", "content": text}]
+
+    def answer_format(self) -> dict[str, Any] | None:
+        """Safety score and reasoning."""
+        return JSON_OBJECT if self.rules else json_schema(_SAFETY)
 
     def read(self, text: str) -> Grade:
         """Flagged below the threshold; the score is the safety score."""

@@ -5,50 +5,54 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import re
+import threading
 import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import urlsplit
 
+from workbench import background
 from workbench.columns import Grades
 from workbench.dialects.values import plain_values
-from workbench.errors import FormatError, WorkbenchError
+from workbench.errors import WorkbenchError
 from workbench.grade import ErrorKind, Grade
 from workbench.graders.base import Control, Grader, kind, made_samples
-from workbench.judges.base import refuse_unless
+from workbench.judges.base import check_number, refuse_unless
+from workbench.judges.reward_server import (
+    EndpointError,
+    Line,
+    Stopped,
+    check_header,
+    check_url,
+    connected,
+    route,
+)
 from workbench.samples import Sample, Samples
+from workbench.sandbox.validate import mock_thread
 
-__all__ = ["Endpoint"]
-
-MAX_ANSWER = 8 * 2**20
-"""Bytes of an answer that are read."""
+__all__ = ["Endpoint", "EndpointInfo"]
 
 _ROWS = 32
 """Rows of one batch."""
 
-_AT_ONCE = 8
-"""Requests at once. Upstream opens 32 connections, which a plain development server answers with resets."""
-
-_SECRET = re.compile(r"auth|key|token|secret|cookie|password|signature", re.IGNORECASE)
+_line: ContextVar[Line | None] = ContextVar("line", default=None)
 
 
 @dataclass(frozen=True)
-class _Line:
-    """Connections, and how many may be in use."""
+class EndpointInfo:
+    """What a service says of itself.
 
-    client: Any
-    room: asyncio.Semaphore
+    Attributes:
+        version: Of the protocol or the service, as it says.
+        name: Of the service.
+        description: What it scores.
+    """
 
-
-_line: ContextVar[_Line | None] = ContextVar("line", default=None)
-
-
-class EndpointError(WorkbenchError):
-    """The service did not answer as the protocol says."""
+    version: str
+    name: str
+    description: str
 
 
 @kind("endpoint")
@@ -58,7 +62,14 @@ class Endpoint(Grader):
 
     One row is `POST {url}/score` of `{turns, metadata, id}`, answered by `{reward, metadata, id}`; a batch is
     `POST {url}/batch_score` of `{requests: [...]}`, answered by `{responses: [...]}` in the same order. The answer's
-    `metadata.reason` is the reasoning. Redirects are not followed.
+    `metadata.reason` is the reasoning; keys beyond the protocol's are passed over.
+
+    Only the address as it is typed is asked, private ones included: redirects are refused, and proxies and logins of
+    the environment are not used. An answer may have 8 MiB; NaN and infinities are refused.
+
+    A connection that fails or breaks, and the statuses 429, 502, 503 and 504, are tried again, after the time the
+    service asks for in `Retry-After` (60 s at most), else after 0.2 s, 0.4 s and so on. So one row may reach the
+    service twice. A request that takes too long is not repeated: the service may still be at work on it.
 
     Attributes:
         url: http or https, without a name or password in it.
@@ -66,8 +77,9 @@ class Endpoint(Grader):
             headers that look like keys must be given so.
         timeout: Seconds a request may take.
         batch: Whether many rows go in one request.
+        max_retries: How often a request is tried again.
 
-    Error kinds: endpoint, timeout, sample.
+    Error kinds: endpoint, timeout, sample, cancelled.
 
     Source: Adaptive's reward servers.
     """
@@ -76,22 +88,45 @@ class Endpoint(Grader):
     headers: Mapping[str, str] = field(default_factory=dict)
     timeout: float = 30.0
     batch: bool = False
+    max_retries: int = 2
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _check_url(self.url)
-        right = (
-            isinstance(self.timeout, int | float) and not isinstance(self.timeout, bool) and self.timeout > 0
-        )
-        refuse_unless(right, "timeout must be above 0 seconds", self.timeout)
+        check_url(self.url)
+        check_number("timeout in seconds", self.timeout, above=0)
+        whole = isinstance(self.max_retries, int) and not isinstance(self.max_retries, bool)
+        refuse_unless(whole and 0 <= self.max_retries <= 20, "max_retries must be 0 to 20", self.max_retries)
         refuse_unless(isinstance(self.headers, Mapping), "headers must be a dict of texts", self.headers)
         object.__setattr__(self, "headers", dict(self.headers))
         for name, value in self.headers.items():
-            _check_header(name, value)
+            check_header(name, value)
 
     def check_ready(self) -> None:
         """Raise if a header's environment variable is not set."""
         self._headers()
+
+    def info(self) -> EndpointInfo:
+        """What the service says of itself at `GET {url}/info`; nothing is scored.
+
+        Raises:
+            EndpointError: No answer, or not the protocol's.
+            TimeoutError: No answer in time.
+        """
+        return background.run(self._info())
+
+    def test(self) -> Grade:
+        """The grade of the mock thread (user "What is 2+2?", assistant "4"): whether the service can be used."""
+        return self(mock_thread())
+
+    async def _info(self) -> EndpointInfo:
+        told = await self._ask("GET", "info")
+        if not isinstance(told, Mapping):
+            raise EndpointError(
+                "the endpoint's info has the wrong shape", found=str(told)[:200],
+                expected='{"version": ..., "name": ..., "description": ...}',
+            )  # fmt: skip
+        parts = [told.get(key) for key in ("version", "name", "description")]
+        return EndpointInfo(*("" if part is None else str(part)[:2000] for part in parts))
 
     def _headers(self) -> dict[str, str]:
         missing = [
@@ -113,30 +148,32 @@ class Endpoint(Grader):
         """One row, one request."""
         start = time.perf_counter()
         try:
-            answer = await self._post("score", _request(sample))
+            answer = await self._ask("POST", "score", _request(sample))
             return _graded(answer, sample.id, time.perf_counter() - start)
-        except TimeoutError:
+        except (TimeoutError, Stopped, WorkbenchError) as error:
+            return self._failed(error)
+
+    def _failed(self, error: Exception) -> Grade:
+        if isinstance(error, TimeoutError):
             return Grade.failed(ErrorKind.TIMEOUT, f"no answer from the endpoint within {self.timeout:g} s")
-        except WorkbenchError as error:
-            return Grade.failed(ErrorKind.ENDPOINT, str(error))
+        if isinstance(error, Stopped):
+            return Grade.failed(ErrorKind.CANCELLED, "the run was stopped before the endpoint answered")
+        return Grade.failed(ErrorKind.ENDPOINT, str(error))
 
     async def grade_all(self, samples: Samples, control: Control) -> Grades:
         """Row by row, or in batches; over one set of connections."""
-        async with self._connected():
+        async with self._connected(control.cancel):
             return await (
                 self._batches(samples, control) if self.batch else super().grade_all(samples, control)
             )
 
     @asynccontextmanager
-    async def _connected(self) -> AsyncIterator[_Line]:
+    async def _connected(self, cancel: threading.Event | None = None) -> AsyncIterator[Line]:
         """The run's connections, or new ones for a single row."""
-        import httpx
-
         if (line := _line.get()) is not None:
             yield line
             return
-        async with httpx.AsyncClient(follow_redirects=False, timeout=self.timeout) as client:
-            line = _Line(client, asyncio.Semaphore(_AT_ONCE))
+        async with connected(cancel) as line:
             token = _line.set(line)
             try:
                 yield line
@@ -170,17 +207,15 @@ class Endpoint(Grader):
             seconds = (time.perf_counter() - start) / max(1, len(asked))
             for (row, sample), answer in zip(asked, answers, strict=True):
                 result[row] = _safely(answer, sample.id, seconds)
-        except TimeoutError:
-            why = f"no answer from the endpoint within {self.timeout:g} s"
-            result |= {row: Grade.failed(ErrorKind.TIMEOUT, why) for row, _ in asked}
-        except WorkbenchError as error:
-            result |= {row: Grade.failed(ErrorKind.ENDPOINT, str(error)) for row, _ in asked}
+        except (TimeoutError, Stopped, WorkbenchError) as error:
+            result |= {row: self._failed(error) for row, _ in asked}
         return result
 
     async def _many(self, samples: list[Sample]) -> list[Any]:
         if not samples:
             return []
-        answer = await self._post("batch_score", {"requests": [_request(sample) for sample in samples]})
+        body = {"requests": [_request(sample) for sample in samples]}
+        answer = await self._ask("POST", "batch_score", body)
         answers = answer.get("responses") if isinstance(answer, Mapping) else None
         if not isinstance(answers, list) or len(answers) != len(samples):
             found = f"{len(answers)} responses" if isinstance(answers, list) else type(answers).__name__
@@ -189,48 +224,18 @@ class Endpoint(Grader):
             )
         return answers
 
-    async def _post(self, route: str, body: dict[str, Any]) -> Any:
-        import httpx
-
-        sent = json.dumps(body, ensure_ascii=True).encode()
-        headers = {"content-type": "application/json", **self._headers()}
-        try:
-            async with self._connected() as line, line.room, asyncio.timeout(self.timeout):
-                address = _address(self.url, route)
-                async with line.client.stream("POST", address, content=sent, headers=headers) as answer:
-                    return _read(answer.status_code, await _body(answer))
-        except httpx.TimeoutException:
-            raise TimeoutError from None
-        except (httpx.HTTPError, httpx.InvalidURL, UnicodeError, OSError) as error:
-            if isinstance(error, TimeoutError):
-                raise
-            found = f"{type(error).__name__}: {error}"[:300]
-            raise EndpointError("the endpoint did not answer", where=self.url, found=found) from None
-
-
-async def _body(answer: Any) -> bytes:
-    parts: list[bytes] = []
-    size = 0
-    async for part in answer.aiter_bytes():
-        size += len(part)
-        if size > MAX_ANSWER:
-            raise EndpointError(
-                "the endpoint's answer is too large", expected=f"at most {MAX_ANSWER:,} bytes"
+    async def _ask(self, method: str, name: str, body: Any = None) -> Any:
+        typed = {"content-type": "application/json"} if method == "POST" else {}
+        headers = {**typed, **self._headers()}
+        async with self._connected() as line:
+            return await line.ask(
+                method,
+                route(self.url, name),
+                body=body,
+                headers=headers,
+                seconds=self.timeout,
+                tries=self.max_retries + 1,
             )
-        parts.append(part)
-    return b"".join(parts)
-
-
-def _read(status: int, body: bytes) -> Any:
-    if status != 200:
-        shown = body[:200].decode("utf-8", "replace")
-        hint = "redirects are not followed; give the final address" if 300 <= status < 400 else ""
-        raise EndpointError(f"the endpoint answered with status {status}", found=shown, hint=hint)
-    try:
-        return json.loads(body)
-    except (ValueError, RecursionError):
-        shown = body[:200].decode("utf-8", "replace")
-        raise EndpointError("the endpoint's answer is no JSON", found=shown) from None
 
 
 def _request(sample: Sample) -> dict[str, Any]:
@@ -274,43 +279,5 @@ def _graded(answer: Any, row_id: str, seconds: float) -> Grade:
         return Grade(
             reward, reasoning=None if reason is None else str(reason), metadata=metadata, seconds=seconds
         )
-    except ValueError as error:
+    except (ValueError, OverflowError) as error:
         raise EndpointError("the endpoint's reward is no finite number", found=str(error)) from None
-
-
-def _address(url: str, route: str) -> str:
-    base = re.sub(r"/(batch_score|score)?/*\Z", "", url)
-    return f"{base}/{route}"
-
-
-def _check_url(url: Any) -> None:
-    refuse_unless(isinstance(url, str), "url must be text", url)
-    try:
-        parts = urlsplit(url)
-        host, named = parts.hostname, parts.username or parts.password
-        parts.port  # noqa: B018 (refuses a port that is none)
-    except ValueError as error:
-        raise FormatError("url is no address", found=str(error)) from None
-    refuse_unless(
-        parts.scheme in {"http", "https"} and host,
-        "url must be an http or https address",
-        url,
-        "https://host/path",
-    )
-    refuse_unless(
-        not named, "url may hold no name or password", "", "headers, with values from the environment"
-    )
-    refuse_unless(
-        not parts.query and not parts.fragment, "url may have no query: the routes are put behind it", url
-    )
-
-
-def _check_header(name: Any, value: Any) -> None:
-    refuse_unless(isinstance(name, str) and isinstance(value, str), "headers must be texts", name)
-    refuse_unless(re.fullmatch(r"[\w!#$%&'*+.^`|~-]+", name, re.ASCII), "this is no header's name", name)
-    refuse_unless(value.isprintable() and value.isascii(), f"header {name!r} must be one line of ASCII")
-    if _SECRET.search(name) and not value.startswith("$"):
-        raise FormatError(
-            f"header {name!r} looks like a secret, which no file may hold", expected="$NAME of an environment variable",
-            hint=f"set the variable, and write headers={{{name!r}: '$NAME'}}",
-        )  # fmt: skip

@@ -26,6 +26,7 @@ _STEPS = {
         "type": "object",
         "properties": {"description": {"type": "string"}, "conclusion": {"type": "string"}},
         "required": ["description", "conclusion"],
+        "additionalProperties": False,
     },
 }
 
@@ -63,6 +64,14 @@ class _Templated(Judge):
         values = thread_variables(sample, "openai", completion=self.judged(sample))
         told = [{"role": one["role"], "content": _filled(one["content"], values)} for one in self.input]
         return [{"role": "system", "content": self.system()}, *told]
+
+
+def _steps_and(result: Mapping[str, Any]) -> dict[str, Any]:
+    """The format of an answer with steps and a result."""
+    parts = {"steps": _STEPS, "result": dict(result)}
+    return json_schema(
+        {"type": "object", "properties": parts, "required": list(parts), "additionalProperties": False}
+    )
 
 
 def _filled(text: str, values: Mapping[str, Any]) -> str:
@@ -109,8 +118,7 @@ class ScoreModel(_Templated):
 
     def answer_format(self) -> dict[str, Any] | None:
         """Steps and a number."""
-        parts = {"steps": _STEPS, "result": {"type": "number"}}
-        return json_schema({"type": "object", "properties": parts, "required": ["steps", "result"]})
+        return _steps_and({"type": "number"})
 
     def asked(self) -> dict[str, Any]:
         """With the sampling parameters."""
@@ -158,8 +166,7 @@ class LabelModel(_Templated):
 
     def answer_format(self) -> dict[str, Any] | None:
         """Steps and one of the labels."""
-        parts = {"steps": _STEPS, "result": {"type": "string", "enum": list(self.labels)}}
-        return json_schema({"type": "object", "properties": parts, "required": ["steps", "result"]})
+        return _steps_and({"type": "string", "enum": list(self.labels)})
 
     def system(self) -> str:
         """See `_Templated.system`."""

@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
+import contextlib
+import json
 import os
-import re
-from dataclasses import dataclass, field
+import weakref
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass, field
+from functools import cache
 from typing import Any
+from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
-from workbench.errors import WorkbenchError
-from workbench.judges.client import JudgeServerError, Messages, Reply, Usage
+from workbench import background
+from workbench.errors import FormatError, WorkbenchError
+from workbench.judges.client import JudgeKeyError, Messages, Reply
+from workbench.judges.faults import Asked
+from workbench.judges.pacing import Pace
+from workbench.judges.question import Connection, Question
+from workbench.judges.transport import new_client
 
 __all__ = ["PROVIDERS", "OpenAIClient", "provider_client", "thinks"]
 
@@ -21,96 +32,175 @@ PROVIDERS: dict[str, tuple[str | None, str]] = {
 }
 """Where a provider is asked, and the environment variable that holds its key."""
 
-_SECRET = re.compile(r"\b(?:(?:sk|pk)[-_]|Bearer )[\w*.-]{6,}")
+_OPENAI = "https://api.openai.com/v1"
+_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 @dataclass(frozen=True)
 class OpenAIClient:
-    """Asks a model through the `openai` package.
+    """Asks a model through the `openai` package, on aiohttp where that is installed.
 
-    The key is read from the environment when it is needed and kept nowhere here: not in the repr, a spec, an
-    error or a pickle.
+    The key is read from the environment at every question and kept nowhere here: not in the repr, a spec, an error
+    or a pickle. Questions under way at once grow while the server is healthy and halve when it is full (429, 503).
+    Those refusals are waited out, for as long as `Retry-After` says; other passing faults are tried again
+    `max_retries` times. What a model cannot do (JSON schema, JSON object, temperature) is found out once.
 
     Attributes:
         base_url: The server; None for OpenAI, or what `OPENAI_BASE_URL` says.
-        key_variable: Environment variable that holds the key.
+        key_variable: Environment variable that holds the key; "" to send none. Servers on this machine need none.
+        models: More settings by model's name, sent with every question to it, such as
+            `{"qwen3-8b": {"top_p": 0.8, "extra_body": {"chat_template_kwargs": {"enable_thinking": False}}}}`.
+            They go before the judge's own.
+        concurrency: Questions under way at once, at most.
+        timeout: Seconds one try may take, from the first byte to the last.
+        max_retries: Tries after the first, where a fault may pass.
+        patience: Seconds a question may wait in all for a server that is full.
 
     Raises:
-        WorkbenchError: From `check_ready` and `complete`: the variable is not set.
-        JudgeServerError: From `complete`: no answer.
+        FormatError: A field that cannot be.
+        JudgeKeyError: From `check_ready` and `complete`: the variable is not set.
+        JudgeServerError: From `complete`: no answer. Its subclasses say why.
     """
 
     base_url: str | None = None
     key_variable: str = "OPENAI_API_KEY"
-    _clients: WeakKeyDictionary[Any, Any] = field(
+    _: KW_ONLY
+    models: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    concurrency: int = 64
+    timeout: float = 120.0
+    max_retries: int = 5
+    patience: float = 300.0
+    _connections: WeakKeyDictionary[Any, Connection] = field(
         default_factory=WeakKeyDictionary, init=False, repr=False, compare=False
     )
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "models", {name: dict(own) for name, own in self.models.items()})
+        _check_address(self.address)
+        for name in ("timeout", "patience"):
+            _check(getattr(self, name) > 0, f"{name} must be above 0 seconds", getattr(self, name))
+        _check(self.concurrency >= 1, "concurrency must be 1 or more", self.concurrency)
+        _check(self.max_retries >= 0, "max_retries must be 0 or more", self.max_retries)
+
+    def __hash__(self) -> int:
+        return hash((self.base_url, self.key_variable))
+
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle without the connections."""
-        return (OpenAIClient, (self.base_url, self.key_variable))
+        fields = ("base_url", "key_variable", "models", "concurrency", "timeout", "max_retries", "patience")
+        return (_unpickled, ({name: getattr(self, name) for name in fields},))
+
+    @property
+    def address(self) -> str:
+        """Where the server is."""
+        return self.base_url or os.environ.get("OPENAI_BASE_URL", "").strip() or _OPENAI
+
+    def content(self, model: str) -> str:
+        """What an answer depends on beside the question: server and the model's own settings."""
+        return json.dumps([self.address.rstrip("/"), self.models.get(model, {})], sort_keys=True, default=str)
 
     def check_ready(self) -> None:
         """Raise if there is no key, before a run begins."""
         self._key()
 
     def _key(self) -> str:
-        if key := os.environ.get(self.key_variable, "").strip():
+        key = os.environ.get(self.key_variable, "").strip() if self.key_variable else ""
+        if key or not self.key_variable or urlsplit(self.address).hostname in _LOOPBACK:
             return key
-        raise WorkbenchError(
+        raise JudgeKeyError(
             "a judge needs a key for its model",
+            where=self.address,
             expected=f"the environment variable {self.key_variable}",
-            hint=f"set {self.key_variable} before the kernel starts, or give the judge a client= of your own; "
-            "a server that needs no key takes any value",
+            hint=f"set it before the kernel starts, or in a cell: os.environ[{self.key_variable!r}] = "
+            "getpass.getpass(); or ask a server of your own: client=wb.OpenAIClient(base_url=...)",
         )
 
     async def complete(self, messages: Messages, **settings: Any) -> Reply:
         """Answer. See `ChatClient`."""
-        from openai import OpenAIError
+        request = self._request(messages, settings)
+        limits = {name: request.pop(name, None) for name in ("timeout", "max_retries")}
+        timeout = self.timeout if limits["timeout"] is None else limits["timeout"]
+        tries = self.max_retries if limits["max_retries"] is None else limits["max_retries"]
+        asked = Asked(self.address, str(request.get("model")), self._key(), self.key_variable)
+        return await Question(self._connection(asked.key), request, asked, timeout).ask(tries, self.patience)
 
-        request = {name: value for name, value in settings.items() if value is not None}
-        options = {name: request.pop(name) for name in ("timeout", "max_retries") if name in request}
+    def _request(self, messages: Messages, settings: Mapping[str, Any]) -> dict[str, Any]:
+        own = self.models.get(str(settings.get("model")), {})
+        request = {name: value for name, value in {**settings, **own}.items() if value is not None}
         if thinks(str(request.get("model"))) and "max_tokens" in request:
             request["max_completion_tokens"] = request.pop("max_tokens")
-        client = self._client()
-        try:
-            answer = await client.with_options(**options).chat.completions.create(
-                messages=_sendable(messages), **request
-            )
-        except (OpenAIError, ValueError, TypeError) as error:
-            raise JudgeServerError("the judge's model did not answer", found=self._clean(error)) from None
-        return _reply(answer)
+        return {"messages": _sendable(messages), **request}
 
-    def _client(self) -> Any:
-        from openai import AsyncOpenAI
-
+    def _connection(self, key: str) -> Connection:
         # Connections belong to the loop they were made on.
         loop = asyncio.get_running_loop()
-        if loop not in self._clients:
-            self._clients[loop] = AsyncOpenAI(api_key=self._key(), base_url=self.base_url)
-        return self._clients[loop]
+        if (found := self._connections.get(loop)) is None:
+            found = Connection(new_client(self.address), Pace(self.concurrency))
+            self._connections[loop] = found
+            _open.add(self)
+            weakref.finalize(self, _leave, loop, found.client).atexit = False
+        found.client.api_key = key or "none"  # the package takes no empty one
+        return found
 
-    def _clean(self, error: Exception) -> str:
-        """An error's text without anything like a key."""
-        text = f"{type(error).__name__}: {error}".replace(self._key(), "***")
-        return _SECRET.sub("***", text)[:500]
+    async def close(self) -> None:
+        """Close this loop's connections; the next question opens new ones."""
+        if (connection := self._connections.pop(asyncio.get_running_loop(), None)) is not None:
+            await connection.client.close()
 
 
+_open: weakref.WeakSet[OpenAIClient] = weakref.WeakSet()
+
+
+def _leave(loop: asyncio.AbstractEventLoop, client: Any) -> None:
+    """Close the connections of a client that nobody holds any more."""
+    with contextlib.suppress(RuntimeError):  # the loop is closed, and its connections with it
+        loop.call_soon_threadsafe(lambda: loop.create_task(client.close()))
+
+
+@atexit.register
+def _close_all() -> None:
+    """Connections that are left open at the end complain on the terminal."""
+    for client in list(_open):
+        with contextlib.suppress(Exception):
+            background.submit(client.close()).result(1.0)
+
+
+def _unpickled(fields: dict[str, Any]) -> OpenAIClient:
+    return OpenAIClient(**fields)
+
+
+@cache
 def provider_client(provider: str) -> OpenAIClient:
-    """The client of a provider by its name.
+    """The client of a provider by its name; the same for all judges, so that they share connections and pace.
 
     Raises:
         WorkbenchError: A provider that is not known.
     """
     if provider not in PROVIDERS:
         raise WorkbenchError("unknown provider", found=repr(provider)[:80], expected=", ".join(PROVIDERS))
-    return OpenAIClient(*PROVIDERS[provider])
+    address, variable = PROVIDERS[provider]
+    return OpenAIClient(base_url=address, key_variable=variable)
 
 
 def thinks(model: str) -> bool:
     """Whether it is one of OpenAI's reasoning models, which take no temperature but 1."""
     name = model.lower().rpartition("/")[2]
     return name.startswith(("o1", "o3", "o4")) or "gpt-5" in name
+
+
+def _check(right: bool, what: str, found: object) -> None:
+    if not right:
+        raise FormatError(what, found=repr(found)[:80])
+
+
+def _check_address(address: str) -> None:
+    parts = urlsplit(address)
+    if parts.username or parts.password:
+        raise FormatError(
+            "base_url may hold no name or password", hint="put the key into key_variable's variable"
+        )
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise FormatError("base_url must be an http or https address", found=address[:80])
 
 
 def _sendable(messages: Messages) -> Messages:
@@ -122,22 +212,3 @@ def _sendable(messages: Messages) -> Messages:
         }
         for one in messages
     ]
-
-
-def _reply(answer: Any) -> Reply:
-    if not getattr(answer, "choices", None):
-        raise JudgeServerError("the judge's model answered without a choice", found=str(answer)[:200])
-    choice = answer.choices[0]
-    message = choice.message.model_dump(exclude_none=True)
-    return Reply(
-        str(message.get("content") or ""), _usage(answer), {"finish_reason": choice.finish_reason, **message}
-    )
-
-
-def _usage(answer: Any) -> Usage | None:
-    told = getattr(answer, "usage", None)
-    if told is None:
-        return None
-    cost = getattr(told, "cost", None)
-    paid = float(cost) if isinstance(cost, int | float) and not isinstance(cost, bool) else None
-    return Usage(told.prompt_tokens or 0, told.completion_tokens or 0, paid)

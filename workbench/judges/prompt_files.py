@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from workbench.dialects import Template
 from workbench.dialects import compile as compile_template
+from workbench.judges.fences import mark
 
 __all__ = ["prompt"]
 
 
-def prompt(name: str, **variables: Any) -> str:
-    """A prompt by its file's name without the ending, filled in."""
-    return compile_template(_text(name)).render(variables).strip()
+def prompt(name: str, material: Mapping[str, Any] | None = None, **variables: Any) -> str:
+    """A prompt by its file's name without the ending, filled in.
+
+    Args:
+        name: The file's name.
+        material: What is judged and what it is held against: texts, and lists of texts. The prompt puts them
+            between tags that they cannot close; see `fences`.
+        variables: The rest, which comes from the judge's author.
+    """
+    shown = {} if material is None else {**material, "mark": mark(material)}
+    return _template(name).render(variables | shown).strip()
 
 
 @cache
-def _text(name: str) -> str:
-    return files("workbench.judges").joinpath("prompts", f"{name}.jinja").read_text(encoding="utf-8")
+def _template(name: str) -> Template:
+    text = files("workbench.judges").joinpath("prompts", f"{name}.jinja").read_text(encoding="utf-8")
+    return compile_template(text)

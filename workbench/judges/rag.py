@@ -2,104 +2,89 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
-from workbench.dialects import thread_variables
-from workbench.dialects.variables import context_text
 from workbench.grade import ErrorKind, Grade
 from workbench.graders.base import kind
 from workbench.judges.answers import AnswerError, verdict
-from workbench.judges.base import Judge, SampleError, as_sample
+from workbench.judges.base import JSON_OBJECT, Judge, SampleError, as_sample, json_schema, refuse_unless
+from workbench.judges.claims import claims_schema, read_claims, share_of
 from workbench.judges.client import Messages, Reply
+from workbench.judges.documents import Evidence, documents, sentences
 from workbench.judges.prompt_files import prompt
+from workbench.judges.several import ask_each
+from workbench.judges.shown import conversation, question
 from workbench.samples import Sample
 from workbench.thread import StringThread
 
 __all__ = ["AnswerRelevancy", "ContextRelevancy", "Faithfulness", "documents", "sentences"]
 
-_END = re.compile(r"(?<=[.!?])[\"')\]]*\s+|\n+")
-_NO_END = re.compile(
-    r"(?:\b(?:mr|mrs|ms|dr|prof|st|vs|etc|e\.g|i\.e|cf|fig|no|approx|inc|ltd)|\b[a-z])\.\Z", re.IGNORECASE
-)
-
-
-def sentences(text: str) -> list[str]:
-    """The sentences of a text: at . ! ? before a space, and at line ends; not after "Dr." or an initial.
-
-    Example:
-        >>> sentences("Dr. No is a film. It is from 1962.")
-        ['Dr. No is a film.', 'It is from 1962.']
-    """
-    found: list[str] = []
-    start = 0
-    for end in _END.finditer(text):
-        so_far = text[start : end.end()].strip()
-        if "\n" in end[0] or not _NO_END.search(so_far):
-            found, start = [*found, so_far], end.end()
-    return [one for one in (*found, text[start:].strip()) if one]
-
-
-def documents(sample: Sample, rules: str = "") -> list[str]:
-    """What was found for a question: the thread's document turns, then `metadata["documents"]`.
-
-    Adaptive's own code looks at the metadata only, though its document prescribes turns; so do its rules here.
-    """
-    thread = sample.thread
-    turns = [turn.content for turn in thread.get_turns() if turn.role == "document"]
-    held = thread.metadata.get("documents") if isinstance(thread.metadata, Mapping) else None
-    listed = [_document(one) for one in held] if isinstance(held, list | tuple) else []
-    return listed if rules == "adaptive" else turns + listed
-
-
-def _document(one: Any) -> str:
-    if isinstance(one, Mapping):
-        return str(one.get("content", one.get("text", one)))
-    return str(one)
+_RELEVANT = {
+    "type": "object",
+    "properties": {"reason": {"type": "string"}, "score": {"type": "integer", "enum": [0, 1]}},
+    "required": ["reason", "score"],
+    "additionalProperties": False,
+}
+_QUOTED = {"document": {"type": ["integer", "null"]}, "quote": {"type": "string"}}
 
 
 @dataclass(frozen=True, kw_only=True)
-class _OfStatements(Judge):
-    """Judges a completion sentence by sentence, all in one question."""
+class _OfClaims(Judge):
+    """Judges a completion claim by claim, all in one question; under Adaptive's rules sentence by sentence."""
+
+    label: ClassVar[str]
+    """What a claim is, or is not."""
+    statements_key: ClassVar[str]
+    """Where the list of verdicts stands in an answer under Adaptive's rules."""
+
+    @property
+    def _by_sentence(self) -> bool:
+        return self.rules == "adaptive"
 
     def preview(self, sample: Sample | StringThread) -> Messages:
         """See `Judge.preview`."""
         sample = as_sample(sample)
-        parts = self.statements(sample)
-        if not parts:
+        judged = self.judged(sample)
+        if not judged.strip():
             raise SampleError("there is no completion to judge")
-        name = self.kind.replace("-", "_")
-        text = prompt(f"{name}_user", statements=parts, **self.material(sample))
+        name = self.kind.replace("-", "_") + ("" if self._by_sentence else "_claims")
+        shown = {"statements": sentences(judged)} if self._by_sentence else {"completion": judged}
+        text = prompt(f"{name}_user", {**self.material(sample), **shown})
         return [{"role": "system", "content": prompt(f"{name}_system")}, {"role": "user", "content": text}]
 
-    def statements(self, sample: Sample) -> list[str]:
-        """The parts of the completion."""
-        return sentences(self.judged(sample))
-
     def material(self, sample: Sample) -> dict[str, Any]:
-        """What the statements are held against."""
-        return {"question": thread_variables(sample)["last_user_turn_content"]}
+        """What the completion is held against."""
+        return {"question": question(sample.thread)}
+
+    def read(self, text: str) -> Grade:
+        """The share of claims that are what they should be; skipped where there are none."""
+        if self._by_sentence:
+            return _mean(verdict(text, self.statements_key, self.rules), self.statements_key)
+        return share_of(read_claims(text, self.label), self.label)
 
     async def ask(self, sample: Sample, replies: list[Reply]) -> Grade:
-        """Ask, then hold the answer against the number of statements."""
+        """Ask; by sentences, hold the answer against their number."""
         grade = await super().ask(sample, replies)
-        return self.counted(grade, len(self.statements(sample)))
+        return self.counted(grade, len(sentences(self.judged(sample)))) if self._by_sentence else grade
 
     def counted(self, grade: Grade, expected: int) -> Grade:
-        """The grade, if every statement was judged."""
+        """The grade, if every sentence was judged; Adaptive leaves the row out."""
         found = len(grade.metadata["scores"])
-        if found == expected:
-            return grade
-        message = f"the judge scored {found} of {expected} statements"
-        if self.rules == "adaptive":
-            return Grade.skipped(message)
-        raise AnswerError(ErrorKind.JUDGE_PARSE, message)
+        return (
+            grade
+            if found == expected
+            else Grade.skipped(f"the judge scored {found} of {expected} statements")
+        )
+
+    def answer_format(self) -> dict[str, Any] | None:
+        """A list of claims with their verdicts."""
+        return JSON_OBJECT if self.rules else json_schema(claims_schema(self.label))
 
 
 def _mean(found: Mapping[str, Any], key: str) -> Grade:
-    """The share of ones in a list of judged parts, to three decimals as Adaptive rounds it."""
+    """The share of ones in a list of judged sentences, to three decimals as Adaptive rounds it."""
     parts = found.get(key)
     if not isinstance(parts, list):
         raise AnswerError(ErrorKind.JUDGE_PARSE, f"the judge's answer has no list {key!r}")
@@ -118,45 +103,95 @@ def _one_or_zero(part: Any) -> int:
 
 @kind("faithfulness")
 @dataclass(frozen=True, kw_only=True)
-class Faithfulness(_OfStatements):
-    """The share of the completion's sentences that the documents and the conversation support.
+class Faithfulness(_OfClaims):
+    """The share of the completion's claims that the documents and the conversation support.
 
-    Documents are `document` turns and `metadata["documents"]`. An answer with another number of scores than there are
-    sentences is a failed grade; with `rules="adaptive"` the row is skipped, as there.
+    Documents are `document` turns and `metadata["documents"]`. The judge breaks the completion into atomic claims and
+    names its evidence: `metadata["claims"]` holds one dict a claim with `claim`, `supported`, `reason`, `evidence`
+    (`document`, the place in the list of documents from 0, None for the conversation; `quote`; None where nothing was
+    quoted) and `evidence_found`, False where the quote stands in no document and not in the conversation. A completion
+    that claims nothing is skipped.
 
-    Source: Adaptive (`FAITHFULNESS`), which rounds to three decimals.
+    With `rules="adaptive"` sentences are judged in the place of claims, the share is rounded to three decimals, and an
+    answer with another number of scores is skipped.
+
+    Attributes:
+        require_evidence: Whether a claim counts as supported only where its evidence was found.
+
+    Source: Adaptive (`FAITHFULNESS`).
     """
 
+    label: ClassVar[str] = "supported"
+    statements_key: ClassVar[str] = "all_statements_scoring"
+
+    require_evidence: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        wanted = isinstance(self.require_evidence, bool)
+        refuse_unless(wanted, "require_evidence must be True or False", self.require_evidence)
+        clash = self.require_evidence and self._by_sentence
+        refuse_unless(not clash, "Adaptive's rules ask for no evidence, so none can be required")
+
     def material(self, sample: Sample) -> dict[str, Any]:
-        """The conversation, with documents out of the metadata in front."""
-        values = thread_variables(sample)
-        shown = [turn for turn in values["context_turns"] if turn["role"] != "document"]
-        turns = [{"role": "document", "content": text} for text in documents(sample)]
-        return {"question": values["last_user_turn_content"], "conversation": context_text(turns + shown)}
+        """The conversation and the documents; by sentences, with the documents in its front."""
+        found, thread = documents(sample), sample.thread
+        said = conversation(thread, leave="document")
+        if not self._by_sentence:
+            if not found and not said:
+                raise SampleError(
+                    "there is nothing to be faithful to: no documents and no turn before the answer"
+                )
+            return {"documents": found, "conversation": said}
+        shown = [f"[document]\n{text}" for text in found]
+        return {"question": question(thread), "conversation": "\n\n".join([*shown, *filter(None, [said])])}
 
     def read(self, text: str) -> Grade:
-        """The share of ones."""
-        return _mean(verdict(text, "all_statements_scoring", self.rules), "all_statements_scoring")
+        """See `_OfClaims.read`; the evidence is as the judge told it until `ask` has looked for it."""
+        if self._by_sentence:
+            return super().read(text)
+        return share_of(read_claims(text, self.label, "document", "quote"), self.label)
+
+    async def ask(self, sample: Sample, replies: list[Reply]) -> Grade:
+        """Ask, and look for the evidence."""
+        grade = await super().ask(sample, replies)
+        if self._by_sentence:
+            return grade
+        evidence = Evidence(documents(sample), conversation(sample.thread, leave="document"))
+        claims = [_with_evidence(claim, evidence) for claim in grade.metadata["claims"]]
+        if self.require_evidence:
+            claims = [{**one, "supported": one["supported"] and one["evidence_found"]} for one in claims]
+        return replace(share_of(claims, self.label), passed=grade.passed)
+
+    def answer_format(self) -> dict[str, Any] | None:
+        """A list of claims with their verdicts and evidence."""
+        return JSON_OBJECT if self.rules else json_schema(claims_schema(self.label, **_QUOTED))
+
+
+def _with_evidence(claim: Mapping[str, Any], evidence: Evidence) -> dict[str, Any]:
+    kept, found = evidence.of(claim["document"], claim["quote"])
+    told = {key: claim[key] for key in ("claim", "supported", "reason")}
+    return {**told, "evidence": kept, "evidence_found": found}
 
 
 @kind("answer-relevancy")
 @dataclass(frozen=True, kw_only=True)
-class AnswerRelevancy(_OfStatements):
-    """The share of the completion's sentences that answer the question.
+class AnswerRelevancy(_OfClaims):
+    """The share of the completion's claims that help to answer the question.
 
-    An answer with another number of scores is a failed grade; with `rules="adaptive"` the number is not checked and
-    no scores at all are 0.0, as there.
+    `metadata["claims"]` holds one dict a claim with `claim`, `relevant` and `reason`. A completion that claims nothing
+    is skipped. With `rules="adaptive"` sentences are judged, their number is not checked, the share is rounded to
+    three decimals and no scores at all are 0.0, as there.
 
     Source: Adaptive (`ANSWER_RELEVANCY`).
     """
 
-    def counted(self, grade: Grade, expected: int) -> Grade:
-        """See `_OfStatements.counted`; Adaptive does not count here."""
-        return grade if self.rules == "adaptive" else super().counted(grade, expected)
+    label: ClassVar[str] = "relevant"
+    statements_key: ClassVar[str] = "results"
 
-    def read(self, text: str) -> Grade:
-        """The share of ones."""
-        return _mean(verdict(text, "results", self.rules), "results")
+    def counted(self, grade: Grade, expected: int) -> Grade:  # noqa: ARG002 (Adaptive does not count here)
+        """The grade as it is."""
+        return grade
 
 
 @kind("context-relevancy")
@@ -165,32 +200,46 @@ class ContextRelevancy(Judge):
     """The share of the documents that help to answer the question; one question a document.
 
     Documents are `document` turns and `metadata["documents"]`; with `rules="adaptive"` the latter only. None is a
-    failed grade.
+    failed grade, and so is one that cannot be judged. `metadata["documents"]` holds one dict a document with
+    `document` (its place, from 0), `relevant` and `reason`. With `rules="adaptive"` the share is rounded to three
+    decimals.
 
     Source: Adaptive (`CONTEXT_RELEVANCY`).
     """
 
     def preview(self, sample: Sample | StringThread) -> Messages:
-        """The question about the first document."""
-        return self._questions(as_sample(sample))[0]
+        """The question about the first document; see `questions`."""
+        return self.questions(sample)[0]
 
-    def _questions(self, sample: Sample) -> list[Messages]:
+    def questions(self, sample: Sample | StringThread) -> list[Messages]:
+        """All that would be asked: one question a document."""
+        sample = as_sample(sample)
         found = documents(sample, self.rules)
         if not found:
             raise SampleError("there are no documents: no document turns and no metadata['documents']")
-        asked = thread_variables(sample)["last_user_turn_content"]
+        asked = question(sample.thread)
+        texts = [prompt("context_relevancy_user", {"question": asked, "document": one}) for one in found]
         system = {"role": "system", "content": prompt("context_relevancy_system")}
-        texts = [prompt("context_relevancy_user", question=asked, document=one) for one in found]
-        return [[system, {"role": "user", "content": text}] for text in texts]
+        return [[dict(system), {"role": "user", "content": text}] for text in texts]
 
     async def ask(self, sample: Sample, replies: list[Reply]) -> Grade:
-        """Every document in turn; one answer that cannot be read leaves the row without a score."""
-        grades = [await self.ask_messages(messages, replies) for messages in self._questions(sample)]
+        """Every document, side by side; one answer that cannot be read leaves the row without a score."""
+        grades = await ask_each(self, self.questions(sample), replies)
         scores = [grade.score or 0.0 for grade in grades]
         reasons = "\n".join(filter(None, (grade.reasoning for grade in grades)))
-        return Grade(round(sum(scores) / len(scores), 3), reasoning=reasons, metadata={"scores": scores})
+        told = [
+            {"document": at, "relevant": grade.score == 1.0, "reason": grade.reasoning or ""}
+            for at, grade in enumerate(grades)
+        ]
+        share = sum(scores) / len(scores)
+        share = round(share, 3) if self.rules == "adaptive" else share
+        return Grade(share, reasoning=reasons, metadata={"scores": scores, "documents": told})
 
     def read(self, text: str) -> Grade:
         """1 or 0 for one document."""
         found = verdict(text, "score", self.rules)
         return Grade(float(_one_or_zero(found)), reasoning=str(found.get("reason") or ""))
+
+    def answer_format(self) -> dict[str, Any] | None:
+        """A reason and 1 or 0."""
+        return JSON_OBJECT if self.rules else json_schema(_RELEVANT)

@@ -36,6 +36,8 @@ def content_key(server: str, messages: Messages, settings: Mapping[str, Any]) ->
         messages: As they are sent.
         settings: Model, temperature, format and so on; time limits and retries are left out.
     """
-    asked = {name: value for name, value in settings.items() if name not in _NOT_CONTENT and value is not None}
+    asked = {
+        name: value for name, value in settings.items() if name not in _NOT_CONTENT and value is not None
+    }
     text = json.dumps([server, messages, asked], sort_keys=True, separators=(",", ":"), default=str)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

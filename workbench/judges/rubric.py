@@ -1,18 +1,23 @@
-"""The rubric judge: a prompt, a score and a rationale; and the text of Letta's two generations of prompts."""
+"""The rubric judge: a prompt, a score and a rationale; Letta's two generations of prompts, and dialects of one's own."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import InitVar, dataclass
+from functools import cached_property
+from pathlib import Path
 from typing import Any
 
-from workbench.dialects import TemplateRunError
+from workbench.dialects import Template, TemplateRunError, thread_variables
 from workbench.dialects import compile as compile_template
+from workbench.dialects.bounds import MAX_SOURCE
 from workbench.dialects.braces import check_names
+from workbench.errors import FormatError
 from workbench.grade import ErrorKind, Grade
 from workbench.graders.base import is_number, kind
 from workbench.judges.answers import AnswerError, number, verdict
-from workbench.judges.base import Judge, as_sample, check_number, refuse_unless
+from workbench.judges.base import JSON_OBJECT, Judge, as_sample, check_number, json_schema, refuse_unless
 from workbench.judges.client import ChatClient, Messages, Reply
 from workbench.judges.openai_client import PROVIDERS, provider_client
 from workbench.judges.prompt_files import prompt
@@ -22,6 +27,13 @@ from workbench.thread import StringThread
 __all__ = ["RubricJudge", "RubricPrompt", "bounds"]
 
 _EMPTY = "Empty submission - extractor found no content"
+_DIALECTS = ("", "braces", "handlebars", "jinja2", "mustache")
+_ENDINGS = {
+    ".jinja": "jinja2", ".jinja2": "jinja2", ".j2": "jinja2", ".hbs": "handlebars", ".handlebars": "handlebars",
+    ".mustache": "mustache",
+}  # fmt: skip
+_SUBMISSION = frozenset({"completion", "response", "submission", "turns"})
+"""Variables that hold the text under judgement."""
 
 
 def bounds(value: Any) -> tuple[float, float]:
@@ -40,48 +52,119 @@ def bounds(value: Any) -> tuple[float, float]:
 
 @dataclass(frozen=True, kw_only=True)
 class RubricPrompt(Judge):
-    """What judges with Letta's prompts share.
+    """What judges with a rubric share.
 
-    Generation "0.4" fills the listed variables into the rubric and puts question, expected answer and submission in
-    sections after it. "0.17" takes the prompt as it is, with `{input}`, `{submission}`, `{ground_truth}` filled in.
+    Without a dialect the prompt is Letta's. Generation "0.4" fills the listed variables into the rubric and puts
+    question, expected answer and submission in sections after it. "0.17" takes the prompt as it is, with `{input}`,
+    `{submission}`, `{ground_truth}` filled in.
+
+    With a dialect the prompt is the whole message, filled in one pass. Each has `input`, `submission`, `ground_truth`
+    and the rubric variables; handlebars and jinja2 have the variables of the Adaptive document (`completion`,
+    `last_user_turn_content`, `context_str`, `metadata`, ...), mustache those of vLLora's (`response`, `messages`,
+    ...). A prompt that asks for no variable with the submission is a rubric: the sections follow it.
 
     Attributes:
         prompt: The rubric.
+        prompt_path: A file to read the prompt from, when the judge is made; not together with `prompt`. Its ending
+            (.jinja, .jinja2, .j2, .hbs, .handlebars, .mustache) chooses the dialect where none is given. Specs
+            carry the text, never the path.
+        dialect: braces, handlebars, jinja2, mustache; "" for Letta's.
         rubric_vars: Names to fill from the row's `rubric_vars`, or from its columns.
-        generation: "0.4" or "0.17".
+        generation: "0.4" or "0.17", where there is no dialect.
     """
 
-    prompt: str
+    prompt: str = ""
+    prompt_path: InitVar[str | os.PathLike[str] | None] = None
+    dialect: str = ""
     rubric_vars: tuple[str, ...] = ()
     generation: str = "0.4"
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, prompt_path: str | os.PathLike[str] | None) -> None:
         super().__post_init__()
+        if prompt_path is not None:
+            self._read_prompt(prompt_path)
+        text = self.prompt
         refuse_unless(
-            isinstance(self.prompt, str) and self.prompt.strip(), "prompt must be text", self.prompt
+            isinstance(text, str) and text.strip(), "prompt must be text", text, "prompt or prompt_path"
         )
         names = self.rubric_vars
         texts = isinstance(names, list | tuple) and all(isinstance(name, str) for name in names)
         refuse_unless(texts, "rubric_vars must be a list of names", names)
         object.__setattr__(self, "rubric_vars", tuple(names))
         refuse_unless(self.generation in {"0.4", "0.17"}, "unknown generation", self.generation, "0.4, 0.17")
-        compile_template(self.prompt, "braces", names=self.rubric_vars, generation=self.generation)
+        refuse_unless(
+            self.dialect in _DIALECTS, "unknown dialect", self.dialect, ", ".join(map(repr, _DIALECTS))
+        )
+        if self.dialect == "braces" and self.generation == "0.17":
+            object.__setattr__(self, "dialect", "")  # two names of one thing
+        self._template  # noqa: B018 (refuses a prompt that cannot be read)
+
+    def _read_prompt(self, prompt_path: str | os.PathLike[str]) -> None:
+        refuse_unless(not self.prompt, "a rubric has prompt or prompt_path, not both", str(prompt_path))
+        path = Path(prompt_path).expanduser()
+        object.__setattr__(self, "prompt", _text_of(path))
+        if not self.dialect:
+            object.__setattr__(self, "dialect", _ENDINGS.get(path.suffix.lower(), ""))
+
+    @property
+    def _template(self) -> Template:
+        if self.dialect in {"", "braces"}:
+            generation = "0.17" if self.dialect else self.generation
+            return compile_template(self.prompt, "braces", names=self.rubric_vars, generation=generation)
+        return compile_template(self.prompt, self.dialect)
+
+    @property
+    def _in_sections(self) -> bool:
+        """Whether question and submission follow the rubric in sections of ours."""
+        if self.dialect:
+            return not self._template.variables & _SUBMISSION
+        return self.generation == "0.4"
 
     def rendered(self, sample: Sample, *, low: float, high: float, tool: str = "") -> str:
         """The user message."""
         own = _own_variables(sample, self.rubric_vars)
         if self.generation == "0.4":
             _check_all(own, self.rubric_vars)
-        values = {
+        letta = {
             "input": _question(sample.thread),
             "submission": self.judged(sample),
             "ground_truth": "" if sample.reference is None else str(sample.reference),
         }
-        template = compile_template(self.prompt, "braces", names=self.rubric_vars, generation=self.generation)
-        if self.generation == "0.17":
+        values = self._values(sample, own, letta)
+        if not self._in_sections:
+            return self._template.render(values)
+        material = {
+            "question": letta["input"],
+            "reference": letta["ground_truth"],
+            "completion": letta["submission"],
+        }
+        rubric = self._template.render(values)
+        return prompt("rubric_sections", material, rubric=rubric, low=low, high=high, tool=tool)
+
+    def _values(self, sample: Sample, own: Mapping[str, str], letta: Mapping[str, str]) -> dict[str, Any]:
+        """What the prompt can use of a row, as its dialect has it."""
+        if not self.dialect and self.generation == "0.4":
+            return dict(own)
+        if self.dialect in {"", "braces"}:
             check_names(tuple(own))
-            return template.render({**own, **values})
-        return prompt("rubric_sections", rubric=template.render(own), **values, low=low, high=high, tool=tool)
+            return {**own, **letta}
+        platform = "vllora" if self.dialect == "mustache" else "adaptive"
+        values = {**own, **letta, **thread_variables(sample, platform, completion=letta["submission"])}
+        return {name: values[name] for name in self._template.variables if name in values}
+
+
+def _text_of(path: Path) -> str:
+    try:
+        if path.stat().st_size > 4 * MAX_SOURCE:
+            raise FormatError(
+                "the prompt is too long", where=str(path), expected=f"{MAX_SOURCE:,} characters"
+            )
+        return path.read_text("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        found = getattr(error, "strerror", None) or str(error)
+        raise FormatError(
+            "the prompt cannot be read", where=str(path), found=found, expected="a text file in UTF-8"
+        ) from None
 
 
 def _own_variables(sample: Sample, names: tuple[str, ...]) -> dict[str, str]:
@@ -130,8 +213,8 @@ class RubricJudge(RubricPrompt):
     range: tuple[float, float] = (0.0, 1.0)
     pass_threshold: float | None = None
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def __post_init__(self, prompt_path: str | os.PathLike[str] | None) -> None:
+        super().__post_init__(prompt_path)
         refuse_unless(self.provider in PROVIDERS, "unknown provider", self.provider, ", ".join(PROVIDERS))
         check_number("timeout in seconds", self.timeout, above=0)
         whole = isinstance(self.max_retries, int) and not isinstance(self.max_retries, bool)
@@ -150,12 +233,28 @@ class RubricJudge(RubricPrompt):
         """With the time and tries of the fields."""
         return {**super().asked(), "timeout": self.timeout, "max_retries": self.max_retries}
 
+    def answer_format(self) -> dict[str, Any] | None:
+        """Rationale and score; JSON mode under platforms' rules."""
+        if self.rules:
+            return JSON_OBJECT
+        low, high = self.range
+        parts = {
+            "rationale": {"type": "string"},
+            "score": {"type": "number", "minimum": low, "maximum": high},
+        }
+        return json_schema(
+            {"type": "object", "properties": parts, "required": list(parts), "additionalProperties": False}
+        )
+
     def preview(self, sample: Sample | StringThread) -> Messages:
         """See `Judge.preview`."""
         low, high = self.range
         text = self.rendered(as_sample(sample), low=low, high=high)
-        system = prompt("rubric_system", low=low, high=high)
-        return [{"role": "system", "content": system}, {"role": "user", "content": text}]
+        return [{"role": "system", "content": self._system}, {"role": "user", "content": text}]
+
+    @cached_property
+    def _system(self) -> str:
+        return prompt("rubric_system", low=self.range[0], high=self.range[1])
 
     async def ask(self, sample: Sample, replies: list[Reply]) -> Grade:
         """See `Judge.ask`."""

@@ -25,6 +25,7 @@ from workbench.report.rich import as_html
 from workbench.report.same import require_same_rows
 from workbench.report.select import ordered, select
 from workbench.report.settings import label_column
+from workbench.report.spending import spending_line
 from workbench.report.terminal import as_text, isolation_line
 from workbench.upstairs import upstairs
 
@@ -137,6 +138,11 @@ class Report:
         """How the graders were confined, such as "isolation: kernel"."""
         return isolation_line(self.summary)
 
+    @property
+    def spending(self) -> str:
+        """What judges took, such as "cost: $0.0123 for 45,210 tokens"; "" where no model was asked."""
+        return spending_line(self.grades)
+
     @cached_property
     def histograms(self) -> dict[str, Histogram]:
         """Scores of each grader counted into 20 bins."""
@@ -245,7 +251,7 @@ class Report:
 
     def __str__(self) -> str:
         """The summary as a table, one sentence a finding, and the isolation label."""
-        text = as_text(self.summary, self.findings, len(self))
+        text = as_text(self.summary, self.findings, len(self), self.spending)
         return text if self.gate is None else f"{text}\n{self.gate}"
 
     def __repr__(self) -> str:
@@ -253,7 +259,9 @@ class Report:
 
     def _repr_html_(self) -> str:
         gate = "" if self.gate is None else str(self.gate)
-        return as_html(self.summary, self.histograms, self.findings, self._proof, gate=gate)
+        return as_html(
+            self.summary, self.histograms, self.findings, self._proof, gate=gate, spent=self.spending
+        )
 
     def _proof(self, finding: Finding, limit: int) -> pd.DataFrame:
         return self.rows(finding.grader, finding, limit=limit)

@@ -47,6 +47,7 @@ def as_html(
     proof: Callable[[Finding, int], pd.DataFrame],
     *,
     gate: str = "",
+    spent: str = "",
 ) -> str:
     """The notebook view.
 
@@ -56,6 +57,7 @@ def as_html(
         findings: `Report.findings`.
         proof: A finding and a number to so many of its rows, as `Report.rows` gives them.
         gate: What the suite's gate says; "" without one.
+        spent: The line about money; "" without one.
     """
     more = len(findings) - MOST_FINDINGS
     items = [_finding(finding, proof) for finding in findings[:MOST_FINDINGS]]
@@ -64,7 +66,8 @@ def as_html(
     isolation = _text(isolation_line(summary))
     return (
         f"<div class='wb-report'><style>{STYLE}</style>{_table(summary, bins)}{found}"
-        f"{f'<p><b>{_text(gate)}</b></p>' if gate else ''}<p class='quiet'>{isolation}</p></div>"
+        f"{f'<p><b>{_text(gate)}</b></p>' if gate else ''}"
+        f"{f'<p>{_text(spent)}</p>' if spent else ''}<p class='quiet'>{isolation}</p></div>"
     )
 
 

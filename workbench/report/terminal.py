@@ -16,13 +16,14 @@ __all__ = ["as_text", "isolation_line", "number"]
 _HEAD = ("grader", "scored", "failed", "skipped", "mean", "95 % interval", "sd", "min", "median", "max")
 
 
-def as_text(summary: pd.DataFrame, findings: Sequence[Finding], rows: int) -> str:
-    """The whole report as lines for a terminal."""
+def as_text(summary: pd.DataFrame, findings: Sequence[Finding], rows: int, spent: str = "") -> str:
+    """The whole report as lines for a terminal; `spent` is the line about money."""
     count = len(summary)
     title = f"{count:,} grader{'' if count == 1 else 's'} on {rows:,} row{'' if rows == 1 else 's'}"
     found = [f"  {finding.severity:<8}{one_line(str(finding), 1_300)}" for finding in findings]
     said = ["findings:", *found] if found else ["no findings"]
-    return "\n".join([title, *_table(summary), *said, isolation_line(summary)])
+    spending = [spent] if spent else []
+    return "\n".join([title, *_table(summary), *said, *spending, isolation_line(summary)])
 
 
 def _table(summary: pd.DataFrame) -> list[str]:

@@ -28,7 +28,7 @@ SEVERITIES = ("error", "warning", "info")
 """Umbraco's three: only an error blocks."""
 NEGATED = "Negated: Expected to fail but passed"
 _STOPPED = "not graded: the run was stopped"
-_DECLINED = {ErrorKind.JUDGE_PARSE, ErrorKind.JUDGE_REFUSAL}
+_DECLINED = {ErrorKind.JUDGE_PARSE, ErrorKind.JUDGE_CUT, ErrorKind.JUDGE_REFUSAL}
 
 
 @dataclass(frozen=True, eq=False)

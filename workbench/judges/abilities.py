@@ -1,0 +1,109 @@
+"""What a model at a server can do, found out by asking: formats of answers, and settings it does not take.
+
+Servers that speak OpenAI's protocol differ. A request that is refused for its format is asked again with the next
+simpler one, and what worked is remembered for as long as the process lives: JSON schema, then JSON object, then text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+__all__ = ["FORMS", "Ability", "ability"]
+
+FORMS = ("json_schema", "json_object", "text")
+"""Formats of an answer, the strictest first."""
+_TEXT = len(FORMS) - 1
+
+_ABOUT_FORMAT = re.compile(
+    r"response.?format|json.?(schema|object|mode)|structured.?output|grammar|guided", re.IGNORECASE
+)
+_NO_TEMPERATURE = re.compile(
+    r"temperature.{0,80}(unsupported|not supported|does not support|only the default)|"
+    r"(unsupported|not supported|does not support).{0,80}temperature",
+    re.IGNORECASE | re.DOTALL,
+)
+_MALFORMED = frozenset({400, 404, 415, 422})
+_BROKEN = frozenset({500, 501})
+
+_known: dict[tuple[str, str], Ability] = {}
+
+
+@dataclass
+class Ability:
+    """One model at one server.
+
+    Attributes:
+        good: Formats that were answered, by their place in `FORMS`.
+        lacking: Formats that were refused where a simpler one was answered.
+        renamed: Whether the limit of an answer is called max_completion_tokens here.
+        dropped: Settings the model does not take.
+    """
+
+    good: set[int] = field(default_factory=set)
+    lacking: set[int] = field(default_factory=set)
+    renamed: bool = False
+    dropped: set[str] = field(default_factory=set)
+
+    def fit(self, request: Mapping[str, Any], step: int = 0) -> dict[str, Any]:
+        """The request as this model takes it, `step` formats simpler than that."""
+        fitted = {name: value for name, value in request.items() if name not in self.dropped}
+        if self.renamed and "max_tokens" in fitted:
+            fitted["max_completion_tokens"] = fitted.pop("max_tokens")
+        if "response_format" in fitted:
+            has = [form for form in range(form_of(request), _TEXT) if form not in self.lacking]
+            _put_form(fitted, [*has, _TEXT][min(step, len(has))])
+        return fitted
+
+    def worked(self, sent: Mapping[str, Any], asked: Mapping[str, Any]) -> None:
+        """An answer came: the model has the format sent, and lacks the stricter ones that were refused."""
+        now = form_of(sent)
+        self.good.add(now)
+        self.lacking.discard(now)
+        self.lacking |= set(range(form_of(asked), now)) - self.good
+
+    def lesson(self, status: int, message: str, sent: Mapping[str, Any]) -> str:
+        """What a refusal of a request teaches.
+
+        Returns:
+            "again" to ask as `fit` has it now, "simpler" to try the next simpler format, "" for nothing.
+        """
+        if status in _MALFORMED and self._settings_lesson(message, sent):
+            return "again"
+        if form_of(sent) == _TEXT:
+            return ""
+        known_good = form_of(sent) in self.good
+        if status in _MALFORMED and (_ABOUT_FORMAT.search(message) or not known_good):
+            return "simpler"
+        # A server that answers 500 to a format it never answered otherwise lacks it; else it is a bad moment.
+        return "simpler" if status in _BROKEN and not known_good else ""
+
+    def _settings_lesson(self, message: str, sent: Mapping[str, Any]) -> bool:
+        if "max_tokens" in sent and "max_completion_tokens" in message:
+            self.renamed = True
+            return True
+        if "temperature" in sent and _NO_TEMPERATURE.search(message):
+            self.dropped.add("temperature")
+            return True
+        return False
+
+
+def form_of(request: Mapping[str, Any]) -> int:
+    """Place in `FORMS` of the format a request asks for."""
+    wanted = request.get("response_format")
+    name = wanted.get("type") if isinstance(wanted, Mapping) else "text"
+    return FORMS.index(name) if name in FORMS else 0
+
+
+def _put_form(request: dict[str, Any], form: int) -> None:
+    if form == _TEXT:
+        request.pop("response_format")
+    elif form != form_of(request):
+        request["response_format"] = {"type": FORMS[form]}
+
+
+def ability(server: str, model: str) -> Ability:
+    """What is known of a model at a server; the same object for everybody who asks."""
+    return _known.setdefault((server, model), Ability())

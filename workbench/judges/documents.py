@@ -1,0 +1,102 @@
+"""The documents an answer was written from, and whether a quote stands in them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from workbench.samples import Sample
+
+__all__ = ["Evidence", "documents", "sentences"]
+
+_END = re.compile(r"(?<=[.!?])[\"')\]]*\s+|\n+")
+_NO_END = re.compile(
+    r"(?:\b(?:mr|mrs|ms|dr|prof|st|vs|etc|e\.g|i\.e|cf|fig|no|approx|inc|ltd)|\b[a-z])\.\Z", re.IGNORECASE
+)
+_ELLIPSIS = re.compile(r"\.{3,}|\u2026|\[\s*\]")
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences of a text: at . ! ? before a space, and at line ends; not after "Dr." or an initial.
+
+    Example:
+        >>> sentences("Dr. No is a film. It is from 1962.")
+        ['Dr. No is a film.', 'It is from 1962.']
+    """
+    found: list[str] = []
+    start = 0
+    for end in _END.finditer(text):
+        so_far = text[start : end.end()].strip()
+        if "\n" in end[0] or not _NO_END.search(so_far):
+            found, start = [*found, so_far], end.end()
+    return [one for one in (*found, text[start:].strip()) if one]
+
+
+def documents(sample: Sample, rules: str = "") -> list[str]:
+    """What was found for a question: the thread's document turns, then `metadata["documents"]`.
+
+    Adaptive's own code looks at the metadata only, though its document prescribes turns; so do its rules here.
+    """
+    thread = sample.thread
+    turns = [turn.content for turn in thread.get_turns() if turn.role == "document"]
+    held = thread.metadata.get("documents") if isinstance(thread.metadata, Mapping) else None
+    listed = [_document(one) for one in held] if isinstance(held, list | tuple) else []
+    return listed if rules == "adaptive" else turns + listed
+
+
+def _document(one: Any) -> str:
+    if isinstance(one, Mapping):
+        return str(one.get("content", one.get("text", one)))
+    return str(one)
+
+
+class Evidence:
+    """The texts that a judge's quotes are looked for in.
+
+    Words are compared, not spaces, letter case or punctuation; "..." in a quote stands for anything in between.
+
+    Args:
+        found: The documents.
+        said: The conversation.
+    """
+
+    def __init__(self, found: Sequence[str], said: str) -> None:
+        self._documents = [_words(text) for text in found]
+        self._said = _words(said)
+
+    def of(self, document: Any, quote: Any) -> tuple[dict[str, Any] | None, bool]:
+        """A judge's evidence as it is kept, and whether its quote stands anywhere.
+
+        Args:
+            document: The document's number as the judge gave it, from 0.
+            quote: The words it gave.
+
+        Returns:
+            None where nothing was quoted; else `document` (the number of one that has the quote, the judge's
+            own first; None for the conversation, or where it stands nowhere) and `quote`.
+        """
+        said = quote if isinstance(quote, str) else ""
+        parts = [part for part in map(_words, _ELLIPSIS.split(said)) if part]
+        if not parts:
+            return None, False
+        named = document if isinstance(document, int) and not isinstance(document, bool) else -1
+        order = sorted(range(len(self._documents)), key=lambda at: at != named)
+        at = next((at for at in order if _stands(parts, self._documents[at])), None)
+        kept = {"document": at, "quote": said[:2000]}
+        return kept, at is not None or _stands(parts, self._said)
+
+
+def _words(text: str) -> str:
+    return " ".join(re.findall(r"\w+", text.casefold()))
+
+
+def _stands(parts: Sequence[str], text: str) -> bool:
+    """Whether the parts follow each other in a text."""
+    at = 0
+    for part in parts:
+        start = text.find(part, at)
+        if start < 0:
+            return False
+        at = start + len(part)
+    return True

@@ -1,0 +1,200 @@
+"""Why a request failed, in words that tell what to do, and whether to try again."""
+
+from __future__ import annotations
+
+import email.utils
+import re
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from workbench.judges.client import (
+    JudgeKeyError,
+    JudgeLimitError,
+    JudgeServerError,
+    JudgeTimeoutError,
+    NoServerError,
+)
+
+__all__ = ["Asked", "Fault", "TooLargeError", "fault_of"]
+
+_SECRET = re.compile(r"\b(?:(?:sk|pk)[-_]|Bearer )[\w*.-]{6,}")
+_CROWDED = frozenset({429, 503, 529})
+_PASSING = frozenset({408, 409, 425, 500, 502, 504})
+
+
+class TooLargeError(Exception):
+    """An answer with more bytes than are read."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Who was asked, for the texts of errors.
+
+    Attributes:
+        where: The server's address.
+        model: The model's name.
+        key: The key, to take it out of texts.
+        key_variable: Where the key came from; "" for none.
+    """
+
+    where: str
+    model: str
+    key: str
+    key_variable: str
+
+    def clean(self, text: str) -> str:
+        """A text without anything like a key, 500 characters at most."""
+        return _SECRET.sub("***", text.replace(self.key, "***") if self.key else text)[:500]
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A failed request.
+
+    Attributes:
+        error: What the row's grade will say.
+        retry: Whether the same question may do better.
+        crowded: The server had no room: it is asked less.
+        wait: Seconds the server wants us to wait; None where it did not say.
+        status: HTTP status; 0 where there was no answer.
+        said: The server's own words.
+    """
+
+    error: JudgeServerError
+    retry: bool = False
+    crowded: bool = False
+    wait: float | None = None
+    status: int = 0
+    said: str = ""
+
+
+def fault_of(error: Exception, asked: Asked) -> Fault:
+    """What an exception of the `openai` package, or of what lies under it, means."""
+    from openai import APIStatusError
+
+    if isinstance(error, APIStatusError):
+        return _refused(error, asked)
+    causes = list(_causes(error))
+    if any(isinstance(one, TooLargeError) for one in causes):
+        return Fault(JudgeServerError("the judge's answer is too large", where=asked.where, found=str(error)))
+    if (fault := _unreached(causes, asked)) is not None:
+        return fault
+    # By the innermost: aiohttp's transport calls every lost connection a timeout.
+    if any(isinstance(one, TimeoutError) for one in causes):
+        return Fault(_too_slow(asked), retry=True)
+    return _broken(error, causes, asked)
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    """An exception and what caused it; connectors keep the operating system's error in an attribute."""
+    for _ in range(10):
+        if error is None:
+            return
+        yield error
+        error = error.__cause__ or error.__context__ or getattr(error, "os_error", None)
+
+
+def _too_slow(asked: Asked) -> JudgeServerError:
+    return JudgeTimeoutError(
+        "the judge's request timed out",
+        where=asked.where,
+        hint="raise timeout=, or lower concurrency= if the server is slow under load",
+    )
+
+
+def _unreached(causes: list[BaseException], asked: Asked) -> Fault | None:
+    """A server that cannot be reached at all: by name, by port, or by certificate."""
+    names = " ".join(type(one).__name__ for one in causes)
+    text = " ".join(map(str, causes))
+    if "Certificate" in names or "CERTIFICATE_VERIFY_FAILED" in text:
+        hint = "check base_url; for a certificate of your own authority set SSL_CERT_FILE"
+        return _no_server("the judge's server has no certificate that can be trusted", causes, asked, hint)
+    if "gaierror" in names or "DNS" in names or "name resolution" in text.lower():
+        return _no_server("the judge's server has no address by that name", causes, asked, "check base_url")
+    if "ConnectionRefused" in names or "Cannot connect to host" in text or "ConnectError" in names:
+        hint = "start the server, or check base_url (or OPENAI_BASE_URL)"
+        return _no_server("nothing answers at the judge's address", causes, asked, hint, retry=True)
+    return None
+
+
+def _no_server(
+    what: str, causes: list[BaseException], asked: Asked, hint: str, *, retry: bool = False
+) -> Fault:
+    found = asked.clean(str(causes[-1]) or type(causes[-1]).__name__)
+    return Fault(NoServerError(what, where=asked.where, found=found, hint=hint), retry=retry)
+
+
+def _broken(error: Exception, causes: list[BaseException], asked: Asked) -> Fault:
+    from openai import APIConnectionError
+
+    lost = isinstance(error, APIConnectionError)
+    last = causes[-1]
+    found = asked.clean(f"{type(last).__name__}: {last}")
+    what = (
+        "the connection to the judge's server broke off"
+        if lost
+        else "the judge's server sent a broken answer"
+    )
+    return Fault(JudgeServerError(what, where=asked.where, found=found), retry=lost)
+
+
+def _refused(error: Any, asked: Asked) -> Fault:
+    status, said = int(error.status_code), asked.clean(_message(error))
+    found = f"status {status}: {said}"
+    known = _known(status, str(error.code or ""), found, asked)
+    if known is not None:
+        return Fault(known, status=status, said=said)
+    crowded = status in _CROWDED
+    what = "the judge's server had no room" if crowded else "the judge's server refused the question"
+    kind = JudgeLimitError if crowded else JudgeServerError
+    hint = "lower concurrency=, or run again: with store= only what is missing is asked" if crowded else ""
+    if status >= 500 and not crowded:
+        what = "the judge's server failed"
+    retry = crowded or status in _PASSING
+    wait = _wait(error.response.headers) if retry else None
+    return Fault(kind(what, where=asked.where, found=found, hint=hint), retry, crowded, wait, status, said)
+
+
+def _known(status: int, code: str, found: str, asked: Asked) -> JudgeServerError | None:
+    """Refusals that no patience mends."""
+    if status in {401, 403}:
+        hint = (
+            f"put a key of this server into {asked.key_variable}" if asked.key_variable else "give it a key"
+        )
+        return JudgeKeyError(
+            "the judge's server refused the key",
+            where=asked.where,
+            found=found,
+            hint=f"{hint}, and run again",
+        )
+    if status == 404:
+        what = f"the judge's server has no model {asked.model!r}, or no such address"
+        hint = "check model= and base_url=, which usually ends with /v1"
+        return NoServerError(what, where=asked.where, found=found, hint=hint)
+    if status == 429 and (code == "insufficient_quota" or "exceeded your current quota" in found):
+        hint = "add credit to the account, or use another key"
+        return JudgeKeyError("the judge's account has no credit", where=asked.where, found=found, hint=hint)
+    return None
+
+
+def _message(error: Any) -> str:
+    """The server's own sentence; the beginning of the body where it has none, such as a page in HTML."""
+    body = error.body
+    if isinstance(body, Mapping) and isinstance(body.get("message"), str):
+        return str(body["message"])
+    return " ".join(re.sub(r"<[^>]*>", " ", str(body or error.message)).split())[:300]
+
+
+def _wait(headers: Mapping[str, str]) -> float | None:
+    """Seconds by Retry-After: milliseconds, seconds or a date; None where there is none that can be read."""
+    for name, scale in (("retry-after-ms", 1e-3), ("retry-after", 1.0)):
+        try:
+            wait = float(headers.get(name, "")) * scale
+        except ValueError:
+            continue
+        return wait if 0 <= wait < float("inf") else None
+    if (date := email.utils.parsedate_tz(headers.get("retry-after", ""))) is not None:
+        return max(0.0, email.utils.mktime_tz(date) - time.time())
+    return None

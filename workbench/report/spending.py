@@ -1,0 +1,44 @@
+"""What a run's judges took, in one line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from workbench.columns import Grades
+
+__all__ = ["money", "spending_line"]
+
+
+def spending_line(grades: Mapping[str, Grades]) -> str:
+    """Cost, tokens, and answers that cost nothing since they were in the store; "" where no model was asked.
+
+    Rows whose cost nobody knows are counted and said, never taken for free.
+    """
+    tokens = sum(int(np.nansum(one.tokens)) for one in grades.values())
+    known = sum(float(np.nansum(one.cost)) for one in grades.values())
+    asked = sum(int((~np.isnan(one.tokens)).sum()) for one in grades.values())
+    unknown = sum(int((~np.isnan(one.tokens) & np.isnan(one.cost)).sum()) for one in grades.values())
+    kept = sum(bool(told.get("kept")) for one in grades.values() for told in one.metadata.values())
+    if not asked and not kept:
+        return ""
+    priced = f"cost: {money(known)}" if unknown < asked else "cost: unknown"
+    parts = [f"{priced} for {tokens:,} tokens"]
+    if unknown:
+        parts.append(f"no price known for {unknown:,} of {asked:,} rows: see wb.PRICES")
+    if kept:
+        parts.append(f"{kept:,} rows out of the store, not paid again")
+    return "; ".join(parts)
+
+
+def money(dollars: float) -> str:
+    """US dollars with four digits that matter: "$0.0123", "$12.30".
+
+    Example:
+        >>> money(0.00012), money(1.5), money(0.0)
+        ('$0.00012', '$1.50', '$0.00')
+    """
+    if not dollars or dollars >= 1:
+        return f"${dollars:,.2f}"
+    return f"${dollars:.4f}" if dollars >= 0.001 else f"${dollars:.2g}"

@@ -1,0 +1,113 @@
+"""One run of a suite's entries: on the background loop, with news, a stop and a store."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from workbench import background
+from workbench.columns import Grades
+from workbench.grade import ErrorKind
+from workbench.graders import Control
+from workbench.graders.combine import Entry
+from workbench.judges.line import Line, sharing
+from workbench.progress import OnProgress, Progress
+from workbench.samples import Samples
+
+if TYPE_CHECKING:
+    from workbench.store import Store
+
+__all__ = ["Run", "opened", "tell_end"]
+
+
+class Run:
+    """One run: graders one after the other, since each uses all workers."""
+
+    def __init__(
+        self,
+        entries: tuple[Entry, ...],
+        samples: Samples,
+        listen: OnProgress,
+        workers: int | None,
+        line: Line,
+    ) -> None:
+        self._entries, self._samples, self._listen, self._line = entries, samples, listen, line
+        self._control = Control(self._note, workers=workers)
+        self._grades: dict[str, Grades] = {}
+        self._current, self._now = "", (0, 0)
+        self._start = self._told = time.monotonic()
+
+    def go(self) -> tuple[Mapping[str, Grades], bool]:
+        """Grades by entry name, and whether the run was interrupted."""
+        future = None
+        stopped = False
+        try:
+            with background.uninterrupted():
+                future = background.submit(self._all())
+            background.wait(future, self._beat)
+        except KeyboardInterrupt:
+            if future is None:
+                raise  # nothing had begun
+            stopped = True
+            self._control.cancel.set()
+            background.wait(future)  # for the rows in flight; a second Interrupt leaves at once
+        if not stopped:  # else the bar stays where the run was
+            self._tell()
+        return self._grades, stopped
+
+    async def _all(self) -> None:
+        with sharing(self._line):
+            for entry in self._entries:
+                self._current = entry.name
+                grades = await entry.grade_all(self._samples, self._control)
+                self._grades[entry.name] = grades
+                self._now = (0, 0)
+
+    def _note(self, done: int, failed: int) -> None:
+        self._now = (done, failed)
+
+    def _beat(self) -> None:
+        if time.monotonic() - self._told >= 0.1:
+            self._tell()
+
+    def _tell(self) -> None:
+        self._told = time.monotonic()
+        finished = list(self._grades.values())
+        moment = Progress(
+            grader=self._current,
+            done=sum(map(len, finished)) + self._now[0],
+            failed=sum(g.n_failed for g in finished) + self._now[1],
+            total=len(self._samples) * len(self._entries),
+            seconds=self._told - self._start,
+            money=self._line.spending.money,
+            tokens=self._line.spending.tokens,
+            kept=self._line.spending.kept,
+        )
+        self._listen(moment)
+
+
+@contextmanager
+def opened(store: Any) -> Iterator[Store | None]:
+    """A store as `run` takes it; one that is opened here is closed here."""
+    if store is None:
+        yield None
+        return
+    from workbench.store import Store, open_store  # SQLAlchemy takes a fifth of a second to load
+
+    if isinstance(store, Store):
+        yield store
+        return
+    with open_store(store) as made:
+        yield made
+
+
+def tell_end(grades: Mapping[str, Grades], rows: int, *, interrupted: bool) -> None:
+    """One line where a run ended early: an Interrupt, or a spent budget."""
+    kinds = Counter(error.kind for one in grades.values() for error in one.errors.values())
+    why = "Interrupted" if interrupted else "Budget spent" if kinds[ErrorKind.BUDGET] else ""
+    if why:
+        done = rows * len(grades) - kinds[ErrorKind.CANCELLED] - kinds[ErrorKind.BUDGET]
+        print(f"{why}: {done:,} of {rows * len(grades):,} grades kept.")  # noqa: T201

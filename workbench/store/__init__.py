@@ -1,0 +1,21 @@
+"""The store: graders with versions, judges' answers, labels and run summaries in SQLite or PostgreSQL."""
+
+from __future__ import annotations
+
+from workbench.store.errors import StoreError
+from workbench.store.graders import GraderEntry, GraderEvent
+from workbench.store.labels import Label
+from workbench.store.listing import Listing
+from workbench.store.runs import Run
+from workbench.store.store import Store, open_store
+
+__all__ = [
+    "GraderEntry",
+    "GraderEvent",
+    "Label",
+    "Listing",
+    "Run",
+    "Store",
+    "StoreError",
+    "open_store",
+]

@@ -1,0 +1,119 @@
+"""Where a store is: a file, or the URL of a database server, told without its password."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError, NoSuchModuleError
+
+from workbench.store.errors import StoreError
+
+__all__ = ["Address", "parse"]
+
+_FILES = (".db", ".sqlite", ".sqlite3")
+_EXPECTED = '"workbench.db", "sqlite:///workbench.db" or "postgresql://user@host/database"'
+_POSTGRES = frozenset({"postgresql", "postgres"})
+_SECRET = re.compile(r"pass|secret|token|key", re.IGNORECASE)
+"""Parameters of a URL whose values are nobody's business."""
+
+
+@dataclass(frozen=True)
+class Address:
+    """A database's place.
+
+    Attributes:
+        url: As SQLAlchemy takes it.
+        path: The file, for a database in one.
+        memory: Whether it lives in this process alone.
+    """
+
+    url: URL = field(repr=False)
+    path: Path | None = None
+    memory: bool = False
+
+    @property
+    def shown(self) -> str:
+        """The address without secrets."""
+        query = {name: "***" if _SECRET.search(name) else value for name, value in self.url.query.items()}
+        return self.url.set(query=query).render_as_string(hide_password=True)
+
+    @property
+    def is_sqlite(self) -> bool:
+        """Whether it is SQLite's."""
+        return self.url.get_backend_name() == "sqlite"
+
+    def masked(self, text: str) -> str:
+        """A text without this address's secrets."""
+        from urllib.parse import quote, quote_plus
+
+        told = [self.url.password, *(v for k, v in self.url.query.items() if _SECRET.search(k))]
+        secrets = [one for one in told if isinstance(one, str) and one]
+        for secret in {way(one) for one in secrets for way in (str, quote, quote_plus)}:
+            text = text.replace(secret, "***")
+        return text
+
+
+def parse(where: str | os.PathLike[str]) -> Address:
+    """The address behind what a user typed.
+
+    Args:
+        where: An SQLAlchemy URL; a path, or text that ends like a database file. A relative path is that
+            of today's working directory for good.
+
+    Raises:
+        StoreError: Neither, or a driver that is not installed or asynchronous.
+    """
+    if isinstance(where, os.PathLike) or (
+        isinstance(where, str) and "://" not in where and where.lower().endswith(_FILES)
+    ):
+        return _file(URL.create("sqlite", database=os.fspath(where)), os.fspath(where))
+    url = _url(where)
+    if url.drivername in _POSTGRES:
+        url = url.set(drivername="postgresql+psycopg")
+    _check_driver(url)
+    return _sqlite(url) if url.get_backend_name() == "sqlite" else Address(url)
+
+
+def _url(where: Any) -> URL:
+    try:
+        if isinstance(where, str | URL):
+            return make_url(where)
+    except (ArgumentError, ValueError):
+        pass  # their words may hold the password
+    typed = where if isinstance(where, str) else type(where).__name__
+    found = f"***@{typed.rpartition('@')[2]}" if "@" in typed else typed
+    raise StoreError("this is no address of a database", found=found[:200], expected=_EXPECTED) from None
+
+
+def _check_driver(url: URL) -> None:
+    extra = "postgres" if url.get_backend_name() == "postgresql" else ""
+    hint = f"pip install 'grader-workbench[{extra}]'" if extra else "install its driver"
+    try:
+        url.get_dialect().import_dbapi()
+        asynchronous = url.get_dialect().is_async
+    except (NoSuchModuleError, ImportError) as error:
+        raise StoreError(
+            "the driver for this database is not installed", where=Address(url).shown, found=str(error)[:200], hint=hint
+        ) from None  # fmt: skip
+    if asynchronous:
+        raise StoreError(
+            "the driver in the address is an asynchronous one", where=Address(url).shown, found=url.drivername,
+            hint=f"leave it out: {url.get_backend_name()}://...",
+        )  # fmt: skip
+
+
+def _sqlite(url: URL) -> Address:
+    name = url.database or ""
+    if name in ("", ":memory:") or url.query.get("mode") == "memory":
+        return Address(url, memory=True)
+    return Address(url) if name.startswith("file:") else _file(url, name)
+
+
+def _file(url: URL, name: str) -> Address:
+    path = Path(name).expanduser().absolute()
+    return Address(url.set(database=str(path)), path=path)

@@ -1,0 +1,227 @@
+"""One database: connections, transactions, and the threads that asynchronous callers wait for."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import threading
+import time
+import weakref
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection, Engine
+from sqlalchemy.pool import QueuePool, StaticPool
+
+from workbench.store import schema
+from workbench.store.address import Address
+from workbench.store.errors import StoreError, place_problem, translated
+
+__all__ = ["Database"]
+
+_THREADS = 4
+_WRITE = "workbench_write"
+_PARENTS: list[Engine] = []
+"""Engines that came through a fork: their connections are the parent's, and must not even be closed here."""
+
+
+class Database:
+    """An open database whose tables are ours and up to date.
+
+    Reads and writes are short transactions. Callable from any thread; after a fork the child connects anew.
+
+    Args:
+        address: Where it is.
+        timeout: Seconds to wait for another process's lock, or for a server to answer.
+
+    Raises:
+        StoreError: It cannot be opened, or its tables are newer than ours.
+    """
+
+    def __init__(self, address: Address, timeout: float) -> None:
+        self.address = address
+        self._timeout = timeout
+        self._closed = False
+        self._start()
+        try:
+            self._open()
+        except BaseException:
+            self.close()
+            raise
+
+    def _start(self) -> None:
+        self._pid = os.getpid()
+        # One connection holds a database in memory, so one thread at a time may be on it.
+        self._turn: contextlib.AbstractContextManager[Any] = (
+            threading.RLock() if self.address.memory else contextlib.nullcontext()
+        )
+        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="workbench-store")
+        with translated(self.address, "the database cannot be opened"):
+            self._engine = _engine(self.address, self._timeout)
+        self._end = weakref.finalize(self, _dispose, self._engine, self._threads, self._pid)
+
+    def _open(self) -> None:
+        if self.address.path is not None and (problem := place_problem(self.address.path)) is not None:
+            raise StoreError(problem[0], where=self.address.shown, hint=problem[1])
+        with self._placed():
+            with self.reading() as connection:
+                found = schema.version_of(connection)
+                schema.refuse_newer(found)
+                _check_encoding(connection)
+            if self.address.is_sqlite:
+                self._use_log()
+            if found != schema.VERSION:
+                with self.writing() as connection:
+                    schema.prepare(connection)
+
+    @contextlib.contextmanager
+    def _placed(self) -> Iterator[None]:
+        """Name the place in errors that do not."""
+        try:
+            yield
+        except StoreError as error:
+            place = error.where or self.address.shown
+            raise StoreError(
+                error.what, where=place, found=error.found, expected=error.expected, hint=error.hint
+            ) from None
+
+    def _use_log(self) -> None:
+        """Turn on the write-ahead log: readers and a writer do not wait for each other.
+
+        The switch needs the file alone and does not wait for it, so it is tried again until the time is up.
+        """
+        end = time.monotonic() + self._timeout
+        with translated(self.address, "the database cannot be opened"):
+            while not self._switched(last=time.monotonic() > end):
+                time.sleep(0.01)
+
+    def _switched(self, *, last: bool) -> bool:
+        with self.engine.connect() as connection:
+            raw: Any = connection.connection.driver_connection
+            try:
+                if raw.execute("PRAGMA journal_mode").fetchone()[0] == "delete":
+                    raw.execute("PRAGMA journal_mode=WAL")
+            except sqlite3.OperationalError as error:
+                if last or error.sqlite_errorname != "SQLITE_BUSY":
+                    raise
+                return False
+            return True
+
+    @property
+    def engine(self) -> Engine:
+        """The engine of this process.
+
+        Raises:
+            StoreError: The store is closed, or it was in another process's memory.
+        """
+        if self._closed:
+            raise StoreError("the store is closed", where=self.address.shown, hint="open it again")
+        if self._pid != os.getpid():
+            self._after_fork()
+        return self._engine
+
+    def _after_fork(self) -> None:
+        if self.address.memory:
+            raise StoreError(
+                "a store in memory stays in the process that opened it", where=self.address.shown,
+                hint="use a file: open_store('workbench.db')",
+            )  # fmt: skip
+        _PARENTS.append(self._engine)
+        self._end.detach()
+        self._start()
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """A connection for reads that belong together."""
+        with translated(self.address, "the store cannot be read"), self._turn, self.engine.connect() as made:
+            yield made
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """A transaction, committed at the end of the block; nothing of it remains when the block raises."""
+        with translated(self.address, "the store cannot be written"), self._turn:
+            engine = self.engine.execution_options(**{_WRITE: True})
+            with engine.begin() as made:
+                yield made
+
+    def submit(self, work: Callable[..., Any], *given: Any) -> Future[Any]:
+        """Run `work` on a thread of the store's.
+
+        Raises:
+            StoreError: The store is closed.
+        """
+        _ = self.engine  # after a fork: with threads of this process
+        try:
+            return self._threads.submit(work, *given)
+        except RuntimeError:
+            raise StoreError("the store is closed", where=self.address.shown, hint="open it again") from None
+
+    def close(self) -> None:
+        """Wait for what is being written, and let go of the database. A second call does nothing."""
+        if self._closed:
+            return
+        self._closed_threads()
+        self._closed = True
+        self._end()
+
+    def _closed_threads(self) -> None:
+        if self._pid == os.getpid():
+            self._threads.shutdown(wait=True)
+
+
+def _dispose(engine: Engine, threads: ThreadPoolExecutor, pid: int) -> None:
+    if pid == os.getpid():
+        threads.shutdown(wait=False)
+        engine.dispose()
+
+
+def _engine(address: Address, timeout: float) -> Engine:
+    if not address.is_sqlite:
+        return sa.create_engine(
+            address.url, hide_parameters=True, pool_pre_ping=True, connect_args=_server_settings(address, timeout)
+        )  # fmt: skip
+    pool = StaticPool if address.memory else QueuePool
+    arguments = {"timeout": timeout, "check_same_thread": False}
+    engine = sa.create_engine(address.url, hide_parameters=True, poolclass=pool, connect_args=arguments)
+    sa.event.listen(engine, "connect", _set_up)
+    sa.event.listen(engine, "begin", _begin)
+    return engine
+
+
+def _server_settings(address: Address, timeout: float) -> dict[str, Any]:
+    """Settings of libpq that the address leaves open; other drivers have their own."""
+    if address.url.get_driver_name() != "psycopg":
+        return {}
+    wanted = {
+        "connect_timeout": max(2, round(timeout)),
+        # A server that vanished without a word would else be waited for for hours.
+        "tcp_user_timeout": max(2, round(timeout)) * 1000,
+        "application_name": "grader-workbench",
+    }
+    return {name: value for name, value in wanted.items() if name not in address.url.query}
+
+
+def _set_up(connection: Any, _: Any) -> None:
+    connection.isolation_level = None  # the begin below is ours
+    for pragma in ("synchronous=NORMAL", "foreign_keys=ON"):
+        connection.execute(f"PRAGMA {pragma}")
+
+
+def _begin(connection: Connection) -> None:
+    # A write takes its lock at the start: one that reads first could find the database changed under it.
+    write = connection.get_execution_options().get(_WRITE)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
+
+
+def _check_encoding(connection: Connection) -> None:
+    if connection.dialect.name != "postgresql":
+        return
+    found = connection.exec_driver_sql("SHOW server_encoding").scalar()
+    if found != "UTF8":
+        raise StoreError(
+            "the database cannot hold every text", found=f"encoding {found}", expected="encoding UTF8",
+            hint="CREATE DATABASE ... ENCODING 'UTF8' TEMPLATE template0",
+        )  # fmt: skip

@@ -1,0 +1,125 @@
+"""What goes wrong with a database, in words; a password is never among them."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from workbench.errors import WorkbenchError
+from workbench.visible import one_line
+
+if TYPE_CHECKING:
+    from workbench.store.address import Address
+
+__all__ = ["StoreError", "translated"]
+
+
+class StoreError(WorkbenchError, RuntimeError):
+    """The store could not be opened, read or written. What was committed before is still there."""
+
+
+_SQLITE = (
+    (
+        "SQLITE_NOTADB",
+        "the file is no SQLite database",
+        "name another file; the store makes one that is not there",
+    ),
+    (
+        "SQLITE_CORRUPT",
+        "the database file is damaged",
+        "take a copy of it, then try `sqlite3 FILE .recover`; or move it away and start a new store",
+    ),
+    ("SQLITE_BUSY", "another process holds the database", "wait for it to end, or raise timeout="),
+    ("SQLITE_LOCKED", "the database is locked", "wait for the other work on it to end, or raise timeout="),
+    (
+        "SQLITE_FULL",
+        "the disk is full, or the database has reached its size limit",
+        "make room; all that was confirmed before is kept",
+    ),
+    (
+        "SQLITE_READONLY",
+        "the database can be read only",
+        "give yourself the right to write the file and its folder, or open a copy",
+    ),
+    (
+        "SQLITE_CANTOPEN",
+        "the database file cannot be opened",
+        "choose a file in a folder you may read and write",
+    ),
+    (
+        "SQLITE_PERM",
+        "the database file may not be opened",
+        "choose a file in a folder you may read and write",
+    ),
+    ("SQLITE_IOERR", "the disk failed while the database was read or written", "check the disk and its room"),
+    ("SQLITE_TOOBIG", "a text is too large for the database", "keep it elsewhere"),
+)
+"""SQLite's result codes (their common beginning), what they mean here, and the next step."""
+
+_SERVER = (
+    ("password authentication failed", "the database server refused the password", "correct the password"),
+    ("no password supplied", "the database server wants a password", "put it into the address, or into PGPASSWORD"),
+    ("does not exist", "the database server has no such database, user or table", "create it, or correct the address"),
+    ("Connection refused", "no database server answers there", "start it, or correct host and port"),
+    ("could not translate host name", "there is no such host", "correct the host in the address"),
+    ("failed to resolve host", "there is no such host", "correct the host in the address"),
+    ("timeout expired", "the database server did not answer in time", "check host and port, or raise timeout="),
+    ("No space left", "the server's disk is full", "make room there; all that was confirmed before is kept"),
+    ("permission denied", "the database user lacks a right", "grant it: the store makes and writes its own tables"),
+)  # fmt: skip
+"""Words of a server's message, what they mean here, and the next step."""
+
+_GONE = ("the database server went away", "see whether it runs, then do it again: the store connects anew")
+
+
+@contextlib.contextmanager
+def translated(address: Address, doing: str = "") -> Iterator[None]:
+    """Raise what a database or its driver raises as a `StoreError`.
+
+    Args:
+        address: Whose place is named and whose secrets are taken out of the driver's words.
+        doing: What was tried, for faults that are not known here.
+    """
+    import sqlite3
+
+    from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+
+    try:
+        yield
+    except (SQLAlchemyError, sqlite3.Error, OSError) as error:
+        cause = getattr(error, "orig", None) or error
+        gone = isinstance(error, DBAPIError) and error.connection_invalidated
+        # None: the driver's own error holds the address, and SQLAlchemy's the values.
+        raise _explained(cause, address, doing, gone=gone) from None
+
+
+def _explained(cause: BaseException, address: Address, doing: str, *, gone: bool) -> StoreError:
+    what, hint = _meaning(cause, address, gone=gone)
+    found = address.masked(one_line(str(cause).strip() or type(cause).__name__, 300))
+    return StoreError(what or doing or "the database failed", where=address.shown, found=found, hint=hint)
+
+
+def _meaning(cause: BaseException, address: Address, *, gone: bool) -> tuple[str, str]:
+    code = getattr(cause, "sqlite_errorname", None) or ""
+    file_fault = address.path is not None and code.startswith(("SQLITE_CANTOPEN", "SQLITE_IOERR"))
+    if file_fault and (problem := place_problem(address.path)) is not None:
+        return problem
+    for start, what, hint in _SQLITE:
+        if code.startswith(start):
+            return what, hint
+    text = str(cause)
+    for words, what, hint in _SERVER:
+        if words in text:
+            return what, hint
+    return _GONE if gone else ("", "")
+
+
+def place_problem(path: Path) -> tuple[str, str] | None:
+    """Why there can be no database file at a path, and the next step; None where there can."""
+    if path.is_dir():
+        return "this is a folder, no database file", f"name a file in it, such as {path / 'workbench.db'}"
+    if not path.parent.is_dir():
+        return f"there is no folder {path.parent}", "make the folder, or choose an existing one"
+    return None

@@ -1,0 +1,294 @@
+"""Graders by key, with versions and locks, as Adaptive's `list`, `get`, `delete` and `lock` have them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+from sqlalchemy.exc import IntegrityError
+
+from workbench.graders import Grader
+from workbench.store.database import Database
+from workbench.store.errors import StoreError
+from workbench.store.listing import Listing
+from workbench.store.records import prove, read_record, write_record
+from workbench.store.schema import graders, history, now
+from workbench.store.texts import kept, read
+
+__all__ = ["GraderEntry", "GraderEvent", "StoredGraders", "check_name"]
+
+
+@dataclass(frozen=True)
+class GraderEntry:
+    """A key and its newest grader.
+
+    Attributes:
+        key: What it is found by.
+        version: Counts from 1, also over deletions.
+        kind: The grader's kind.
+        name: The grader's name.
+        locked: Whether edits and deletion are refused.
+        created: When the key was created, the last time, in UTC.
+        updated: When it was last changed, in UTC.
+    """
+
+    key: str
+    version: int
+    kind: str
+    name: str
+    locked: bool
+    created: datetime
+    updated: datetime
+
+
+@dataclass(frozen=True)
+class GraderEvent:
+    """Something that was done to a key.
+
+    Attributes:
+        key: The key.
+        version: Its version from then on.
+        action: "create", "edit", "delete", "lock" or "unlock".
+        at: When, in UTC.
+    """
+
+    key: str
+    version: int
+    action: str
+    at: datetime
+
+
+class StoredGraders:
+    """The graders of a store. What is deleted or replaced stays in the history."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def create(self, grader_key: str, grader: Grader) -> GraderEntry:
+        """Keep a grader under a new key. Its sources pass the five checks first, or nothing is kept.
+
+        Args:
+            grader_key: 1 to 200 printable characters.
+            grader: Any kind that has a spec. A judge is kept without its client.
+
+        Raises:
+            ValidationError: A `ValueError` that names the check and its message.
+            CaptureError: A grader that cannot be kept, such as a custom one without an import path.
+            StoreError: The key is in use.
+        """
+        record = self._record(grader_key, grader)
+        with self._database.writing() as connection:
+            head = _head(connection, grader_key)
+            if head is not None and not head.deleted:
+                raise _in_use(head)
+            version = 1 if head is None else head.version + 1
+            at = now()
+            values = _values(grader, version, at) | {"created": at, "locked": False, "deleted": False}
+            if head is None:
+                _insert(connection, grader_key, values)
+            else:
+                _update(connection, grader_key, **values)
+            _note(connection, grader_key, version, "create", record)
+        return self.entry(grader_key)
+
+    def edit(self, grader_key: str, grader: Grader) -> GraderEntry:
+        """Keep a new version under a key, checked as in `create`; older ones stay, `get(key, version=...)`.
+
+        Raises:
+            ValidationError: As `create`.
+            StoreError: There is no such key, or it is locked.
+        """
+        record = self._record(grader_key, grader)
+        with self._database.writing() as connection:
+            head = _unlocked(_present(_head(connection, grader_key), grader_key))
+            version = head.version + 1
+            _update(connection, grader_key, **_values(grader, version, now()))
+            _note(connection, grader_key, version, "edit", record)
+        return self.entry(grader_key)
+
+    def list(self) -> Listing[GraderEntry]:
+        """All graders by key, the newest version of each; what is deleted is not in it."""
+        wanted = sa.select(graders).where(~graders.c.deleted).order_by(graders.c.key)
+        with self._database.reading() as connection:
+            return Listing(map(_entry, connection.execute(wanted)))
+
+    def entry(self, grader_key: str) -> GraderEntry:
+        """The line of `list` for one key.
+
+        Raises:
+            StoreError: There is no such key.
+        """
+        with self._database.reading() as connection:
+            return _entry(_present(_head(connection, grader_key, lock=False), grader_key))
+
+    def get(self, grader_key: str, version: int | None = None, *, trust: bool = False) -> Grader:
+        """A grader. Nothing of it runs.
+
+        It counts as *imported*, as one read from a file: its source runs only where the kernel confines it,
+        unless it is trusted.
+
+        Args:
+            grader_key: Its key.
+            version: Which; the newest by default. Older ones can be had of a deleted grader, too.
+            trust: Run its source even where the machine cannot confine it. Read it first.
+
+        Raises:
+            StoreError: There is no such key or version.
+            FormatError: Of a kind that is not registered here, or changed by other hands.
+        """
+        wanted = sa.select(history.c.record, history.c.version)
+        wanted = wanted.where(history.c.key == grader_key, history.c.record.is_not(None))
+        with self._database.reading() as connection:
+            head = _known(_head(connection, grader_key, lock=False), grader_key)
+            if version is None:
+                version = _present(head, grader_key).version
+            found = connection.execute(wanted.where(history.c.version == version)).first()
+        if found is None:
+            raise StoreError(
+                f"grader {grader_key!r} has no version {version!r}", where=self._database.address.shown,
+                expected=f"1 to {head.version}",
+            )  # fmt: skip
+        place = f"grader {grader_key!r}, version {version}, in {self._database.address.shown}"
+        return read_record(found.record, where=place, trust=trust)
+
+    def history(self, grader_key: str) -> Listing[GraderEvent]:
+        """All that was done to a key, oldest first, deletions included.
+
+        Raises:
+            StoreError: There never was such a key.
+        """
+        c = history.c
+        wanted = sa.select(c.key, c.version, c.action, c.at).where(c.key == grader_key).order_by(c.id)
+        with self._database.reading() as connection:
+            _known(_head(connection, grader_key, lock=False), grader_key)
+            rows = connection.execute(wanted).all()
+        return Listing(GraderEvent(key, version, action, _time(at)) for key, version, action, at in rows)
+
+    def delete(self, grader_key: str) -> bool:
+        """Take a grader away; its history stays and its key can be created again. Always True, as Adaptive's.
+
+        Raises:
+            StoreError: There is no such key, or it is locked.
+        """
+        with self._database.writing() as connection:
+            head = _unlocked(_present(_head(connection, grader_key), grader_key))
+            _update(connection, grader_key, deleted=True, updated=now())
+            _note(connection, grader_key, head.version, "delete")
+        return True
+
+    def lock(self, grader_key: str, locked: bool = True) -> GraderEntry:
+        """Refuse edits and deletion from now on, or allow them again.
+
+        Raises:
+            StoreError: There is no such key.
+        """
+        with self._database.writing() as connection:
+            head = _present(_head(connection, grader_key), grader_key)
+            if head.locked != bool(locked):
+                _update(connection, grader_key, locked=bool(locked), updated=now())
+                _note(connection, grader_key, head.version, "lock" if locked else "unlock")
+        return self.entry(grader_key)
+
+    def __repr__(self) -> str:
+        return f"Graders in {self._database.address.shown}"
+
+    def _record(self, grader_key: str, grader: Grader) -> str:
+        check_name("a grader's key", grader_key)
+        if not isinstance(grader, Grader):
+            raise TypeError(
+                f"a store keeps graders, not {type(grader).__name__}; @wb.grader makes one of a function"
+            )
+        prove(grader)
+        return write_record(grader)
+
+
+def check_name(what: str, name: Any, *, empty: bool = False) -> None:
+    """Refuse what cannot name something in a store.
+
+    Raises:
+        StoreError: No text, empty (unless `empty`), longer than 200 characters, with hidden characters or
+            blanks around it.
+    """
+    right = isinstance(name, str) and name.isprintable() and name == name.strip() and len(name) <= 200
+    if not right or not (name or empty):
+        raise StoreError(
+            f"{what} must be a short printable text", found=repr(name)[:80],
+            expected="1 to 200 characters without blanks around them",
+        )  # fmt: skip
+
+
+def _head(connection: Connection, key: str, *, lock: bool = True) -> Any:
+    """A key's row; locked until the end of the transaction where the database locks rows."""
+    wanted = sa.select(graders).where(graders.c.key == key)
+    return connection.execute(wanted.with_for_update() if lock else wanted).first()
+
+
+def _known(head: Any, key: Any) -> Any:
+    if head is None:
+        raise StoreError(f"there is no grader {key!r}"[:300], hint="graders.list() shows the keys")
+    return head
+
+
+def _present(head: Any, key: Any) -> Any:
+    if _known(head, key).deleted:
+        raise StoreError(
+            f"grader {key!r} was deleted",
+            hint=f"get({key!r}, version={head.version}) still has its last version",
+        )
+    return head
+
+
+def _unlocked(head: Any) -> Any:
+    if head.locked:
+        raise StoreError(f"grader {head.key!r} is locked", hint=f"lock({head.key!r}, locked=False) first")
+    return head
+
+
+def _in_use(head: Any) -> StoreError:
+    return StoreError(
+        f"there is a grader {head.key!r} already",
+        found=f"version {head.version}{', locked' if head.locked else ''}",
+        hint=f"edit({head.key!r}, grader) makes a new version of it",
+    )
+
+
+def _values(grader: Grader, version: int, at: str) -> dict[str, Any]:
+    return {"version": version, "kind": kept(grader.kind), "name": kept(grader.name), "updated": at}
+
+
+def _insert(connection: Connection, key: str, values: dict[str, Any]) -> None:
+    try:
+        connection.execute(graders.insert().values(key=key, **values))
+    except IntegrityError:
+        raise StoreError(
+            f"there is a grader {key!r} already", found="another session made it at the same moment",
+            hint=f"edit({key!r}, grader) makes a new version of it",
+        ) from None  # fmt: skip
+
+
+def _update(connection: Connection, key: str, **values: Any) -> None:
+    connection.execute(graders.update().where(graders.c.key == key).values(**values))
+
+
+def _note(connection: Connection, key: str, version: int, action: str, record: str | None = None) -> None:
+    values = {"key": key, "version": version, "action": action, "record": record, "at": now()}
+    connection.execute(history.insert().values(**values))
+
+
+def _entry(row: Any) -> GraderEntry:
+    return GraderEntry(
+        row.key,
+        row.version,
+        read(row.kind),
+        read(row.name),
+        row.locked,
+        _time(row.created),
+        _time(row.updated),
+    )
+
+
+def _time(text: str) -> datetime:
+    return datetime.fromisoformat(text)

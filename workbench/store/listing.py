@@ -1,0 +1,75 @@
+"""A list of small records that a notebook shows as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields
+from datetime import datetime
+from html import escape
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from workbench.visible import one_line
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Listing"]
+
+Entry = TypeVar("Entry", covariant=True)  # noqa: PLC0105 (the word a reader knows)
+
+
+class Listing(tuple[Entry, ...]):
+    """Records in order: a tuple that prints as a table."""
+
+    __slots__ = ()
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """One line a record."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            [{f: getattr(one, f) for f in _names(self)} for one in self], columns=_names(self)
+        )
+
+    def __repr__(self) -> str:
+        if not self:
+            return "(none)"
+        lines = [_names(self), *_cells(self)]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        return "\n".join(
+            "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+            for line in lines
+        )
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:  # noqa: ARG002 (IPython's protocol)
+        printer.text(repr(self))
+
+    def _repr_html_(self) -> str:
+        if not self:
+            return "<p>(none)</p>"
+        head = "".join(f"<th style='text-align:left'>{escape(name)}</th>" for name in _names(self))
+        body = "".join(f"<tr>{''.join(map(_html_cell, line))}</tr>" for line in _cells(self))
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _names(records: Sequence[Any]) -> list[str]:
+    return [f.name for f in fields(records[0]) if f.repr] if records else []
+
+
+def _cells(records: Sequence[Any]) -> list[list[str]]:
+    return [[_cell(getattr(one, name)) for name in _names(records)] for one in records]
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, datetime):
+        return f"{value:%Y-%m-%d %H:%M:%S} UTC"
+    if isinstance(value, tuple):
+        return one_line(", ".join(map(str, value)), 60)
+    return one_line(f"{value:,}" if isinstance(value, int) else value, 60)
+
+
+def _html_cell(text: str) -> str:
+    return f"<td style='text-align:left'>{escape(text)}</td>"

@@ -1,0 +1,201 @@
+"""Judges' answers by the key of their question, so that none is paid for twice."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.engine import Connection
+
+from workbench.judges.client import Reply, Usage
+from workbench.store.batches import Batches
+from workbench.store.database import Database
+from workbench.store.errors import StoreError
+from workbench.store.listing import Listing
+from workbench.store.schema import count_or_none, now, replies
+from workbench.store.texts import from_json, kept, read, to_json
+
+__all__ = ["ModelReplies", "Replies"]
+
+_CHUNK = 500
+"""Keys of one SELECT at most; SQLite before 3.32 takes 999 values, Oracle 1,000."""
+_SIZES = (1, 8, 64, _CHUNK)
+"""Lengths of the lists in statements: a shorter list is filled up, so that few statements serve all."""
+
+
+@dataclass(frozen=True)
+class ModelReplies:
+    """What is kept of one model's answers.
+
+    Attributes:
+        model: Its name.
+        replies: How many answers.
+        tokens: Tokens they took, where known.
+        cost: US dollars they cost, where known.
+    """
+
+    model: str
+    replies: int
+    tokens: int | None
+    cost: float | None
+
+
+class _Row(NamedTuple):
+    key: str
+    values: dict[str, Any]
+
+
+class Replies:
+    """Answers kept in a database: `get` and `put` for judges, the rest for people.
+
+    `get` and `put` belong on an event loop, any one; calls made together become one statement or one transaction
+    on a thread of the store's.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._gets: Batches[str, Reply | None] = Batches(self._read, database.submit)
+        self._puts: Batches[_Row, None] = Batches(self._write, database.submit)
+
+    async def get(self, key: str) -> Reply | None:
+        """The answer under a key, None where there is none.
+
+        Raises:
+            StoreError: The database failed, or this is no key.
+        """
+        _check_key(key)
+        return await self._gets.add(key)
+
+    async def put(self, key: str, reply: Reply, *, model: str) -> None:
+        """Keep an answer, in place of an earlier one; returns when it is committed.
+
+        A caller that is cancelled meanwhile leaves the answer in the database all the same: it was paid for.
+
+        Raises:
+            StoreError: The database failed, or JSON cannot say what `raw` holds.
+        """
+        _check_key(key)
+        await self._puts.add(_Row(key, _values(key, reply, model)))
+
+    def count(self, model: str | None = None) -> int:
+        """How many answers are kept, of one model or of all."""
+        with self._database.reading() as connection:
+            return int(
+                connection.execute(
+                    sa.select(sa.func.count()).select_from(replies).where(*_of(model))
+                ).scalar_one()
+            )
+
+    def clear(self, model: str | None = None) -> int:
+        """Forget the answers of one model, or all; how many there were."""
+        with self._database.writing() as connection:
+            return connection.execute(replies.delete().where(*_of(model))).rowcount
+
+    def by_model(self) -> Listing[ModelReplies]:
+        """Answers, tokens and cost of each model."""
+        c = replies.c
+        asked = sa.select(c.model, sa.func.count(), sa.func.sum(c.tokens), sa.func.sum(c.cost))
+        with self._database.reading() as connection:
+            found = connection.execute(asked.group_by(c.model).order_by(c.model)).all()
+        return Listing(
+            ModelReplies(read(model), n, None if tokens is None else int(tokens), cost)
+            for model, n, tokens, cost in found
+        )
+
+    def __len__(self) -> int:
+        return self.count()
+
+    def __repr__(self) -> str:
+        return f"Replies in {self._database.address.shown}"
+
+    def _read(self, keys: Sequence[str]) -> Sequence[Reply | None]:
+        found: dict[str, Reply] = {}
+        wanted = list(dict.fromkeys(keys))
+        with self._database.reading() as connection:
+            for start in range(0, len(wanted), _CHUNK):
+                chunk = wanted[start : start + _CHUNK]
+                statement, names = self._selects[next(size for size in _SIZES if size >= len(chunk))]
+                filled = chunk + chunk[-1:] * (len(names) - len(chunk))
+                given = tuple(filled) if self._positional else dict(zip(names, filled, strict=True))
+                for key, text, rest in connection.exec_driver_sql(statement, given):
+                    found[key] = _reply(text, rest)
+        return [found.get(key) for key in keys]
+
+    @cached_property
+    def _positional(self) -> bool:
+        return bool(self._database.engine.dialect.positional)
+
+    @cached_property
+    def _selects(self) -> dict[int, tuple[str, list[str]]]:
+        """The statement for each size and its parameters' names, compiled once."""
+        return {size: self._select(size) for size in _SIZES}
+
+    def _select(self, size: int) -> tuple[str, list[str]]:
+        names = [f"k{number}" for number in range(size)]
+        keys = sa.or_(replies.c.key.in_([sa.bindparam(name, type_=sa.String) for name in names]))
+        asked = sa.select(replies.c.key, replies.c.text, replies.c.rest).where(keys)
+        return str(asked.compile(dialect=self._database.engine.dialect)), names
+
+    def _write(self, rows: Sequence[_Row]) -> Sequence[None]:
+        # One row a key, the last; in one order everywhere, or two processes could wait for each other.
+        last = {row.key: row.values for row in rows}
+        values = [last[key] for key in sorted(last)]
+        with self._database.writing() as connection:
+            _upsert(connection, values)
+        return [None] * len(rows)
+
+
+def _upsert(connection: Connection, values: list[dict[str, Any]]) -> None:
+    dialects = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}
+    insert = dialects.get(connection.dialect.name)
+    if insert is None:  # no common word for it: replace by hand
+        keys = [one["key"] for one in values]
+        connection.execute(replies.delete().where(replies.c.key.in_(keys)))
+        connection.execute(replies.insert(), values)
+        return
+    statement: Any = insert(replies)
+    changed = {name: statement.excluded[name] for name in replies.c.keys() if name != "key"}  # noqa: SIM118 (columns, no dict)
+    connection.execute(statement.on_conflict_do_update(index_elements=["key"], set_=changed), values)
+
+
+def _of(model: str | None) -> list[sa.ColumnElement[bool]]:
+    return [] if model is None else [replies.c.model == kept(model)]
+
+
+def _check_key(key: str) -> None:
+    if not (isinstance(key, str) and 0 < len(key) <= 255 and key.isascii() and key.isprintable()):
+        raise StoreError(
+            "an answer's key must be 1 to 255 printable ASCII characters", found=repr(key)[:80],
+            hint="workbench.judges.replies.content_key makes one",
+        )  # fmt: skip
+
+
+def _values(key: str, reply: Reply, model: str) -> dict[str, Any]:
+    usage = reply.usage
+    told = None if usage is None else vars(usage)
+    return {
+        "key": key,
+        "model": kept(model),
+        "text": kept(reply.text),
+        "rest": to_json([dict(reply.raw), told]),
+        "tokens": None if usage is None else count_or_none(usage.tokens),
+        "cost": None if usage is None or usage.cost is None or not math.isfinite(usage.cost) else usage.cost,
+        "at": now(),
+    }
+
+
+def _reply(text: str, rest: str) -> Reply:
+    try:
+        raw, usage = json.loads(rest) if rest[0] == "[" else from_json(rest)
+        return Reply(read(text), None if usage is None else Usage(**usage), raw)
+    except (ValueError, TypeError, LookupError) as error:
+        raise StoreError(
+            "a kept answer cannot be read", found=f"{type(error).__name__}: {error}"[:200],
+            hint="the database was changed by other hands, or is damaged; replies.clear() forgets the answers",
+        ) from None  # fmt: skip

@@ -1,0 +1,182 @@
+"""What became of each run: when, which graders, their numbers, findings and cost; not the rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+
+from workbench.diagnostics import Finding
+from workbench.diagnostics.finding import Severity
+from workbench.report import Report
+from workbench.sandbox.source import Source
+from workbench.statistics import Interval
+from workbench.store.database import Database
+from workbench.store.errors import StoreError
+from workbench.store.listing import Listing
+from workbench.store.schema import count_or_none, now, runs
+from workbench.store.texts import from_json, kept, read, to_json
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Run", "Runs"]
+
+
+@dataclass(frozen=True)
+class Run:
+    """The summary of a run.
+
+    Attributes:
+        id: Its number in the store.
+        at: When it was stored, in UTC.
+        name: What you called it.
+        dataset: What you called the data.
+        rows: Number of rows.
+        graders: Names of the graders, in order.
+        tokens: Tokens of all its judges, None where unknown.
+        cost: US dollars of all its judges, as far as known; None where nothing is.
+        sources: Hash of each grader's source, by name.
+        findings: What was found.
+    """
+
+    id: int
+    at: datetime
+    name: str
+    dataset: str
+    rows: int
+    graders: tuple[str, ...]
+    tokens: int | None
+    cost: float | None
+    sources: Mapping[str, str] = field(repr=False)
+    findings: tuple[Finding, ...] = field(repr=False)
+    _table: Mapping[str, Any] = field(repr=False)
+
+    @property
+    def summary(self) -> pd.DataFrame:
+        """One line a grader, as `report.summary` was."""
+        import pandas as pd
+
+        columns = {name: _filled(cells) for name, cells in self._table["columns"].items()}
+        names = pd.Index(self._table["index"], name=self._table["name"], dtype=object)
+        return pd.DataFrame(columns, index=names)
+
+
+class Runs:
+    """The runs of a store."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def add(self, report: Report, name: str = "", *, dataset: str = "") -> Run:
+        """Keep a report's summary.
+
+        Args:
+            report: What a run returned.
+            name: What to call it, such as "prompt 2".
+            dataset: What to call the data.
+
+        Raises:
+            TypeError: This is no report.
+        """
+        if not isinstance(report, Report):
+            raise TypeError(f"a run is stored by its report, not by {type(report).__name__}")
+        values = _values(report) | {"name": kept(name), "dataset": kept(dataset), "at": now()}
+        with self._database.writing() as connection:
+            made = connection.execute(runs.insert().values(**values)).inserted_primary_key
+        assert made is not None
+        return self.get(int(made[0]))
+
+    def list(self) -> Listing[Run]:
+        """All runs, the newest first."""
+        with self._database.reading() as connection:
+            rows = connection.execute(sa.select(runs).order_by(runs.c.id.desc())).all()
+        return Listing(map(_run, rows))
+
+    def get(self, id: int) -> Run:  # noqa: A002 (the field's name)
+        """One run.
+
+        Raises:
+            StoreError: There is no such run.
+        """
+        with self._database.reading() as connection:
+            row = connection.execute(sa.select(runs).where(runs.c.id == id)).first()
+        if row is None:
+            raise StoreError(f"there is no run {id!r}"[:300], hint="runs.list() shows them")
+        return _run(row)
+
+    def __repr__(self) -> str:
+        return f"Runs in {self._database.address.shown}"
+
+
+def _values(report: Report) -> dict[str, Any]:
+    summary = report.summary
+    tokens, cost = _total(summary["tokens"]), _total(summary["cost"])
+    hashes = {name: Source(text).sha256 for name, text in report.sources.items()}
+    return {
+        "rows": len(report),
+        "tokens": None if tokens is None else count_or_none(round(tokens)),
+        "cost": cost,
+        "graders": to_json({"names": report.graders, "sources": hashes}),
+        "summary": to_json(_table(summary)),
+        "findings": to_json([_plain(asdict(finding)) for finding in report.findings]),
+    }
+
+
+def _total(column: Iterable[Any]) -> float | None:
+    known = [float(value) for value in column if math.isfinite(value)]
+    return sum(known) if known else None
+
+
+def _table(frame: pd.DataFrame) -> dict[str, Any]:
+    """A frame as JSON: a cell without a number is null."""
+    columns = {str(name): [_plain(cell) for cell in frame[name].tolist()] for name in frame.columns}
+    return {"index": [str(name) for name in frame.index], "name": frame.index.name, "columns": columns}
+
+
+def _plain(value: Any) -> Any:
+    """A value as strict JSON has it: NaN is null."""
+    if isinstance(value, Mapping):
+        return {key: _plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value
+
+
+def _filled(cells: list[Any]) -> list[Any]:
+    """A column with NaN for null where it is one of numbers."""
+    return (
+        cells
+        if any(isinstance(cell, str) for cell in cells)
+        else [math.nan if c is None else c for c in cells]
+    )
+
+
+def _run(row: Any) -> Run:
+    graders = from_json(row.graders)
+    return Run(
+        row.id,
+        datetime.fromisoformat(row.at),
+        read(row.name),
+        read(row.dataset),
+        row.rows,
+        tuple(graders["names"]),
+        row.tokens,
+        row.cost,
+        graders["sources"],
+        tuple(map(_finding, from_json(row.findings))),
+        from_json(row.summary),
+    )
+
+
+def _finding(record: dict[str, Any]) -> Finding:
+    bounds, value = record["interval"], record["value"]
+    interval = None if bounds is None else Interval(*_filled(bounds))
+    changed = {"severity": Severity(record["severity"]), "interval": interval, "rows": tuple(record["rows"])}
+    return Finding(**(record | changed | {"value": math.nan if value is None else value}))

@@ -1,0 +1,174 @@
+"""The store's tables, and how those of an older store become today's.
+
+A new database gets the tables below. One of an older version goes through the steps from its version to
+ours, all in one transaction: it ends as it was or as it should be. Whoever changes a table raises
+`VERSION` by one and adds the step to `STEPS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from workbench.store.errors import StoreError
+
+__all__ = [
+    "REPLIES",
+    "STEPS",
+    "VERSION",
+    "count_or_none",
+    "graders",
+    "history",
+    "labels",
+    "now",
+    "prepare",
+    "replies",
+    "runs",
+]
+
+VERSION = 1
+STEPS: dict[int, Callable[[Connection], None]] = {}
+"""Version reached to what makes it out of the one before."""
+
+_ADVISORY_LOCK = 0x67726164
+"""PostgreSQL: two processes that prepare one database do it one after the other. The number is ours ("grad")."""
+
+metadata = sa.MetaData()
+_KEY = sa.String(255)
+_TIME = sa.String(32)
+_NUMBER = sa.BigInteger().with_variant(sa.Integer(), "sqlite")  # SQLite counts up INTEGER keys only
+
+meta = sa.Table(
+    "workbench_meta",
+    metadata,
+    sa.Column("name", _KEY, primary_key=True),
+    sa.Column("value", sa.Text, nullable=False),
+)
+graders = sa.Table(
+    "workbench_graders",
+    metadata,
+    sa.Column("key", _KEY, primary_key=True),
+    sa.Column("version", sa.Integer, nullable=False),
+    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("name", sa.Text, nullable=False),
+    sa.Column("locked", sa.Boolean, nullable=False),
+    sa.Column("deleted", sa.Boolean, nullable=False),
+    sa.Column("created", _TIME, nullable=False),
+    sa.Column("updated", _TIME, nullable=False),
+)
+"""Today's state of each key."""
+history = sa.Table(
+    "workbench_grader_history",
+    metadata,
+    sa.Column("id", _NUMBER, primary_key=True),
+    sa.Column("key", _KEY, sa.ForeignKey("workbench_graders.key"), nullable=False, index=True),
+    sa.Column("version", sa.Integer, nullable=False),
+    sa.Column("action", _KEY, nullable=False),
+    sa.Column("record", sa.Text),
+    sa.Column("at", _TIME, nullable=False),
+)
+"""All that was done to each key; `record` is the grader where one was stored. Rows are added, never changed."""
+replies = sa.Table(
+    "workbench_replies",
+    metadata,
+    sa.Column("key", _KEY, primary_key=True),
+    sa.Column("model", sa.Text, nullable=False),
+    sa.Column("text", sa.Text, nullable=False),
+    sa.Column("rest", sa.Text, nullable=False),
+    sa.Column("tokens", sa.BigInteger),
+    sa.Column("cost", sa.Double),
+    sa.Column("at", _TIME, nullable=False),
+)
+"""`rest` is JSON [raw, usage]; tokens and cost repeat the usage for sums."""
+labels = sa.Table(
+    "workbench_labels",
+    metadata,
+    sa.Column("id", _NUMBER, primary_key=True),
+    sa.Column("dataset", _KEY, nullable=False),
+    sa.Column("sample_key", sa.String(64), nullable=False),
+    sa.Column("sample", sa.Text, nullable=False),
+    sa.Column("labeller", _KEY, nullable=False),
+    sa.Column("value", sa.String(8), nullable=False),
+    sa.Column("note", sa.Text, nullable=False),
+    sa.Column("before", _NUMBER),
+    sa.Column("at", _TIME, nullable=False),
+    sa.Index("workbench_labels_by_sample", "dataset", "labeller", "sample_key", "id"),
+)
+"""Rows are added, never changed: the last of a sample and labeller holds. `before` is what an undo returns to."""
+runs = sa.Table(
+    "workbench_runs",
+    metadata,
+    sa.Column("id", _NUMBER, primary_key=True),
+    sa.Column("at", _TIME, nullable=False),
+    sa.Column("name", sa.Text, nullable=False),
+    sa.Column("dataset", sa.Text, nullable=False),
+    sa.Column("rows", sa.BigInteger, nullable=False),
+    sa.Column("tokens", sa.BigInteger),
+    sa.Column("cost", sa.Double),
+    sa.Column("graders", sa.Text, nullable=False),
+    sa.Column("summary", sa.Text, nullable=False),
+    sa.Column("findings", sa.Text, nullable=False),
+)
+
+REPLIES = replies.c
+_MOST = 2**63 - 1
+
+
+def now() -> str:
+    """The time in UTC, as all tables have it: it sorts as text."""
+    return datetime.now(UTC).isoformat(timespec="microseconds")
+
+
+def count_or_none(value: int | None) -> int | None:
+    """A count as a column takes it; None for one that no column takes."""
+    return value if value is not None and abs(value) <= _MOST else None
+
+
+def version_of(connection: Connection) -> int:
+    """The version of a database's tables, 0 where there are none.
+
+    Raises:
+        StoreError: The mark cannot be read.
+    """
+    if not sa.inspect(connection).has_table(meta.name):
+        return 0
+    found = connection.execute(sa.select(meta.c.value).where(meta.c.name == "version")).scalar()
+    if not isinstance(found, str) or not found.isdecimal():
+        raise StoreError(
+            "the store has no readable version", found=repr(found)[:80], expected=f"1 to {VERSION}"
+        )
+    return int(found)
+
+
+def prepare(connection: Connection) -> None:
+    """Make the tables, or bring older ones up to date. Runs inside one write transaction.
+
+    Raises:
+        StoreError: The tables are newer than this release knows.
+    """
+    if connection.dialect.name == "postgresql":
+        connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_ADVISORY_LOCK)))
+    found = version_of(connection)
+    refuse_newer(found)
+    if found == 0:
+        metadata.create_all(connection)
+        connection.execute(meta.insert().values(name="version", value=str(VERSION)))
+        return
+    for step in range(found + 1, VERSION + 1):
+        STEPS[step](connection)
+    if found < VERSION:
+        connection.execute(meta.update().where(meta.c.name == "version").values(value=str(VERSION)))
+
+
+def refuse_newer(found: int) -> None:
+    """Refuse tables of a later release; nothing was touched."""
+    if found > VERSION:
+        raise StoreError(
+            "the store was made by a newer workbench",
+            found=f"version {found} of its tables",
+            expected=f"at most version {VERSION}",
+            hint="upgrade grader-workbench, or open another store; this one was not changed",
+        )

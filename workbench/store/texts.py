@@ -1,0 +1,49 @@
+r"""Any Python text in a database's text column, and back exactly.
+
+PostgreSQL has no NUL in a text, and no encoding holds a lone surrogate. A text with either is kept as a
+mark and its escapes (`\x00`, `\ud800`); any other as it is.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from workbench.store.errors import StoreError
+
+__all__ = ["from_json", "kept", "read", "to_json"]
+
+_MARK = "\x1bescaped:"
+_UNKEPT = re.compile("[\x00\ud800-\udfff]")
+
+
+def kept(text: str) -> str:
+    """The text as a column holds it."""
+    if _UNKEPT.search(text) is None and not text.startswith(_MARK):
+        return text
+    return _MARK + text.encode("unicode_escape").decode("ascii")
+
+
+def read(column: str) -> str:
+    """The text a column holds."""
+    if not column.startswith(_MARK):
+        return column
+    return column[len(_MARK) :].encode("ascii").decode("unicode_escape")
+
+
+def to_json(value: Any) -> str:
+    """A value as JSON a column can hold.
+
+    Raises:
+        StoreError: JSON cannot say it.
+    """
+    try:
+        return kept(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise StoreError("this cannot be stored: JSON cannot say it", found=str(error)[:200]) from None
+
+
+def from_json(column: str) -> Any:
+    """The value a column holds as JSON."""
+    return json.loads(read(column))
