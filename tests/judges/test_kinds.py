@@ -100,10 +100,10 @@ def test_values_are_put_as_they_are(kind):
 
 def test_one_try_at_repair():
     """An unreadable answer is asked for once more, with the reason; both are paid for."""
-    first = Reply("I think it is good", Usage(10, 5), {})
+    first = Reply("I think it is good", Usage(10, 5, 0.25), {})
     client = ScriptedClient([first, Reply('{"score": 1}', Usage(20, 5, 0.5), {})])
     grade = CriteriaJudge(client=client)(THREAD)
-    assert (grade.score, grade.tokens, grade.cost) == (1.0, 40, 0.5)
+    assert (grade.score, grade.tokens, grade.cost) == (1.0, 40, 0.75)
     messages = client.calls[1][0]
     assert messages[-2] == {"role": "assistant", "content": "I think it is good"}
     assert "Answer again" in messages[-1]["content"]
@@ -415,3 +415,37 @@ def test_schemas_of_answers_end(schema, answer, kind):
     grade = judge(wb.StringThread([("user", "q"), ("assistant", "a")], {}))
     assert grade.error.kind == kind
     assert "score" in grade.metadata["raw"]
+
+
+@pytest.mark.parametrize("kind", [kind for kind in JUDGES if kind != "agent-judge"])
+def test_our_own_rules_ask_for_a_schema(kind):
+    """A judge of ours sends the JSON schema of the answer it reads; the example's answer fits it."""
+    judge = EXAMPLES[kind]()
+    wanted = judge.asked()["response_format"]
+    assert wanted["type"] == "json_schema"
+    answer = json.loads(judge.client.script)
+    properties = wanted["json_schema"]["schema"]["properties"]
+    assert set(wanted["json_schema"]["schema"]["required"]) <= set(properties)
+    assert set(properties) & set(answer)
+
+
+@pytest.mark.parametrize(
+    ("kind", "rules"),
+    [
+        ("binary-judge", "adaptive"), ("faithfulness", "adaptive"), ("answer-relevancy", "adaptive"), ("context-relevancy", "adaptive"),
+        ("rubric-judge", "letta"), ("criteria-judge", "umbraco"), ("guardrail-judge", "umbraco"),
+    ],
+)  # fmt: skip
+def test_platforms_ask_as_they_do(kind, rules):
+    """Under a platform's rules the server is asked for a JSON object, as there."""
+    assert replace(EXAMPLES[kind](), rules=rules).asked()["response_format"] == {"type": "json_object"}
+
+
+def test_a_preview_is_the_callers_own():
+    """Changing what a preview gave changes no later question, though parts of it are made once."""
+    judge = BinaryJudge(criteria="c")
+    first = judge.preview(THREAD)
+    kept = json.dumps(first)
+    for message in first:
+        message["content"] = "changed"
+    assert json.dumps(judge.preview(THREAD)) == kept

@@ -6,11 +6,22 @@ import pytest
 
 import workbench as wb
 from workbench.judges import AnswerRelevancy, ContextRelevancy, Faithfulness, ScriptedClient
+from workbench.judges.documents import Evidence
 from workbench.judges.rag import sentences
 
 THREAD = wb.StringThread(
     [("document", "D1"), ("user", "Who?"), ("assistant", "It was Tim. It was in 1990.")],
     {"documents": ["D2", {"content": "D3"}]},
+)
+# The seed's worked example.
+SEED = wb.StringThread(
+    [
+        ("document", "Tim Berners-Lee created the first website."),
+        ("document", "Tim Berners-Lee invented the world wide web."),
+        ("user", "Who published the first website?"),
+        ("assistant", "Tim Berners-Lee published the first website in August 1990."),
+    ],
+    {},
 )
 
 
@@ -29,6 +40,18 @@ def results(*scores):
     return json.dumps({"results": [{"reason": "r", "score": score} for score in scores]})
 
 
+def claims(*parts, label="supported"):
+    made = []
+    for at, part in enumerate(parts):
+        one = part if isinstance(part, dict) else {label: part}
+        made.append({"claim": f"c{at}", "reason": f"r{at}", "document": None, "quote": "", **one})
+    return json.dumps({"claims": made})
+
+
+def faithful(answer, thread=THREAD, **fields):
+    return Faithfulness(client=ScriptedClient(answer), **fields)(thread)
+
+
 @pytest.mark.parametrize(
     ("text", "count"),
     [
@@ -42,37 +65,126 @@ def test_sentences(text, count):
     assert "".join(text.split()) == "".join("".join(sentences(text)).split())
 
 
-def test_faithfulness():
-    """The share of supported sentences, to three decimals, held against all documents."""
-    judge = Faithfulness(client=ScriptedClient(statements("1", "0")))
+def test_the_seeds_worked_example():
+    """Two atomic claims of one sentence, one of them supported, give 0.5, with the evidence of each."""
+    quote = "created the first website"
+    answer = claims({"supported": True, "document": 0, "quote": quote}, {"supported": False})
+    judge = Faithfulness(client=ScriptedClient(answer))
+    grade = judge(SEED)
+    assert grade.score == 0.5
+    assert grade.metadata["claims"] == [
+        {"claim": "c0", "supported": True, "reason": "r0", "evidence": {"document": 0, "quote": quote}, "evidence_found": True},
+        {"claim": "c1", "supported": False, "reason": "r1", "evidence": None, "evidence_found": False},
+    ]  # fmt: skip
+    assert "atomic claims" in judge.client.calls[0][0][0]["content"]
+
+
+def test_faithfulness_shows_documents_and_conversation():
+    """Documents of turns and metadata are numbered from 0; the whole completion is there to be broken up."""
+    judge = Faithfulness(client=ScriptedClient(claims(True)))
+    assert judge(THREAD).score == 1.0
+    asked = judge.client.calls[0][0][1]["content"]
+    for at, text in enumerate(("D1", "D2", "D3")):
+        assert f'<document number="{at}">\n{text}\n</document>' in asked
+    assert "[user]\nWho?" in asked
+    assert "<completion>\nIt was Tim. It was in 1990.\n</completion>" in asked
+
+
+@pytest.mark.parametrize(
+    ("document", "quote", "kept", "found"),
+    [
+        (0, "created the FIRST  website", 0, True),
+        (1, "created the first website", 0, True),  # named wrongly: the place it stands in counts
+        (None, "invented the world wide web.", 1, True),
+        ("1", "invented", 1, True),
+        (0, "Tim Berners-Lee ... first website", 0, True),
+        (0, "first website ... Tim Berners-Lee created", None, False),
+        (None, "Who published the first website?", None, True),  # the conversation
+        (0, "published the first website in 1990", None, False),
+        (9, "made up", None, False),
+        (True, "made up", None, False),
+    ],
+)
+def test_evidence_is_looked_for(document, quote, kept, found):
+    """A quote is held against the documents and the conversation, word by word; the judge's word is not taken."""
+    grade = faithful(claims({"supported": True, "document": document, "quote": quote}), SEED)
+    claim = grade.metadata["claims"][0]
+    assert (claim["evidence"], claim["evidence_found"]) == ({"document": kept, "quote": quote}, found)
+    assert (grade.score, claim["supported"]) == (1.0, True)
+
+
+@pytest.mark.parametrize("quote", ["", "  ", "...", None, 7])
+def test_no_quote_is_no_evidence(quote):
+    """Nothing quoted is None, and not found."""
+    assert Evidence(["text"], "said").of(0, quote) == (None, False)
+
+
+def test_evidence_can_be_required():
+    """With require_evidence a claim whose quote stands nowhere is not supported."""
+    answer = claims({"supported": True, "quote": "first website"}, {"supported": True, "quote": "made up"})
+    assert faithful(answer, SEED).score == 1.0
+    strict = faithful(answer, SEED, require_evidence=True)
+    assert (strict.score, [one["supported"] for one in strict.metadata["claims"]]) == (0.5, [True, False])
+
+
+@pytest.mark.parametrize("kind", [Faithfulness, AnswerRelevancy])
+def test_nothing_claimed_is_skipped(kind):
+    """A completion without claims has nothing to check: no 0 and no 1."""
+    grade = kind(client=ScriptedClient('{"claims": []}'))(THREAD)
+    assert (grade.status, grade.metadata["claims"]) == ("skipped", [])
+    assert "no claim" in grade.reasoning
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        '{"claims": null}', '{"claims": {}}', '{"claims": [1]}', '{"claims": [{"supported": true}]}', '{"claims": [{"claim": " ", "supported": true}]}',
+        claims("maybe"), claims(None), claims(2), claims(0.5), claims([]), json.dumps({"claims": [{"claim": "c", "supported": True}] * 1001}),
+    ],
+)  # fmt: skip
+def test_claims_must_be_whole(answer):
+    """A claim without text or verdict, or no list, fails the row."""
+    assert faithful(answer).error.kind == "judge_parse"
+
+
+@pytest.mark.parametrize("said", [True, 1, "1", "true", "Yes"])
+def test_a_verdict_in_other_words(said):
+    """What can only mean true is true."""
+    assert faithful(claims(said, False, True)).score == 2 / 3
+
+
+def test_faithfulness_needs_something_to_be_faithful_to():
+    """No completion, or neither documents nor a turn before the answer, is no sample for it."""
+    assert faithful("x", wb.StringThread([("user", "q")])).error.kind == "sample"
+    assert faithful("x", wb.StringThread([("assistant", "It is so.")])).error.kind == "sample"
+
+
+def test_sentences_under_adaptives_rules():
+    """The share of supported sentences, to three decimals; another number of scores is left out."""
+    judge = Faithfulness(rules="adaptive", client=ScriptedClient(statements("1", "0")))
     grade = judge(THREAD)
-    assert (grade.score, grade.reasoning) == (0.5, "r0\nr1")
+    assert (grade.score, grade.reasoning, grade.metadata["scores"]) == (0.5, "r0\nr1", [1, 0])
     asked = judge.client.calls[0][0][1]["content"]
     assert all(
         part in asked
         for part in ("[document]\nD1", "D2", "D3", "Who?", "0: It was Tim.", "1: It was in 1990.")
     )
     three = wb.StringThread([("assistant", "One. Two. Three.")])
-    assert Faithfulness(client=ScriptedClient(statements("1", 0, 0)))(three).score == 0.333
-
-
-def test_faithfulness_must_judge_every_sentence():
-    """Another number of scores fails the row; Adaptive leaves it out."""
-    assert Faithfulness(client=ScriptedClient(statements("1")))(THREAD).error.kind == "judge_parse"
-    assert Faithfulness(rules="adaptive", client=ScriptedClient(statements("1")))(THREAD).status == "skipped"
-    assert Faithfulness(client=ScriptedClient("x"))(wb.StringThread([("user", "q")])).error.kind == "sample"
+    assert faithful(statements("1", 0, 0), three, rules="adaptive").score == 0.333
+    assert faithful(statements("1"), rules="adaptive").status == "skipped"
 
 
 @pytest.mark.parametrize("score", ["2", True, None, "yes", 0.5])
 def test_parts_are_one_or_zero(score):
-    """Any other score of a part fails the row."""
-    assert Faithfulness(client=ScriptedClient(statements(score, "1")))(THREAD).error.kind == "judge_parse"
+    """Under Adaptive's rules any other score of a sentence fails the row."""
+    assert faithful(statements(score, "1"), rules="adaptive").error.kind == "judge_parse"
 
 
 def test_answer_relevancy():
-    """The share of sentences that answer the question; Adaptive does not count them."""
-    assert AnswerRelevancy(client=ScriptedClient(results(1, 0)))(THREAD).score == 0.5
-    assert AnswerRelevancy(client=ScriptedClient(results(1)))(THREAD).status == "failed"
+    """The share of claims that answer the question; Adaptive takes sentences and does not count them."""
+    grade = AnswerRelevancy(client=ScriptedClient(claims(True, False, label="relevant")))(THREAD)
+    assert grade.score == 0.5
+    assert grade.metadata["claims"][1] == {"claim": "c1", "relevant": False, "reason": "r1"}
     for scores, expected in (((1,), 1.0), ((), 0.0)):
         assert (
             AnswerRelevancy(rules="adaptive", client=ScriptedClient(results(*scores)))(THREAD).score
@@ -83,20 +195,25 @@ def test_answer_relevancy():
 def test_context_relevancy():
     """One question a document, of turns and metadata; Adaptive looks at the metadata only."""
     answers = {
-        "DOCUMENT\nD1": '{"score": 1}',
-        "DOCUMENT\nD2": '{"score": 0}',
-        "DOCUMENT\nD3": '{"score": 0, "reason": "no"}',
+        "<document>\nD1": '{"score": 1}',
+        "<document>\nD2": '{"score": 0}',
+        "<document>\nD3": '{"score": 0, "reason": "no"}',
     }
     judge = ContextRelevancy(client=ScriptedClient(answers))
     grade = judge(THREAD)
-    assert (grade.score, grade.metadata["scores"], len(judge.client.calls)) == (0.333, [1.0, 0.0, 0.0], 3)
+    assert (grade.score, grade.metadata["scores"], len(judge.client.calls)) == (1 / 3, [1.0, 0.0, 0.0], 3)
+    assert grade.metadata["documents"][2] == {"document": 2, "relevant": False, "reason": "no"}
+    assert [call[0] for call in judge.client.calls] == judge.questions(THREAD)
+    assert judge.preview(THREAD) == judge.questions(THREAD)[0]
     assert ContextRelevancy(rules="adaptive", client=ScriptedClient(answers))(THREAD).score == 0.0
 
 
 def test_context_relevancy_needs_documents():
-    """None, or one that cannot be judged, leaves the row without a score."""
+    """None, or one that cannot be judged, leaves the row without a score; what was answered is paid for."""
     bare = wb.StringThread([("user", "q"), ("assistant", "a")])
     assert ContextRelevancy(client=ScriptedClient("x"))(bare).error.kind == "sample"
     only_turns = wb.StringThread([("document", "D"), ("user", "q"), ("assistant", "a")])
     assert ContextRelevancy(rules="adaptive", client=ScriptedClient("x"))(only_turns).error.kind == "sample"
-    assert ContextRelevancy(client=ScriptedClient(['{"score": 1}', "no", "no"]))(THREAD).status == "failed"
+    judge = ContextRelevancy(client=ScriptedClient(['{"score": 1}', "no", "no", '{"score": 1}']))
+    assert judge(THREAD).status == "failed"
+    assert len(judge.client.calls) == 4

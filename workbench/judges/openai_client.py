@@ -137,7 +137,7 @@ class OpenAIClient:
         if (found := self._connections.get(loop)) is None:
             found = Connection(new_client(self.address), Pace(self.concurrency))
             self._connections[loop] = found
-            _open.add(self)
+            _open.add(found.client)
             weakref.finalize(self, _leave, loop, found.client).atexit = False
         found.client.api_key = key or "none"  # the package takes no empty one
         return found
@@ -145,16 +145,22 @@ class OpenAIClient:
     async def close(self) -> None:
         """Close this loop's connections; the next question opens new ones."""
         if (connection := self._connections.pop(asyncio.get_running_loop(), None)) is not None:
-            await connection.client.close()
+            await _close(connection.client)
 
 
-_open: weakref.WeakSet[OpenAIClient] = weakref.WeakSet()
+_open: set[Any] = set()
+"""The package's clients that were not closed yet."""
+
+
+async def _close(client: Any) -> None:
+    await client.close()
+    _open.discard(client)
 
 
 def _leave(loop: asyncio.AbstractEventLoop, client: Any) -> None:
     """Close the connections of a client that nobody holds any more."""
     with contextlib.suppress(RuntimeError):  # the loop is closed, and its connections with it
-        loop.call_soon_threadsafe(lambda: loop.create_task(client.close()))
+        loop.call_soon_threadsafe(lambda: loop.create_task(_close(client)))
 
 
 @atexit.register
@@ -162,7 +168,7 @@ def _close_all() -> None:
     """Connections that are left open at the end complain on the terminal."""
     for client in list(_open):
         with contextlib.suppress(Exception):
-            background.submit(client.close()).result(1.0)
+            background.submit(_close(client)).result(1.0)
 
 
 def _unpickled(fields: dict[str, Any]) -> OpenAIClient:

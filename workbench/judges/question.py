@@ -17,6 +17,8 @@ __all__ = ["Connection", "Question"]
 
 _FIRST_WAIT, _LONGEST_WAIT = 0.5, 8.0
 """Seconds before the second try, and the most that doubling makes of it: as the openai package has them."""
+_CROWDED_WAIT = 0.1
+"""Seconds before the second try where the server was full: less is asked at once then, so room comes sooner."""
 _UNREACHED_TRIES = 2
 """Tries while the server has never answered: a wrong address should be told soon."""
 
@@ -108,11 +110,12 @@ class _FailedError(Exception):
 
 
 def _wait(fault: Fault, times: int) -> float:
-    """Seconds until the next try: as the server says, else doubling from half a second, with a random share less."""
+    """Seconds until the next try: as the server says, else doubling, with a random share less."""
     if fault.wait is not None:
         return fault.wait
+    first = _CROWDED_WAIT if fault.crowded else _FIRST_WAIT
     share = 1 - 0.25 * random.random()  # noqa: S311 (so that those refused together do not return together)
-    return float(min(_LONGEST_WAIT, _FIRST_WAIT * 2.0 ** (times - 1)) * share)
+    return float(min(_LONGEST_WAIT, first * 2.0 ** (times - 1)) * share)
 
 
 def _reply(answer: Any, asked: Asked) -> Reply:

@@ -40,7 +40,7 @@ class Address:
     def shown(self) -> str:
         """The address without secrets."""
         query = {name: "***" if _SECRET.search(name) else value for name, value in self.url.query.items()}
-        return self.url.set(query=query).render_as_string(hide_password=True)
+        return self.url.set(query=query).render_as_string(hide_password=True).replace("%2A%2A%2A", "***")
 
     @property
     def is_sqlite(self) -> bool:

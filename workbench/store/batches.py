@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import copy
+import itertools
 import weakref
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
@@ -14,6 +15,7 @@ __all__ = ["Batches"]
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+Work = Callable[[Sequence[Item]], Sequence[Result | Exception]]
 
 
 class Batches(Generic[Item, Result]):
@@ -23,13 +25,12 @@ class Batches(Generic[Item, Result]):
     makes the next. Each event loop has batches of its own, forgotten with it.
 
     Args:
-        work: Makes a result of each item, in order; runs on another thread.
+        work: Makes a result of each item, in order; runs on another thread. An exception among the results is
+            raised where that item was handed in, one that is raised wherever any of the batch was.
         submit: Runs a function there.
     """
 
-    def __init__(
-        self, work: Callable[[Sequence[Item]], Sequence[Result]], submit: Callable[..., Future[Any]]
-    ) -> None:
+    def __init__(self, work: Work[Item, Result], submit: Callable[..., Future[Any]]) -> None:
         self._work, self._submit = work, submit
         self._lanes: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Lane[Item, Result]]
         self._lanes = weakref.WeakKeyDictionary()
@@ -46,9 +47,7 @@ class Batches(Generic[Item, Result]):
 class _Lane(Generic[Item, Result]):
     """The batches of one event loop. It does not hold the loop, which is the key it is found by."""
 
-    def __init__(
-        self, work: Callable[[Sequence[Item]], Sequence[Result]], submit: Callable[..., Future[Any]]
-    ) -> None:
+    def __init__(self, work: Work[Item, Result], submit: Callable[..., Future[Any]]) -> None:
         self._work, self._submit = work, submit
         self._items: list[Item] = []
         self._waiting: list[asyncio.Future[Result]] = []
@@ -76,7 +75,7 @@ class _Lane(Generic[Item, Result]):
         items: Sequence[Item],
         waiting: Sequence[asyncio.Future[Result]],
     ) -> None:
-        outcome: Sequence[Result] | BaseException
+        outcome: Sequence[Result | Exception] | BaseException
         try:
             outcome = self._work(items)
         except BaseException as error:  # noqa: BLE001 (handed to those who wait)
@@ -88,16 +87,17 @@ class _Lane(Generic[Item, Result]):
         self,
         loop: asyncio.AbstractEventLoop,
         waiting: Sequence[asyncio.Future[Result]],
-        outcome: Sequence[Result] | BaseException,
+        outcome: Sequence[Result | Exception] | BaseException,
     ) -> None:
         self._busy = False
-        if isinstance(outcome, BaseException):
-            for future in waiting:
-                if not future.done():
-                    future.set_exception(copy.copy(outcome))  # one traceback each
-        else:
-            for future, result in zip(waiting, outcome, strict=True):
-                if not future.done():
-                    future.set_result(result)
+        whole = isinstance(outcome, BaseException)
+        results = itertools.repeat(outcome) if whole else outcome
+        for future, result in zip(waiting, results, strict=False):
+            if future.done():
+                continue  # its caller was cancelled
+            if isinstance(result, BaseException):
+                future.set_exception(copy.copy(result))  # one traceback each
+            else:
+                future.set_result(result)
         if self._items:
             self._start(loop)

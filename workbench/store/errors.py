@@ -66,6 +66,7 @@ _SERVER = (
     ("could not translate host name", "there is no such host", "correct the host in the address"),
     ("failed to resolve host", "there is no such host", "correct the host in the address"),
     ("timeout expired", "the database server did not answer in time", "check host and port, or raise timeout="),
+    ("lock timeout", "another process holds what is to be written", "wait for it to end, or raise timeout="),
     ("No space left", "the server's disk is full", "make room there; all that was confirmed before is kept"),
     ("permission denied", "the database user lacks a right", "grant it: the store makes and writes its own tables"),
 )  # fmt: skip

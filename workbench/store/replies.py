@@ -25,7 +25,7 @@ __all__ = ["ModelReplies", "Replies"]
 
 _CHUNK = 500
 """Keys of one SELECT at most; SQLite before 3.32 takes 999 values, Oracle 1,000."""
-_SIZES = (1, 8, 64, _CHUNK)
+_SIZES = (1, 4, 16, 64, 128, 256, _CHUNK)
 """Lengths of the lists in statements: a shorter list is filled up, so that few statements serve all."""
 
 
@@ -114,8 +114,8 @@ class Replies:
     def __repr__(self) -> str:
         return f"Replies in {self._database.address.shown}"
 
-    def _read(self, keys: Sequence[str]) -> Sequence[Reply | None]:
-        found: dict[str, Reply] = {}
+    def _read(self, keys: Sequence[str]) -> Sequence[Reply | Exception | None]:
+        found: dict[str, Reply | Exception] = {}
         wanted = list(dict.fromkeys(keys))
         with self._database.reading() as connection:
             for start in range(0, len(wanted), _CHUNK):
@@ -190,12 +190,13 @@ def _values(key: str, reply: Reply, model: str) -> dict[str, Any]:
     }
 
 
-def _reply(text: str, rest: str) -> Reply:
+def _reply(text: str, rest: str) -> Reply | StoreError:
+    """The answer of a row; one that cannot be read is an error of its own and not its neighbours'."""
     try:
         raw, usage = json.loads(rest) if rest[0] == "[" else from_json(rest)
         return Reply(read(text), None if usage is None else Usage(**usage), raw)
     except (ValueError, TypeError, LookupError) as error:
-        raise StoreError(
+        return StoreError(
             "a kept answer cannot be read", found=f"{type(error).__name__}: {error}"[:200],
             hint="the database was changed by other hands, or is damaged; replies.clear() forgets the answers",
-        ) from None  # fmt: skip
+        )  # fmt: skip

@@ -1,0 +1,314 @@
+"""The agent judge: tools that run in the sandbox, and a grade that is handed in by a call."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+import workbench as wb
+from tests.judges.examples import AGENT, SUBMIT, called
+from workbench.errors import CaptureError, FormatError, IsolationError
+from workbench.graders.base import from_spec
+from workbench.judges import AgentJudge, Reply, ScriptedClient
+from workbench.judges.agent_tools import MAX_RESULT, tool_record
+from workbench.sandbox.pool import Pool
+
+THREAD = wb.StringThread(
+    [("user", "Q1"), ("assistant", "A1"), ("user", "Q2"), ("assistant", "The answer")],
+    {"style": "short", "rubric_vars": {"style": "short"}},
+)
+SUBMITTED = called("submit_grade", '{"score": 1, "rationale": "r"}')
+AGENT_JUDGE = AgentJudge(prompt="Rate {style}.", rubric_vars=["style"], agent=AGENT)
+
+
+def agent(*sources, **more):
+    """An agent file with tools of these sources, named by their first function."""
+    tools = [
+        {"name": text.partition("def ")[2].partition("(")[0], "source_code": text} for text in (SUBMIT, *sources)
+    ]
+    return {"agents": [{"system": "S", "llm_config": {"model": "m"}, **more}], "tools": tools}
+
+
+def judge(*sources, replies=(), **fields):
+    return AgentJudge(prompt="p", agent=agent(*sources), client=ScriptedClient([*replies, SUBMITTED]), **fields)
+
+
+def told(made):
+    """What the model was told of its tools, after the judge has graded."""
+    grade = made(THREAD)
+    assert grade.score == 1.0, grade
+    return [message["content"] for message in made.client.calls[-1][0] if message["role"] == "tool"]
+
+
+def test_agent_prompt():
+    """The agent's system prompt, its own memory and model, all tools offered, and the tool named in the question."""
+    system, user = AGENT_JUDGE.preview(THREAD)
+    assert system["content"] == "You judge.\n\n<persona>\nStrict.\n</persona>"
+    assert "Rate short." in user["content"]
+    assert "calling the tool submit_grade" in user["content"]
+    asked = AGENT_JUDGE.asked()
+    assert (asked["model"], asked["response_format"]) == ("gpt-4.1-mini", None)
+    offered = [tool["function"]["name"] for tool in asked["tools"]]
+    assert offered == ["submit_grade", "web_search", "core_memory_append", "send_message"]
+
+
+@pytest.mark.parametrize(
+    ("replies", "outcome"),
+    [
+        ([called("submit_grade", '{"score": 0.5, "rationale": "r"}')], 0.5),
+        ([called("send_message", "{}"), called("submit_grade", '{"score": 1}')], 1.0),
+        (["just text", called("submit_grade", '{"score": 1}')], 1.0),
+        (["just text", "and more"], "no submit_grade call"),
+        ([called("submit_grade", "{broken")], "no JSON object"),
+        ([called("submit_grade", "[]")], "no JSON object"),
+        ([called("submit_grade", '{"rationale": "r"}')], "must be a number"),
+        ([called("submit_grade", '{"score": 3}')], "outside"),
+        ([called("submit_grade", '{"score": NaN}')], "finite"),
+        ([called("send_message", "{}")] * 3, "within 3 answers"),
+        ([Reply("", raw={"refusal": "no"})], "refused"),
+        ([Reply("I", raw={"finish_reason": "length"})], "cut short"),
+    ],
+)
+def test_agents_hand_in_by_a_call(replies, outcome):
+    """The first call of the judge's tool is the grade; all else is a failed grade that says why."""
+    made = AgentJudge(prompt="p", agent=AGENT, max_steps=3, client=ScriptedClient(replies))
+    grade = made(THREAD)
+    assert outcome == grade.score if isinstance(outcome, float) else outcome in grade.error.message
+    assert len(made.client.calls) == len(replies)
+
+
+def test_tools_really_run():
+    """A file's tool runs with the model's arguments, and its result goes back under the call's id; runs are noted."""
+    made = AgentJudge(
+        prompt="p", agent=AGENT, client=ScriptedClient([called("web_search", '{"q": "Paris"}'), SUBMITTED])
+    )
+    grade = made(THREAD)
+    question, answer = made.client.calls[1][0][-2:]
+    assert question["tool_calls"][0]["function"]["name"] == "web_search"
+    assert answer == {"role": "tool", "tool_call_id": "1", "content": "nothing about Paris"}
+    assert (grade.metadata["tool_runs"], grade.metadata["tools"]) == (1, ["web_search"])
+
+
+@pytest.mark.parametrize(
+    ("source", "arguments", "result"),
+    [
+        ("def f(a: int, b: int = 2):\n    return a + b\n", {"a": 1}, "3"),
+        ("async def f(x):\n    return {'ä': x}\n", {"x": [1, None]}, '{"ä": [1, null]}'),
+        ("def f():\n    return None\n", {}, "null"),
+        ("def f():\n    return {1, 1}\n", {}, "{1}"),
+        ("def f(**rest):\n    return sorted(rest)\n", {"request_heartbeat": True, "a": 1}, '["a", "request_heartbeat"]'),
+        ("def f(a):\n    return a\n", {"a": "x", "request_heartbeat": True}, "x"),
+        ("from dataclasses import dataclass\n@dataclass\nclass P:\n    x: int\ndef f(x):\n    return P(x).x\n", {"x": 5}, "5"),
+        ("def grade(sample, submission):\n    return 9\ndef f():\n    return grade(1, 2)\n", {}, "9"),
+        ("def f(n):\n    return f(n - 1) + 'a' if n else ''\n", {"n": 3}, "aaa"),
+    ],
+)  # fmt: skip
+def test_what_tools_give(source, arguments, result):
+    """Text as it is, the rest as JSON or as Python writes it; Letta's own arguments are kept from who takes none."""
+    made = agent(source)
+    made["tools"][-1]["name"] = "f"
+    call = called("f", json.dumps(arguments))
+    assert told(AgentJudge(prompt="p", agent=made, client=ScriptedClient([call, SUBMITTED]))) == [result]
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "part"),
+    [
+        ("fails", "{}", "failed: KeyError: 'x'"),
+        ("slow", "{}", "timed out"),
+        ("dies", "{}", "failed: "),
+        ("leaves", "{}", "SystemExit"),
+        ("hungry", "{}", "emory"),
+        ("reads", "{}", "failed: "),
+        ("asks", "{}", "failed: "),
+        ("needs", "{}", "needs"),
+        ("fails", "{broken", "one JSON object"),
+        ("fails", "[1]", "one JSON object"),
+        ("nope", "{}", "there is no tool 'nope'"),
+        ("core_memory_append", "{}", "cannot run here: its source is not in its file"),
+        ("large", "{}", "cannot run here: its source is too large"),
+        ("misnamed", "{}", "defines no function misnamed"),
+        ("broken", "{}", "SyntaxError"),
+    ],
+)
+def test_a_tool_that_fails_answers_the_model(name, arguments, part):
+    """Whatever goes wrong with a tool is told to the model as text, and the agent goes on to its grade."""
+    made = agent(
+        "def fails():\n    raise KeyError('x')\n",
+        "def slow():\n    while True: pass\n",
+        "import os\ndef dies():\n    os.kill(os.getpid(), 9)\n",
+        "def leaves():\n    raise SystemExit('bye')\n",
+        "def hungry():\n    return bytes(10**10)\n",
+        "def reads():\n    return open('/etc/passwd').read()\n",
+        "import socket\ndef asks():\n    return socket.create_connection(('127.0.0.1', 9))\n",
+        "def needs(x):\n    return x\n",
+        "def large():\n    return 1\n" + "#" * 70_000,
+        "def other():\n    return 1\n",
+        "def broken(:\n",
+    )
+    made["tools"][-2]["name"] = "misnamed"
+    made["tools"].append({"name": "core_memory_append", "source_code": None})
+    client = ScriptedClient([called(name, arguments), SUBMITTED])
+    (answer,) = told(AgentJudge(prompt="p", agent=made, tool_timeout=1, client=client))
+    assert answer.startswith("Error: ")
+    assert part in answer
+
+
+def test_a_tools_answer_has_a_bound():
+    """A result and an error of any length are cut, and say so."""
+    made = judge(
+        "def much():\n    return 'x' * 10**6\n",
+        "def loud():\n    raise ValueError('y' * 10**6)\n",
+        replies=[called("much", "{}"), called("loud", "{}")],
+    )
+    much, loud = told(made)
+    assert len(much) < MAX_RESULT + 50
+    assert "990,000 characters more" in much
+    assert len(loud) <= MAX_RESULT
+
+
+def test_several_calls_of_one_reply_are_all_answered():
+    """Each call has its answer, in the order of the calls, whatever becomes of the others."""
+    calls = [
+        {"id": str(at), "type": "function", "function": {"name": name, "arguments": json.dumps({"x": at})}}
+        for at, name in enumerate(["echo", "nope", "echo", "send_message"])
+    ]
+    made = judge("def echo(x):\n    return x\n", replies=[Reply("", raw={"tool_calls": calls})])
+    answers = told(made)
+    assert answers[0::2] == ["0", "2"]
+    assert "no tool" in answers[1]
+    assert answers[3] == "OK"
+    assert [m["tool_call_id"] for m in made.client.calls[1][0] if m["role"] == "tool"] == list("0123")
+
+
+def test_nothing_is_kept_between_calls():
+    """Each call starts anew: a tool's globals are those of its file."""
+    source = "seen = []\ndef count():\n    seen.append(1)\n    return len(seen)\n"
+    assert told(judge(source, replies=[called("count", "{}")] * 2)) == ["1", "1"]
+
+
+def test_what_was_run_is_noted_on_failures_too():
+    """A grade that was never handed in still says which tools were called."""
+    made = AgentJudge(prompt="p", agent=AGENT, max_steps=2, client=ScriptedClient(called("web_search", '{"q": 1}')))
+    assert made(THREAD).metadata["tools"] == ["web_search", "web_search"]
+
+
+def test_a_strangers_tools_run_confined_or_not_at_all(monkeypatch, tmp_path):
+    """A file's tools are imported: without the kernel's locks they do not run, and a run says so before it starts."""
+    path = tmp_path / "judge.af"
+    path.write_text(json.dumps(agent("def f():\n    return 'ran'\n")))
+    weak = Pool(layers=("rlimits",))
+    monkeypatch.setattr("workbench.sandbox.pool.pool", lambda: weak)
+    try:
+        made = AgentJudge.from_file(path, prompt="p", client=ScriptedClient([called("f", "{}"), SUBMITTED]))
+        with pytest.raises(IsolationError, match="imported"):
+            made.check_ready()
+        grade = made(THREAD)
+        assert (grade.score, grade.error.kind) == (None, "sandbox")
+        again = ScriptedClient([called("f", "{}"), SUBMITTED])
+        trusted = replace(AgentJudge.from_file(path, prompt="p", trust=True), client=again)
+        trusted.check_ready()
+        assert told(trusted) == ["ran"]
+        changed = agent("def f():\n    return 'other'\n")
+        assert not replace(trusted, agent=changed).trust
+    finally:
+        weak.close()
+
+
+def test_files_count_as_imported(tmp_path):
+    """From the native format and from Letta's, the tools are somebody else's, whatever the file says; trust is asked."""
+    mine = AgentJudge(prompt="p", agent=AGENT)
+    assert not mine.imported
+    wb.save([mine], tmp_path / "g.json")
+    for trust in (False, True):
+        (loaded,) = wb.load(tmp_path / "g.json", trust=trust).graders
+        assert (loaded.imported, loaded.trust, loaded) == (True, trust, mine)
+    path = wb.export(replace(mine, model=""), tmp_path / "s.yaml", "letta")
+    (loaded,) = wb.load(tmp_path / "s.yaml").graders
+    assert (loaded.imported, loaded.trust) == (True, False), path
+
+
+BONUS = 3
+
+
+def count_words(text: str, least: int | None = None, *, kind: str = "all") -> int:
+    """How many words a text has.
+
+    Args:
+        text: The text to
+            count in.
+        least: Fewer are none.
+    """
+    found = len(text.split()) + BONUS
+    return found if least is None or found >= least else 0
+
+
+def test_own_functions_as_tools():
+    """Functions of one's own are captured with what they read, and offered by their signature and docstring."""
+    made = AgentJudge.with_tools(
+        [count_words], model="m", system="Be strict.", prompt="p",
+        client=ScriptedClient([called("count_words", '{"text": "a b", "least": 2}'), SUBMITTED]),
+    )  # fmt: skip
+    assert told(made) == ["5"]
+    assert made.preview(THREAD)[0] == {"role": "system", "content": "Be strict."}
+    offered = made.asked()["tools"][0]["function"]
+    assert (offered["name"], offered["description"]) == ("count_words", "How many words a text has.")
+    assert offered["parameters"] == {
+        "type": "object",
+        "properties": {
+            "text": {"type": "string", "description": "The text to count in."},
+            "least": {"anyOf": [{"type": "integer"}, {"type": "null"}], "description": "Fewer are none."},
+            "kind": {"type": "string"},
+        },
+        "required": ["text"],
+    }
+    assert from_spec(json.loads(json.dumps(made.spec()))) == made
+    assert not made.imported
+
+
+def starred(*words):
+    return words
+
+
+def test_tools_that_cannot_be_offered():
+    """Parameters without a name each, and functions that cannot travel, are refused by name."""
+    with pytest.raises(FormatError, match="words"):
+        tool_record(starred)
+    with pytest.raises(CaptureError):
+        tool_record(lambda: 1)
+
+
+def test_agents_under_lettas_rules():
+    """A missing score is 0.0, others are clamped, and an answer in text is the end, as there."""
+    for arguments, score in (("{}", 0.0), ('{"score": 3}', 1.0), ('{"score": "0.25"}', 0.25)):
+        client = ScriptedClient(called("submit_grade", arguments))
+        assert AgentJudge(prompt="p", agent=AGENT, rules="letta", client=client)(THREAD).score == score
+    client = ScriptedClient(["text", SUBMITTED])
+    assert AgentJudge(prompt="p", agent=AGENT, rules="letta", client=client)(THREAD).error.kind == "judge_parse"
+
+
+def test_older_agent_files():
+    """A file that is the agent itself works too."""
+    old = {
+        "system": "S",
+        "llm_config": {"model": "m"},
+        "tools": [{"name": "submit_grade", "source_code": SUBMIT}],
+    }
+    assert AgentJudge(prompt="p", agent=old).preview(THREAD)[0]["content"] == "S"
+
+
+def test_only_the_agents_own_tools():
+    """A file's tools that the agent does not list are not offered."""
+    made = agent("def f():\n    return 1\n", tool_ids=["a"])
+    made["tools"][0]["id"], made["tools"][1]["id"] = "a", "b"
+    assert [tool["function"]["name"] for tool in AgentJudge(prompt="p", agent=made).asked()["tools"]] == ["submit_grade"]
+
+
+@pytest.mark.parametrize("text", [None, "{", "[1]", "[" * 100_000])
+def test_files_that_are_none(tmp_path, text):
+    """A missing file, and one that holds no agent, say so with their path or part."""
+    path = tmp_path / "x.af"
+    if text is not None:
+        path.write_text(text)
+    with pytest.raises(FormatError):
+        AgentJudge.from_file(path, prompt="p")
