@@ -8,17 +8,29 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 @contextmanager
 def server(answer):
-    """Serve; `answer(path, body, headers)` gives (status, headers, bytes or data). Yields the address."""
+    """Serve; `answer(path, body, headers)` gives (status, headers, bytes or data), or None to hang up.
+
+    Yields the address and what was asked, as (path, body, headers); the body of a GET is None.
+    """
     asked = []
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
+        def do_GET(self):
+            self.reply(None)
+
         def do_POST(self):
-            body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+            self.reply(json.loads(self.rfile.read(int(self.headers["content-length"]))))
+
+        def reply(self, body):
             headers = {name.lower(): value for name, value in self.headers.items()}
             asked.append((self.path, body, headers))
-            status, headers, data = answer(self.path, body, headers)
+            answered = answer(self.path, body, headers)
+            if answered is None:
+                self.close_connection = True
+                return
+            status, headers, data = answered
             sent = data if isinstance(data, bytes) else json.dumps(data).encode()
             self.send_response(status)
             for name, value in {

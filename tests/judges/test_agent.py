@@ -24,13 +24,16 @@ AGENT_JUDGE = AgentJudge(prompt="Rate {style}.", rubric_vars=["style"], agent=AG
 def agent(*sources, **more):
     """An agent file with tools of these sources, named by their first function."""
     tools = [
-        {"name": text.partition("def ")[2].partition("(")[0], "source_code": text} for text in (SUBMIT, *sources)
+        {"name": text.partition("def ")[2].partition("(")[0], "source_code": text}
+        for text in (SUBMIT, *sources)
     ]
     return {"agents": [{"system": "S", "llm_config": {"model": "m"}, **more}], "tools": tools}
 
 
 def judge(*sources, replies=(), **fields):
-    return AgentJudge(prompt="p", agent=agent(*sources), client=ScriptedClient([*replies, SUBMITTED]), **fields)
+    return AgentJudge(
+        prompt="p", agent=agent(*sources), client=ScriptedClient([*replies, SUBMITTED]), **fields
+    )
 
 
 def told(made):
@@ -189,7 +192,9 @@ def test_nothing_is_kept_between_calls():
 
 def test_what_was_run_is_noted_on_failures_too():
     """A grade that was never handed in still says which tools were called."""
-    made = AgentJudge(prompt="p", agent=AGENT, max_steps=2, client=ScriptedClient(called("web_search", '{"q": 1}')))
+    made = AgentJudge(
+        prompt="p", agent=AGENT, max_steps=2, client=ScriptedClient(called("web_search", '{"q": 1}'))
+    )
     assert made(THREAD).metadata["tools"] == ["web_search", "web_search"]
 
 
@@ -284,7 +289,9 @@ def test_agents_under_lettas_rules():
         client = ScriptedClient(called("submit_grade", arguments))
         assert AgentJudge(prompt="p", agent=AGENT, rules="letta", client=client)(THREAD).score == score
     client = ScriptedClient(["text", SUBMITTED])
-    assert AgentJudge(prompt="p", agent=AGENT, rules="letta", client=client)(THREAD).error.kind == "judge_parse"
+    assert (
+        AgentJudge(prompt="p", agent=AGENT, rules="letta", client=client)(THREAD).error.kind == "judge_parse"
+    )
 
 
 def test_older_agent_files():
@@ -301,7 +308,9 @@ def test_only_the_agents_own_tools():
     """A file's tools that the agent does not list are not offered."""
     made = agent("def f():\n    return 1\n", tool_ids=["a"])
     made["tools"][0]["id"], made["tools"][1]["id"] = "a", "b"
-    assert [tool["function"]["name"] for tool in AgentJudge(prompt="p", agent=made).asked()["tools"]] == ["submit_grade"]
+    assert [tool["function"]["name"] for tool in AgentJudge(prompt="p", agent=made).asked()["tools"]] == [
+        "submit_grade"
+    ]
 
 
 @pytest.mark.parametrize("text", [None, "{", "[1]", "[" * 100_000])

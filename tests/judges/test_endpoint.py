@@ -10,7 +10,8 @@ import workbench as wb
 from tests.judges.servers import server
 from workbench.errors import FormatError, WorkbenchError
 from workbench.graders.base import Control
-from workbench.judges import Endpoint
+from workbench.judges import Endpoint, reward_server
+from workbench.judges.endpoint import EndpointInfo
 from workbench.samples import Sample
 
 SAMPLE = Sample(
@@ -73,11 +74,19 @@ def test_many_rows(batch):
         (answered({"reward": "1"}), "no reward"),
         (answered({"score": 1}), "no reward"),
         (answered([1]), "no reward"),
+        (answered(b'{"reward": NaN}'), "NaN is no finite number"),
+        (answered(b'{"reward": 0.5, "metadata": {"x": -Infinity}}'), "-Infinity is no finite number"),
+        (answered(b'{"reward": 1e999}'), "finite"),
+        (answered(b'{"reward": 1' + b"0" * 400 + b"}"), "finite"),
         (answered(b"<html>"), "no JSON"),
+        (answered(b""), "no JSON"),
         (answered(b"[" * 100_000), "no JSON"),
         (answered({"reward": 1, "id": "8"}), "another row"),
         (answered({}, 500), "status 500"),
+        (answered({}, 401), "status 401"),
+        (answered({"reward": 1}, 201), "status 201"),
         (answered({}, 302, {"location": "http://127.0.0.1:9/"}), "redirects are not followed"),
+        (answered({"reward": 1}, 200, {"content-encoding": "gzip"}), "compressed"),
         (answered(b" " * (9 * 2**20)), "too large"),
     ],
 )  # fmt: skip
@@ -87,7 +96,7 @@ def test_a_wrong_answer_is_no_score(answer, part):
         grade = Endpoint(url=address)(SAMPLE)
     assert (grade.score, grade.error.kind) == (None, "endpoint")
     assert part in grade.error.message
-    assert len(asked) == 1
+    assert len(asked) == 1  # none of these gets better by asking again
 
 
 def test_a_wrong_batch_fails_its_rows():
@@ -117,7 +126,7 @@ def test_a_silent_service_is_given_up():
 
 def test_nobody_listens():
     """A refused connection is an endpoint failure."""
-    assert Endpoint(url="http://127.0.0.1:9")(SAMPLE).error.kind == "endpoint"
+    assert Endpoint(url="http://127.0.0.1:9", max_retries=1)(SAMPLE).error.kind == "endpoint"
 
 
 def test_headers_from_the_environment(monkeypatch):
@@ -146,6 +155,10 @@ def test_headers_from_the_environment(monkeypatch):
         ({"url": "http://host:99999"}, "no address"),
         ({"url": "http://host?code=x"}, "query"),
         ({"url": "http://h", "timeout": 0}, "timeout"),
+        ({"url": "http://h", "timeout": float("nan")}, "timeout"),
+        ({"url": "http://h", "max_retries": -1}, "max_retries"),
+        ({"url": "http://h", "max_retries": True}, "max_retries"),
+        ({"url": "http://h", "max_retries": 100}, "max_retries"),
         ({"url": "http://h", "headers": {"Authorization": "Bearer x"}}, "$NAME"),
         ({"url": "http://h", "headers": {"x": "a\r\nb: c"}}, "one line"),
         ({"url": "http://h", "headers": {"x y": "a"}}, "no header"),
@@ -157,3 +170,174 @@ def test_bad_fields_are_refused(fields, part):
         Endpoint(**fields)
     assert part in str(caught.value)
     assert "pass@" not in str(caught.value)
+
+
+@pytest.fixture
+def waits(monkeypatch):
+    """What was waited for between tries; nothing is waited for."""
+    waited = []
+
+    async def sleep(seconds):
+        waited.append(seconds)
+
+    monkeypatch.setattr(reward_server.asyncio, "sleep", sleep)
+    return waited
+
+
+def after(failures, answer, then=scores):
+    """A service that answers so a few times before it works."""
+    left = [answer] * failures
+    return lambda *asked: left.pop() if left else then(*asked)
+
+
+@pytest.mark.parametrize("failure", [None, (429, {}, {}), (502, {}, b"<html>"), (503, {}, {}), (504, {}, {})])
+@pytest.mark.parametrize("batch", [False, True])
+def test_what_may_pass_is_tried_again(failure, batch, waits):
+    """A broken connection and the statuses of a crowded service are asked again, waiting longer each time."""
+    samples = wb.Samples([{"prompt": "q", "completion": "abc"}])
+    with server(after(2, failure)) as (address, asked):
+        endpoint = Endpoint(url=address, batch=batch)
+        grades = asyncio.run(endpoint.grade_all(samples, Control()))
+    assert [grade.score for grade in grades] == [3.0]
+    assert len(asked) == 3
+    slept = [wait for wait in waits if wait != reward_server._LISTEN_SECONDS]
+    assert 0.15 <= slept[0] <= 0.25 < 0.3 <= slept[1] <= 0.5
+
+
+@pytest.mark.parametrize("failure", [None, (503, {}, b"busy")])
+def test_tries_come_to_an_end(failure, waits):
+    """After max_retries more tries the last failure is told."""
+    with server(after(9, failure)) as (address, asked):
+        grade = Endpoint(url=address, max_retries=3)(SAMPLE)
+    assert (grade.error.kind, len(asked), len(waits)) == ("endpoint", 4, 3)
+    assert ("did not answer" if failure is None else "status 503") in grade.error.message
+    with server(after(9, failure)) as (address, asked):
+        assert Endpoint(url=address, max_retries=0)(SAMPLE).status == "failed"
+    assert len(asked) == 1
+
+
+@pytest.mark.parametrize(
+    ("header", "wait"), [("7", 7.0), ("0", 0.0), ("Thu, 01 Jan 1970 00:00:00 GMT", 0.0), ("soon", None)]
+)
+def test_the_service_says_how_long_to_wait(header, wait, waits):
+    """Retry-After is followed, as seconds or a date; what is neither is as if it were not there."""
+    with server(after(1, (429, {"retry-after": header}, {}))) as (address, _):
+        assert Endpoint(url=address)(SAMPLE).score == 3.0
+    assert waits == [wait] if wait is not None else 0.15 <= waits[0] <= 0.25
+
+
+def test_nobody_waits_for_an_hour(waits):
+    """A service that wants more than a minute fails the row at once."""
+    with server(after(1, (503, {"retry-after": "3600"}, {}))) as (address, asked):
+        assert Endpoint(url=address)(SAMPLE).error.kind == "endpoint"
+    assert (len(asked), waits) == (1, [])
+
+
+def test_a_timeout_is_not_repeated():
+    """The service may still be at work on what took too long."""
+    gate = threading.Event()
+
+    def answer(*_):
+        gate.wait(5)
+        return 200, {}, {"reward": 1}
+
+    with server(answer) as (address, asked):
+        assert Endpoint(url=address, timeout=0.2, max_retries=5)(SAMPLE).error.kind == "timeout"
+        gate.set()
+    assert len(asked) == 1
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_a_redirect_leads_nowhere(status):
+    """Not even to an address of this machine: the second service is never asked."""
+    with (
+        server(scores) as (inner, reached),
+        server(answered({}, status, {"location": f"{inner}/score"})) as (address, _),
+    ):
+        grade = Endpoint(url=address)(SAMPLE)
+    assert f"status {status}" in grade.error.message
+    assert not reached
+
+
+def test_the_environments_proxy_is_not_used(monkeypatch):
+    """Rows go to the address that was typed, and to no other machine."""
+    with server(scores) as (proxy, reached), server(scores) as (address, asked):
+        for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+            monkeypatch.setenv(name, proxy)
+        assert Endpoint(url=address)(SAMPLE).score == 3.0
+    assert (len(asked), reached) == (1, [])
+
+
+@pytest.mark.parametrize("batch", [False, True])
+def test_a_stopped_run_does_not_wait(batch):
+    """Requests under way are given up when the run is stopped; what was graded is kept."""
+    gate, stuck, control = threading.Event(), threading.Event(), Control()
+
+    def answer(path, body, headers):
+        rows = body.get("requests", [body])
+        if any(row["turns"][-1]["content"] == "slow" for row in rows):
+            stuck.set()
+            gate.wait(60)
+        return scores(path, body, headers)
+
+    def stop():
+        stuck.wait(60)
+        control.cancel.set()
+
+    texts = ["ab"] * 32 + ["slow"] * 32
+    samples = wb.Samples([{"prompt": "q", "completion": text} for text in texts])
+    with server(answer) as (address, _):
+        stopper = threading.Thread(target=stop)
+        stopper.start()
+        grades = list(asyncio.run(Endpoint(url=address, batch=batch, timeout=60).grade_all(samples, control)))
+        assert not gate.is_set()  # the service never answered, and nobody waited for it
+        gate.set()
+        stopper.join()
+    assert {grade.error.kind for grade in grades if grade.error} == {"cancelled"}
+    assert [grade.error.kind for grade in grades[32:]] == ["cancelled"] * 32
+    assert batch is False or [grade.score for grade in grades[:32]] == [2.0] * 32
+
+
+def test_a_run_that_is_cancelled_from_outside_ends():
+    """A caller who gives up is not answered with a grade."""
+    gate = threading.Event()
+
+    async def give_up(address):
+        task = asyncio.ensure_future(Endpoint(url=address).grade(SAMPLE))
+        while not asked:
+            await asyncio.sleep(0.01)
+        task.cancel()
+        await task
+
+    with server(lambda *_: gate.wait(60) and None) as (address, asked):
+        with pytest.raises(asyncio.CancelledError):
+            asyncio.run(give_up(address))
+        gate.set()
+
+
+def test_info():
+    """The service's own words about itself; more keys are passed over, other shapes refused."""
+    told = {"version": "1.0", "name": "lengths", "description": "d", "more": 1}
+    with server(answered(told)) as (address, asked):
+        assert Endpoint(url=f"{address}/score").info() == EndpointInfo("1.0", "lengths", "d")
+    assert asked[0][:2] == ("/info", None)
+    with server(answered({"version": 2})) as (address, _):
+        assert Endpoint(url=address).info() == EndpointInfo("2", "", "")
+    with server(answered([])) as (address, _), pytest.raises(WorkbenchError, match="wrong shape"):
+        Endpoint(url=address).info()
+    with pytest.raises(WorkbenchError, match="did not answer"):
+        Endpoint(url="http://127.0.0.1:9", max_retries=0).info()
+
+
+def test_trying_a_service():
+    """The mock thread is sent, and its grade comes back."""
+    with server(scores) as (address, asked):
+        assert Endpoint(url=address).test().score == 1.0
+    assert [turn["content"] for turn in asked[0][1]["turns"]] == ["What is 2+2?", "4"]
+
+
+def test_more_keys_are_tolerated():
+    """What the protocol does not know is passed over."""
+    with server(answered({"reward": 0.5, "metadata": None, "model": "x", "id": None})) as (address, _):
+        grade = Endpoint(url=address)(SAMPLE)
+    assert (grade.score, grade.reasoning, grade.metadata) == (0.5, None, {})

@@ -201,7 +201,10 @@ def test_rubric_sections():
     places = [text.index(part) for part in parts]
     assert places == sorted(places)
     assert "Expected" not in text
-    assert "## Expected answer\n<reference>\nGT\n</reference>" in judge.preview(sample(reference="GT"))[1]["content"]
+    assert (
+        "## Expected answer\n<reference>\nGT\n</reference>"
+        in judge.preview(sample(reference="GT"))[1]["content"]
+    )
 
 
 def test_rubric_of_the_later_generation():
@@ -251,7 +254,9 @@ def test_ranges():
 def test_criteria_under_umbracos_rules():
     """Missing is 0, not clamped, and the messages are Umbraco's."""
     umbraco = CriteriaJudge(rules="umbraco", pass_threshold=0.8)
-    low = graded(umbraco, 'Sure {"score": 0.75, "reasoning": "meh", "strengths": ["s"], "weaknesses": "w"} bye')
+    low = graded(
+        umbraco, 'Sure {"score": 0.75, "reasoning": "meh", "strengths": ["s"], "weaknesses": "w"} bye'
+    )
     assert (low.score, low.passed, low.reasoning) == (0.75, False, "meh")
     assert low.metadata["failureMessage"] == "Score 0.75 below threshold 0.80"
     assert (low.metadata["strengths"], "weaknesses" in low.metadata) == (["s"], False)

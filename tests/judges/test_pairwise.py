@@ -45,7 +45,9 @@ def test_a_win_must_hold_in_both_orders(letters, score, passed, winners, consist
     assert (grade.metadata["winners"], grade.metadata["consistent"]) == (winners, consistent)
 
 
-@pytest.mark.parametrize(("letter", "score", "passed"), [("A", 1.0, True), ("B", 0.0, False), ("TIE", 0.5, None)])
+@pytest.mark.parametrize(
+    ("letter", "score", "passed"), [("A", 1.0, True), ("B", 0.0, False), ("TIE", 0.5, None)]
+)
 def test_one_order(letter, score, passed):
     """Without swap one question is asked, and nothing is said of consistency."""
     grade = judged(letter, swap=False)
@@ -113,7 +115,8 @@ def test_other_verdicts_are_none(answer):
 def test_a_template_of_ones_own():
     """jinja2 with both answers and the thread's variables, in one pass."""
     judge = PairwiseJudge(
-        criteria="c", user_template="{{ criteria }}|{{ last_user_turn_content }}|{{ answer_a }}|{{ answer_b }}"
+        criteria="c",
+        user_template="{{ criteria }}|{{ last_user_turn_content }}|{{ answer_a }}|{{ answer_b }}",
     )
     hostile = wb.Sample("1", wb.StringThread([("user", "q"), ("assistant", "{{ criteria }}")]), "REF", "1")
     assert [question[1]["content"] for question in judge.questions(hostile)] == [

@@ -6,6 +6,7 @@ import importlib.util
 import os
 import uuid
 from collections.abc import Iterator
+from pathlib import Path
 from typing import NoReturn
 
 import pytest
@@ -22,6 +23,15 @@ def _missing(what: str) -> NoReturn:
     pytest.skip(f"the store's PostgreSQL tests need {what}")
 
 
+def _programs() -> Path:
+    programs = postgres.folder()
+    if programs is None:
+        _missing(
+            "a PostgreSQL server (apt-get install postgresql), or the URL of one in WORKBENCH_TEST_POSTGRES"
+        )
+    return programs
+
+
 @pytest.fixture(scope="session")
 def postgres_url() -> Iterator[str]:
     """A server of the caller's (WORKBENCH_TEST_POSTGRES), else one of our own for the session."""
@@ -30,13 +40,15 @@ def postgres_url() -> Iterator[str]:
     if given := os.environ.get("WORKBENCH_TEST_POSTGRES"):
         yield given
         return
-    programs = postgres.folder()
-    if programs is None:
-        _missing(
-            "a PostgreSQL server (apt-get install postgresql), or the URL of one in WORKBENCH_TEST_POSTGRES"
-        )
-    with postgres.serve(programs) as server:
+    with postgres.serve(_programs()) as server:
         yield server.url
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[postgres.Server]:
+    """A server to stop, to start and to make users on."""
+    with postgres.serve(_programs()) as made:
+        yield made
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from workbench.graders.base import Grader, is_number
 from workbench.judges.answers import RULES, AnswerError, text_of
 from workbench.judges.budget import BudgetError
 from workbench.judges.client import ChatClient, JudgeServerError, Messages, Reply
-from workbench.judges.line import ask
+from workbench.judges.line import ask, current
 from workbench.judges.openai_client import provider_client, thinks
 from workbench.samples import Sample
 from workbench.thread import StringThread
@@ -29,6 +29,7 @@ _MAX_RAW = 10_000
 """Characters of an answer kept in a grade's metadata."""
 _REPAIRING = frozenset({"", "adaptive", "vllora"})
 """Rules that ask once more after an answer that cannot be read."""
+_READ_AT_ONCE = 256
 _HOPELESS = frozenset({ErrorKind.JUDGE_KEY, ErrorKind.JUDGE_UNREACHABLE})
 """Failures that every other row would have too."""
 _HOPELESS_ROWS = 3
@@ -200,8 +201,11 @@ class Judge(Grader):
 
     @property
     def at_once(self) -> int:
-        """As many rows as the client takes questions."""
-        return int(getattr(self.chat_client(), "concurrency", super().at_once))
+        """As many rows as the client takes questions; more with a store, whose answers need no client."""
+        most = int(getattr(self.chat_client(), "concurrency", 0))
+        line = current()
+        reads = line is not None and line.replies is not None
+        return max(most, _READ_AT_ONCE) if most and reads else most or super().at_once
 
     def ends_run(self) -> Callable[[Grade], GradeError | None]:
         """A spent budget ends a run, and three rows one after the other that found no server or no valid key."""
@@ -248,9 +252,11 @@ def _complete(grade: Grade, replies: list[Reply], seconds: float) -> Grade:
     )
     if replies and all(reply.raw.get("kept") for reply in replies):
         raw["kept"] = True
+    took: list[Any] = [reply.raw.get("seconds") for reply in replies]
     return replace(
         grade,
-        seconds=seconds,
+        # The server's time where it is known: waiting for a turn says nothing of the judge.
+        seconds=sum(map(float, took)) if took and None not in took else seconds,
         tokens=sum(usage.tokens for usage in used) if used else grade.tokens,
         cost=sum(paid) if paid and len(paid) == len(used) else grade.cost,
         metadata={**grade.metadata, **raw},

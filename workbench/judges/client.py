@@ -87,7 +87,8 @@ class Reply:
     Attributes:
         text: What was said; "" where only tools were called.
         usage: What it took, None where unknown.
-        raw: The rest: `finish_reason`, `refusal`, `tool_calls` in OpenAI's shape.
+        raw: The rest: `finish_reason`, `refusal`, `tool_calls` in OpenAI's shape; perhaps `seconds` it took, and
+            `kept` for an answer out of a store.
     """
 
     text: str

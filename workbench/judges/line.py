@@ -60,7 +60,8 @@ class Line:
 
     def _kept(self, reply: Reply) -> Reply:
         self.spending.kept += 1
-        return replace(reply, usage=Usage(cost=0.0), raw={**reply.raw, "kept": True})
+        raw = {name: value for name, value in reply.raw.items() if name != "seconds"}
+        return Reply(reply.text, Usage(cost=0.0), {**raw, "kept": True})
 
     async def _paid(self, client: ChatClient, messages: Messages, settings: dict[str, Any]) -> Reply:
         model = str(settings.get("model"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -55,7 +56,8 @@ class Question:
             sent = known.fit(self.request, step)
             try:
                 async with self.line.pace:
-                    reply = _reply(await self._send(sent), self.asked)
+                    start = time.perf_counter()
+                    reply = _reply(await self._send(sent), self.asked, start)
             except _FailedError as failure:
                 fault = failure.fault
             else:
@@ -118,8 +120,8 @@ def _wait(fault: Fault, times: int) -> float:
     return float(min(_LONGEST_WAIT, first * 2.0 ** (times - 1)) * share)
 
 
-def _reply(answer: Any, asked: Asked) -> Reply:
-    """The first choice of an answer.
+def _reply(answer: Any, asked: Asked, start: float) -> Reply:
+    """The first choice of an answer, with the seconds it took since `start`.
 
     Raises:
         JudgeServerError: Something that is no completion, such as a page in HTML.
@@ -134,9 +136,8 @@ def _reply(answer: Any, asked: Asked) -> Reply:
             where=asked.where, found=asked.clean(str(answer)[:200]), hint="check base_url, which usually ends with /v1",
         )  # fmt: skip
     told = {name: value for name, value in message.items() if value is not None}
-    return Reply(
-        str(told.get("content") or ""), _usage(answer), {"finish_reason": choice.get("finish_reason"), **told}
-    )
+    took = {"finish_reason": choice.get("finish_reason"), "seconds": time.perf_counter() - start}
+    return Reply(str(told.get("content") or ""), _usage(answer), {**told, **took})
 
 
 def _usage(answer: Mapping[str, Any]) -> Usage | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import copy
-import itertools
 import weakref
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
@@ -90,9 +89,8 @@ class _Lane(Generic[Item, Result]):
         outcome: Sequence[Result | Exception] | BaseException,
     ) -> None:
         self._busy = False
-        whole = isinstance(outcome, BaseException)
-        results = itertools.repeat(outcome) if whole else outcome
-        for future, result in zip(waiting, results, strict=False):
+        results = [outcome] * len(waiting) if isinstance(outcome, BaseException) else outcome
+        for future, result in zip(waiting, results, strict=True):
             if future.done():
                 continue  # its caller was cancelled
             if isinstance(result, BaseException):

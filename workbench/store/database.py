@@ -136,15 +136,17 @@ class Database:
     @contextlib.contextmanager
     def reading(self) -> Iterator[Connection]:
         """A connection for reads that belong together."""
-        with translated(self.address, "the store cannot be read"), self._turn, self.engine.connect() as made:
-            yield made
+        with translated(self.address, "the store cannot be read"):
+            engine = self.engine  # first: a fork takes new locks along with it
+            with self._turn, engine.connect() as made:
+                yield made
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[Connection]:
         """A transaction, committed at the end of the block; nothing of it remains when the block raises."""
-        with translated(self.address, "the store cannot be written"), self._turn:
+        with translated(self.address, "the store cannot be written"):
             engine = self.engine.execution_options(**{_WRITE: True})
-            with engine.begin() as made:
+            with self._turn, engine.begin() as made:
                 yield made
 
     def submit(self, work: Callable[..., Any], *given: Any) -> Future[Any]:
@@ -180,14 +182,26 @@ def _dispose(engine: Engine, threads: ThreadPoolExecutor, pid: int) -> None:
 
 def _engine(address: Address, timeout: float) -> Engine:
     if not address.is_sqlite:
-        return sa.create_engine(
-            address.url, hide_parameters=True, pool_pre_ping=True, connect_args=_server_settings(address, timeout)
-        )  # fmt: skip
+        return _server_engine(address, timeout)
     pool = StaticPool if address.memory else QueuePool
     arguments = {"timeout": timeout, "check_same_thread": False}
     engine = sa.create_engine(address.url, hide_parameters=True, poolclass=pool, connect_args=arguments)
     sa.event.listen(engine, "connect", _set_up)
     sa.event.listen(engine, "begin", _begin)
+    return engine
+
+
+def _server_engine(address: Address, timeout: float) -> Engine:
+    settings = _server_settings(address, timeout)
+    engine = sa.create_engine(address.url, hide_parameters=True, pool_pre_ping=True, connect_args=settings)
+
+    def limit_waiting(connection: Any, _: Any) -> None:
+        with connection.cursor() as cursor:
+            cursor.execute(f"SET lock_timeout = {max(1, round(timeout * 1000))}")
+        connection.commit()
+
+    if address.url.get_backend_name() == "postgresql":
+        sa.event.listen(engine, "connect", limit_waiting)
     return engine
 
 

@@ -104,8 +104,8 @@ def _explained(cause: BaseException, address: Address, doing: str, *, gone: bool
 
 def _meaning(cause: BaseException, address: Address, *, gone: bool) -> tuple[str, str]:
     code = getattr(cause, "sqlite_errorname", None) or ""
-    file_fault = address.path is not None and code.startswith(("SQLITE_CANTOPEN", "SQLITE_IOERR"))
-    if file_fault and (problem := place_problem(address.path)) is not None:
+    path = address.path if code.startswith(("SQLITE_CANTOPEN", "SQLITE_IOERR")) else None
+    if path is not None and (problem := place_problem(path)) is not None:
         return problem
     for start, what, hint in _SQLITE:
         if code.startswith(start):

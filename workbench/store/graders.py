@@ -92,7 +92,7 @@ class StoredGraders:
             else:
                 _update(connection, grader_key, **values)
             _note(connection, grader_key, version, "create", record)
-        return self.entry(grader_key)
+            return _entry(_head(connection, grader_key))
 
     def edit(self, grader_key: str, grader: Grader) -> GraderEntry:
         """Keep a new version under a key, checked as in `create`; older ones stay, `get(key, version=...)`.
@@ -107,7 +107,7 @@ class StoredGraders:
             version = head.version + 1
             _update(connection, grader_key, **_values(grader, version, now()))
             _note(connection, grader_key, version, "edit", record)
-        return self.entry(grader_key)
+            return _entry(_head(connection, grader_key))
 
     def list(self) -> Listing[GraderEntry]:
         """All graders by key, the newest version of each; what is deleted is not in it."""
@@ -190,7 +190,7 @@ class StoredGraders:
             if head.locked != bool(locked):
                 _update(connection, grader_key, locked=bool(locked), updated=now())
                 _note(connection, grader_key, head.version, "lock" if locked else "unlock")
-        return self.entry(grader_key)
+            return _entry(_head(connection, grader_key))
 
     def __repr__(self) -> str:
         return f"Graders in {self._database.address.shown}"
