@@ -236,7 +236,7 @@ def test_files_count_as_imported(tmp_path):
 BONUS = 3
 
 
-def count_words(text: str, least: int | None = None, *, kind: str = "all") -> int:
+def count_words(text: str, least: int | None = None, *, kind: str = "all") -> int:  # noqa: D417
     """How many words a text has.
 
     Args:

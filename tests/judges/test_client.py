@@ -48,7 +48,7 @@ def test_a_judge_asks_a_server(key):
     path, body, headers = asked[0]
     assert (path, headers["authorization"]) == ("/v1/chat/completions", f"Bearer {KEY}")
     assert (body["model"], body["temperature"], body["max_tokens"]) == ("m", 0.0, 9)
-    assert body["response_format"] == {"type": "json_object"}
+    assert body["response_format"]["type"] == "json_schema"
     assert [message["role"] for message in body["messages"]] == ["system", "user"]
     assert (grade.score, grade.passed, grade.reasoning) == (0.5, False, "fine")
     assert (grade.tokens, grade.cost) == (10, 0.25)
@@ -61,8 +61,9 @@ def test_a_server_that_fails_is_a_failed_grade(key):
     with server(lambda *_: (401, {}, said)) as (address, _):
         judge = RubricJudge(prompt="p", client=OpenAIClient(base_url=address), max_retries=0)
         grade = judge(THREAD)
-    assert grade.error.kind == "judge_server"
+    assert grade.error.kind == "judge_key"
     assert "Incorrect API key" in str(grade.error)
+    assert "OPENAI_API_KEY" in str(grade.error)
     assert KEY not in repr(grade)
     assert "sk-" not in repr(grade)
 
@@ -79,14 +80,14 @@ def test_a_silent_server_is_given_up(key):
         judge = RubricJudge(prompt="p", client=OpenAIClient(base_url=address), max_retries=0, timeout=0.2)
         grade = judge(THREAD)
         gate.set()
-    assert grade.error.kind == "judge_server"
+    assert grade.error.kind == "timeout"
     assert "timed out" in str(grade.error).lower()
 
 
 def test_no_server_and_no_choice(key):
     """An address where nothing listens, and an answer without a choice, say so."""
     client = OpenAIClient(base_url="http://127.0.0.1:9/v1")
-    with pytest.raises(JudgeServerError, match="did not answer"):
+    with pytest.raises(JudgeServerError, match="nothing answers"):
         background.run(client.complete(HELLO, model="m", max_retries=0))
     empty = server(lambda *_: (200, {}, {"choices": []}))
     with empty as (address, _), pytest.raises(JudgeServerError, match="without a choice"):

@@ -330,7 +330,7 @@ NO_RATIONALE = {
         (lambda: RubricJudge(prompt="p", provider="acme"), "openai, anthropic, google"),
         (lambda: RubricJudge(prompt="p", generation="1"), "0.4, 0.17"),
         (lambda: RubricJudge(prompt="p", rubric_vars="style"), "list of names"),
-        (lambda: RubricJudge(), "prompt or prompt_path"),
+        (RubricJudge, "prompt or prompt_path"),
         (lambda: RubricJudge(prompt="p", dialect="erb"), "dialect"),
         (lambda: RubricJudge(prompt="{{#if", dialect="handlebars"), "not closed"),
         (lambda: RubricJudge(prompt_path="/nowhere/rubric.txt"), "cannot be read"),

@@ -26,8 +26,8 @@ class Budget:
     """The most that the judges of a run may spend; None for no limit.
 
     A question is asked only where what was spent, what is under way and what it may cost itself fit. What it may
-    cost is the most that one cost so far; before the first answer, what its length and `max_tokens` allow. Answers
-    out of a store cost nothing.
+    cost is the most that one cost so far; to know that, the first question goes alone. Answers out of a store cost
+    nothing. So a budget is overrun by one question at most: by the first, or by one that costs more than all before.
 
     Attributes:
         money: US dollars, by the prices in `PRICES` or as the server says.
@@ -150,7 +150,7 @@ class Spending:
         """
         while True:
             amount = self._largest or _Amount(1, tokens, price(tokens))
-            if self._fits(amount):
+            if self._is_probe() or self._fits(amount):
                 self._under_way = self._under_way.plus(amount)
                 return amount
             if not self._under_way.calls:
@@ -160,9 +160,16 @@ class Spending:
             self._settled.clear()
             await self._settled.wait()
 
+    def _is_probe(self) -> bool:
+        """Whether this is the first question, which tells what the others may cost."""
+        return self._largest is None and not self._under_way.calls and not self._spent.calls
+
     def _fits(self, amount: _Amount) -> bool:
         if self.budget is None:
             return True
+        sized = self.budget.money is not None or self.budget.tokens is not None
+        if sized and self._largest is None and self._under_way.calls:
+            return False  # the first is not back yet
         after = self._spent.plus(self._under_way).plus(amount)
         limits = (
             (after.calls, self.budget.calls),

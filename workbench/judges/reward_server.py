@@ -123,7 +123,7 @@ class Line:
                 wait = problem.wait if problem.wait is not None else _backoff(again)
                 if again + 1 == tries or wait > _MAX_WAIT:
                     raise problem.error from None
-            await asyncio.sleep(wait)
+            await _pause(wait)
         raise EndpointError("the endpoint was not asked")
 
     async def _once(self, method: str, address: str, request: dict[str, Any]) -> Any:
@@ -142,6 +142,10 @@ class Line:
             if isinstance(error, httpx.NetworkError | httpx.RemoteProtocolError):
                 raise _NotNow(failure) from None
             raise failure from None
+
+
+async def _pause(seconds: float) -> None:
+    await asyncio.sleep(seconds)
 
 
 def _backoff(again: int) -> float:

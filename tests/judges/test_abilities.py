@@ -1,0 +1,122 @@
+"""What a model can do is found out by asking, and remembered."""
+
+import pytest
+
+import workbench as wb
+from tests.judges.servers import server
+from tests.judges.test_client import completion
+from workbench import background
+from workbench.judges import JudgeServerError, OpenAIClient
+from workbench.judges.abilities import Ability, ability
+
+ASKED = [{"role": "user", "content": "x"}]
+SCHEMA = {"type": "json_schema", "json_schema": {"name": "v", "schema": {"type": "object"}}}
+
+
+@pytest.fixture(autouse=True)
+def key(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-some-key-of-tests")
+
+
+def lacking(*formats, status=400, message="response_format is not supported here"):
+    """A server that refuses some formats of answers."""
+
+    def answer(_path, body, _headers):
+        wanted = body.get("response_format", {}).get("type", "text")
+        refused = (status, {}, {"error": {"message": message}})
+        return refused if wanted in formats else (200, {}, completion("{}"))
+
+    return server(answer)
+
+
+def formats(asked):
+    return [body.get("response_format", {}).get("type", "text") for _, body, _ in asked]
+
+
+def complete(client, **settings):
+    return background.run(client.complete(ASKED, **{"model": "m", "response_format": SCHEMA, **settings}))
+
+
+@pytest.mark.parametrize("status", [400, 422, 500, 501])
+@pytest.mark.parametrize("message", ["response_format is not supported here", "bad request"])
+def test_a_simpler_format_is_tried_and_remembered(status, message):
+    """JSON schema, then JSON object, then text; the second question starts where the first ended."""
+    with lacking("json_schema", "json_object", status=status, message=message) as (address, asked):
+        client = OpenAIClient(address)
+        complete(client)
+        complete(client)
+        assert formats(asked) == ["json_schema", "json_object", "text", "text"]
+        complete(OpenAIClient(address), model="other")
+        assert formats(asked)[4:] == ["json_schema", "json_object", "text"], "another model may have it"
+
+
+def test_the_memory_is_the_servers_and_not_the_clients():
+    """A second client of the same server need not find out again."""
+    with lacking("json_schema") as (address, asked):
+        complete(OpenAIClient(address))
+        complete(OpenAIClient(address))
+    assert formats(asked) == ["json_schema", "json_object", "json_object"]
+
+
+def test_a_bad_moment_is_no_lack():
+    """A 500 after the format has been answered once is tried again as it was."""
+    answers = iter([200, 500, 200])
+
+    def answer(*_):
+        status = next(answers)
+        return (200, {}, completion("{}")) if status == 200 else (500, {}, {"error": {"message": "boom"}})
+
+    with server(answer) as (address, asked):
+        client = OpenAIClient(address)
+        complete(client)
+        complete(client)
+    assert formats(asked) == ["json_schema"] * 3
+
+
+def test_a_question_that_is_wrong_whatever_its_format_teaches_nothing():
+    """A refusal at every format is the question's own, told as such, and nothing is remembered."""
+    with lacking("json_schema", "json_object", "text", message="too long") as (address, asked):
+        with pytest.raises(JudgeServerError, match="too long"):
+            complete(OpenAIClient(address))
+        assert len(asked) == 3
+        assert ability(address, "m").lacking == set()
+
+
+def test_settings_a_model_does_not_take_are_left_out():
+    """A temperature it refuses is dropped, and a limit it calls otherwise is renamed; once for all questions."""
+
+    def answer(_path, body, _headers):
+        if "temperature" in body:
+            message = "Unsupported value: 'temperature' does not support 0 with this model."
+            return 400, {}, {"error": {"message": message}}
+        if "max_tokens" in body:
+            return 400, {}, {"error": {"message": "Use 'max_completion_tokens' instead."}}
+        return 200, {}, completion("{}")
+
+    with server(answer) as (address, asked):
+        client = OpenAIClient(address)
+        for _ in range(2):
+            complete(client, temperature=0.0, max_tokens=9)
+    assert len(asked) == 4
+    assert asked[-1][1]["max_completion_tokens"] == 9
+
+
+def test_a_stricter_format_that_is_answered_after_all_is_used_again():
+    """Many questions go out at once: one that fell back by accident must not bind the others."""
+    known, asked = Ability(), {"response_format": SCHEMA}
+    known.worked(known.fit(asked, 1), asked)
+    assert known.fit(asked)["response_format"]["type"] == "json_object"
+    known.worked(asked, asked)
+    assert known.fit(asked)["response_format"] == SCHEMA
+
+
+def test_a_judge_works_with_a_server_that_has_plain_text_only():
+    """From the judge's side nothing is to be done."""
+    said = completion('Sure! {"reasoning": "it does", "score": "PASS"}')
+
+    def answer(_path, body, _headers):
+        return (500, {}, {"error": {"message": "boom"}}) if "response_format" in body else (200, {}, said)
+
+    with server(answer) as (address, _):
+        judge = wb.BinaryJudge(criteria="is polite", model="m", client=OpenAIClient(address))
+        assert judge(wb.StringThread([("user", "Hi"), ("assistant", "Good day")])).score == 1.0

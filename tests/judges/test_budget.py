@@ -1,0 +1,194 @@
+"""A budget stops a run where it is spent, keeps what was graded, and never pays for one thing twice."""
+
+import asyncio
+
+import pytest
+
+import workbench as wb
+from workbench.judges import BudgetError, JudgeServerError, Reply, Usage
+from workbench.judges.budget import Spending
+from workbench.judges.line import Line, sharing
+
+SAID = '{"reasoning": "fine", "score": "PASS"}'
+ROWS = [{"prompt": f"Hi {row}", "completion": "Good day"} for row in range(40)]
+
+
+def judge(usage=Usage(90, 10), *, client=None, model="gpt-4o-mini", name="polite"):
+    said = Reply(SAID, usage, {"finish_reason": "stop"})
+    return wb.BinaryJudge(criteria="polite", model=model, name=name, client=client or wb.ScriptedClient(said))
+
+
+def counts(report):
+    kinds = report.errors["error_kind"].value_counts().to_dict()
+    return int(report.summary["scored"].sum()), kinds
+
+
+@pytest.mark.parametrize(
+    ("budget", "scored"),
+    [
+        (wb.Budget(calls=12), 12),
+        (wb.Budget(tokens=1_250), 12),
+        # 90 * 0.15 + 10 * 0.60 dollars a million: 0.0000195 a row
+        (wb.Budget(0.000235), 12),
+        (0.000235, 12),
+        (wb.Budget(1.0, tokens=10_000, calls=12), 12),
+    ],
+)
+def test_a_run_ends_where_its_budget_is_spent(budget, scored, capsys):
+    """Not a call more than fits; what was graded is kept, the rest is failed as budget and never a number."""
+    asked = judge()
+    report = asked.run(ROWS, budget=budget, progress=False)
+    assert counts(report) == (scored, {"budget": 40 - scored})
+    assert len(asked.client.calls) == scored
+    assert f"Budget spent: {scored} of 40 grades kept." in capsys.readouterr().out
+    assert "the budget is spent" in report.errors["error"].iloc[0]
+
+
+def test_other_graders_of_the_suite_go_on():
+    """Code costs nothing, and a second judge shares the budget with the first."""
+    suite = wb.Suite([judge(name="first"), wb.Contains(expected="day"), judge(name="second")])
+    report = suite.run(ROWS, budget=wb.Budget(calls=50), progress=False)
+    assert report.summary["scored"].to_dict() == {"first": 40, "contains": 40, "second": 10}
+
+
+def test_a_budget_reaches_judges_inside_graders():
+    """A combined grader's judges are held by the run's budget too."""
+    both = wb.Combined(entries=(judge(),), rule=wb.Mean(), name="both")
+    report = both.run(ROWS, budget=wb.Budget(calls=5), progress=False)
+    assert report.summary.loc["both", "scored"] == 5
+
+
+def test_money_needs_a_price(monkeypatch):
+    """A model that nobody knows the price of is refused before the run, and the message says what to do."""
+    with pytest.raises(BudgetError, match=r"grader 'polite'.*\n.*llama(.|\n)*wb\.PRICES"):
+        judge(model="llama").run(ROWS, budget=1.0, progress=False)
+    monkeypatch.setitem(wb.PRICES, "llama", wb.Price(0, 0))
+    assert counts(judge(model="llama").run(ROWS, budget=1.0, progress=False)) == (40, {})
+    nested = wb.Combined(entries=(judge(model="other"),), rule=wb.Mean(), name="both")
+    report = nested.run(ROWS, budget=1.0, progress=False)
+    assert report.summary.loc["both", "scored"] == 0
+
+
+def test_a_failed_question_is_a_call():
+    """A server that always fails cannot be asked beyond the budget."""
+    asked = judge(client=wb.ScriptedClient(JudgeServerError("down")))
+    report = asked.run(ROWS, budget=wb.Budget(calls=7), progress=False)
+    assert counts(report) == (0, {"judge_server": 7, "budget": 33})
+
+
+def test_a_server_that_does_not_count_is_counted_for():
+    """Without usage, tokens are guessed from the length, so that a budget in tokens holds all the same."""
+    report = judge(usage=None).run(ROWS, budget=wb.Budget(tokens=20_000), progress=False)
+    assert 0 < counts(report)[0] < 40
+
+
+@pytest.mark.parametrize("wrong", [0, -1.0, float("nan"), float("inf"), True, "5"])
+def test_wrong_budgets_are_refused(wrong):
+    """Limits are numbers above 0, and there is at least one."""
+    with pytest.raises(ValueError, match="budget"):
+        wb.Budget(wrong)
+    with pytest.raises(ValueError, match="needs a limit"):
+        wb.Budget()
+
+
+def test_room_that_others_may_leave_is_waited_for():
+    """A question whose estimate does not fit now is asked once others turn out cheaper."""
+
+    async def go():
+        spending = Spending(wb.Budget(tokens=100))
+        first = await spending.reserve(80, lambda _: 0.0)
+        second = asyncio.ensure_future(spending.reserve(80, lambda _: 0.0))
+        await asyncio.sleep(0)
+        assert not second.done()
+        spending.settle(first, 10, 0.0)
+        await second
+        return spending.tokens
+
+    assert asyncio.run(go()) == 10
+
+
+class Kept:
+    """A store of answers in a dict."""
+
+    def __init__(self):
+        self.answers = {}
+
+    async def get(self, key):
+        return self.answers.get(key)
+
+    async def put(self, key, reply, *, model):
+        self.answers[key] = reply
+
+
+def graded(grader, line, rows=1):
+    async def go():
+        with sharing(line):
+            samples = wb.read_samples(ROWS[:rows])
+            return await asyncio.gather(*(grader.grade_one(sample) for sample in samples))
+
+    return asyncio.run(go())
+
+
+def test_kept_answers_cost_nothing():
+    """The second time nobody is asked; the grade says so, and counts no tokens and no money."""
+    asked, store = judge(), Kept()
+    first, second = (graded(asked, Line(replies=store))[0] for _ in range(2))
+    assert len(asked.client.calls) == 1
+    assert (first.tokens, second.tokens, second.cost, second.metadata["kept"]) == (100, 0, 0.0, True)
+    assert first.cost == pytest.approx(0.0000195)
+    assert (first.score, first.reasoning) == (second.score, second.reasoning)
+    assert "kept" not in first.metadata
+
+
+def test_two_rows_that_ask_the_same_at_once_ask_once():
+    """The second waits for the first one's answer."""
+    asked, line = judge(), Line(replies=Kept())
+
+    async def go():
+        sample = wb.read_samples(ROWS[:1])[0]
+        with sharing(line):
+            return await asyncio.gather(*(asked.grade_one(sample) for _ in range(5)))
+
+    grades = asyncio.run(go())
+    assert [grade.score for grade in grades] == [1.0] * 5
+    assert (len(asked.client.calls), line.spending.calls, line.spending.kept) == (1, 1, 4)
+
+
+@pytest.mark.parametrize("change", [{"model": "gpt-4o"}, {"temperature": 0.5}, {"criteria": "kind"}, {"max_tokens": 9}])
+def test_another_question_is_another_answer(change):
+    """Model, settings and prompt are part of the key."""
+    from dataclasses import replace
+
+    asked, store = judge(), Kept()
+    graded(asked, Line(replies=store))
+    graded(replace(asked, **change), Line(replies=store))
+    assert (len(asked.client.calls), len(store.answers)) == (2, 2)
+
+
+def test_answers_that_say_nothing_are_not_kept():
+    """A cut or empty answer is asked for again next time."""
+    for reply in (Reply(""), Reply("{", raw={"finish_reason": "length"})):
+        store = Kept()
+        graded(judge(client=wb.ScriptedClient(reply)), Line(replies=store))
+        assert not store.answers
+
+
+def test_progress_and_report_show_the_money(capsys):
+    """While a run goes on, and in its report; a price that is not known is said."""
+    moments = []
+    report = judge().run(ROWS, progress=moments.append)
+    assert moments[-1].money == pytest.approx(40 * 0.0000195)
+    assert moments[-1].tokens == 4_000
+    assert report.spending == "cost: $0.00078 for 4,000 tokens"
+    assert report.spending in str(report)
+    assert "$0.00078" in report._repr_html_()
+    unknown = judge(model="llama").run(ROWS, progress=False)
+    assert unknown.spending == "cost: unknown for 4,000 tokens; no price known for 40 of 40 rows: see wb.PRICES"
+    assert wb.Contains(expected="day").run(ROWS, progress=False).spending == ""
+
+
+def test_a_combined_column_is_not_paid_twice():
+    """The suite's own column repeats what its parts say, not what they cost."""
+    suite = wb.Suite([judge(), judge(name="again")], combine=wb.Mean())
+    report = suite.run(ROWS, progress=False)
+    assert report.spending == "cost: $0.0016 for 8,000 tokens"
