@@ -154,7 +154,9 @@ def test_two_rows_that_ask_the_same_at_once_ask_once():
     assert (len(asked.client.calls), line.spending.calls, line.spending.kept) == (1, 1, 4)
 
 
-@pytest.mark.parametrize("change", [{"model": "gpt-4o"}, {"temperature": 0.5}, {"criteria": "kind"}, {"max_tokens": 9}])
+@pytest.mark.parametrize(
+    "change", [{"model": "gpt-4o"}, {"temperature": 0.5}, {"criteria": "kind"}, {"max_tokens": 9}]
+)
 def test_another_question_is_another_answer(change):
     """Model, settings and prompt are part of the key."""
     from dataclasses import replace
@@ -183,7 +185,9 @@ def test_progress_and_report_show_the_money(capsys):
     assert report.spending in str(report)
     assert "$0.00078" in report._repr_html_()
     unknown = judge(model="llama").run(ROWS, progress=False)
-    assert unknown.spending == "cost: unknown for 4,000 tokens; no price known for 40 of 40 rows: see wb.PRICES"
+    assert (
+        unknown.spending == "cost: unknown for 4,000 tokens; no price known for 40 of 40 rows: see wb.PRICES"
+    )
     assert wb.Contains(expected="day").run(ROWS, progress=False).spending == ""
 
 

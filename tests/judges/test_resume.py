@@ -57,7 +57,10 @@ def test_what_a_budget_left_is_asked_next_time(store):
     """Run after run goes further, each within its own budget."""
     with server(said) as (address, asked):
         scored = [
-            judge(address).run(ROWS, store=store, budget=wb.Budget(calls=25), progress=False).summary["scored"].iloc[0]
+            judge(address)
+            .run(ROWS, store=store, budget=wb.Budget(calls=25), progress=False)
+            .summary["scored"]
+            .iloc[0]
             for _ in range(3)
         ]
     assert scored == [25, 50, 60]
@@ -96,7 +99,9 @@ def test_a_killed_run_loses_only_what_was_under_way(store):
 
     with server(answer) as (address, asked):
         env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-        process = subprocess.Popen([sys.executable, "-c", RUN, address, store], env=env, stdout=subprocess.PIPE)
+        process = subprocess.Popen(
+            [sys.executable, "-c", RUN, address, store], env=env, stdout=subprocess.PIPE
+        )
         assert reached.wait(60)
         with wb.open_store(store) as kept:
             while kept.replies.count() < 30:  # what was answered is being written

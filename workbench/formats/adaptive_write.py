@@ -140,6 +140,9 @@ def _example(example: Any) -> Any:
 def _prebuilt(entry: Entry, losses: Losses) -> Record:
     grader: Any = entry.grader
     check_fields(grader, losses, entry.name, knows=("model", "rules"))
+    if not isinstance(grader, ContextRelevancy) and grader.rules != "adaptive":
+        what = "sentences are judged there, and this grader judges claims: its scores would be others"
+        losses.add(entry.name, "rules", what, way_out='give the grader rules="adaptive"')
     names: dict[type[Any], str] = {
         Faithfulness: "FAITHFULNESS",
         ContextRelevancy: "CONTEXT_RELEVANCY",

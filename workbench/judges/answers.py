@@ -55,6 +55,8 @@ def text_of(reply: Reply, rules: str = "") -> str:
         raise AnswerError(ErrorKind.JUDGE_REFUSAL, f"the judge refused: {reply.refusal[:300]}")
     if reply.finish_reason == "length" and not rules:
         raise AnswerError(ErrorKind.JUDGE_CUT, "the judge's answer was cut short; raise max_tokens")
+    if not reply.text and reply.tool_calls:
+        raise AnswerError(ErrorKind.JUDGE_PARSE, "the judge called a tool where it should have answered")
     if rules in {"letta", "umbraco"}:
         return reply.text
     return _unfenced(_without_thinking(reply.text).strip())
@@ -170,7 +172,8 @@ def _objects(text: str) -> Iterator[Mapping[str, Any]]:
 
     An object that is broken or cut off is passed over with all inside it: what it quotes is no verdict.
     """
-    decoder, at = json.JSONDecoder(), text.find("{")
+    # Not strict: models put raw line breaks and other control characters into strings.
+    decoder, at = json.JSONDecoder(strict=False), text.find("{")
     for _ in range(_TRIES):
         if at < 0:
             return

@@ -1,0 +1,313 @@
+"""One row a fault: each ends as an error of its own kind on its own row, none as a number, and no run ends by any."""
+
+import asyncio
+import json
+import os
+import shutil
+import socket
+import ssl
+import struct
+import subprocess
+import threading
+from contextlib import contextmanager
+
+import pytest
+
+import workbench as wb
+from tests.judges.test_client import KEY, completion
+from workbench.judges import OpenAIClient
+
+FINE = '{"score": 0.5, "rationale": "half right"}'
+
+
+def http(status, body, kind="application/json", **headers):
+    """A whole answer as bytes."""
+    sent = body if isinstance(body, bytes) else json.dumps(body).encode()
+    told = {"content-type": kind, "content-length": str(len(sent)), **headers}
+    lines = "".join(f"{name}: {value}\r\n" for name, value in told.items())
+    return f"HTTP/1.1 {status} X\r\n{lines}\r\n".encode() + sent
+
+
+def says(text, **rest):
+    return http(200, completion(text, **rest))
+
+
+def ended(reason):
+    answer = completion('{"score": 0.')
+    answer["choices"][0]["finish_reason"] = reason
+    return http(200, answer)
+
+
+CALL = {"id": "1", "type": "function", "function": {"name": "f", "arguments": '{"score": 1.0}'}}
+PAGE = b"<!doctype html><html><head><title>502</title></head><body><h1>Bad gateway</h1></body></html>"
+ERROR = {"error": {"message": "something is wrong", "code": "some_code"}}
+
+# Name, what the server sends (a function is given the socket), the error's kind (None: scored 0.5), words of its message.
+FAULTS = [
+    ("none", says(FINE), None, ""),
+    ("fenced", says(f"```json\n{FINE}\n```"), None, ""),
+    ("prose around it", says(f"Well. {FINE} That is all."), None, ""),
+    ("thinking before it", says(f'<think>{{"score": 1.0}}?</think>{FINE}'), None, ""),
+    ("two verdicts", says(f'{{"score": 0.0}} no, rather {FINE}'), None, ""),
+    ("control characters", says('{"score": 0.5, "rationale": "half\nright\u0001\u2028"}'), None, ""),
+    ("prose alone", says("I would give it 0.5."), "judge_parse", "no JSON object"),
+    ("empty", says(""), "judge_parse", "said nothing"),
+    ("blank", says(" \n "), "judge_parse", "said nothing"),
+    ("broken JSON", says('{"score": 0.5, "rationale": '), "judge_parse", "no JSON object"),
+    ("cut short", ended("length"), "judge_cut", "raise max_tokens"),
+    ("refusal", says(None, refusal="I cannot judge this."), "judge_refusal", "I cannot judge this"),
+    ("refusal as text", says("I'm sorry, but I can't help with that."), "judge_refusal", "sorry"),
+    ("content filter", ended("content_filter"), "judge_refusal", "content filter"),
+    ("tool call", says(None, tool_calls=[CALL]), "judge_parse", "called a tool"),
+    ("score 70", says('{"score": 70, "rationale": ""}'), "out_of_range", "70"),
+    ("score -1", says('{"score": -1, "rationale": ""}'), "out_of_range", "-1"),
+    ("score a hair too high", says('{"score": 1.0000001, "rationale": ""}'), "out_of_range", "outside"),
+    ("score NaN", says('{"score": NaN, "rationale": ""}'), "not_finite", "nan"),
+    ("score infinite", says('{"score": Infinity, "rationale": ""}'), "not_finite", "inf"),
+    ("score 1e999", says('{"score": 1e999, "rationale": ""}'), "not_finite", "inf"),
+    ("number as text", says('{"score": "0.5", "rationale": ""}'), "judge_parse", "not '0.5' (str)"),
+    ("score true", says('{"score": true, "rationale": ""}'), "judge_parse", "(bool)"),
+    ("score null", says('{"score": null, "rationale": ""}'), "judge_parse", "nothing"),
+    ("score a list", says('{"score": [0.5], "rationale": ""}'), "judge_parse", "(list)"),
+    ("score missing", says('{"rationale": "good"}'), "judge_parse", "'score'"),
+    ("empty choices", http(200, {"choices": []}), "judge_server", "without a choice"),
+    ("no choices", http(200, {"id": "1"}), "judge_server", "without a choice"),
+    ("choices of nothing", http(200, {"choices": [None]}), "judge_server", "without a choice"),
+    ("error with status 200", http(200, ERROR), "judge_server", "something is wrong"),
+    ("no JSON", http(200, b'{"choices": [{'), "judge_server", "broken answer"),
+    ("HTML with status 200", http(200, PAGE, "text/html"), "judge_server", "no completion"),
+    ("HTML with status 502", http(502, PAGE, "text/html"), "judge_server", "Bad gateway"),
+    ("status 500", http(500, ERROR), "judge_server", "something is wrong"),
+    ("status 400", http(400, ERROR), "judge_server", "something is wrong"),
+    ("full", http(429, ERROR, **{"retry-after": "9999"}), "judge_limit", "no room"),
+    ("overloaded", http(503, ERROR, **{"retry-after": "9999"}), "judge_limit", "no room"),
+    ("no credit", http(429, {"error": {"message": "m", "code": "insufficient_quota"}}), "judge_key", "no credit"),
+    ("wrong key", http(401, {"error": {"message": f"Incorrect API key: {KEY}"}}), "judge_key", "OPENAI_API_KEY"),
+    ("not allowed", http(403, ERROR), "judge_key", "refused the key"),
+    ("no such model", http(404, ERROR), "judge_unreachable", "no model 'm'"),
+    ("10 MB", says("x" * 10_000_000), "judge_server", "too large"),
+    ("10 MB without a length", lambda c: endless(c), "judge_server", "too large"),
+    ("connection dropped", lambda c: None, "judge_server", "broke off"),
+    ("reset in the body", lambda c: reset(c), "judge_server", "broke off"),
+    ("no HTTP", lambda c: c.sendall(b"SSH-2.0-OpenSSH\r\n"), "judge_server", "broken answer"),
+    ("silence", lambda c: c.recv(1), "timeout", "timed out"),
+    ("one byte at a time", lambda c: drip(c), "timeout", "timed out"),
+]  # fmt: skip
+
+
+def endless(connection):
+    connection.sendall(
+        b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n"
+    )
+    part = b"10000\r\n" + b" " * 0x10000 + b"\r\n"
+    for _ in range(160):
+        connection.sendall(part)
+    connection.sendall(b"0\r\n\r\n")
+
+
+def reset(connection):
+    connection.sendall(
+        b'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 999\r\n\r\n{"choi'
+    )
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+
+def drip(connection):
+    connection.sendall(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 99999\r\n\r\n")
+    connection.settimeout(0.02)
+    while True:
+        connection.sendall(b" ")
+        try:
+            if not connection.recv(1):
+                return
+        except TimeoutError:
+            continue
+
+
+@contextmanager
+def faulty(choose, wrap=None):
+    """A server of bare sockets, one question a connection: `choose(text of the request)` is what it does."""
+    listening = socket.create_server(("127.0.0.1", 0), backlog=128)
+
+    def serve():
+        while True:
+            try:
+                connection, _ = listening.accept()
+            except OSError:
+                return
+            threading.Thread(target=talk, args=(connection,), daemon=True).start()
+
+    def talk(connection):
+        try:
+            with wrap(connection) if wrap else connection as secured:
+                act = choose(request(secured))
+                act(secured) if callable(act) else secured.sendall(
+                    act.replace(b"\r\n", b"\r\nconnection: close\r\n", 1)
+                )
+        except OSError:
+            return  # the client hung up, which some faults make it do
+
+    thread = threading.Thread(target=serve)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}/v1"
+    finally:
+        listening.shutdown(socket.SHUT_RDWR)
+        listening.close()
+        thread.join()
+
+
+def request(connection):
+    data = b""
+    while b"\r\n\r\n" not in data:
+        data += connection.recv(65536) or b"\r\n\r\n"
+    head, _, body = data.partition(b"\r\n\r\n")
+    lengths = [int(line[15:]) for line in head.split(b"\r\n") if line.lower().startswith(b"content-length:")]
+    while lengths and len(body) < lengths[0]:
+        body += connection.recv(65536)
+    return body.decode("utf-8", "replace")
+
+
+@pytest.fixture(autouse=True)
+def key(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+
+
+def judge(address, **settings):
+    settings = {"max_retries": 1, "timeout": 1.0, "patience": 1.0, **settings}
+    client = OpenAIClient(address, **settings)
+    return wb.RubricJudge(
+        prompt="Is it right?", model="m", client=client, name="judge",
+        timeout=settings["timeout"], max_retries=settings["max_retries"],
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def run():
+    """One run over all faults, a healthy row after each."""
+    patch = pytest.MonkeyPatch()
+    patch.setenv("OPENAI_API_KEY", KEY)
+    rows = [{"prompt": f"<{name}>", "completion": "Paris"} for fault in FAULTS for name in (fault[0], "none")]
+
+    def choose(text):
+        return next(sent for name, sent, *_ in FAULTS if f"<{name}>" in text)
+
+    with faulty(choose) as address:
+        report = judge(address).run(rows, progress=False)
+    patch.undo()
+    return report
+
+
+@pytest.mark.parametrize(("at", "fault"), enumerate(FAULTS), ids=[name for name, *_ in FAULTS])
+def test_a_fault_is_an_error_of_its_own_kind(run, at, fault):
+    """Scored with the judge's own number, or failed with a kind, words that help, and no number; the next row is fine."""
+    _, _, kind, words = fault
+    grade, after = run.grades["judge"][2 * at], run.grades["judge"][2 * at + 1]
+    if kind is None:
+        assert (grade.score, grade.error) == (0.5, None)
+    else:
+        assert (grade.score, grade.error.kind) == (None, kind)
+        assert words.lower() in grade.error.message.lower()
+    assert (after.score, after.error) == (0.5, None)
+    assert KEY not in repr(grade)
+
+
+def test_the_faults_are_told_apart(run):
+    """The report counts them by kind, and its table holds no number where there was none."""
+    failed = [kind for *_, kind, _ in FAULTS if kind]
+    assert run.errors["error_kind"].value_counts().to_dict() == {
+        kind: failed.count(kind) for kind in set(failed)
+    }
+    assert run.scores["judge"].notna().sum() == 2 * len(FAULTS) - len(failed)
+
+
+@pytest.mark.parametrize(
+    ("share", "answer"),
+    [(0.3, http(429, ERROR, **{"retry-after-ms": "20"})), (0.3, http(500, ERROR)), (0.1, lambda c: None)],
+    ids=["429", "500", "dropped"],
+)
+def test_passing_faults_lose_no_row(share, answer, monkeypatch):
+    """30 % of the questions refused or failed, 10 % of the connections dropped: every row is scored all the same."""
+    import random
+
+    from workbench.judges import question
+
+    monkeypatch.setattr(question, "_FIRST_WAIT", 0.01)  # the waiting itself is not what is tested
+    chance, lock = random.Random(7), threading.Lock()
+
+    def choose(_):
+        with lock:
+            return answer if chance.random() < share else says(FINE)
+
+    with faulty(choose) as address:
+        rows = [{"prompt": str(row), "completion": "x"} for row in range(200)]
+        report = judge(address, max_retries=8, patience=60).run(rows, progress=False)
+    assert report.summary.loc["judge", "scored"] == 200
+
+
+def unreachable(address):
+    rows = [{"prompt": str(row), "completion": "x"} for row in range(300)]
+    return judge(address, max_retries=0).run(rows, progress=False)
+
+
+@pytest.mark.parametrize(
+    ("address", "words"),
+    [
+        ("http://127.0.0.1:9/v1", "nothing answers at the judge's address"),
+        ("http://no-such-host.invalid/v1", "no address by that name"),
+    ],
+)
+def test_a_server_that_is_not_there_is_told_at_once(address, words):
+    """The first message says what to do, and hundreds of rows are not waited for: they are not asked."""
+    report = unreachable(address)
+    assert set(report.errors["error_kind"]) == {"judge_unreachable"}
+    first = report.errors["error"].iloc[0]
+    assert words in first
+    assert "next step" in first
+    assert "not asked" in report.errors["error"].iloc[-1]
+
+
+@pytest.fixture
+def certificate(tmp_path):
+    """A certificate that nobody signed."""
+    if shutil.which("openssl") is None:
+        (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)("openssl makes the certificate")
+    files = [str(tmp_path / "key.pem"), str(tmp_path / "cert.pem")]
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost",
+         "-keyout", files[0], "-out", files[1]],
+        check=True, capture_output=True,
+    )  # fmt: skip
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(files[1], files[0])
+    return context
+
+
+def test_a_certificate_that_cannot_be_trusted_is_refused(certificate):
+    """No question goes out, and the message names the certificate."""
+    asked = []
+
+    def choose(text):
+        asked.append(text)
+        return says(FINE)
+
+    with faulty(choose, lambda connection: certificate.wrap_socket(connection, server_side=True)) as address:
+        report = unreachable(address.replace("http://", "https://"))
+    assert not asked
+    assert set(report.errors["error_kind"]) == {"judge_unreachable"}
+    assert "certificate" in report.errors["error"].iloc[0]
+
+
+def test_an_interrupted_run_leaves_hanging_questions(monkeypatch):
+    """A stop does not wait for a server that says nothing: rows that were answered are kept."""
+    from workbench.graders import rows as engine
+    from workbench.graders.rows import Control
+
+    monkeypatch.setattr(engine, "_GRACE", 0.05)
+    control = Control(lambda done, failed: done == 3 and control.cancel.set())
+    data = wb.read_samples(
+        [{"prompt": "<none>" if row < 3 else "<silence>", "completion": "x"} for row in range(9)]
+    )
+    with faulty(lambda text: says(FINE) if "<none>" in text else lambda c: c.recv(1)) as address:
+        grades = asyncio.run(judge(address, timeout=600).grade_all(data, control))
+    assert (grades.n_scored, {error.kind for error in grades.errors.values()}) == (3, {"cancelled"})
