@@ -13,6 +13,7 @@ from workbench.columns import Grades
 from workbench.grade import ErrorKind
 from workbench.graders import Control
 from workbench.graders.combine import Entry
+from workbench.judges.base import NOT_ASKED
 from workbench.judges.line import Line, sharing
 from workbench.progress import OnProgress, Progress
 from workbench.samples import Samples
@@ -105,9 +106,13 @@ def opened(store: Any) -> Iterator[Store | None]:
 
 
 def tell_end(grades: Mapping[str, Grades], rows: int, *, interrupted: bool) -> None:
-    """One line where a run ended early: an Interrupt, or a spent budget."""
+    """What a person should read where a run ended early: an Interrupt, a spent budget, a judge that cannot be asked."""
     kinds = Counter(error.kind for one in grades.values() for error in one.errors.values())
     why = "Interrupted" if interrupted else "Budget spent" if kinds[ErrorKind.BUDGET] else ""
     if why:
         done = rows * len(grades) - kinds[ErrorKind.CANCELLED] - kinds[ErrorKind.BUDGET]
         print(f"{why}: {done:,} of {rows * len(grades):,} grades kept.")  # noqa: T201
+    for name, one in grades.items():
+        given_up = [error.message for error in one.errors.values() if error.message.endswith(NOT_ASKED)]
+        if given_up:
+            print(f"{name}: {given_up[0].removesuffix(NOT_ASKED)}\n{len(given_up):,} rows were not asked.")  # noqa: T201

@@ -13,7 +13,10 @@ SAID = '{"reasoning": "fine", "score": "PASS"}'
 ROWS = [{"prompt": f"Hi {row}", "completion": "Good day"} for row in range(40)]
 
 
-def judge(usage=Usage(90, 10), *, client=None, model="gpt-4o-mini", name="polite"):
+USED = Usage(90, 10)
+
+
+def judge(usage=USED, *, client=None, model="gpt-4o-mini", name="polite"):
     said = Reply(SAID, usage, {"finish_reason": "stop"})
     return wb.BinaryJudge(criteria="polite", model=model, name=name, client=client or wb.ScriptedClient(said))
 

@@ -38,6 +38,35 @@ def ended(reason):
     return http(200, answer)
 
 
+def endless(connection):
+    connection.sendall(
+        b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n"
+    )
+    part = b"10000\r\n" + b" " * 0x10000 + b"\r\n"
+    for _ in range(160):
+        connection.sendall(part)
+    connection.sendall(b"0\r\n\r\n")
+
+
+def reset(connection):
+    connection.sendall(
+        b'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 999\r\n\r\n{"choi'
+    )
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+
+def drip(connection):
+    connection.sendall(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 99999\r\n\r\n")
+    connection.settimeout(0.02)
+    while True:
+        connection.sendall(b" ")
+        try:
+            if not connection.recv(1):
+                return
+        except TimeoutError:
+            continue
+
+
 CALL = {"id": "1", "type": "function", "function": {"name": "f", "arguments": '{"score": 1.0}'}}
 PAGE = b"<!doctype html><html><head><title>502</title></head><body><h1>Bad gateway</h1></body></html>"
 ERROR = {"error": {"message": "something is wrong", "code": "some_code"}}
@@ -86,42 +115,13 @@ FAULTS = [
     ("not allowed", http(403, ERROR), "judge_key", "refused the key"),
     ("no such model", http(404, ERROR), "judge_unreachable", "no model 'm'"),
     ("10 MB", says("x" * 10_000_000), "judge_server", "too large"),
-    ("10 MB without a length", lambda c: endless(c), "judge_server", "too large"),
+    ("10 MB without a length", endless, "judge_server", "too large"),
     ("connection dropped", lambda c: None, "judge_server", "broke off"),
-    ("reset in the body", lambda c: reset(c), "judge_server", "broke off"),
+    ("reset in the body", reset, "judge_server", "broke off"),
     ("no HTTP", lambda c: c.sendall(b"SSH-2.0-OpenSSH\r\n"), "judge_server", "broken answer"),
     ("silence", lambda c: c.recv(1), "timeout", "timed out"),
-    ("one byte at a time", lambda c: drip(c), "timeout", "timed out"),
+    ("one byte at a time", drip, "timeout", "timed out"),
 ]  # fmt: skip
-
-
-def endless(connection):
-    connection.sendall(
-        b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n"
-    )
-    part = b"10000\r\n" + b" " * 0x10000 + b"\r\n"
-    for _ in range(160):
-        connection.sendall(part)
-    connection.sendall(b"0\r\n\r\n")
-
-
-def reset(connection):
-    connection.sendall(
-        b'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 999\r\n\r\n{"choi'
-    )
-    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-
-
-def drip(connection):
-    connection.sendall(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 99999\r\n\r\n")
-    connection.settimeout(0.02)
-    while True:
-        connection.sendall(b" ")
-        try:
-            if not connection.recv(1):
-                return
-        except TimeoutError:
-            continue
 
 
 @contextmanager
@@ -257,7 +257,7 @@ def unreachable(address):
         ("http://no-such-host.invalid/v1", "no address by that name"),
     ],
 )
-def test_a_server_that_is_not_there_is_told_at_once(address, words):
+def test_a_server_that_is_not_there_is_told_at_once(address, words, capsys):
     """The first message says what to do, and hundreds of rows are not waited for: they are not asked."""
     report = unreachable(address)
     assert set(report.errors["error_kind"]) == {"judge_unreachable"}
@@ -265,6 +265,11 @@ def test_a_server_that_is_not_there_is_told_at_once(address, words):
     assert words in first
     assert "next step" in first
     assert "not asked" in report.errors["error"].iloc[-1]
+    assert report.findings[0].advice == first.rpartition("next step: ")[2]
+    printed = capsys.readouterr().out
+    assert words in printed
+    assert "next step" in printed
+    assert "rows were not asked" in printed
 
 
 @pytest.fixture

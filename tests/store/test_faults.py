@@ -304,6 +304,15 @@ def test_a_server_that_goes_away_and_comes_back(server):
         assert store.replies.count() == 2
 
 
+def test_a_server_that_was_restarted_between_two_calls(server):
+    """Nobody notices: a connection is tried before it is used."""
+    with open_store(server.url) as store:
+        put(store, "restarted")
+        server.stop()
+        server.start()
+        assert get(store, "restarted").text == "x"
+
+
 def test_a_connection_cut_in_a_transaction(server):
     """The server ends our session in the middle: nothing of the transaction is there, and the next call works."""
     with open_store(server.url) as store, open_store(server.url) as other:

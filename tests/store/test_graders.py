@@ -10,6 +10,7 @@ import workbench as wb
 from tests.graders.examples import ALTERNATIVES, EXAMPLES
 from workbench.errors import CaptureError, FormatError, ValidationError
 from workbench.sandbox.pool import pool
+from workbench.sandbox.validate import CHECKS, Check
 from workbench.store import StoreError
 from workbench.store.records import write_record
 
@@ -117,6 +118,17 @@ def test_a_source_that_fails_a_check_is_not_kept(store):
     with pytest.raises(ValidationError):
         store.graders.edit("it", wb.FunctionGrader.from_source(BAD))
     assert [event.action for event in store.graders.history("it")] == ["create"]
+
+
+def test_a_claimed_proof_is_checked_here(store):
+    """A file's word that a source passed counts for nothing."""
+    grader = wb.FunctionGrader.from_source(BAD)
+    passed = tuple(Check(name, True, "fine", 0.0) for name in CHECKS)
+    grader.remember(wb.Validation(passed, sha256=grader.source.sha256, claimed=True))
+    assert grader.validation.ok
+    with pytest.raises(ValidationError, match="test_run"):
+        store.graders.create("it", grader)
+    assert store.graders.list() == ()
 
 
 def test_a_source_inside_another_grader_is_checked_too(store):

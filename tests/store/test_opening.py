@@ -6,6 +6,7 @@ import pickle
 import sqlite3
 import subprocess
 import sys
+import traceback
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from workbench import background
 from workbench.judges import Reply
 from workbench.store import StoreError, open_store, schema
 from workbench.store.address import parse
+from workbench.store.errors import translated
 
 SECRET = "p@ss/w:rd"
 QUOTED = "p%40ss%2Fw%3Ard"
@@ -86,6 +88,14 @@ def test_no_secret_of_an_address_is_shown():
     assert address.masked(told) == "*** *** *** x"
 
 
+def test_a_drivers_words_are_told_without_secrets():
+    """Whatever a driver says, the password is not in the error."""
+    address = parse(f"postgresql://u:{QUOTED}@h/d")
+    with pytest.raises(StoreError, match=r"found: cannot connect with \*\*\*") as caught, translated(address):
+        raise sqlite3.OperationalError(f"cannot connect with {SECRET}")
+    assert SECRET not in "".join(traceback.format_exception(caught.value))
+
+
 @pytest.mark.parametrize("timeout", [0, -1, float("nan"), float("inf"), True, "1"])
 def test_a_timeout_is_a_positive_number(timeout):
     """Anything else is refused before a file is made."""
@@ -141,6 +151,7 @@ def test_a_newer_store_is_refused_and_not_changed(tmp_path):
         store.labels.put("a", True)
     with sqlite3.connect(path) as raw:
         raw.execute("UPDATE workbench_meta SET value = '99'")
+    raw.execute("PRAGMA journal_mode=DELETE")
     raw.close()
     before = hashlib.sha256(path.read_bytes()).hexdigest()
     with pytest.raises(
@@ -148,6 +159,16 @@ def test_a_newer_store_is_refused_and_not_changed(tmp_path):
     ):
         open_store(path)
     assert hashlib.sha256(path.read_bytes()).hexdigest() == before
+
+
+def test_a_store_that_became_newer_meanwhile_is_refused(store):
+    """Another process brought it up to date between our look and our lock."""
+    refused = pytest.raises(StoreError, match="newer workbench")
+    with refused, store._database.writing() as connection:
+        connection.exec_driver_sql("UPDATE workbench_meta SET value = '99'")
+        schema.prepare(connection)
+    with store._database.reading() as connection:
+        assert schema.version_of(connection) == schema.VERSION
 
 
 def test_a_newer_store_on_a_server_is_refused(postgres_database):

@@ -23,6 +23,7 @@ _NOT_TRIED = (ErrorKind.CANCELLED, ErrorKind.BUDGET)
 _BROKEN_ABOVE = 0.02
 _BROKEN_ROWS = 20
 _MESSAGE = 120  # characters of an error in a sentence
+_STEP = "  next step: "  # as errors write it, see `WorkbenchError`
 _ENOUGH = 35  # the fewest rows with which a verdict on saturation can fire
 
 
@@ -49,7 +50,8 @@ def broken(case: Case) -> Iterable[Claim]:
         0,
         0,
         f"broken, {found.k:,} of {found.n:,} rows failed, {percent(found.value)}: {what}",
-        "read the errors of these rows; a failed row has no score and is in no mean",
+        _next_step(case, rows)
+        or "read the errors of these rows; a failed row has no score and is in no mean",
         evidence(rows),
     )
     yield about_share(finding, found, _BROKEN_ABOVE, short=_BROKEN_ROWS - found.n)
@@ -136,15 +138,37 @@ def _kinds(case: Case, rows: NDArray[np.intp]) -> str:
 
 def _message(case: Case, rows: NDArray[np.intp]) -> str:
     """The message most of the rows failed with, cut to fit a sentence."""
-    errors = case.grades.errors
-    counts = Counter(errors[int(row)].message for row in rows if int(row) in errors)
+    counts = Counter(_gist(message) for message in _messages(case, rows))
     if not counts:
         return "without a message"
-    message, count = counts.most_common(1)[0]
-    line = " ".join(message[: 10 * _MESSAGE].split())
+    line, count = counts.most_common(1)[0]
     said = line if len(line) <= _MESSAGE else f"{line[:_MESSAGE]}…"
     often = "such as" if count == 1 < len(rows) else "all" if count == len(rows) else "most often"
     return f"{often} {said.rstrip('.') or 'an empty message'}"
+
+
+def _messages(case: Case, rows: NDArray[np.intp]) -> list[str]:
+    errors = case.grades.errors
+    return [errors[int(row)].message for row in rows if int(row) in errors]
+
+
+def _gist(message: str) -> str:
+    """A message in one line; of one of ours with its parts, what went wrong and what was found."""
+    head, *parts = message[: 10 * _MESSAGE].split("\n")
+    if not any(part.startswith(_STEP) for part in parts):
+        return " ".join(message[: 10 * _MESSAGE].split())
+    found = [part.strip().removeprefix("found: ") for part in parts if part.startswith("  found: ")]
+    return ", ".join([head, *found])
+
+
+def _next_step(case: Case, rows: NDArray[np.intp]) -> str:
+    """What the errors themselves say to do, where most of them say one thing."""
+    steps = Counter(
+        line.removeprefix(_STEP) for message in _messages(case, rows) for line in message.split("\n")
+        if line.startswith(_STEP)
+    )  # fmt: skip
+    step, count = steps.most_common(1)[0] if steps else ("", 0)
+    return step if 2 * count > len(rows) else ""
 
 
 def _fact(case: Case, kind: str, said: str, advice: str, rows: NDArray[np.intp]) -> Finding:

@@ -133,10 +133,10 @@ class AgentJudge(RubricPrompt):
             CaptureError: A function that cannot travel.
 
         Example:
-            >>> def count_words(text: str) -> int:
-            ...     '''How many words a text has.'''
-            ...     return len(text.split())
-            >>> judge = AgentJudge.with_tools([count_words], model="m", prompt="At most 50 words.")  # doctest: +SKIP
+            >>> from calendar import isleap
+            >>> judge = AgentJudge.with_tools([isleap], model="gpt-4o-mini", prompt="Are the years right?")
+            >>> [tool["function"]["name"] for tool in judge.asked()["tools"]]
+            ['isleap', 'submit_grade']
         """
         agent = {
             "agents": [{"system": system, "llm_config": {"model": model}}],

@@ -21,7 +21,7 @@ from workbench.judges.openai_client import provider_client, thinks
 from workbench.samples import Sample
 from workbench.thread import StringThread
 
-__all__ = ["JSON_OBJECT", "Judge", "SampleError", "check_number", "json_schema", "refuse_unless"]
+__all__ = ["JSON_OBJECT", "NOT_ASKED", "Judge", "SampleError", "check_number", "json_schema", "refuse_unless"]
 
 JSON_OBJECT = {"type": "json_object"}
 
@@ -33,6 +33,8 @@ _READ_AT_ONCE = 256
 _HOPELESS = frozenset({ErrorKind.JUDGE_KEY, ErrorKind.JUDGE_UNREACHABLE})
 """Failures that every other row would have too."""
 _HOPELESS_ROWS = 3
+NOT_ASKED = f"\n  this row was not asked: {_HOPELESS_ROWS} rows before it had failed so"
+"""End of the message of rows that were left out."""
 
 
 class SampleError(Exception):
@@ -234,9 +236,7 @@ class Breaker:
         self._in_a_row = self._in_a_row + 1 if error is not None and error.kind in _HOPELESS else 0
         if error is None or self._in_a_row < _HOPELESS_ROWS:
             return None
-        return GradeError(
-            error.kind, f"not asked, since {_HOPELESS_ROWS} rows before it failed: {error.message}"
-        )
+        return GradeError(error.kind, f"{error.message}{NOT_ASKED}")
 
 
 def _again(error: AnswerError) -> str:

@@ -134,8 +134,9 @@ class OpenAIClient:
     def _connection(self, key: str) -> Connection:
         # Connections belong to the loop they were made on.
         loop = asyncio.get_running_loop()
-        if (found := self._connections.get(loop)) is None:
-            found = Connection(new_client(self.address), Pace(self.concurrency))
+        found = self._connections.get(loop)
+        if found is None or found.address != self.address:  # OPENAI_BASE_URL may change
+            found = Connection(self.address, new_client(self.address), Pace(self.concurrency))
             self._connections[loop] = found
             _open.add(found.client)
             weakref.finalize(self, _leave, loop, found.client).atexit = False

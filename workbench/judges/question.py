@@ -29,11 +29,13 @@ class Connection:
     """What belongs to one event loop.
 
     Attributes:
+        address: Where the server is.
         client: The package's client with its connections.
         pace: How many questions may be under way.
         reached: Whether the server ever answered.
     """
 
+    address: str
     client: Any
     pace: Pace
     reached: bool = False
