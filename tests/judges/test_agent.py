@@ -10,7 +10,7 @@ from tests.judges.examples import AGENT, SUBMIT, called
 from workbench.errors import CaptureError, FormatError, IsolationError
 from workbench.graders.base import from_spec
 from workbench.judges import AgentJudge, Reply, ScriptedClient
-from workbench.judges.agent_tools import MAX_RESULT, tool_record
+from workbench.judges.agent_tools import MAX_CALLS, MAX_RESULT, tool_record
 from workbench.sandbox.pool import Pool
 
 THREAD = wb.StringThread(
@@ -182,6 +182,16 @@ def test_several_calls_of_one_reply_are_all_answered():
     assert "no tool" in answers[1]
     assert answers[3] == "OK"
     assert [m["tool_call_id"] for m in made.client.calls[1][0] if m["role"] == "tool"] == list("0123")
+
+
+def test_a_flood_of_calls_is_cut():
+    """Every call has an answer, and those beyond the bound are told that they were not run."""
+    one = called("send_message", "{}").tool_calls[0]
+    calls = [{**one, "id": str(at)} for at in range(MAX_CALLS + 2)]
+    answers = told(judge(replies=[Reply("", raw={"tool_calls": calls})]))
+    assert answers[:MAX_CALLS] == ["OK"] * MAX_CALLS
+    assert all("only 32 calls" in answer for answer in answers[MAX_CALLS:])
+    assert len(answers) == MAX_CALLS + 2
 
 
 def test_nothing_is_kept_between_calls():

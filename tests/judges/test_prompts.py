@@ -70,16 +70,8 @@ def test_a_row_without_a_variable_fails():
 def test_prompt_files(tmp_path, name, dialect):
     """A file is read when the judge is made; its ending chooses the dialect; the spec carries the text alone."""
     path = tmp_path / name
-    path.write_text(
-        "\ufeffRate: Ä {{x}}".replace("{{x}}", "")
-        if not dialect
-        else "Rate: Ä {{metadata.style}}{{response}}{{completion}}",
-        "utf-8",
-    )
-    if dialect == "mustache":
-        path.write_text("Rate: Ä {{response}}", "utf-8")
-    elif dialect:
-        path.write_text("Rate: Ä {{completion}}", "utf-8")
+    variable = {"": "", "mustache": "{{response}}"}.get(dialect, "{{completion}}")
+    path.write_text(f"\ufeffRate: Ä {variable}", "utf-8")
     judge = RubricJudge(prompt_path=path)
     before = judge.preview(ROW)
     path.unlink()

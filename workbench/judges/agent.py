@@ -15,7 +15,7 @@ from workbench.grade import ErrorKind, Grade
 from workbench.graders.base import kind
 from workbench.judges.agent_file import AgentFile
 from workbench.judges.agent_tools import ToolBox, answers, tool_record, tools_sha256
-from workbench.judges.answers import AnswerError, number, text_of
+from workbench.judges.answers import AnswerError, number
 from workbench.judges.base import as_sample, check_number, refuse_unless
 from workbench.judges.client import Messages, Reply
 from workbench.judges.prompt_files import prompt as built_in
@@ -131,12 +131,6 @@ class AgentJudge(RubricPrompt):
 
         Raises:
             CaptureError: A function that cannot travel.
-
-        Example:
-            >>> from calendar import isleap
-            >>> judge = AgentJudge.with_tools([isleap], model="gpt-4o-mini", prompt="Are the years right?")
-            >>> [tool["function"]["name"] for tool in judge.asked()["tools"]]
-            ['isleap', 'submit_grade']
         """
         agent = {
             "agents": [{"system": system, "llm_config": {"model": model}}],
@@ -201,7 +195,7 @@ class AgentJudge(RubricPrompt):
         messages, nudged = self.preview(sample), bool(self.rules)
         for _ in range(self.max_steps):
             reply = await self.say(messages, replies)
-            text_of(reply, self.rules)  # a refusal and a cut answer end it
+            self._check(reply)
             handed_in = [call for call in reply.tool_calls if _name(call) == self.judge_tool_name]
             if handed_in:
                 return self._noted(self.read(_arguments(handed_in[0])), replies)
@@ -217,6 +211,13 @@ class AgentJudge(RubricPrompt):
         raise AnswerError(
             ErrorKind.JUDGE_PARSE, f"no {self.judge_tool_name} call within {self.max_steps} answers"
         )
+
+    def _check(self, reply: Reply) -> None:
+        """Refuse an answer that is no step: a refusal, and under our own rules one that was cut short."""
+        if reply.refusal:
+            raise AnswerError(ErrorKind.JUDGE_REFUSAL, f"the judge refused: {reply.refusal[:300]}")
+        if reply.finish_reason == "length" and not self.rules:
+            raise AnswerError(ErrorKind.JUDGE_CUT, "the judge's answer was cut short; raise max_tokens")
 
     async def _answered(self, reply: Reply) -> Messages:
         """The reply and the results of its tools; for one without calls, what is missing."""

@@ -30,6 +30,9 @@ __all__ = ["MAX_RESULT", "ToolBox", "answers", "tool_record", "tools_sha256"]
 MAX_RESULT = 10_000
 """Characters of a tool's result or error that the model is told."""
 
+MAX_CALLS = 32
+"""Calls of one reply that are run; a model that wants more is told so."""
+
 _SAYING = "send_message"
 """Letta's tool for speaking; it changes nothing, so the agent may go on after it."""
 
@@ -157,7 +160,9 @@ def _told(name: str, grade: Grade) -> str:
 
 async def answers(box: ToolBox, calls: list[tuple[str, str]]) -> list[str]:
     """The answers to several calls of one reply, run side by side, in their order."""
-    return list(await asyncio.gather(*(box.answer(name, arguments) for name, arguments in calls)))
+    found = await asyncio.gather(*(box.answer(name, arguments) for name, arguments in calls[:MAX_CALLS]))
+    left = len(calls) - len(found)
+    return [*found, *[f"Error: only {MAX_CALLS} calls of one reply are run."] * left]
 
 
 def tools_sha256(file: AgentFile) -> str:

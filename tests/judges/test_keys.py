@@ -1,0 +1,106 @@
+"""A key is in the environment and in the request's header, and nowhere else: every file and every line is searched."""
+
+import os
+import pickle
+import subprocess
+import sys
+import traceback
+
+import pytest
+
+import workbench as wb
+from tests.judges.test_faults import ERROR, FAULTS, faulty, http, judge, says
+from workbench import background
+from workbench.judges import JudgeServerError, OpenAIClient
+
+SECRET = "sk-proj-Tm90QVJlYWxLZXkx_-abcdef0123456789"  # noqa: S105 (shaped like one, and none)
+SESSION = """
+import logging, os, sys, pickle
+logging.basicConfig(level=logging.DEBUG)  # every library says all it has to say
+import workbench as wb
+from tests.judges.test_faults import FAULTS, judge
+
+address, folder = sys.argv[1:]
+graders = [judge(address), wb.BinaryJudge(criteria="polite", model="m", client=judge(address).client),
+           wb.Endpoint(url=address, headers={"Authorization": "$OPENAI_API_KEY"}, max_retries=0, name="service")]
+rows = [{"prompt": f"<{name}>", "completion": "Paris"} for name, *_ in FAULTS] * 2
+report = wb.Suite(graders).run(rows, store=f"sqlite:///{folder}/store.db", budget=wb.Budget(tokens=10**9))
+print(report, repr(report), graders, report.frame.to_string(), report.errors.to_string())
+report.to_html(f"{folder}/report.html")
+report.frame.to_csv(f"{folder}/report.csv")
+wb.export(graders, f"{folder}/graders.json", format="native")
+with open(f"{folder}/pickle", "wb") as file:
+    pickle.dump((graders, report.grades), file)
+with wb.open_store(f"sqlite:///{folder}/store.db") as store:
+    store.graders.create("judge", graders[0])
+    print(store, list(store.graders.list()), list(store.runs.list()))
+try:
+    graders[1].preview(wb.StringThread([]))
+except Exception as error:
+    logging.exception("as a user would log it")
+"""
+
+
+def answers(text):
+    """All faults; and a server that repeats the key it was given, in words and in JSON."""
+    told = next((sent for name, sent, *_ in FAULTS if f"<{name}>" in text), says('{"score": 1}'))
+    return http(401, {"error": {"message": f"bad key {SECRET}, Authorization: Bearer {SECRET}"}}) if "<none>" in text else told
+
+
+def test_no_key_in_any_file_output_or_log(tmp_path):
+    """A whole session with every fault, all logs on, everything written that can be written."""
+    env = {**os.environ, "OPENAI_API_KEY": SECRET, "OPENAI_LOG": "debug", "PYTHONPATH": os.pathsep.join(sys.path)}
+    with faulty(answers) as address:
+        done = subprocess.run(
+            [sys.executable, "-X", "dev", "-c", SESSION, address, str(tmp_path)],
+            env=env, capture_output=True, check=False, timeout=300,
+        )  # fmt: skip
+    said = done.stdout + done.stderr
+    assert done.returncode == 0, said.decode()[-2000:]
+    written = {path.name: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    assert {"report.html", "report.csv", "graders.json", "pickle", "store.db"} <= set(written)
+    assert b"judge_key" in said
+    parts = (SECRET.encode(), SECRET[8:-8].encode())
+    for name, data in {**written, "output": said}.items():
+        assert not [part for part in parts if part in data], name
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        http(401, {"error": {"message": f"bad key {SECRET}"}}),
+        http(400, f"you sent {SECRET}".encode(), "text/plain"),
+        http(200, {"error": f"you sent {SECRET}"}),
+        http(200, f"<p>{SECRET}</p>".encode(), "text/html"),
+        http(429, {**ERROR, "key": SECRET}, **{"retry-after": "9999"}),
+    ],
+)
+def test_an_exception_shows_no_key(answer, monkeypatch):
+    """Not in its text, its traceback, what it came from or its pickle, whatever the server repeats."""
+    monkeypatch.setenv("OPENAI_API_KEY", SECRET)
+    with faulty(lambda _: answer) as address:
+        client = OpenAIClient(address, max_retries=0, patience=1)
+        with pytest.raises(JudgeServerError) as caught:
+            background.run(client.complete([{"role": "user", "content": "x"}], model="m"))
+    error = caught.value
+    shown = "".join(traceback.format_exception(error)) + repr(error) + repr(client)
+    assert SECRET not in shown
+    assert SECRET.encode() not in pickle.dumps((error, client))
+
+
+def test_an_answer_that_repeats_the_key_is_cleaned(monkeypatch):
+    """A judge that was told the key, or a server that puts it into the answer, does not get it into the grade."""
+    monkeypatch.setenv("OPENAI_API_KEY", SECRET)
+    with faulty(lambda _: says(f'{{"score": 0.5, "rationale": "the key is {SECRET}"}}')) as address:
+        grade = judge(address)(wb.StringThread([("user", "x"), ("assistant", "y")]))
+    assert grade.score == 0.5
+    assert SECRET not in repr(grade)
+    assert "the key is ***" in grade.reasoning
+
+
+@pytest.mark.parametrize("url", ["https://user:pass@host/v1", "https://:pass@host/v1"])
+def test_an_address_holds_no_password(url):
+    """It would stand in files and errors."""
+    with pytest.raises(wb.errors.FormatError) as caught:
+        OpenAIClient(url)
+    assert "pass@" not in str(caught.value)
