@@ -83,6 +83,7 @@ if TYPE_CHECKING:
     from workbench.sandbox.source import Source as Source
     from workbench.sandbox.validate import Validation as Validation
     from workbench.store import Store as Store
+    from workbench.store import StoreError as StoreError
     from workbench.store import open_store as open_store
     from workbench.suite import Suite as Suite
     from workbench.thread import StringThread as StringThread
@@ -90,6 +91,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "StoreError": "store",
     "open_store": "store",
     "Store": "store",
     "PairwiseJudge": "judges",
@@ -219,6 +221,7 @@ __all__ = [
     "SimpleGate",
     "Source",
     "Store",
+    "StoreError",
     "StringCheck",
     "StringThread",
     "Suite",

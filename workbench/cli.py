@@ -106,6 +106,8 @@ def _add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     run.add_argument("--workers", type=int, help="sandbox processes (default: cores - 1)")
     run.add_argument("--report", type=Path, metavar="HTML", help="write a self-contained report")
     run.add_argument("--scores", type=Path, metavar="CSV", help="write one row a grade")
+    run.add_argument("--store", metavar="URL", help="keep judges' answers there, and ask for nothing twice")
+    run.add_argument("--budget", type=float, metavar="DOLLARS", help="the most that judges may spend")
     run.add_argument("--trust", action="store_true", help="run the source even where it cannot be confined")
     _add_reading(run)
     run.set_defaults(command=_run)
@@ -229,7 +231,9 @@ def _run(options: argparse.Namespace) -> int:
     samples = wb.read_samples(options.samples, columns=_columns(options.columns))
     if options.draw is not None:
         samples = samples.draw(options.draw, seed=options.seed)
-    report = graders.run(samples, workers=options.workers, labels=options.labels)
+    report = graders.run(
+        samples, workers=options.workers, labels=options.labels, budget=options.budget, store=options.store
+    )
     print(report)
     if options.report:
         print(f"wrote {report.to_html(options.report)}")

@@ -8,8 +8,11 @@ WorkbenchError
 ├── SamplesError         (ValueError)    rows or columns that cannot be read
 ├── FormatError          (ValueError)    a file that cannot be read or written
 ├── ReportError          (ValueError)    a question a report cannot answer
-└── SandboxError         (RuntimeError)  the sandbox could not do its work
-    └── IsolationError                   imported source where confinement is too weak
+├── SandboxError         (RuntimeError)  the sandbox could not do its work
+│   └── IsolationError                   imported source where confinement is too weak
+├── JudgeServerError     (RuntimeError)  in judges: no answer; its kinds say why
+├── BudgetError          (RuntimeError)  in judges: no room for a question
+└── StoreError           (RuntimeError)  in store: a database that cannot be used
 ```
 
 A message says what went wrong, then, each on its own line and only where known: where, what was

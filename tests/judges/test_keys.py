@@ -22,7 +22,7 @@ from tests.judges.test_faults import FAULTS, judge
 
 address, folder = sys.argv[1:]
 graders = [judge(address), wb.BinaryJudge(criteria="polite", model="m", client=judge(address).client),
-           wb.Endpoint(url=address, headers={"Authorization": "$OPENAI_API_KEY"}, max_retries=0, name="service")]
+           wb.Endpoint(url=address, headers={"Authorization": "$OPENAI_API_KEY"}, max_retries=0, timeout=1.0, name="service")]
 rows = [{"prompt": f"<{name}>", "completion": "Paris"} for name, *_ in FAULTS] * 2
 report = wb.Suite(graders).run(rows, store=f"sqlite:///{folder}/store.db", budget=wb.Budget(tokens=10**9))
 print(report, repr(report), graders, report.frame.to_string(), report.errors.to_string())
