@@ -12,7 +12,7 @@ from workbench.dialects import TemplateError, TemplateRunError
 from workbench.errors import FormatError, WorkbenchError
 from workbench.extractors import Extractor, as_extractor
 from workbench.grade import ErrorKind, Grade, GradeError
-from workbench.graders.base import Grader, is_number
+from workbench.graders.base import Grader, as_sample, is_number
 from workbench.judges.answers import RULES, AnswerError, text_of
 from workbench.judges.budget import BudgetError
 from workbench.judges.client import ChatClient, JudgeServerError, Messages, Reply
@@ -21,7 +21,16 @@ from workbench.judges.openai_client import provider_client, thinks
 from workbench.samples import Sample
 from workbench.thread import StringThread
 
-__all__ = ["JSON_OBJECT", "NOT_ASKED", "Judge", "SampleError", "check_number", "json_schema", "refuse_unless"]
+__all__ = [
+    "JSON_OBJECT",
+    "NOT_ASKED",
+    "Judge",
+    "SampleError",
+    "as_sample",
+    "check_number",
+    "json_schema",
+    "refuse_unless",
+]
 
 JSON_OBJECT = {"type": "json_object"}
 
@@ -122,6 +131,10 @@ class Judge(Grader):
             TemplateRunError: A prompt that does not fit the sample.
             SampleError: The sample has nothing to judge.
         """
+
+    def questions(self, sample: Sample | StringThread) -> list[Messages]:
+        """All questions that would be asked, where a judge asks several; else the one of `preview`."""
+        return [self.preview(sample)]
 
     @abstractmethod
     def read(self, text: str) -> Grade:
@@ -261,10 +274,3 @@ def _complete(grade: Grade, replies: list[Reply], seconds: float) -> Grade:
         cost=sum(paid) if paid and len(paid) == len(used) else grade.cost,
         metadata={**grade.metadata, **raw},
     )
-
-
-def as_sample(sample: Sample | StringThread) -> Sample:
-    """A thread alone as a sample."""
-    if isinstance(sample, StringThread):
-        return Sample(id="0", thread=sample, reference=None, group="0")
-    return sample

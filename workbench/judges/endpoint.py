@@ -29,6 +29,7 @@ from workbench.judges.reward_server import (
     connected,
     route,
 )
+from workbench.judges.secrets import hide, hide_in
 from workbench.samples import Sample, Samples
 from workbench.sandbox.validate import mock_thread
 
@@ -228,14 +229,24 @@ class Endpoint(Grader):
         typed = {"content-type": "application/json"} if method == "POST" else {}
         headers = {**typed, **self._headers()}
         async with self._connected() as line:
-            return await line.ask(
-                method,
-                route(self.url, name),
-                body=body,
-                headers=headers,
-                seconds=self.timeout,
-                tries=self.max_retries + 1,
-            )
+            try:
+                told = await line.ask(
+                    method,
+                    route(self.url, name),
+                    body=body,
+                    headers=headers,
+                    seconds=self.timeout,
+                    tries=self.max_retries + 1,
+                )
+            except EndpointError as error:
+                found = hide(error.found, self._secrets())
+                raise EndpointError(error.what, where=error.where, found=found, hint=error.hint) from None
+        return hide_in(told, self._secrets())
+
+    def _secrets(self) -> list[str]:
+        """Values out of the environment, which a service may repeat: whole, and the part behind "Bearer"."""
+        given = [os.environ.get(value[1:], "") for value in self.headers.values() if value.startswith("$")]
+        return [*given, *(part for value in given for part in value.split() if len(part) >= 8)]
 
 
 def _request(sample: Sample) -> dict[str, Any]:

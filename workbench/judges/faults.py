@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import email.utils
 import re
-import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -16,10 +14,11 @@ from workbench.judges.client import (
     JudgeTimeoutError,
     NoServerError,
 )
+from workbench.judges.secrets import hide
+from workbench.judges.waiting import retry_after
 
 __all__ = ["Asked", "Fault", "TooLargeError", "fault_of"]
 
-_SECRET = re.compile(r"\b(?:(?:sk|pk)[-_]|Bearer )[\w*.-]{6,}")
 _CROWDED = frozenset({429, 503, 529})
 _PASSING = frozenset({408, 409, 425, 500, 502, 504})
 
@@ -46,7 +45,7 @@ class Asked:
 
     def clean(self, text: str) -> str:
         """A text without anything like a key, 500 characters at most."""
-        return _SECRET.sub("***", text.replace(self.key, "***") if self.key else text)[:500]
+        return hide(text, [self.key])[:500]
 
 
 @dataclass(frozen=True)
@@ -153,7 +152,7 @@ def _refused(error: Any, asked: Asked) -> Fault:
     if status >= 500 and not crowded:
         what = "the judge's server failed"
     retry = crowded or status in _PASSING
-    wait = _wait(error.response.headers) if retry else None
+    wait = retry_after(error.response.headers) if retry else None
     return Fault(kind(what, where=asked.where, found=found, hint=hint), retry, crowded, wait, status, said)
 
 
@@ -185,16 +184,3 @@ def _message(error: Any) -> str:
     if isinstance(body, Mapping) and isinstance(body.get("message"), str):
         return str(body["message"])
     return " ".join(re.sub(r"<[^>]*>", " ", str(body or error.message)).split())[:300]
-
-
-def _wait(headers: Mapping[str, str]) -> float | None:
-    """Seconds by Retry-After: milliseconds, seconds or a date; None where there is none that can be read."""
-    for name, scale in (("retry-after-ms", 1e-3), ("retry-after", 1.0)):
-        try:
-            wait = float(headers.get(name, "")) * scale
-        except ValueError:
-            continue
-        return wait if 0 <= wait < float("inf") else None
-    if (date := email.utils.parsedate_tz(headers.get("retry-after", ""))) is not None:
-        return max(0.0, email.utils.mktime_tz(date) - time.time())
-    return None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import random
 import time
 from collections.abc import Mapping
@@ -14,6 +13,7 @@ from workbench.judges.abilities import ability
 from workbench.judges.client import JudgeServerError, Reply, Usage
 from workbench.judges.faults import Asked, Fault, fault_of
 from workbench.judges.pacing import Pace
+from workbench.judges.secrets import hide_in
 
 __all__ = ["Connection", "Question"]
 
@@ -138,17 +138,9 @@ def _reply(answer: Any, asked: Asked, start: float) -> Reply:
             "the judge's server answered with something that is no completion",
             where=asked.where, found=asked.clean(str(answer)[:200]), hint="check base_url, which usually ends with /v1",
         )  # fmt: skip
-    told = _without(asked.key, {name: value for name, value in message.items() if value is not None})
+    told = hide_in({name: value for name, value in message.items() if value is not None}, [asked.key])
     took = {"finish_reason": choice.get("finish_reason"), "seconds": time.perf_counter() - start}
     return Reply(str(told.get("content") or ""), _usage(answer), {**told, **took})
-
-
-def _without(key: str, told: dict[str, Any]) -> dict[str, Any]:
-    """A message in which the key does not stand: a server may repeat what it was sent."""
-    if not key or key not in repr(told):
-        return told
-    clean: dict[str, Any] = json.loads(json.dumps(told).replace(json.dumps(key)[1:-1], "***"))
-    return clean
 
 
 def _usage(answer: Mapping[str, Any]) -> Usage | None:

@@ -10,12 +10,12 @@ import threading
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from email.utils import parsedate_to_datetime
 from typing import Any, NoReturn
 from urllib.parse import urlsplit
 
 from workbench.errors import FormatError, WorkbenchError
 from workbench.judges.base import refuse_unless
+from workbench.judges.waiting import retry_after
 
 __all__ = ["EndpointError", "Line", "Stopped", "check_header", "check_url", "connected", "route"]
 
@@ -200,7 +200,7 @@ def _read(answer: Any, body: bytes) -> Any:
         hint = "redirects are not followed; give the final address" if 300 <= status < 400 else ""
         failure = EndpointError(f"the endpoint answered with status {status}", found=shown, hint=hint)
         if status in _AGAIN:
-            raise _NotNow(failure, _retry_after(answer.headers.get("retry-after")))
+            raise _NotNow(failure, retry_after(answer.headers))
         raise failure
     try:
         return json.loads(body, parse_constant=_no_number)
@@ -211,20 +211,6 @@ def _read(answer: Any, body: bytes) -> Any:
 
 def _no_number(name: str) -> NoReturn:
     raise ValueError(f"{name} is no finite number")
-
-
-def _retry_after(value: str | None) -> float | None:
-    """Seconds to wait, from seconds or a date; None where the header says neither."""
-    if value is None:
-        return None
-    if re.fullmatch(r"\s*\d{1,9}\s*", value):
-        return float(value)
-    try:
-        from datetime import UTC, datetime
-
-        return max(0.0, (parsedate_to_datetime(value) - datetime.now(UTC)).total_seconds())
-    except (TypeError, ValueError):
-        return None
 
 
 def route(url: str, name: str) -> str:
