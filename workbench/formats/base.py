@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from workbench.errors import FormatError
-from workbench.graders import Grader
+from workbench.records import parts
 from workbench.suite import Suite
 
 __all__ = [
@@ -293,15 +293,6 @@ def get_format(name: str) -> Format:
     if name not in FORMATS:
         raise FormatError("unknown format", found=repr(name)[:80], expected=", ".join(sorted(FORMATS)))
     return FORMATS[name]
-
-
-def parts(grader: Grader) -> Iterator[Grader]:
-    """A grader and every grader inside it."""
-    yield grader
-    inner = [entry.grader for entry in getattr(grader, "entries", ())]
-    held = getattr(grader, "grader", None)
-    for one in [*inner, *([held] if isinstance(held, Grader) else [])]:
-        yield from parts(one)
 
 
 def require_proofs(suite: Suite) -> None:

@@ -18,7 +18,6 @@ from workbench.formats.base import (
     Losses,
     Reading,
     get_format,
-    parts,
     read_text,
     require_proofs,
 )
@@ -29,6 +28,7 @@ from workbench.formats.parsing import to_json
 from workbench.formats.writing import Converted, write_document
 from workbench.graders import Grader
 from workbench.graders.combine import Entry
+from workbench.records import parts
 from workbench.samples import Sample, as_samples
 from workbench.suite import Suite
 

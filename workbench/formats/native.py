@@ -13,19 +13,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict
 from functools import cache, partial
 from importlib.resources import files
 from typing import Any, TypeVar
 
-import workbench.judges  # noqa: F401 (its kinds register themselves)
 from workbench.errors import FormatError
-from workbench.formats.base import Document, Format, Losses, Reading, parts, register
+from workbench.formats.base import Document, Format, Losses, Reading, register
 from workbench.formats.parsing import parse_json, to_json
-from workbench.graders import Grader, from_spec
+from workbench.graders import Grader
 from workbench.graders.combine import Entry, Gate, Rule
-from workbench.sandbox.text import clean
-from workbench.sandbox.validate import Check, Validation
+from workbench.records import from_record, parts, record_of
 from workbench.suite import Suite
 
 __all__ = ["FORMAT", "VERSION", "read", "schema", "write"]
@@ -70,24 +67,7 @@ def _record(item: Grader, *, allow_unvalidated: bool) -> dict[str, Any]:
         for one in parts(item):
             if hasattr(one, "require_proof"):
                 one.require_proof()
-    record: dict[str, Any] = _bare(item.spec())
-    proof = getattr(item, "validation", None)
-    return record if proof is None else {**record, "validation": _proof_record(proof)}
-
-
-_PLAIN = {"agent", "schema", "output_schema", "sampling_params", "examples", "template_variables", "headers"}
-"""Fields that hold somebody's data: what looks like a grader in there is none."""
-
-
-def _bare(value: Any) -> Any:
-    """A spec without what is for the reader of a file to judge: where a source comes from, whom to trust."""
-    if isinstance(value, list | tuple):
-        return [_bare(one) for one in value]
-    if not isinstance(value, Mapping):
-        return value
-    judged = {"trusted_sha256", "imported", "trust"}
-    dropped = judged if "kind" in value else {"imported"} if "sha256" in value else set()
-    return {key: one if key in _PLAIN else _bare(one) for key, one in value.items() if key not in dropped}
+    return record_of(item)
 
 
 def _suite_record(suite: Suite) -> dict[str, Any]:
@@ -95,11 +75,6 @@ def _suite_record(suite: Suite) -> dict[str, Any]:
     spec = suite.spec()
     spec["entries"] = [{**entry, "grader": at} for at, entry in enumerate(spec["entries"])]
     return spec
-
-
-def _proof_record(proof: Validation) -> dict[str, Any]:
-    record = asdict(proof) | {"ok": proof.ok}
-    return {key: record[key] for key in ("ok", "sha256", "isolation", "checks", "warnings")}
 
 
 def read(text: str, *, where: str = "text", trust: bool = False) -> Suite:
@@ -185,56 +160,7 @@ def _check_schema(document: Any, where: str) -> None:
 
 
 def _grader(record: dict[str, Any], where: str, *, trust: bool) -> Grader:
-    spec = _imported({key: value for key, value in record.items() if key != "validation"}, trust=trust)
-    item = _made(lambda: from_spec(spec), where)
-    if hasattr(item, "remember") and "validation" in record:
-        _attach_proof(item, record["validation"])
-    return item
-
-
-def _imported(value: Any, *, trust: bool) -> Any:
-    """A spec whose every source counts as somebody else's, with trust given to their hashes or not."""
-    if isinstance(value, list):
-        return [_imported(one, trust=trust) for one in value]
-    if not isinstance(value, dict):
-        return value
-    inner = {key: one if key in _PLAIN else _imported(one, trust=trust) for key, one in value.items()}
-    source = inner.get("source")
-    if isinstance(source, dict) and "sha256" in source:
-        inner["source"] = {**source, "imported": True}
-        inner["trusted_sha256"] = source["sha256"] if trust else ""
-    if inner.get("kind") == "custom":
-        inner |= {"imported": True, "trust": trust}
-    if inner.get("kind") == "script":
-        inner |= {"imported": True, "trusted_sha256": _script_hash(inner) if trust else ""}
-    if inner.get("kind") == "agent-judge":
-        inner |= {"imported": True, "trusted_sha256": _tools_hash(inner) if trust else ""}
-    return inner
-
-
-def _tools_hash(spec: dict[str, Any]) -> str:
-    from workbench.judges.agent_file import AgentFile
-    from workbench.judges.agent_tools import tools_sha256
-
-    agent = spec.get("agent")
-    return tools_sha256(AgentFile(agent)) if isinstance(agent, dict) else ""
-
-
-def _script_hash(spec: dict[str, Any]) -> str:
-    from workbench.graders import ScriptGrader
-
-    script = spec.get("script")
-    return ScriptGrader.from_source(script).source.sha256 if isinstance(script, str) else ""
-
-
-def _attach_proof(item: Any, record: dict[str, Any]) -> None:
-    """A record for another text proves nothing, so it is dropped."""
-    checks = tuple(Check(**{**check, "message": clean(check["message"])}) for check in record["checks"])
-    proof = Validation(
-        checks, tuple(map(clean, record["warnings"])), record["isolation"], record["sha256"], claimed=True
-    )
-    if proof.sha256 == item.source.sha256:
-        item.remember(proof)
+    return _made(lambda: from_record(record, trust=trust), where)
 
 
 def _write(suite: Suite, losses: Losses) -> Document:  # noqa: ARG001 (nothing is lost)

@@ -1,0 +1,126 @@
+"""A grader as plain data and back, as files and the store keep it: whose source it is and whom to trust left out.
+
+What comes back counts as *imported*: whoever can write the file or the database can write any source into it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from typing import Any
+
+from workbench.graders import Grader, ScriptGrader, from_spec
+from workbench.judges.agent_file import AgentFile
+from workbench.judges.agent_tools import tools_sha256
+from workbench.sandbox.text import clean
+from workbench.sandbox.validate import Check, Validation
+
+__all__ = ["from_record", "parts", "record_of", "spec_of"]
+
+_JUDGED = frozenset({"trusted_sha256", "imported", "trust"})
+"""What is for the reader to judge."""
+_DATA = frozenset(
+    {"agent", "schema", "output_schema", "sampling_params", "examples", "template_variables", "headers"}
+)
+"""Fields that hold somebody's data: what looks like a grader in there is none."""
+
+
+def parts(grader: Grader) -> Iterator[Grader]:
+    """A grader and every grader inside it."""
+    yield grader
+    inner = [entry.grader for entry in getattr(grader, "entries", ())]
+    held = getattr(grader, "grader", None)
+    for one in [*inner, *([held] if isinstance(held, Grader) else [])]:
+        yield from parts(one)
+
+
+def spec_of(grader: Grader) -> dict[str, Any]:
+    """The grader's spec without what is for its reader to judge: where a source comes from, whom to trust.
+
+    Raises:
+        CaptureError: It has no form that can be kept, such as a function of a notebook without source.
+    """
+    spec: dict[str, Any] = _bare(grader.spec())
+    return spec
+
+
+def record_of(grader: Grader) -> dict[str, Any]:
+    """The same with the proof of its source, where there is one."""
+    record = spec_of(grader)
+    proof = getattr(grader, "validation", None)
+    if isinstance(proof, Validation):
+        told = asdict(proof) | {"ok": proof.ok}
+        record["validation"] = {key: told[key] for key in ("ok", "sha256", "isolation", "checks", "warnings")}
+    return record
+
+
+def _bare(value: Any) -> Any:
+    """A spec without what is for its reader to judge."""
+    if isinstance(value, list | tuple):
+        return [_bare(one) for one in value]
+    if not isinstance(value, Mapping):
+        return value
+    dropped = _JUDGED if "kind" in value else {"imported"} if "sha256" in value else set()
+    return {key: one if key in _DATA else _bare(one) for key, one in value.items() if key not in dropped}
+
+
+def from_record(record: Mapping[str, Any], *, trust: bool = False) -> Grader:
+    """The grader of a record, as somebody else's. Nothing of it runs.
+
+    Args:
+        record: As `record_of` makes it.
+        trust: Its sources may run even where the machine cannot confine them.
+
+    Raises:
+        FormatError: Of a kind that is not registered here, or with fields that cannot be.
+    """
+    grader = from_spec(
+        _imported({key: one for key, one in record.items() if key != "validation"}, trust=trust)
+    )
+    if hasattr(grader, "remember") and "validation" in record:
+        _attach(grader, record["validation"])
+    return grader
+
+
+def _imported(value: Any, *, trust: bool) -> Any:
+    """A spec whose every source counts as somebody else's, with trust given to their hashes or not."""
+    if isinstance(value, list):
+        return [_imported(one, trust=trust) for one in value]
+    if not isinstance(value, dict):
+        return value
+    inner = {key: one if key in _DATA else _imported(one, trust=trust) for key, one in value.items()}
+    source, kind = inner.get("source"), inner.get("kind")
+    if isinstance(source, dict) and "sha256" in source:
+        inner["source"] = {**source, "imported": True}
+        inner["trusted_sha256"] = source["sha256"] if trust else ""
+    if kind == "custom":
+        inner |= {"imported": True, "trust": trust}
+    if kind in _HASHES:
+        inner |= {"imported": True, "trusted_sha256": _HASHES[kind](inner) if trust else ""}
+    return inner
+
+
+def _script_hash(spec: dict[str, Any]) -> str:
+    script = spec.get("script")
+    return ScriptGrader.from_source(script).source.sha256 if isinstance(script, str) else ""
+
+
+def _tools_hash(spec: dict[str, Any]) -> str:
+    agent = spec.get("agent")
+    return tools_sha256(AgentFile(agent)) if isinstance(agent, dict) else ""
+
+
+_HASHES = {"script": _script_hash, "agent-judge": _tools_hash}
+"""Kinds whose source is not in a field of its own."""
+
+
+def _attach(grader: Any, record: Any) -> None:
+    """A record for another text proves nothing, so it is dropped; so is one that cannot be read."""
+    try:
+        checks = tuple(Check(**{**check, "message": clean(check["message"])}) for check in record["checks"])
+        warnings = tuple(map(clean, record["warnings"]))
+        proof = Validation(checks, warnings, record["isolation"], record["sha256"], claimed=True)
+    except (KeyError, TypeError):
+        return
+    if proof.sha256 == grader.source.sha256:
+        grader.remember(proof)
