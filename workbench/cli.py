@@ -201,8 +201,9 @@ def _test_rows(options: argparse.Namespace) -> wb.Samples | None:
 
 
 def _validate(options: argparse.Namespace) -> int:
-    from workbench.formats.base import get_format, parts
+    from workbench.formats.base import get_format
     from workbench.formats.files import check_target, first_rows
+    from workbench.records import parts
 
     if options.out:
         check_writable(options.out)
