@@ -123,7 +123,7 @@ class Replies:
                 statement, names = self._selects[next(size for size in _SIZES if size >= len(chunk))]
                 filled = chunk + chunk[-1:] * (len(names) - len(chunk))
                 given = tuple(filled) if self._positional else dict(zip(names, filled, strict=True))
-                for key, text, rest in connection.exec_driver_sql(statement, given):
+                for key, text, rest in connection.exec_driver_sql(statement, given).all():
                     found[key] = _reply(text, rest)
         return [found.get(key) for key in keys]
 
