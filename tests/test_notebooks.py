@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -82,6 +83,22 @@ def test_links_to_files_resolve(path):
                 target = (found[0] or found[1]).partition("#")[0]
                 if target and "://" not in target and not target.startswith(("mailto:", "attachment:")):
                     assert (path.parent / target).exists(), f"{cell['id']}: {target}"
+
+
+def test_parts_of_the_guide_are_linked(path):
+    """Each notebook leads to all others, by one link or two: they read as one guide."""
+    links = {
+        other.name: set(re.findall(r"\]\((\w+\.ipynb)\)", other.read_text("utf-8"))) for other in NOTEBOOKS
+    }
+    near = links[path.name]
+    assert near | {far for one in near for far in links[one]} >= {other.name for other in NOTEBOOKS}
+
+
+def test_is_shipped(path):
+    """The built package carries it, so that `workbench lab` has it."""
+    shipped = tomllib.loads((FOLDER.parent / "pyproject.toml").read_text("utf-8"))
+    wheel = shipped["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
+    assert wheel[f"notebooks/{path.name}"] == f"workbench/notebooks/{path.name}"
 
 
 def test_begins_with_a_title(path):

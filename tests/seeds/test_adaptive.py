@@ -99,3 +99,65 @@ def test_managing_calls_are_no_graders():
     """A file of list, get, delete and lock calls has nothing to read, and says so."""
     with pytest.raises(wb.errors.FormatError, match="no graders"):
         wb.loads(block("adaptive", "Manage existing graders"), "adaptive")
+
+
+def test_the_worked_example_by_claims():
+    """The document's own completion is one sentence with two claims; judged claim by claim it is 0.5, with evidence."""
+    lines = [
+        json.loads(line) for line in block("adaptive", "Pre-built graders", language="json").splitlines()
+    ]
+    completion = "Tim Berners-Lee published the first website in August 1990."
+    thread = wb.StringThread.from_messages([*lines, {"role": "assistant", "content": completion}], {})
+    claims = [
+        {"claim": "Tim Berners-Lee published the first website.", "supported": True, "reason": "r", "document": 0,
+         "quote": "Tim Berners-Lee created the first website."},
+        {"claim": "It was in August 1990.", "supported": False, "reason": "no date is given"},
+    ]  # fmt: skip
+    grade = wb.Faithfulness(client=wb.ScriptedClient(json.dumps({"claims": claims})))(thread)
+    assert grade.score == 0.5
+    first, second = grade.metadata["claims"]
+    assert (first["supported"], first["evidence"]["document"], first["evidence_found"]) == (True, 0, True)
+    assert second["supported"] is False
+
+
+def test_manage_existing_graders():
+    """List, get, delete and lock, by the document's own keywords; a locked grader refuses edits and deletion."""
+    with wb.open_store("sqlite://") as store:
+        graders = store.graders
+        graders.create("exact-match", wb.ExactMatch())
+        assert [entry.key for entry in graders.list()] == ["exact-match"]
+        assert graders.get(grader_key="exact-match") == wb.ExactMatch()
+        graders.lock(grader_key="exact-match", locked=True)
+        for refused in (
+            lambda: graders.delete(grader_key="exact-match"),
+            lambda: graders.edit("exact-match", wb.Length(maximum=3)),
+        ):
+            with pytest.raises(wb.StoreError, match="locked"):
+                refused()
+        graders.lock(grader_key="exact-match", locked=False)
+        graders.delete(grader_key="exact-match")
+        assert not list(graders.list())
+        assert graders.history("exact-match"), "deleting keeps history"
+
+
+def test_nothing_is_saved_on_failure():
+    """A grader that fails a check raises ValueError with the check's name and message, and the store stays empty."""
+    broken = wb.FunctionGrader.from_source("async def grade(thread):\n    return 'good'\n", name="broken")
+    with wb.open_store("sqlite://") as store:
+        with pytest.raises(ValueError, match="test_run"):
+            store.graders.create("broken", broken)
+        assert not list(store.graders.list())
+
+
+def test_judge_examples_with_justifications():
+    """Passing and failing examples with their reasons stand in the prompt as question and answer."""
+    examples = [
+        {"input": [{"role": "user", "content": "Open today?"}], "output": "Yes, until six.", "passes": True, "reasoning": "It answers."},
+        {"input": [{"role": "user", "content": "Open today?"}], "output": "We love you.", "passes": False, "reasoning": "Off topic."},
+    ]  # fmt: skip
+    judge = wb.BinaryJudge(criteria="stays on topic", examples=examples)
+    said_by = [(m["role"], m["content"]) for m in judge.preview(said("Yes."))]
+    assert [role for role, _ in said_by] == ["system", "user", "assistant", "user", "assistant", "user"]
+    assert "until six" in said_by[1][1]
+    assert ("It answers." in said_by[2][1], "PASS" in said_by[2][1]) == (True, True)
+    assert ("Off topic." in said_by[4][1], "FAIL" in said_by[4][1]) == (True, True)

@@ -6,6 +6,7 @@ import pytest
 
 import workbench as wb
 from tests.seeds.blocks import block, blocks
+from workbench.judges import Reply
 
 AGENT = {
     "agents": [{"system": "You judge.", "llm_config": {"model": "gpt-4o-mini"}, "tool_ids": ["tool-1"]}],
@@ -105,3 +106,31 @@ def test_agent_as_judge(folder):
     judge = suite_of(block("letta", "Rubric Graders", at=1), folder)["agent_judge"]
     assert isinstance(judge, wb.AgentJudge)
     assert judge.judge_tool_name == "submit_grade"
+
+
+def count(text: str) -> int:
+    """Count words."""
+    return len(text.split())
+
+
+def test_an_agent_judge_runs_its_tools_and_hands_its_grade_in(folder):
+    """The agent calls a tool of its own, which runs in the sandbox, then `submit_grade`; both stand in the metadata."""
+    judge = suite_of(block("letta", "Rubric Graders", at=1), folder)["agent_judge"]
+    asked = []
+
+    def agent(messages):
+        asked.append(messages)
+        name, arguments = (
+            ("submit_grade", {"score": 0.75, "rationale": "fine"})
+            if len(asked) > 1
+            else ("count", {"text": "a b"})
+        )
+        call = {"id": "1", "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}
+        return Reply("", raw={"tool_calls": [call], "finish_reason": "tool_calls"})
+
+    own = wb.AgentJudge.with_tools(
+        [count], model="m", system="You judge.", prompt=judge.prompt, client=wb.ScriptedClient(agent)
+    )
+    grade = own(wb.StringThread([("user", "q"), ("assistant", "a b")]))
+    assert (grade.score, grade.reasoning) == (0.75, "fine")
+    assert asked[1][-1]["content"] == "2"

@@ -95,7 +95,7 @@ def _answer(messages: Sequence[Mapping[str, Any]]) -> str:
     material = dict(tagged)
     if "completion" not in material:
         return "I can only judge what stands between completion tags."
-    criterion = _CRITERION.search(last)
+    criterion = _CRITERION.search(_TAGGED.sub("", last))  # what an answer says of criteria is no criterion
     if criterion:
         told = "\n".join((criterion[1], *_reasons(messages[1:-1], criterion[1])))
         documents = _documents(material.get("context", ""))
