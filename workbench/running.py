@@ -10,18 +10,20 @@ from typing import TYPE_CHECKING, Any
 
 from workbench import background
 from workbench.columns import Grades
+from workbench.errors import WorkbenchError
 from workbench.grade import ErrorKind
 from workbench.graders import Control
 from workbench.graders.combine import Entry
 from workbench.judges.base import NOT_ASKED
 from workbench.judges.line import Line, sharing
 from workbench.progress import OnProgress, Progress
+from workbench.report import Report
 from workbench.samples import Samples
 
 if TYPE_CHECKING:
     from workbench.store import Store
 
-__all__ = ["Run", "opened", "tell_end"]
+__all__ = ["Run", "opened", "sum_up", "tell_end"]
 
 
 class Run:
@@ -105,7 +107,15 @@ def opened(store: Any) -> Iterator[Store | None]:
         yield made
 
 
-def tell_end(grades: Mapping[str, Grades], rows: int, *, interrupted: bool) -> None:
+def sum_up(store: Store, report: Report, name: str) -> None:
+    """Keep a run's summary. A store that cannot take it must not cost the report."""
+    try:
+        store.runs.add(report, name=name)
+    except WorkbenchError as error:
+        print(f"The run's summary could not be kept: {error}")  # noqa: T201
+
+
+def tell_end(grades: Mapping[str, Grades], rows: int, line: Line, *, interrupted: bool) -> None:
     """What a person should read where a run ended early: an Interrupt, a spent budget, a judge that cannot be asked."""
     kinds = Counter(error.kind for one in grades.values() for error in one.errors.values())
     why = "Interrupted" if interrupted else "Budget spent" if kinds[ErrorKind.BUDGET] else ""
@@ -116,3 +126,5 @@ def tell_end(grades: Mapping[str, Grades], rows: int, *, interrupted: bool) -> N
         given_up = [error.message for error in one.errors.values() if error.message.endswith(NOT_ASKED)]
         if given_up:
             print(f"{name}: {given_up[0].removesuffix(NOT_ASKED)}\n{len(given_up):,} rows were not asked.")  # noqa: T201
+    if line.not_kept:
+        print(f"{len(line.not_kept):,} answers could not be kept: {line.not_kept[0]}")  # noqa: T201

@@ -23,7 +23,7 @@ from workbench.judges.budget import Budget, Spending, as_budget, check_priced
 from workbench.judges.line import Line
 from workbench.progress import Bar, OnProgress
 from workbench.report import Report, check_settings
-from workbench.running import Run, opened, tell_end
+from workbench.running import Run, opened, sum_up, tell_end
 from workbench.samples import Sample, Samples, as_samples
 from workbench.thread import StringThread
 
@@ -228,8 +228,8 @@ class Suite:
             grades, stopped = Run(self.entries, data, listen, workers, line).go()
             report = self._report(data, dict(grades), preset=preset, labels=labels)
             if kept is not None:
-                kept.runs.add(report, name=self.name)
-        tell_end(grades, len(data), interrupted=stopped)
+                sum_up(kept, report, self.name)
+        tell_end(grades, len(data), line, interrupted=stopped)
         return report
 
     def _report(self, data: Samples, grades: dict[str, Grades], **settings: Any) -> Report:

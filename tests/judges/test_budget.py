@@ -178,6 +178,23 @@ def test_answers_that_say_nothing_are_not_kept():
         assert not store.answers
 
 
+def test_a_store_that_cannot_write_loses_no_answer(tmp_path, capsys):
+    """What was paid for is graded all the same, and the run says at its end that it could not be kept."""
+    url = f"sqlite:///{tmp_path}/full.db"
+    with wb.open_store(url) as store:
+        with store._database.writing() as connection:
+            for table in ("replies", "runs"):
+                full = "BEGIN SELECT RAISE(ABORT, 'database or disk is full'); END"
+                connection.exec_driver_sql(
+                    f"CREATE TRIGGER full_{table} BEFORE INSERT ON workbench_{table} {full}"
+                )
+        report = judge().run(ROWS, store=store, progress=False)
+    assert counts(report) == (40, {})
+    printed = capsys.readouterr().out
+    assert "40 answers could not be kept" in printed
+    assert "summary could not be kept" in printed
+
+
 def test_progress_and_report_show_the_money(capsys):
     """While a run goes on, and in its report; a price that is not known is said."""
     moments = []

@@ -13,7 +13,7 @@ from tests.judges.test_faults import ERROR, FAULTS, faulty, http, judge, says
 from workbench import background
 from workbench.judges import JudgeServerError, OpenAIClient
 
-SECRET = "sk-proj-Tm90QVJlYWxLZXkx_-abcdef0123456789"  # noqa: S105 (shaped like one, and none)
+SECRET = "sk-proj-Tm90QVJlYWxLZXkx_-abcdef0123456789"
 SESSION = """
 import logging, os, sys, pickle
 logging.basicConfig(level=logging.DEBUG)  # every library says all it has to say

@@ -23,7 +23,7 @@ _TAGGED = re.compile(
 )
 _CRITERION = re.compile(r"EVALUATION CRITERION\n(.*?)\n+OUTPUT", re.DOTALL)
 _ROLE = re.compile(r"\[(\w+)\]\n")
-_ASIDE = re.compile(r"\b(?:About|Please|Do|I)\b")
+_ASIDE = re.compile(r"\b(?:About|Does|Do|How|Is|I|Please|What|When|Where|Which|Who|Why)\b")
 _NAME = re.compile(r"[A-Z]\w+(?: & [A-Z]\w+| [A-Z]\w+| \d+)?")
 _VALUE = re.compile(r"[A-Z]\w+ [A-Z]\w+|(?<=\S )[A-Z]\w+|\d+")
 _CITED = re.compile(r"\s*\[\d+\]")

@@ -30,10 +30,12 @@ class Line:
     Attributes:
         spending: What was spent, and how much may be.
         replies: Where answers are kept; None for nowhere.
+        not_kept: Why answers could not be kept, one text each. They count all the same: they were paid for.
     """
 
     spending: Spending = field(default_factory=Spending)
     replies: ReplyStore | None = None
+    not_kept: list[str] = field(default_factory=list)
     _under_way: dict[str, asyncio.Future[Reply]] = field(default_factory=dict)
 
     async def ask(self, client: ChatClient, messages: Messages, settings: dict[str, Any]) -> Reply:
@@ -55,7 +57,10 @@ class Line:
         assert self.replies is not None
         reply = await self._paid(client, messages, settings)
         if worth_keeping(reply):
-            await self.replies.put(key, reply, model=str(settings.get("model")))
+            try:
+                await self.replies.put(key, reply, model=str(settings.get("model")))
+            except WorkbenchError as error:
+                self.not_kept.append(str(error))
         return reply
 
     def _kept(self, reply: Reply) -> Reply:
