@@ -118,7 +118,7 @@ FAULTS = [
     ("10 MB without a length", endless, "judge_server", "too large"),
     ("connection dropped", lambda c: None, "judge_server", "broke off"),
     ("reset in the body", reset, "judge_server", "broke off"),
-    ("no HTTP", lambda c: c.sendall(b"SSH-2.0-OpenSSH\r\n"), "judge_server", "broken answer"),
+    ("no HTTP", lambda c: c.sendall(b"SSH-2.0-OpenSSH\r\n"), "judge_server", "status line"),
     ("silence", lambda c: c.recv(1), "timeout", "timed out"),
     ("one byte at a time", drip, "timeout", "timed out"),
 ]  # fmt: skip
@@ -174,7 +174,7 @@ def key(monkeypatch):
 
 
 def judge(address, **settings):
-    settings = {"max_retries": 1, "timeout": 1.0, "patience": 1.0, **settings}
+    settings = {"max_retries": 1, "timeout": 3.0, "patience": 1.0, **settings}
     client = OpenAIClient(address, **settings)
     return wb.RubricJudge(
         prompt="Is it right?", model="m", client=client, name="judge",
@@ -241,8 +241,8 @@ def test_passing_faults_lose_no_row(share, answer, monkeypatch):
 
     with faulty(choose) as address:
         rows = [{"prompt": str(row), "completion": "x"} for row in range(200)]
-        report = judge(address, max_retries=8, patience=60).run(rows, progress=False)
-    assert report.summary.loc["judge", "scored"] == 200
+        report = judge(address, max_retries=8, patience=60, timeout=60).run(rows, progress=False)
+    assert report.summary.loc["judge", "scored"] == 200, report.errors["error"].iloc[0]
 
 
 def unreachable(address):

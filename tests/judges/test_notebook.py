@@ -33,12 +33,12 @@ def ran(folder, **variables):
 def shown(cells, source):
     """What the cell with this text in its source shows, as plain text without the progress bar."""
     cell = next(cell for cell in cells if source in cell.source)
-    texts = [
-        output.text if output.output_type == "stream" else output.data.get("text/plain", "")
+    texts = [  # what is printed may come in several pieces
+        output.text if output.output_type == "stream" else output.data.get("text/plain", "") + "\n"
         for output in cell.outputs
         if "application/vnd.jupyter.widget-view+json" not in str(output)
     ]
-    return "\n".join(texts)
+    return "".join(texts)
 
 
 def unpriced(text):
