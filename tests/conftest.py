@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import signal
 
 import pytest
+
+
+def pytest_configure() -> None:
+    """Nobody's key is spent on tests, nor by the notebooks they run."""
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "WORKBENCH_MODEL"):
+        os.environ.pop(name, None)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -241,7 +241,8 @@ def _run(options: argparse.Namespace) -> int:
     if options.scores:
         print(f"wrote {write_atomically(options.scores, report.frame.to_csv(index=False))}")
     unscored = [name for name, row in report.summary.iterrows() if len(samples) and not row["scored"]]
-    return 1 if unscored else 0
+    unfinished = report.errors["error_kind"].isin(["budget", "cancelled"]).any()
+    return 1 if unscored or unfinished else 0
 
 
 def _columns(pairs: Sequence[str]) -> dict[str, str | None]:

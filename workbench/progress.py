@@ -24,6 +24,7 @@ class Progress:
         money: US dollars that judges have cost so far, as far as known.
         tokens: Tokens they have taken.
         kept: Answers that came out of a store.
+        waiting: Questions that wait because a judge's server is full.
     """
 
     grader: str
@@ -34,6 +35,7 @@ class Progress:
     money: float = 0.0
     tokens: int = 0
     kept: int = 0
+    waiting: int = 0
 
     @property
     def rate(self) -> float:
@@ -86,7 +88,8 @@ def _counts(progress: Progress) -> dict[str, Any]:
     """What stands behind the bar: errors always, money once some was spent."""
     spent = {"cost": f"${progress.money:.4f}"} if progress.money else {}
     kept = {"kept": progress.kept} if progress.kept else {}
-    return {"errors": progress.failed, **spent, **kept}
+    waiting = {"server full, waiting": progress.waiting} if progress.waiting else {}
+    return {"errors": progress.failed, **spent, **kept, **waiting}
 
 
 def _new_bar(total: int) -> Any:

@@ -9,9 +9,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
 
+from workbench.errors import FormatError, WorkbenchError
 from workbench.graders import Grader, ScriptGrader, from_spec
 from workbench.judges.agent_file import AgentFile
 from workbench.judges.agent_tools import tools_sha256
+from workbench.judges.reward_server import service_sha256
 from workbench.sandbox.text import clean
 from workbench.sandbox.validate import Check, Validation
 
@@ -72,14 +74,29 @@ def from_record(record: Mapping[str, Any], *, trust: bool = False) -> Grader:
         trust: Its sources may run even where the machine cannot confine them.
 
     Raises:
-        FormatError: Of a kind that is not registered here, or with fields that cannot be.
+        FormatError: No dict, of a kind that is not registered here, or with fields that cannot be.
     """
-    grader = from_spec(
-        _imported({key: one for key, one in record.items() if key != "validation"}, trust=trust)
-    )
+    if not isinstance(record, Mapping):
+        raise FormatError("this is no grader", found=repr(record)[:80], expected='{"kind": ..., ...}')
+    grader = _made({key: one for key, one in record.items() if key != "validation"}, trust=trust)
     if hasattr(grader, "remember") and "validation" in record:
         _attach(grader, record["validation"])
     return grader
+
+
+def _made(spec: dict[str, Any], *, trust: bool) -> Grader:
+    """The grader of a spec from elsewhere, which may hold anything where a kind's own code expects its fields."""
+    try:
+        return from_spec(_imported(spec, trust=trust))
+    except FormatError:
+        raise
+    except WorkbenchError as error:
+        raise FormatError(
+            error.what, where=error.where, found=error.found, expected=error.expected, hint=error.hint
+        ) from error
+    except (AttributeError, TypeError, ValueError, LookupError, ArithmeticError, RecursionError) as error:
+        found = f"{type(error).__name__}: {error}"[:300]
+        raise FormatError("a grader cannot be made from these fields", found=found) from error
 
 
 def _imported(value: Any, *, trust: bool) -> Any:
@@ -95,7 +112,7 @@ def _imported(value: Any, *, trust: bool) -> Any:
         inner["trusted_sha256"] = source["sha256"] if trust else ""
     if kind == "custom":
         inner |= {"imported": True, "trust": trust}
-    if kind in _HASHES:
+    if isinstance(kind, str) and kind in _HASHES:
         inner |= {"imported": True, "trusted_sha256": _HASHES[kind](inner) if trust else ""}
     return inner
 
@@ -110,8 +127,12 @@ def _tools_hash(spec: dict[str, Any]) -> str:
     return tools_sha256(AgentFile(agent)) if isinstance(agent, dict) else ""
 
 
-_HASHES = {"script": _script_hash, "agent-judge": _tools_hash}
-"""Kinds whose source is not in a field of its own."""
+def _service_hash(spec: dict[str, Any]) -> str:
+    return service_sha256(spec.get("url"), spec.get("headers", {}))
+
+
+_HASHES = {"script": _script_hash, "agent-judge": _tools_hash, "endpoint": _service_hash}
+"""Kinds whose source is not in a field of its own, and what of another kind is trusted or not."""
 
 
 def _attach(grader: Any, record: Any) -> None:

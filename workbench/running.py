@@ -14,9 +14,10 @@ from workbench.errors import WorkbenchError
 from workbench.grade import ErrorKind
 from workbench.graders import Control
 from workbench.graders.combine import Entry
-from workbench.judges.base import NOT_ASKED
+from workbench.judges.base import HOPELESS, NOT_ASKED, Judge
 from workbench.judges.line import Line, sharing
 from workbench.progress import OnProgress, Progress
+from workbench.records import parts
 from workbench.report import Report
 from workbench.samples import Samples
 
@@ -39,6 +40,7 @@ class Run:
     ) -> None:
         self._entries, self._samples, self._listen, self._line = entries, samples, listen, line
         self._control = Control(self._note, workers=workers)
+        line.stopped = self._control.cancel.is_set
         self._grades: dict[str, Grades] = {}
         self._current, self._now = "", (0, 0)
         self._start = self._told = time.monotonic()
@@ -63,8 +65,9 @@ class Run:
 
     async def _all(self) -> None:
         with sharing(self._line):
-            for entry in self._entries:
+            for at, entry in enumerate(self._entries):
                 self._current = entry.name
+                self._line.spending.share(sum(map(_asks, self._entries[at:])) if _asks(entry) else 1)
                 grades = await entry.grade_all(self._samples, self._control)
                 self._grades[entry.name] = grades
                 self._now = (0, 0)
@@ -88,8 +91,14 @@ class Run:
             money=self._line.spending.money,
             tokens=self._line.spending.tokens,
             kept=self._line.spending.kept,
+            waiting=self._line.waiting,
         )
         self._listen(moment)
+
+
+def _asks(entry: Entry) -> bool:
+    """Whether a model is asked somewhere in it."""
+    return any(isinstance(part, Judge) for part in parts(entry.grader))
 
 
 @contextmanager
@@ -123,8 +132,16 @@ def tell_end(grades: Mapping[str, Grades], rows: int, line: Line, *, interrupted
         done = rows * len(grades) - kinds[ErrorKind.CANCELLED] - kinds[ErrorKind.BUDGET]
         print(f"{why}: {done:,} of {rows * len(grades):,} grades kept.")  # noqa: T201
     for name, one in grades.items():
-        given_up = [error.message for error in one.errors.values() if error.message.endswith(NOT_ASKED)]
-        if given_up:
-            print(f"{name}: {given_up[0].removesuffix(NOT_ASKED)}\n{len(given_up):,} rows were not asked.")  # noqa: T201
+        _tell_hopeless(name, one)
     if line.not_kept:
         print(f"{len(line.not_kept):,} answers could not be kept: {line.not_kept[0]}")  # noqa: T201
+
+
+def _tell_hopeless(name: str, grades: Grades) -> None:
+    """Why a judge could not be asked at all: before the report, where it would be one finding of many."""
+    hopeless = [error.message for error in grades.errors.values() if error.kind in HOPELESS]
+    if not hopeless or grades.n_scored:
+        return
+    print(f"{name}: {hopeless[0].removesuffix(NOT_ASKED)}")  # noqa: T201
+    if left_out := sum(message.endswith(NOT_ASKED) for message in hopeless):
+        print(f"{left_out:,} rows were not asked.")  # noqa: T201

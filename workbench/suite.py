@@ -22,6 +22,7 @@ from workbench.judges.base import Judge
 from workbench.judges.budget import Budget, Spending, as_budget, check_priced
 from workbench.judges.line import Line
 from workbench.progress import Bar, OnProgress
+from workbench.records import parts
 from workbench.report import Report, check_settings
 from workbench.running import Run, opened, sum_up, tell_end
 from workbench.samples import Sample, Samples, as_samples
@@ -289,8 +290,9 @@ def _check_ready(entry: Entry, budget: Budget | None) -> None:
     """What would end the run before its first row is told with the grader's name."""
     try:
         entry.grader.check_ready()
-        if budget is not None and isinstance(entry.grader, Judge):
-            check_priced(budget, entry.grader.model)
+        for part in parts(entry.grader):
+            if budget is not None and isinstance(part, Judge):
+                check_priced(budget, part.model)
     except WorkbenchError as error:
         where = f"grader {entry.name!r}" + (f", {error.where}" if error.where else "")
         hint = f"{error.hint}; or run the suite without it" if error.hint else ""

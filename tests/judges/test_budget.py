@@ -6,7 +6,7 @@ import pytest
 
 import workbench as wb
 from workbench.judges import BudgetError, JudgeServerError, Reply, Usage
-from workbench.judges.budget import Spending
+from workbench.judges.budget import Asking, Spending
 from workbench.judges.line import Line, sharing
 
 SAID = '{"reasoning": "fine", "score": "PASS"}'
@@ -48,10 +48,10 @@ def test_a_run_ends_where_its_budget_is_spent(budget, scored, capsys):
 
 
 def test_other_graders_of_the_suite_go_on():
-    """Code costs nothing, and a second judge shares the budget with the first."""
+    """Code costs nothing, and two judges share the budget evenly: compared on the same rows."""
     suite = wb.Suite([judge(name="first"), wb.Contains(expected="day"), judge(name="second")])
     report = suite.run(ROWS, budget=wb.Budget(calls=50), progress=False)
-    assert report.summary["scored"].to_dict() == {"first": 40, "contains": 40, "second": 10}
+    assert report.summary["scored"].to_dict() == {"first": 25, "contains": 40, "second": 25}
 
 
 def test_a_budget_reaches_judges_inside_graders():
@@ -68,8 +68,8 @@ def test_money_needs_a_price(monkeypatch):
     monkeypatch.setitem(wb.PRICES, "llama", wb.Price(0, 0))
     assert counts(judge(model="llama").run(ROWS, budget=1.0, progress=False)) == (40, {})
     nested = wb.Combined(entries=(judge(model="other"),), rule=wb.Mean(), name="both")
-    report = nested.run(ROWS, budget=1.0, progress=False)
-    assert report.summary.loc["both", "scored"] == 0
+    with pytest.raises(BudgetError, match="no price of 'other'"):
+        nested.run(ROWS, budget=1.0, progress=False)
 
 
 def test_a_failed_question_is_a_call():
@@ -77,6 +77,51 @@ def test_a_failed_question_is_a_call():
     asked = judge(client=wb.ScriptedClient(JudgeServerError("down")))
     report = asked.run(ROWS, budget=wb.Budget(calls=7), progress=False)
     assert counts(report) == (0, {"judge_server": 7, "budget": 33})
+
+
+class Slow:
+    """A client whose answers are all under way together, and longer after the first."""
+
+    def __init__(self, usage):
+        self.usage, self.asked = usage, 0
+
+    async def complete(self, messages, **settings):
+        self.asked += 1
+        used = self.usage(sum(len(message["content"]) for message in messages))
+        await asyncio.sleep(0.01)
+        return Reply(SAID, used, {"finish_reason": "stop"})
+
+
+def test_long_questions_do_not_go_out_at_the_price_of_a_short_one():
+    """What a question may cost is guessed from its own length: many at once stay within the budget."""
+    rows = [{"prompt": "Hi", "completion": "x"}] + [
+        {"prompt": f"{row} " + "long " * 2_000, "completion": "x"} for row in range(40)
+    ]
+    asked = judge(client=Slow(lambda letters: Usage(letters // 4, 10)))
+    report = asked.run(rows, budget=wb.Budget(tokens=15_000), progress=False)
+    assert int(report.summary["tokens"].sum()) <= 15_000
+    assert report.summary["scored"].iloc[0] >= 3
+
+
+@pytest.mark.parametrize(
+    "usage",
+    [None, Usage(0, 0), Usage(-5, -5), Usage(10**400, 3), Usage(5, 5, float("nan")), Usage(5, 5, -3.0)],
+)
+def test_odd_usage_neither_ends_a_run_nor_empties_a_budget(usage):
+    """Counts and costs that cannot be are unknown: the run goes on, money is guessed by length, and nothing is negative."""
+    report = judge(client=Slow(lambda _: usage)).run(ROWS, budget=wb.Budget(money=0.005), progress=False)
+    assert 5 < report.summary["scored"].iloc[0] <= 40
+    assert not (report.frame["cost"] < 0).any()
+    free = judge(client=Slow(lambda _: usage)).run(ROWS * 20, budget=wb.Budget(money=0.001), progress=False)
+    assert set(free.errors["error_kind"]) == {"budget"}
+
+
+def test_a_first_question_that_fails_does_not_spend_a_small_budget():
+    """The next one is tried: one bad moment says nothing of the price."""
+    answers = iter([JudgeServerError("down"), *[Reply(SAID, Usage(8, 2))] * 40])
+    asked = judge(client=wb.ScriptedClient(lambda _: next(answers)))
+    report = asked.run(ROWS[:20], budget=wb.Budget(tokens=800), progress=False)
+    assert counts(report) == (19, {"judge_server": 1})
 
 
 def test_a_server_that_does_not_count_is_counted_for():
@@ -99,11 +144,12 @@ def test_room_that_others_may_leave_is_waited_for():
 
     async def go():
         spending = Spending(wb.Budget(tokens=100))
-        first = await spending.reserve(80, lambda _: 0.0)
-        second = asyncio.ensure_future(spending.reserve(80, lambda _: 0.0))
+        asking = Asking(letters=30, limit=50, price=None)
+        first = await spending.reserve(asking)
+        second = asyncio.ensure_future(spending.reserve(asking))
         await asyncio.sleep(0)
         assert not second.done()
-        spending.settle(first, 10, 0.0)
+        spending.settle(first, asking, Usage(5, 5, 0.0), "said")
         await second
         return spending.tokens
 
@@ -120,10 +166,11 @@ class Kept:
         return self.answers.get(key)
 
     async def put(self, key, reply, *, model):
+        await asyncio.sleep(0)
         self.answers[key] = reply
 
 
-def graded(grader, line, rows=1):
+def graded(grader, line, rows=1):  # as a run does it
     async def go():
         with sharing(line):
             samples = wb.read_samples(ROWS[:rows])
@@ -168,6 +215,114 @@ def test_another_question_is_another_answer(change):
     graded(asked, Line(replies=store))
     graded(replace(asked, **change), Line(replies=store))
     assert (len(asked.client.calls), len(store.answers)) == (2, 2)
+
+
+def test_another_client_is_another_answer():
+    """A client that does not say what its answers hang on is always asked; a script that says otherwise is another."""
+
+    class Anybody:
+        def __init__(self, said):
+            self.said = said
+
+        async def complete(self, messages, **settings):
+            return Reply(self.said)
+
+    store, fail = Kept(), SAID.replace("PASS", "FAIL")
+    for make in (Anybody, wb.ScriptedClient):
+        passed = graded(judge(client=make(SAID)), Line(replies=store))[0]
+        failed = graded(judge(client=make(fail)), Line(replies=store))[0]
+        assert (passed.score, failed.score) == (1.0, 0.0)
+
+
+def test_the_servers_address_and_a_models_settings_are_part_of_the_question():
+    """Two servers, or two settings of one model, never share an answer."""
+    contents = [
+        wb.OpenAIClient("http://one/v1").content("m"),
+        wb.OpenAIClient("http://two/v1").content("m"),
+        wb.OpenAIClient("http://one/v1", models={"m": {"top_p": 0.1}}).content("m"),
+        wb.OpenAIClient("http://one/v1", models={"m": {"top_p": 0.2}}).content("m"),
+    ]
+    assert len(set(contents)) == 4
+    assert wb.OpenAIClient("http://one/v1", models={"other": {"top_p": 0.2}}).content("m") == contents[0]
+
+
+def test_equal_rows_are_asked_each_where_the_answer_may_vary():
+    """Repeats at a temperature above 0 are repeats, and come back from the store as the repeats they were."""
+    from dataclasses import replace
+
+    said = iter([SAID, SAID.replace("PASS", "FAIL")] * 4)
+    warm = replace(judge(client=wb.ScriptedClient([next(said) for _ in range(8)])), temperature=1.0)
+    store, rows = Kept(), [ROWS[0]] * 8
+
+    def run():
+        async def go():
+            with sharing(Line(replies=store)):
+                return [(await warm.grade_one(sample)).score for sample in wb.read_samples(rows)]
+
+        return asyncio.run(go())
+
+    assert run() == [1.0, 0.0] * 4
+    assert run() == [1.0, 0.0] * 4
+    assert len(warm.client.calls) == 8
+
+
+@pytest.mark.parametrize(
+    "said", ["I like it.", "I'm sorry, I can't help with that.", Reply("", raw={"refusal": "no"})]
+)
+def test_answers_that_cannot_be_read_are_asked_for_again(said):
+    """A failed row is asked again in the next run, and kept once it could be read."""
+    store, times = Kept(), 2 if said == "I like it." else 1  # what cannot be read is asked once more at once
+    asked = judge(client=wb.ScriptedClient([said] * times + [SAID]))
+    graded(asked, Line(replies=store))
+    assert not store.answers
+    assert graded(asked, Line(replies=store))[0].score == 1.0
+    assert len(store.answers) == 1
+
+
+def test_a_repaired_answer_is_kept_with_what_led_to_it():
+    """A row that took two questions costs none the next time."""
+    store = Kept()
+    asked = judge(client=wb.ScriptedClient(["I like it.", SAID]))
+    assert graded(asked, Line(replies=store))[0].score == 1.0
+    assert graded(asked, Line(replies=store))[0].metadata["kept"] is True
+    assert len(asked.client.calls) == 2
+
+
+def test_who_waits_for_a_cancelled_question_asks_itself():
+    """Two rows ask the same, the first is given up: the second has its own answer."""
+
+    async def go():
+        client = Slow(lambda _: USED)
+        client.content = lambda model: "slow"
+        sample, asked = wb.read_samples(ROWS[:1])[0], judge(client=client)
+        with sharing(Line(replies=Kept())):
+            first, second = (asyncio.ensure_future(asked.grade_one(sample)) for _ in range(2))
+            while not client.asked:
+                await asyncio.sleep(0)
+            first.cancel()
+            return (await second).score
+
+    assert asyncio.run(go()) == 1.0
+
+
+@pytest.mark.parametrize("store", [None, Kept()])
+def test_a_stopped_run_asks_nothing_more(store, monkeypatch):
+    """Once the run is to stop, rows that wait for their turn are not asked, with a store as without."""
+    from tests.judges.servers import server
+    from tests.judges.test_client import completion
+    from workbench.graders.rows import Control
+
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    control = Control(lambda done, failed: control.cancel.set())
+
+    async def go(asked):
+        with sharing(Line(replies=store, stopped=control.cancel.is_set)):
+            return await asked.grade_all(wb.read_samples(ROWS), control)
+
+    with server(lambda *_: (200, {}, completion(SAID))) as (address, questions):
+        grades = asyncio.run(go(judge(client=wb.OpenAIClient(address, concurrency=2))))
+    assert len(questions) == grades.n_scored <= 3
+    assert {error.kind for error in grades.errors.values()} == {"cancelled"}
 
 
 def test_answers_that_say_nothing_are_not_kept():

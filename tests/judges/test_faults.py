@@ -1,6 +1,7 @@
 """One row a fault: each ends as an error of its own kind on its own row, none as a number, and no run ends by any."""
 
 import asyncio
+import gzip
 import json
 import os
 import shutil
@@ -103,8 +104,10 @@ FAULTS = [
     ("no choices", http(200, {"id": "1"}), "judge_server", "without a choice"),
     ("choices of nothing", http(200, {"choices": [None]}), "judge_server", "without a choice"),
     ("error with status 200", http(200, ERROR), "judge_server", "something is wrong"),
+    ("wrong key with status 200", http(200, {"error": {"message": "m", "code": 401}}), "judge_key", "refused the key"),
+    ("packed", http(200, gzip.compress(b" " * 2**20), **{"content-encoding": "gzip"}), "judge_server", "packed as gzip"),
     ("no JSON", http(200, b'{"choices": [{'), "judge_server", "broken answer"),
-    ("HTML with status 200", http(200, PAGE, "text/html"), "judge_server", "no completion"),
+    ("HTML with status 200", http(200, PAGE, "text/html"), "judge_unreachable", "no completion"),
     ("HTML with status 502", http(502, PAGE, "text/html"), "judge_server", "Bad gateway"),
     ("status 500", http(500, ERROR), "judge_server", "something is wrong"),
     ("status 400", http(400, ERROR), "judge_server", "something is wrong"),
@@ -112,7 +115,9 @@ FAULTS = [
     ("overloaded", http(503, ERROR, **{"retry-after": "9999"}), "judge_limit", "no room"),
     ("no credit", http(429, {"error": {"message": "m", "code": "insufficient_quota"}}), "judge_key", "no credit"),
     ("wrong key", http(401, {"error": {"message": f"Incorrect API key: {KEY}"}}), "judge_key", "OPENAI_API_KEY"),
-    ("not allowed", http(403, ERROR), "judge_key", "refused the key"),
+    ("no money", http(402, ERROR), "judge_key", "no credit"),
+    ("sent elsewhere", http(307, ERROR, location="http://127.0.0.1:9/v1"), "judge_server", "redirects are not followed"),
+    ("not allowed", http(403, ERROR), "judge_server", "may not use the model"),
     ("no such model", http(404, ERROR), "judge_unreachable", "no model 'm'"),
     ("10 MB", says("x" * 10_000_000), "judge_server", "too large"),
     ("10 MB without a length", endless, "judge_server", "too large"),

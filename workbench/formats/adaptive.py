@@ -182,9 +182,10 @@ def _prebuilt(node: Node, _: Reading) -> Grader:
     return node.made(cls, **_told(node), model=node.text("judge_model"), rules="adaptive")
 
 
-def _remote(node: Node, _: Reading) -> Grader:
+def _remote(node: Node, reading: Reading) -> Grader:
     node.only(*_SHARED, "url")
-    return node.made(Endpoint, **_told(node), url=node.text("url"))
+    endpoint = node.made(Endpoint, **_told(node), url=node.text("url"))
+    return endpoint.as_imported(trust=reading.trust)
 
 
 def _custom(node: Node, _: Reading) -> Grader:

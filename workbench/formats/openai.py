@@ -189,13 +189,14 @@ def _python(node: Node, reading: Reading) -> Grader:
     return replace(grader, source=source, trusted_sha256=source.sha256 if reading.trust else "")
 
 
-def _endpoint(node: Node, _: Reading) -> Grader:
+def _endpoint(node: Node, reading: Reading) -> Grader:
     node.only("type", "name", "url", "headers")
     given = node.at("headers")
     headers = {} if given.value is None else {key: _header(key, one) for key, one in given.members()}
-    return node.made(
+    endpoint = node.made(
         Endpoint, **_told(node), url=node.text("url"), **({"headers": headers} if headers else {})
     )
+    return endpoint.as_imported(trust=reading.trust)
 
 
 def _told(node: Node) -> dict[str, str]:

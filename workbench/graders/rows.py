@@ -108,7 +108,11 @@ class RowRun:
         return await self._grader.grade_one(made)
 
     def _put(self, row: int, grade: Grade) -> None:
-        self._grades.put(row, grade)
+        try:
+            self._grades.put(row, grade)
+        except (TypeError, ValueError, OverflowError) as error:  # a grade of somebody's own with odd numbers
+            grade = Grade.failed(ErrorKind.RUNTIME, f"{type(error).__name__}: {error}"[:300])
+            self._grades.put(row, grade)
         self._over = self._over or self._ends(grade)
         self._done, self._failed = self._done + 1, self._failed + (grade.error is not None)
         if self._control.on_rows:

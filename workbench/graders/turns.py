@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import Field, dataclass, replace
 from typing import Any, Self
 
 from workbench.errors import FormatError
-from workbench.grade import ErrorKind, Grade, Status
+from workbench.grade import ErrorKind, Grade, GradeError, Status
 from workbench.graders.base import Grader, from_spec, kind
 from workbench.graders.text.base import Unscored
 from workbench.samples import Sample
@@ -57,6 +57,15 @@ class PerTurn(Grader):
     def check_ready(self) -> None:
         """See `Grader.check_ready`."""
         self.grader.check_ready()
+
+    @property
+    def at_once(self) -> int:
+        """As the inner grader's."""
+        return self.grader.at_once
+
+    def ends_run(self) -> Callable[[Grade], GradeError | None]:
+        """As the inner grader's: a row's failure is of the kind of the turn that failed."""
+        return self.grader.ends_run()
 
     async def grade(self, sample: Sample) -> Grade:
         """Grade turn after turn, or the whole where there is no list of references."""

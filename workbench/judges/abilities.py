@@ -7,11 +7,11 @@ simpler one, and what worked is remembered for as long as the process lives: JSO
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["FORMS", "Ability", "ability"]
+__all__ = ["FORMS", "Ability", "ability", "form_of"]
 
 FORMS = ("json_schema", "json_object", "text")
 """Formats of an answer, the strictest first."""
@@ -25,7 +25,7 @@ _NO_TEMPERATURE = re.compile(
     r"(unsupported|not supported|does not support).{0,80}temperature",
     re.IGNORECASE | re.DOTALL,
 )
-_MALFORMED = frozenset({400, 404, 415, 422})
+_MALFORMED = frozenset({400, 415, 422})
 _BROKEN = frozenset({500, 501})
 
 _known: dict[tuple[str, str], Ability] = {}
@@ -47,14 +47,14 @@ class Ability:
     renamed: bool = False
     dropped: set[str] = field(default_factory=set)
 
-    def fit(self, request: Mapping[str, Any], step: int = 0) -> dict[str, Any]:
-        """The request as this model takes it, `step` formats simpler than that."""
+    def fit(self, request: Mapping[str, Any], refused: Collection[int] = ()) -> dict[str, Any]:
+        """The request as this model takes it, in a format that was not refused to this question."""
         fitted = {name: value for name, value in request.items() if name not in self.dropped}
         if self.renamed and "max_tokens" in fitted:
             fitted["max_completion_tokens"] = fitted.pop("max_tokens")
         if "response_format" in fitted:
-            has = [form for form in range(form_of(request), _TEXT) if form not in self.lacking]
-            _put_form(fitted, [*has, _TEXT][min(step, len(has))])
+            has = (form for form in range(form_of(request), _TEXT) if form not in {*self.lacking, *refused})
+            _put_form(fitted, next(has, _TEXT))
         return fitted
 
     def worked(self, sent: Mapping[str, Any], asked: Mapping[str, Any]) -> None:
@@ -64,8 +64,14 @@ class Ability:
         self.lacking.discard(now)
         self.lacking |= set(range(form_of(asked), now)) - self.good
 
-    def lesson(self, status: int, message: str, sent: Mapping[str, Any]) -> str:
+    def lesson(self, status: int, message: str, sent: Mapping[str, Any], *, again: bool = False) -> str:
         """What a refusal of a request teaches.
+
+        Args:
+            status: Of HTTP.
+            message: The server's words.
+            sent: The request as it was sent.
+            again: Whether this question was refused in this format before.
 
         Returns:
             "again" to ask as `fit` has it now, "simpler" to try the next simpler format, "" for nothing.
@@ -77,8 +83,10 @@ class Ability:
         known_good = form_of(sent) in self.good
         if status in _MALFORMED and (_ABOUT_FORMAT.search(message) or not known_good):
             return "simpler"
-        # A server that answers 500 to a format it never answered otherwise lacks it; else it is a bad moment.
-        return "simpler" if status in _BROKEN and not known_good else ""
+        if status not in _BROKEN:
+            return ""
+        # A server that answers 500, and 500 again, may lack the format; a single one is a bad moment.
+        return "simpler" if again else "" if known_good else "again"
 
     def _settings_lesson(self, message: str, sent: Mapping[str, Any]) -> bool:
         if "max_tokens" in sent and "max_completion_tokens" in message:

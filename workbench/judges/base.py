@@ -17,11 +17,12 @@ from workbench.judges.answers import RULES, AnswerError, text_of
 from workbench.judges.budget import BudgetError
 from workbench.judges.client import ChatClient, JudgeServerError, Messages, Reply
 from workbench.judges.line import ask, current
-from workbench.judges.openai_client import provider_client, thinks
+from workbench.judges.openai_client import OpenAIClient, provider_client, thinks
 from workbench.samples import Sample
 from workbench.thread import StringThread
 
 __all__ = [
+    "HOPELESS",
     "JSON_OBJECT",
     "NOT_ASKED",
     "Judge",
@@ -39,7 +40,7 @@ _MAX_RAW = 10_000
 _REPAIRING = frozenset({"", "adaptive", "vllora"})
 """Rules that ask once more after an answer that cannot be read."""
 _READ_AT_ONCE = 256
-_HOPELESS = frozenset({ErrorKind.JUDGE_KEY, ErrorKind.JUDGE_UNREACHABLE})
+HOPELESS = frozenset({ErrorKind.JUDGE_KEY, ErrorKind.JUDGE_UNREACHABLE})
 """Failures that every other row would have too."""
 _HOPELESS_ROWS = 3
 NOT_ASKED = f"\n  this row was not asked: {_HOPELESS_ROWS} rows before it had failed so"
@@ -177,6 +178,7 @@ class Judge(Grader):
         replies: list[Reply] = []
         try:
             grade = await self.ask(sample, replies)
+            await _keep(replies)
         except (TemplateError, TemplateRunError) as error:
             grade = Grade.failed(ErrorKind.TEMPLATE, str(error))
         except SampleError as error:
@@ -187,6 +189,8 @@ class Judge(Grader):
             grade = Grade.failed(ErrorKind.JUDGE_SERVER, str(error))
         except AnswerError as error:
             grade = self.unread(error, replies)
+        finally:
+            _drop(replies)
         return _complete(grade, replies, time.perf_counter() - start)
 
     async def ask(self, sample: Sample, replies: list[Reply]) -> Grade:
@@ -197,7 +201,7 @@ class Judge(Grader):
         """The grade that the answer to these messages means, with one try at repair."""
         await self.say(messages, replies)
         try:
-            return self.read(text_of(replies[-1], self.rules))
+            grade = self.read(text_of(replies[-1], self.rules))
         except AnswerError as error:
             if error.kind is not ErrorKind.JUDGE_PARSE or self.rules not in _REPAIRING:
                 raise
@@ -205,8 +209,13 @@ class Judge(Grader):
                 {"role": "assistant", "content": replies[-1].text},
                 {"role": "user", "content": _again(error)},
             ]
+        else:
+            await _keep(replies)
+            return grade
         await self.say([*messages, *more], replies)
-        return self.read(text_of(replies[-1], self.rules))
+        grade = self.read(text_of(replies[-1], self.rules))
+        await _keep(replies)
+        return grade
 
     async def say(self, messages: Messages, replies: list[Reply]) -> Reply:
         """One answer of the client, out of the run's store or paid for, added to `replies`."""
@@ -217,10 +226,10 @@ class Judge(Grader):
     @property
     def at_once(self) -> int:
         """As many rows as the client takes questions; more with a store, whose answers need no client."""
-        most = int(getattr(self.chat_client(), "concurrency", 0))
-        line = current()
-        reads = line is not None and line.replies is not None
-        return max(most, _READ_AT_ONCE) if most and reads else most or super().at_once
+        client, line = self.chat_client(), current()
+        most = int(getattr(client, "concurrency", 0)) or super().at_once
+        reads = isinstance(client, OpenAIClient) and line is not None and line.replies is not None
+        return max(most, _READ_AT_ONCE) if reads else most
 
     def ends_run(self) -> Callable[[Grade], GradeError | None]:
         """A spent budget ends a run, and three rows one after the other that found no server or no valid key."""
@@ -235,6 +244,18 @@ class Judge(Grader):
         return self.extractor.extract(sample.thread)
 
 
+async def _keep(replies: list[Reply]) -> None:
+    """Answers that were read go into the run's store."""
+    if (line := current()) is not None:
+        await line.keep(replies)
+
+
+def _drop(replies: list[Reply]) -> None:
+    """Answers that meant no grade are forgotten, and asked for again in the next run."""
+    if (line := current()) is not None:
+        line.drop(replies)
+
+
 class Breaker:
     """Told each grade of a run, it says when asking on is no use."""
 
@@ -246,7 +267,7 @@ class Breaker:
         error = grade.error
         if error is not None and error.kind is ErrorKind.BUDGET:
             return error
-        self._in_a_row = self._in_a_row + 1 if error is not None and error.kind in _HOPELESS else 0
+        self._in_a_row = self._in_a_row + 1 if error is not None and error.kind in HOPELESS else 0
         if error is None or self._in_a_row < _HOPELESS_ROWS:
             return None
         return GradeError(error.kind, f"{error.message}{NOT_ASKED}")
@@ -271,6 +292,6 @@ def _complete(grade: Grade, replies: list[Reply], seconds: float) -> Grade:
         # The server's time where it is known: waiting for a turn says nothing of the judge.
         seconds=sum(map(float, took)) if took and None not in took else seconds,
         tokens=sum(usage.tokens for usage in used) if used else grade.tokens,
-        cost=sum(paid) if paid and len(paid) == len(used) else grade.cost,
+        cost=sum(paid) if paid and len(paid) == len(replies) else grade.cost,
         metadata={**grade.metadata, **raw},
     )

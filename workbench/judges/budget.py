@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, fields
 from typing import Any
 
 from workbench.errors import WorkbenchError
 from workbench.grade import ErrorKind
 from workbench.graders.base import is_number
-from workbench.judges.prices import price_of
+from workbench.judges.client import Usage
+from workbench.judges.prices import Price, price_of
 
-__all__ = ["Budget", "BudgetError", "Spending", "as_budget", "check_priced"]
+__all__ = ["LETTERS_A_TOKEN", "Asking", "Budget", "BudgetError", "Spending", "as_budget", "check_priced"]
+
+
+LETTERS_A_TOKEN = 3
+"""Letters that are a token at least, before anything is counted; English has about four."""
+
+
+_PROBES = 3
+"""Questions that are asked alone to learn what one costs; where all failed, the others are guessed by length."""
 
 
 class BudgetError(WorkbenchError, RuntimeError):
@@ -26,8 +34,9 @@ class Budget:
     """The most that the judges of a run may spend; None for no limit.
 
     A question is asked only where what was spent, what is under way and what it may cost itself fit. What it may
-    cost is the most that one cost so far; to know that, the first question goes alone. Answers out of a store cost
-    nothing. So a budget is overrun by one question at most: by the first, or by one that costs more than all before.
+    cost is guessed from its length and the longest answer so far; to know that, the first question goes alone. Calls
+    are never overrun; tokens and money are by the first question alone, or where answers under way together are longer
+    than all before. Answers out of a store cost nothing; where a server does not count, tokens are guessed.
 
     Attributes:
         money: US dollars, by the prices in `PRICES` or as the server says.
@@ -97,8 +106,20 @@ class _Amount:
             self.money + sign * other.money,
         )
 
-    def most(self, other: _Amount) -> _Amount:
-        return _Amount(1, max(self.tokens, other.tokens), max(self.money, other.money))
+
+@dataclass(frozen=True)
+class Asking:
+    """What is known of a question before it is asked.
+
+    Attributes:
+        letters: Characters of it, tools included.
+        limit: Tokens its answer may take.
+        price: The model's; None where nobody knows.
+    """
+
+    letters: int
+    limit: int
+    price: Price | None
 
 
 class Spending:
@@ -108,29 +129,30 @@ class Spending:
         budget: The limits; None to count only.
 
     Attributes:
-        calls: Questions answered and paid for.
-        tokens: Tokens of them.
-        money: US dollars, of those whose cost is known.
-        unpriced: Answers whose cost is not known.
         kept: Answers that came out of the store.
     """
 
     def __init__(self, budget: Budget | None = None) -> None:
         self.budget = budget
-        self.unpriced = 0
         self.kept = 0
         self._spent, self._under_way = _Amount(), _Amount()
-        self._largest: _Amount | None = None
+        self._seen: tuple[float, float] | None = None  # most tokens a letter, most tokens an answer
         self._settled = asyncio.Event()
+        self._failed = 0
+        self._parts, self._before = 1, _Amount()
+
+    def share(self, parts: int) -> None:
+        """From now on only one of so many equal parts of what is left may be spent: judges of one suite share."""
+        self._parts, self._before = max(1, parts), self._spent
 
     @property
     def calls(self) -> int:
-        """Questions answered."""
+        """Questions asked, answered or not."""
         return self._spent.calls
 
     @property
     def tokens(self) -> int:
-        """Tokens paid for."""
+        """Tokens paid for; guessed from the length where the server does not count."""
         return int(self._spent.tokens)
 
     @property
@@ -138,19 +160,15 @@ class Spending:
         """US dollars, as far as known."""
         return self._spent.money
 
-    async def reserve(self, tokens: int, price: Callable[[int], float]) -> _Amount:
+    async def reserve(self, asking: Asking) -> _Amount:
         """Set aside what a question may cost, and wait for those under way where there is only room without them.
-
-        Args:
-            tokens: How many it may take at most, as far as can be known.
-            price: US dollars for so many tokens.
 
         Raises:
             BudgetError: There is no room for it.
         """
         while True:
-            amount = self._largest or _Amount(1, tokens, price(tokens))
-            if self._is_probe() or self._fits(amount):
+            amount = self._estimate(asking)
+            if self._fits(amount):
                 self._under_way = self._under_way.plus(amount)
                 return amount
             if not self._under_way.calls:
@@ -160,33 +178,57 @@ class Spending:
             self._settled.clear()
             await self._settled.wait()
 
-    def _is_probe(self) -> bool:
-        """Whether this is the first question, which tells what the others may cost."""
-        return self._largest is None and not self._under_way.calls and not self._spent.calls
+    def _estimate(self, asking: Asking) -> _Amount:
+        """As many tokens a letter as the densest question had, and an answer as long as the longest."""
+        a_letter, answer = self._seen or (1 / LETTERS_A_TOKEN, asking.limit)
+        prompt = asking.letters * a_letter
+        return _Amount(1, prompt + answer, 0.0 if asking.price is None else asking.price.of(prompt, answer))
 
     def _fits(self, amount: _Amount) -> bool:
-        if self.budget is None:
+        budget = self.budget
+        if budget is None:
             return True
-        sized = self.budget.money is not None or self.budget.tokens is not None
-        if sized and self._largest is None and self._under_way.calls:
-            return False  # the first is not back yet
         after = self._spent.plus(self._under_way).plus(amount)
-        limits = (
-            (after.calls, self.budget.calls),
-            (after.tokens, self.budget.tokens),
-            (after.money, self.budget.money),
+        if budget.calls is not None and after.calls > self._part(budget.calls, self._before.calls):
+            return False
+        if self._seen is None and (budget.money is not None or budget.tokens is not None):
+            if not self._under_way.calls:
+                return True  # one alone, to learn from
+            if self._failed < _PROBES:
+                return False
+        held = (
+            (after.tokens, budget.tokens, self._before.tokens),
+            (after.money, budget.money, self._before.money),
         )
-        return all(limit is None or value <= limit for value, limit in limits)
+        return all(limit is None or value <= self._part(limit, before) for value, limit, before in held)
 
-    def settle(self, reserved: _Amount, tokens: int, cost: float | None) -> None:
-        """Put what an answer really cost in the place of what was set aside."""
-        real = _Amount(1, tokens, cost or 0.0)
-        self._largest = real if self._largest is None else self._largest.most(real)
-        self.unpriced += cost is None
-        self._put(reserved, real)
+    def _part(self, limit: float, before: float) -> float:
+        """How far the judge at work may go."""
+        return before + (limit - before) / self._parts
+
+    def settle(self, reserved: _Amount, asking: Asking, usage: Usage | None, said: str) -> None:
+        """Put what an answer really cost in the place of what was set aside.
+
+        Args:
+            reserved: What `reserve` returned.
+            asking: The question.
+            usage: What the server counted; None where it does not.
+            said: The answer's text, to guess from then.
+        """
+        counted = usage or Usage(asking.letters // LETTERS_A_TOKEN, len(said) // LETTERS_A_TOKEN)
+        money = counted.cost
+        if money is None and asking.price is not None:
+            money = asking.price.of(counted.prompt_tokens, counted.completion_tokens)
+        a_letter, answer = self._seen or (0.0, 0.0)
+        self._seen = (
+            max(a_letter, counted.prompt_tokens / max(1, asking.letters)),
+            max(answer, counted.completion_tokens),
+        )
+        self._put(reserved, _Amount(1, counted.tokens, money or 0.0))
 
     def release(self, reserved: _Amount) -> None:
         """The question was not answered: it counts as a call and nothing more."""
+        self._failed += 1
         self._put(reserved, _Amount(1))
 
     def _put(self, reserved: _Amount, real: _Amount) -> None:

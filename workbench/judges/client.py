@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import marshal
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol, runtime_checkable
@@ -19,8 +21,12 @@ __all__ = [
     "NoServerError",
     "Reply",
     "ScriptedClient",
+    "StoppedError",
     "Usage",
 ]
+
+_MOST_TOKENS, _MOST_DOLLARS = 10**9, 10**6
+"""More than any answer takes."""
 
 Messages = list[dict[str, Any]]
 """OpenAI chat messages: dicts with `role` and `content`, perhaps `tool_calls` or `tool_call_id`."""
@@ -60,6 +66,12 @@ class JudgeTimeoutError(JudgeServerError):
     kind = ErrorKind.TIMEOUT
 
 
+class StoppedError(JudgeServerError):
+    """The run was stopped before the question was asked."""
+
+    kind = ErrorKind.CANCELLED
+
+
 @dataclass(frozen=True)
 class Usage:
     """What an answer took.
@@ -78,6 +90,19 @@ class Usage:
     def tokens(self) -> int:
         """Both together."""
         return self.prompt_tokens + self.completion_tokens
+
+    def sound(self) -> Usage:
+        """The same without what cannot be: counts that are none are 0, a cost that is none is unknown."""
+        cost = self.cost
+        real = isinstance(cost, int | float) and not isinstance(cost, bool) and 0 <= cost < _MOST_DOLLARS
+        return Usage(
+            _count(self.prompt_tokens), _count(self.completion_tokens), float(cost or 0.0) if real else None
+        )
+
+
+def _count(told: Any) -> int:
+    whole = isinstance(told, int) and not isinstance(told, bool)
+    return int(told) if whole and 0 < told < _MOST_TOKENS else 0
 
 
 @dataclass(frozen=True)
@@ -161,10 +186,17 @@ class ScriptedClient:
     def __repr__(self) -> str:
         return f"ScriptedClient({len(self.calls)} calls)"
 
-    def content(self, model: str) -> str:
-        """What an answer depends on beside the question: the script. A function counts as itself only."""
-        script = f"function {id(self.script)}" if callable(self.script) else repr(self.script)
-        return f"scripted {model} {script}"
+    def content(self, model: str) -> str | None:
+        """What an answer depends on beside the question; None for a function that other data hang on."""
+        if not callable(self.script):
+            return f"scripted {model} {self.script!r}"
+        code = getattr(self.script, "__code__", None)
+        held = (
+            getattr(self.script, name, None) for name in ("__closure__", "__defaults__", "__kwdefaults__")
+        )
+        if code is None or any(held):
+            return None
+        return f"scripted {model} {hashlib.sha256(marshal.dumps(code)).hexdigest()}"
 
     async def complete(self, messages: Messages, **settings: Any) -> Reply:
         """The next answer of the script."""

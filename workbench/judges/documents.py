@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -14,6 +15,9 @@ _END = re.compile(r"(?<=[.!?])[\"')\]]*\s+|\n+")
 _NO_END = re.compile(
     r"(?:\b(?:mr|mrs|ms|dr|prof|st|vs|etc|e\.g|i\.e|cf|fig|no|approx|inc|ltd)|\b[a-z])\.\Z", re.IGNORECASE
 )
+_SPACELESS = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+"""Thai, Lao, Burmese, Khmer, Japanese and Chinese, which put no spaces between words: there each letter is one."""
+_WORD = re.compile(rf"[{_SPACELESS}]|[^\W_{_SPACELESS}]+")
 _ELLIPSIS = re.compile(r"\.{3,}|\u2026|\[\s*\]")
 
 
@@ -54,7 +58,8 @@ def _document(one: Any) -> str:
 class Evidence:
     """The texts that a judge's quotes are looked for in.
 
-    Words are compared, not spaces, letter case or punctuation; "..." in a quote stands for anything in between.
+    Whole words are compared, not spaces, letter case or punctuation; "..." in a quote stands for anything in
+    between. A quote of less than two letters proves nothing.
 
     Args:
         found: The documents.
@@ -73,12 +78,12 @@ class Evidence:
             quote: The words it gave.
 
         Returns:
-            None where nothing was quoted; else `document` (the number of one that has the quote, the judge's
+            None where nothing was quoted, or a single letter; else `document` (the number of one that has the quote, the judge's
             own first; None for the conversation, or where it stands nowhere) and `quote`.
         """
         said = quote if isinstance(quote, str) else ""
-        parts = [part for part in map(_words, _ELLIPSIS.split(said)) if part]
-        if not parts:
+        parts = [part for part in map(_words, _ELLIPSIS.split(said)) if part.strip()]
+        if sum(len(part.replace(" ", "")) for part in parts) < 2:
             return None, False
         named = document if isinstance(document, int) and not isinstance(document, bool) else -1
         order = sorted(range(len(self._documents)), key=lambda at: at != named)
@@ -88,7 +93,9 @@ class Evidence:
 
 
 def _words(text: str) -> str:
-    return " ".join(re.findall(r"\w+", text.casefold()))
+    """The words, a space before and after each: where one text is found in another, words are."""
+    found = _WORD.findall(unicodedata.normalize("NFKC", text).casefold())
+    return f" {' '.join(found)} "
 
 
 def _stands(parts: Sequence[str], text: str) -> bool:
@@ -98,5 +105,5 @@ def _stands(parts: Sequence[str], text: str) -> bool:
         start = text.find(part, at)
         if start < 0:
             return False
-        at = start + len(part)
+        at = start + len(part) - 1  # the space behind is the one before the next
     return True

@@ -10,8 +10,8 @@ import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
 
 from workbench import background
 from workbench.columns import Grades
@@ -22,12 +22,16 @@ from workbench.graders.base import Control, Grader, kind, made_samples
 from workbench.judges.base import check_number, refuse_unless
 from workbench.judges.reward_server import (
     EndpointError,
-    Line,
     Stopped,
+    Terms,
+    Wire,
     check_header,
     check_url,
     connected,
     route,
+    service_sha256,
+    stands_inside,
+    untrusted,
 )
 from workbench.judges.secrets import hide, hide_in
 from workbench.samples import Sample, Samples
@@ -38,7 +42,7 @@ __all__ = ["Endpoint", "EndpointInfo"]
 _ROWS = 32
 """Rows of one batch."""
 
-_line: ContextVar[Line | None] = ContextVar("line", default=None)
+_wire: ContextVar[Wire | None] = ContextVar("wire", default=None)
 
 
 @dataclass(frozen=True)
@@ -72,6 +76,9 @@ class Endpoint(Grader):
     service asks for in `Retry-After` (60 s at most), else after 0.2 s, 0.4 s and so on. So one row may reach the
     service twice. A request that takes too long is not repeated: the service may still be at work on it.
 
+    One that came from a file or a store is *imported*: until it is trusted it is refused where a header reads the
+    environment, and where its address, or what its name resolves to, is of this machine or its network.
+
     Attributes:
         url: http or https, without a name or password in it.
         headers: More headers. A value that starts with $ is read from that environment variable when it is sent;
@@ -79,6 +86,8 @@ class Endpoint(Grader):
         timeout: Seconds a request may take.
         batch: Whether many rows go in one request.
         max_retries: How often a request is tried again.
+        imported: Whether somebody else wrote it.
+        trusted_sha256: Hash of the url and headers that were trusted; "" for none.
 
     Error kinds: endpoint, timeout, sample, cancelled.
 
@@ -90,6 +99,8 @@ class Endpoint(Grader):
     timeout: float = 30.0
     batch: bool = False
     max_retries: int = 2
+    imported: bool = field(default=False, compare=False)
+    trusted_sha256: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -102,9 +113,44 @@ class Endpoint(Grader):
         for name, value in self.headers.items():
             check_header(name, value)
 
+    @property
+    def trust(self) -> bool:
+        """Whether this very address with these very headers was trusted."""
+        return self.trusted_sha256 == service_sha256(self.url, self.headers)
+
+    def trusted(self) -> Self:
+        """The same endpoint, which may be sent what its headers name, wherever it is."""
+        return replace(self, trusted_sha256=service_sha256(self.url, self.headers))
+
+    def as_imported(self, *, trust: bool = False) -> Self:
+        """The same endpoint as somebody else's."""
+        marked = replace(self, imported=True, trusted_sha256="")
+        return marked.trusted() if trust else marked
+
     def check_ready(self) -> None:
-        """Raise if a header's environment variable is not set."""
+        """Refuse an imported endpoint nobody trusted, and a header whose environment variable is not set.
+
+        Raises:
+            IsolationError: It came from a file, and would be sent secrets or reach into this network.
+            WorkbenchError: With the variable's name.
+        """
+        self._require_trust()
         self._headers()
+
+    @property
+    def _open(self) -> bool:
+        """Whether it may be sent everything, wherever it is."""
+        return not self.imported or self.trust
+
+    def _require_trust(self) -> None:
+        if self._open:
+            return
+        if names := sorted({value[1:] for value in self.headers.values() if value.startswith("$")}):
+            what = f"endpoint {self.name!r} came from a file and would be sent values of your environment"
+            raise untrusted(what, self.url, f"the values of {', '.join(names)} would be sent to {self.url}")
+        if stands_inside(self.url):
+            what = f"endpoint {self.name!r} came from a file and would send rows into your own network"
+            raise untrusted(what, self.url, "an address of this machine or its network")
 
     def info(self) -> EndpointInfo:
         """What the service says of itself at `GET {url}/info`; nothing is scored.
@@ -169,17 +215,17 @@ class Endpoint(Grader):
             )
 
     @asynccontextmanager
-    async def _connected(self, cancel: threading.Event | None = None) -> AsyncIterator[Line]:
+    async def _connected(self, cancel: threading.Event | None = None) -> AsyncIterator[Wire]:
         """The run's connections, or new ones for a single row."""
-        if (line := _line.get()) is not None:
-            yield line
+        if (wire := _wire.get()) is not None:
+            yield wire
             return
-        async with connected(cancel) as line:
-            token = _line.set(line)
+        async with connected(cancel) as wire:
+            token = _wire.set(wire)
             try:
-                yield line
+                yield wire
             finally:
-                _line.reset(token)
+                _wire.reset(token)
 
     async def _batches(self, samples: Samples, control: Control) -> Grades:
         grades = Grades.empty(len(samples))
@@ -226,17 +272,14 @@ class Endpoint(Grader):
         return answers
 
     async def _ask(self, method: str, name: str, body: Any = None) -> Any:
+        self._require_trust()
         typed = {"content-type": "application/json"} if method == "POST" else {}
         headers = {**typed, **self._headers()}
-        async with self._connected() as line:
+        terms = Terms(self.timeout, self.max_retries + 1, public=not self._open)
+        async with self._connected() as wire:
             try:
-                told = await line.ask(
-                    method,
-                    route(self.url, name),
-                    body=body,
-                    headers=headers,
-                    seconds=self.timeout,
-                    tries=self.max_retries + 1,
+                told = await wire.ask(
+                    method, route(self.url, name), body=body, headers=headers, terms=terms
                 )
             except EndpointError as error:
                 found = hide(error.found, self._secrets())

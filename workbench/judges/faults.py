@@ -17,7 +17,7 @@ from workbench.judges.client import (
 from workbench.judges.secrets import hide
 from workbench.judges.waiting import retry_after
 
-__all__ = ["Asked", "Fault", "TooLargeError", "fault_of"]
+__all__ = ["Asked", "FailedError", "Fault", "TooLargeError", "fault_of", "refusal"]
 
 _CROWDED = frozenset({429, 503, 529})
 _PASSING = frozenset({408, 409, 425, 500, 502, 504})
@@ -67,6 +67,14 @@ class Fault:
     wait: float | None = None
     status: int = 0
     said: str = ""
+
+
+class FailedError(Exception):
+    """A try that failed."""
+
+    def __init__(self, fault: Fault) -> None:
+        super().__init__()
+        self.fault = fault
 
 
 def fault_of(error: Exception, asked: Asked) -> Fault:
@@ -140,25 +148,49 @@ def _broken(error: Exception, causes: list[BaseException], asked: Asked) -> Faul
 
 
 def _refused(error: Any, asked: Asked) -> Fault:
-    status, said = int(error.status_code), asked.clean(_message(error))
+    told = error.body if isinstance(error.body, Mapping) else {}
+    said = asked.clean(_message(error))
+    return refusal(int(error.status_code), str(told.get("code") or ""), said, error.response.headers, asked)
+
+
+def refusal(status: int, code: str, said: str, headers: Mapping[str, str], asked: Asked) -> Fault:
+    """What an answer with an error's status means.
+
+    Args:
+        status: Of HTTP.
+        code: The server's word for the error, "" where it has none.
+        said: Its own sentence, without keys.
+        headers: Of the answer.
+        asked: Who was asked.
+    """
     found = f"status {status}: {said}"
-    known = _known(status, str(error.code or ""), found, asked)
+    known = _known(status, code, found, asked)
     if known is not None:
         return Fault(known, status=status, said=said)
     crowded = status in _CROWDED
-    what = "the judge's server had no room" if crowded else "the judge's server refused the question"
-    kind = JudgeLimitError if crowded else JudgeServerError
-    hint = "lower concurrency=, or run again: with store= only what is missing is asked" if crowded else ""
-    if status >= 500 and not crowded:
-        what = "the judge's server failed"
     retry = crowded or status in _PASSING
-    wait = retry_after(error.response.headers) if retry else None
-    return Fault(kind(what, where=asked.where, found=found, hint=hint), retry, crowded, wait, status, said)
+    kind = JudgeLimitError if crowded else JudgeServerError
+    error = kind(_what(status), where=asked.where, found=found, hint=_HINTS.get(status, ""))
+    return Fault(error, retry, crowded, retry_after(headers) if retry else None, status, said)
+
+
+def _what(status: int) -> str:
+    if status in _CROWDED:
+        return "the judge's server had no room"
+    return "the judge's server failed" if status >= 500 else "the judge's server refused the question"
+
+
+_LATER = "lower concurrency=, or run again: with store= only what is missing is asked"
+_HINTS = {
+    **dict.fromkeys(_CROWDED, _LATER),
+    **dict.fromkeys((301, 302, 303, 307, 308), "redirects are not followed: give base_url the final address"),
+    403: "this question was blocked, or the key may not use the model",
+}
 
 
 def _known(status: int, code: str, found: str, asked: Asked) -> JudgeServerError | None:
     """Refusals that no patience mends."""
-    if status in {401, 403}:
+    if status == 401:
         hint = (
             f"put a key of this server into {asked.key_variable}" if asked.key_variable else "give it a key"
         )
@@ -172,7 +204,9 @@ def _known(status: int, code: str, found: str, asked: Asked) -> JudgeServerError
         what = f"the judge's server has no model {asked.model!r}, or no such address"
         hint = "check model= and base_url=, which usually ends with /v1"
         return NoServerError(what, where=asked.where, found=found, hint=hint)
-    if status == 429 and (code == "insufficient_quota" or "exceeded your current quota" in found):
+    if status == 402 or (
+        status == 429 and (code == "insufficient_quota" or "exceeded your current quota" in found)
+    ):
         hint = "add credit to the account, or use another key"
         return JudgeKeyError("the judge's account has no credit", where=asked.where, found=found, hint=hint)
     return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -10,58 +11,107 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from workbench.errors import WorkbenchError
-from workbench.judges.budget import Spending, check_priced
-from workbench.judges.client import ChatClient, JudgeServerError, Messages, Reply, Usage
+from workbench.judges.budget import Asking, Spending, check_priced
+from workbench.judges.client import ChatClient, JudgeServerError, Messages, Reply, StoppedError, Usage
 from workbench.judges.prices import price_of
 from workbench.judges.replies import ReplyStore, content_key
+from workbench.judges.secrets import hide
 
-__all__ = ["Line", "ask", "current", "sharing"]
+__all__ = ["Line", "ask", "check_running", "current", "sharing", "waiting_for_room"]
 
 _ANSWER_TOKENS = 1_000
 """Tokens an answer may take before anything is known, where the judge sets no limit."""
-_LETTERS_A_TOKEN = 3
-"""Letters of a question that are a token at least; English has about four."""
+
+
+@dataclass(frozen=True)
+class _New:
+    """An answer that nobody has read yet."""
+
+    key: str
+    model: str
+    asked: asyncio.Future[Reply | None]
 
 
 @dataclass
 class Line:
     """What the judges of one run share.
 
+    An answer is kept once its judge could read it: what could not be read is asked for again in the next run.
+
     Attributes:
         spending: What was spent, and how much may be.
         replies: Where answers are kept; None for nowhere.
+        stopped: Whether the run is to stop: then nothing more is asked.
+        waiting: Questions that wait because the server is full.
         not_kept: Why answers could not be kept, one text each. They count all the same: they were paid for.
     """
 
     spending: Spending = field(default_factory=Spending)
     replies: ReplyStore | None = None
+    stopped: Callable[[], bool] = lambda: False
     not_kept: list[str] = field(default_factory=list)
-    _under_way: dict[str, asyncio.Future[Reply]] = field(default_factory=dict)
+    waiting: int = 0
+    _under_way: dict[str, asyncio.Future[Reply | None]] = field(default_factory=dict)
+    _unread: dict[int, _New] = field(default_factory=dict)
+    _takes: Counter[str] = field(default_factory=Counter)
 
     async def ask(self, client: ChatClient, messages: Messages, settings: dict[str, Any]) -> Reply:
         """An answer, out of the store if it is there; two rows that ask the same at once ask once."""
-        if self.replies is None:
+        content = _content(client, settings) if self.replies is not None else None
+        if content is None:
             return await self._paid(client, messages, settings)
-        key = content_key(_server(client, settings), messages, settings)
-        if (kept := await self.replies.get(key)) is not None:
-            return self._kept(kept)
-        if (asked := self._under_way.get(key)) is not None:
-            return self._kept(await asyncio.shield(asked))
-        asked = self._under_way[key] = asyncio.ensure_future(self._new(key, client, messages, settings))
+        key = self._key(content, messages, settings)
+        while (asked := self._under_way.get(key)) is not None:
+            if (reply := await asyncio.shield(asked)) is not None:
+                return self._kept(reply)
+        asked = self._under_way[key] = asyncio.get_running_loop().create_future()
         try:
-            return await asked
-        finally:
-            del self._under_way[key]
+            return await self._first(key, client, messages, settings)
+        except BaseException:
+            self._answered(key, None)  # whoever waits asks for itself
+            raise
 
-    async def _new(self, key: str, client: ChatClient, messages: Messages, settings: dict[str, Any]) -> Reply:
+    async def _first(
+        self, key: str, client: ChatClient, messages: Messages, settings: dict[str, Any]
+    ) -> Reply:
         assert self.replies is not None
+        if (kept := await self.replies.get(key)) is not None:
+            self._answered(key, kept)
+            return self._kept(kept)
         reply = await self._paid(client, messages, settings)
-        if worth_keeping(reply):
-            try:
-                await self.replies.put(key, reply, model=str(settings.get("model")))
-            except WorkbenchError as error:
-                self.not_kept.append(str(error))
+        self._unread[id(reply)] = _New(key, str(settings.get("model")), self._under_way[key])
         return reply
+
+    def _key(self, content: str, messages: Messages, settings: dict[str, Any]) -> str:
+        """The question's key; a model that may vary is asked for every row, equal rows included."""
+        key = content_key(content, messages, settings)
+        if settings.get("temperature") == 0:
+            return key
+        take, self._takes[key] = self._takes[key], self._takes[key] + 1
+        return content_key(f"{content} take {take}", messages, settings) if take else key
+
+    def _answered(self, key: str, reply: Reply | None) -> None:
+        asked = self._under_way.pop(key)
+        if not asked.done():
+            asked.set_result(reply)
+
+    async def keep(self, replies: list[Reply]) -> None:
+        """Put answers that were read into the store; returns when they would survive the process."""
+        for reply in replies:
+            if (new := self._unread.pop(id(reply), None)) is not None:
+                assert self.replies is not None
+                try:
+                    await self.replies.put(new.key, reply, model=new.model)
+                except WorkbenchError as error:
+                    self.not_kept.append(str(error))
+                finally:
+                    self._answered(new.key, reply)
+
+    def drop(self, replies: list[Reply]) -> None:
+        """Forget answers that were not kept."""
+        for reply in replies:
+            if (new := self._unread.pop(id(reply), None)) is not None:
+                self._answered(new.key, None)
 
     def _kept(self, reply: Reply) -> Reply:
         self.spending.kept += 1
@@ -70,24 +120,28 @@ class Line:
 
     async def _paid(self, client: ChatClient, messages: Messages, settings: dict[str, Any]) -> Reply:
         model = str(settings.get("model"))
-        letters, limit = _letters(messages), _limit(settings)
-        reserved = await self.spending.reserve(
-            letters // _LETTERS_A_TOKEN + limit, _money(model, self.spending)
-        )
+        asking = _asking(client, messages, settings)
+        if self.spending.budget is not None:
+            check_priced(self.spending.budget, model)
+        reserved = await self.spending.reserve(asking)
         try:
+            self.check_running()
             reply = await _complete(client, messages, settings)
+            usage = _counted(reply.usage)
         except BaseException:
             self.spending.release(reserved)
             raise
-        usage = _priced(reply.usage, model)
-        guessed = (letters + len(reply.text)) // _LETTERS_A_TOKEN  # for a server that does not count
-        self.spending.settle(reserved, usage.tokens if usage else guessed, usage.cost if usage else None)
-        return replace(reply, usage=usage)
+        self.spending.settle(reserved, asking, usage, reply.text)
+        return replace(reply, usage=_priced(usage, model))
 
+    def check_running(self) -> None:
+        """Raise if the run is to stop.
 
-def worth_keeping(reply: Reply) -> bool:
-    """Whether an answer may be had again from the store: not one that is empty or was cut short."""
-    return bool(reply.text or reply.tool_calls or reply.refusal) and reply.finish_reason != "length"
+        Raises:
+            StoppedError: It is.
+        """
+        if self.stopped():
+            raise StoppedError("not graded: the run was stopped")
 
 
 async def _complete(client: ChatClient, messages: Messages, settings: dict[str, Any]) -> Reply:
@@ -95,37 +149,35 @@ async def _complete(client: ChatClient, messages: Messages, settings: dict[str, 
         return await client.complete(messages, **settings)
     except WorkbenchError:
         raise
-    except Exception as error:  # a client may be anybody's
-        found = f"{type(error).__name__}: {error}"[:300]
-        raise JudgeServerError("the judge's client failed", found=found) from error
+    except Exception as error:  # noqa: BLE001 (a client may be anybody's)
+        found = hide(f"{type(error).__name__}: {error}", [])[:300]
+        raise JudgeServerError("the judge's client failed", found=found) from None
 
 
-def _server(client: ChatClient, settings: dict[str, Any]) -> str:
-    """Who is asked, for the key of a question."""
+def _content(client: ChatClient, settings: Mapping[str, Any]) -> str | None:
+    """Who is asked, for the key of a question; None for a client that does not say, whose answers are not kept."""
     content = getattr(client, "content", None)
-    kind = type(client)
-    return str(content(str(settings.get("model")))) if content else f"{kind.__module__}.{kind.__qualname__}"
+    return None if content is None else content(str(settings.get("model")))
 
 
-def _letters(messages: Messages) -> int:
-    return sum(len(str(message.get("content") or "")) for message in messages)
+def _asking(client: ChatClient, messages: Messages, settings: Mapping[str, Any]) -> Asking:
+    letters = sum(
+        len(message.get("content") or "") if set(message) <= {"role", "content"} else len(str(message))
+        for message in messages
+    )
+    tools = settings.get("tools")
+    own = getattr(client, "models", {}).get(str(settings.get("model")), {})
+    told = {**settings, **own}
+    limit = told.get("max_completion_tokens") or told.get("max_tokens") or _ANSWER_TOKENS
+    return Asking(
+        letters + (len(str(tools)) if tools else 0), int(limit), price_of(str(settings.get("model")))
+    )
 
 
-def _limit(settings: Mapping[str, Any]) -> int:
-    """Tokens the answer may take."""
-    return int(settings.get("max_completion_tokens") or settings.get("max_tokens") or _ANSWER_TOKENS)
-
-
-def _money(model: str, spending: Spending) -> Callable[[int], float]:
-    """US dollars for so many tokens, at the price of the answer's.
-
-    Raises:
-        BudgetError: The budget is in money, and the model has no price.
-    """
-    price = price_of(model)
-    if price is None and spending.budget is not None:
-        check_priced(spending.budget, model)
-    return lambda tokens: price.of(0, tokens) if price else 0.0
+def _counted(usage: Usage | None) -> Usage | None:
+    """What a client says an answer took; None where it says nothing that can be."""
+    sound = None if usage is None else usage.sound()
+    return sound if sound is not None and (sound.tokens or sound.cost is not None) else None
 
 
 def _priced(usage: Usage | None, model: str) -> Usage | None:
@@ -146,6 +198,26 @@ _line: ContextVar[Line | None] = ContextVar("judges", default=None)
 def current() -> Line | None:
     """The run's line; None outside a run."""
     return _line.get()
+
+
+def check_running() -> None:
+    """Raise if this task's run is to stop. See `Line.check_running`."""
+    if (line := _line.get()) is not None:
+        line.check_running()
+
+
+@contextmanager
+def waiting_for_room() -> Iterator[None]:
+    """Count this task's question among those that wait because the server is full."""
+    line = _line.get()
+    if line is None:
+        yield
+        return
+    line.waiting += 1
+    try:
+        yield
+    finally:
+        line.waiting -= 1
 
 
 @contextmanager

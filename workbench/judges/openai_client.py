@@ -134,6 +134,8 @@ class OpenAIClient:
     def _connection(self, key: str) -> Connection:
         # Connections belong to the loop they were made on.
         loop = asyncio.get_running_loop()
+        for ended in [one for one in self._connections if one.is_closed()]:
+            _open.discard(self._connections.pop(ended).client)
         found = self._connections.get(loop)
         if found is None or found.address != self.address:  # OPENAI_BASE_URL may change
             found = Connection(self.address, new_client(self.address), Pace(self.concurrency))
@@ -205,6 +207,13 @@ def _check_address(address: str) -> None:
     if parts.username or parts.password:
         raise FormatError(
             "base_url may hold no name or password", hint="put the key into key_variable's variable"
+        )
+    if parts.path.rstrip("/").endswith("/chat/completions"):
+        raise FormatError("base_url ends before /chat/completions", found=address[:80])
+    if parts.query or parts.fragment:
+        raise FormatError(
+            "base_url may have no query: it would stand in errors",
+            hint="put a key into key_variable's variable",
         )
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         raise FormatError("base_url must be an http or https address", found=address[:80])

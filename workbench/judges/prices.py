@@ -19,7 +19,7 @@ class Price:
     input: float
     output: float
 
-    def of(self, prompt_tokens: int, completion_tokens: int) -> float:
+    def of(self, prompt_tokens: float, completion_tokens: float) -> float:
         """US dollars for one answer. Discounts, such as those for cached input, are not known here."""
         return (prompt_tokens * self.input + completion_tokens * self.output) / 1e6
 

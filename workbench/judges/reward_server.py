@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import ipaddress
 import json
 import random
 import re
+import socket
 import threading
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -13,11 +16,23 @@ from dataclasses import dataclass, field
 from typing import Any, NoReturn
 from urllib.parse import urlsplit
 
-from workbench.errors import FormatError, WorkbenchError
+from workbench.errors import FormatError, IsolationError, WorkbenchError
 from workbench.judges.base import refuse_unless
 from workbench.judges.waiting import retry_after
 
-__all__ = ["EndpointError", "Line", "Stopped", "check_header", "check_url", "connected", "route"]
+__all__ = [
+    "EndpointError",
+    "Stopped",
+    "Terms",
+    "Wire",
+    "check_header",
+    "check_url",
+    "connected",
+    "route",
+    "service_sha256",
+    "stands_inside",
+    "untrusted",
+]
 
 MAX_ANSWER = 8 * 2**20
 """Bytes of an answer that are read."""
@@ -57,8 +72,23 @@ class _NotNow(Exception):  # noqa: N818 (named for what happened)
         self.error, self.wait = error, wait
 
 
+@dataclass(frozen=True)
+class Terms:
+    """How a service is asked.
+
+    Attributes:
+        seconds: What one try may take.
+        tries: How often at most.
+        public: Reach no address of this machine or its network, whatever the name resolves to.
+    """
+
+    seconds: float
+    tries: int
+    public: bool = False
+
+
 @dataclass
-class Line:
+class Wire:
     """A run's connections, how many may be in use, and what is under way.
 
     Attributes:
@@ -78,7 +108,7 @@ class Line:
             task.cancel()
 
     async def ask(
-        self, method: str, address: str, *, body: Any = None, headers: Mapping[str, str], seconds: float, tries: int
+        self, method: str, address: str, *, body: Any = None, headers: Mapping[str, str], terms: Terms
     ) -> Any:  # fmt: skip
         """What the service answers, as JSON.
 
@@ -87,19 +117,19 @@ class Line:
             address: The whole URL.
             body: Sent as JSON.
             headers: Sent as they are.
-            seconds: What one try may take.
-            tries: How often at most.
+            terms: How long, how often, and where to.
 
         Raises:
             EndpointError: No answer, or none that can be read.
             TimeoutError: No answer in time. It is not asked again: the service may still be at work.
+            IsolationError: The address is inside, and the terms say public.
             Stopped: See `stop`.
         """
         if self._stopped.is_set():
             raise Stopped
         sent = None if body is None else json.dumps(body, ensure_ascii=True).encode()
         request = {"content": sent, "headers": {"accept-encoding": "identity", **headers}}
-        task = asyncio.ensure_future(self._tried(method, address, request, (seconds, tries)))
+        task = asyncio.ensure_future(self._tried(method, address, request, terms))
         self._tasks.add(task)
         try:
             return await task
@@ -111,27 +141,25 @@ class Line:
         finally:
             self._tasks.discard(task)
 
-    async def _tried(
-        self, method: str, address: str, request: dict[str, Any], terms: tuple[float, int]
-    ) -> Any:
-        seconds, tries = terms
-        for again in range(tries):
+    async def _tried(self, method: str, address: str, request: dict[str, Any], terms: Terms) -> Any:
+        for again in range(terms.tries):
             try:
-                async with self.room, asyncio.timeout(seconds):
-                    return await self._once(method, address, request)
+                async with self.room, asyncio.timeout(terms.seconds):
+                    return await self._once(method, address, request, terms)
             except _NotNow as problem:
                 wait = problem.wait if problem.wait is not None else _backoff(again)
-                if again + 1 == tries or wait > _MAX_WAIT:
+                if again + 1 == terms.tries or wait > _MAX_WAIT:
                     raise problem.error from None
             await _pause(wait)
         raise EndpointError("the endpoint was not asked")
 
-    async def _once(self, method: str, address: str, request: dict[str, Any]) -> Any:
+    async def _once(self, method: str, address: str, request: dict[str, Any], terms: Terms) -> Any:
         import httpx
 
         try:
-            async with self.client.stream(method, address, **request) as answer:
-                return _read(answer, await _body(answer))
+            if terms.public:
+                return await self._outside(method, address, request)
+            return await self._sent(method, address, request)
         except httpx.TimeoutException:
             raise TimeoutError from None
         except (httpx.HTTPError, httpx.InvalidURL, UnicodeError, OSError) as error:
@@ -139,9 +167,45 @@ class Line:
                 raise
             found = f"{type(error).__name__}: {error}"[:300]
             failure = EndpointError("the endpoint did not answer", where=address, found=found)
-            if isinstance(error, httpx.NetworkError | httpx.RemoteProtocolError):
+            if isinstance(error, httpx.NetworkError | httpx.RemoteProtocolError | socket.gaierror):
                 raise _NotNow(failure) from None
             raise failure from None
+
+    async def _sent(self, method: str, address: Any, request: dict[str, Any]) -> Any:
+        async with self.client.stream(method, address, **request) as answer:
+            return _read(answer, await _body(answer))
+
+    async def _outside(self, method: str, address: str, request: dict[str, Any]) -> Any:
+        """The request to the very addresses that were looked at: a name may resolve to others a moment later."""
+        import httpx
+
+        url = httpx.URL(address)
+        name = url.raw_host.decode("ascii")
+        hosts = await _public_hosts(name, url.port or (443 if url.scheme == "https" else 80), address)
+        headers = httpx.Headers({"host": url.netloc.decode("ascii")})
+        headers.update(request["headers"])
+        sent = {**request, "headers": headers, "extensions": {"sni_hostname": name}}
+        for host in hosts[:-1]:
+            try:
+                return await self._sent(method, url.copy_with(host=host), sent)
+            except httpx.ConnectError:
+                continue  # another of its addresses may answer
+        return await self._sent(method, url.copy_with(host=hosts[-1]), sent)
+
+
+async def _public_hosts(name: str, port: int, address: str) -> list[str]:
+    """The IP addresses behind a name, version 4 first.
+
+    Raises:
+        IsolationError: One of them is inside.
+    """
+    told = await asyncio.get_running_loop().getaddrinfo(name, port, type=socket.SOCK_STREAM)
+    hosts = list(dict.fromkeys(str(one[4][0]) for one in told))
+    if inside := [host for host in hosts if _inside(host)]:
+        raise untrusted(
+            "an endpoint out of a file would send rows into your own network", address, f"{name} is {inside[0]}"
+        )
+    return sorted(hosts, key=lambda host: ":" in host)
 
 
 async def _pause(seconds: float) -> None:
@@ -154,7 +218,7 @@ def _backoff(again: int) -> float:
 
 
 @asynccontextmanager
-async def connected(cancel: threading.Event | None = None) -> AsyncIterator[Line]:
+async def connected(cancel: threading.Event | None = None) -> AsyncIterator[Wire]:
     """New connections. Redirects are not followed, and proxies and logins of the environment are not used.
 
     Args:
@@ -164,19 +228,19 @@ async def connected(cancel: threading.Event | None = None) -> AsyncIterator[Line
 
     # Each try has its own limit of time, over all of it.
     async with httpx.AsyncClient(follow_redirects=False, trust_env=False, timeout=None) as client:  # noqa: S113
-        line = Line(client, asyncio.Semaphore(_AT_ONCE))
-        watch = None if cancel is None else asyncio.ensure_future(_watch(line, cancel))
+        wire = Wire(client, asyncio.Semaphore(_AT_ONCE))
+        watch = None if cancel is None else asyncio.ensure_future(_watch(wire, cancel))
         try:
-            yield line
+            yield wire
         finally:
             if watch is not None:
                 watch.cancel()
 
 
-async def _watch(line: Line, cancel: threading.Event) -> None:
+async def _watch(wire: Wire, cancel: threading.Event) -> None:
     while not cancel.is_set():  # noqa: ASYNC110 (another thread sets it)
         await asyncio.sleep(_LISTEN_SECONDS)
-    line.stop()
+    wire.stop()
 
 
 async def _body(answer: Any) -> bytes:
@@ -260,3 +324,51 @@ def check_header(name: Any, value: Any) -> None:
             f"header {name!r} looks like a secret, which no file may hold", expected="$NAME of an environment variable",
             hint=f"set the variable, and write headers={{{name!r}: '$NAME'}}",
         )  # fmt: skip
+
+
+_NAT64 = ipaddress.ip_network("64:ff9b::/96")
+"""Version 6 addresses that a gateway turns into the version 4 address in their last four bytes."""
+
+
+def _inside(host: str) -> bool:
+    """Whether an IP address is of this machine or its network: private, loopback, link-local, shared, reserved."""
+    ip = ipaddress.ip_address(host)
+    if isinstance(ip, ipaddress.IPv6Address):
+        nat64 = ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF) if ip in _NAT64 else None
+        if (inner := ip.ipv4_mapped or ip.sixtofour or nat64) is not None:
+            return _inside(str(inner))
+        if ip.is_site_local:
+            return True
+    return not ip.is_global or ip.is_multicast
+
+
+def stands_inside(url: str) -> bool:
+    """Whether an address names, without any look-up, a place of this machine or its network."""
+    host = (urlsplit(url).hostname or "").rstrip(".")
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        # The system's own reading, which takes 127.1 and 0x7f000001 for what they are.
+        told = socket.getaddrinfo(host, None, flags=socket.AI_NUMERICHOST)
+    except (OSError, UnicodeError):
+        return False
+    return any(_inside(str(one[4][0])) for one in told)
+
+
+def untrusted(what: str, where: str, found: str) -> IsolationError:
+    """The error of a service that a file names and nobody trusted."""
+    return IsolationError(
+        what,
+        where=where[:300],
+        found=found[:300],
+        expected="an endpoint you typed yourself, or one you trust",
+        hint="look at its url and headers; if you trust them, load it with trust=True: wb.load(path, trust=True)",
+    )
+
+
+def service_sha256(url: Any, headers: Any) -> str:
+    """Hash of where a service is and what it is sent besides rows: what trust is bound to; "" for neither."""
+    if not isinstance(url, str) or not isinstance(headers, Mapping):
+        return ""
+    told = json.dumps([url, sorted((str(name), str(value)) for name, value in headers.items())])
+    return hashlib.sha256(told.encode()).hexdigest()

@@ -18,18 +18,26 @@ def spending_line(grades: Mapping[str, Grades]) -> str:
     """
     tokens = sum(int(np.nansum(one.tokens)) for one in grades.values())
     known = sum(float(np.nansum(one.cost)) for one in grades.values())
-    asked = sum(int((~np.isnan(one.tokens)).sum()) for one in grades.values())
-    unknown = sum(int((~np.isnan(one.tokens) & np.isnan(one.cost)).sum()) for one in grades.values())
+    counted = sum(int((~np.isnan(one.tokens)).sum()) for one in grades.values())
+    unpriced = sum(int((~np.isnan(one.tokens) & np.isnan(one.cost)).sum()) for one in grades.values())
     kept = sum(bool(told.get("kept")) for one in grades.values() for told in one.metadata.values())
-    if not asked and not kept:
+    uncounted = sum(_uncounted(one) for one in grades.values())
+    if not counted and not uncounted:
         return ""
-    priced = f"cost: {money(known)}" if unknown < asked else "cost: unknown"
+    priced = f"cost: {money(known)}" if unpriced < counted else "cost: unknown"
     parts = [f"{priced} for {tokens:,} tokens"]
-    if unknown:
-        parts.append(f"no price known for {unknown:,} of {asked:,} rows: see wb.PRICES")
+    if unpriced:
+        parts.append(f"no price known for {unpriced:,} of {counted:,} rows: see wb.PRICES")
+    if uncounted:
+        parts.append(f"the server does not say what {uncounted:,} rows took")
     if kept:
         parts.append(f"{kept:,} rows out of the store, not paid again")
     return "; ".join(parts)
+
+
+def _uncounted(grades: Grades) -> int:
+    """Rows that a model answered without a word on tokens; its answer stands in their metadata."""
+    return sum("raw" in told and bool(np.isnan(grades.tokens[row])) for row, told in grades.metadata.items())
 
 
 def money(dollars: float) -> str:

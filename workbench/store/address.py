@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote, quote_plus
 
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError
@@ -20,6 +21,7 @@ _EXPECTED = '"workbench.db", "sqlite:///workbench.db" or "postgresql://user@host
 _POSTGRES = frozenset({"postgresql", "postgres"})
 _SECRET = re.compile(r"pass|secret|token|key", re.IGNORECASE)
 """Parameters of a URL whose values are nobody's business."""
+_NO_PORT = re.compile(r":(?!\d+(?:/|\Z)).*", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,22 @@ class Address:
     def shown(self) -> str:
         """The address without secrets."""
         query = {name: "***" if _SECRET.search(name) else value for name, value in self.url.query.items()}
-        return self.url.set(query=query).render_as_string(hide_password=True).replace("%2A%2A%2A", "***")
+        shown = self.url.set(query=query, username="***" if self._odd_user else self.url.username)
+        text = shown.render_as_string(hide_password=True).replace("%2A%2A%2A", "***")
+        for way in {self._odd_database, quote(self._odd_database, safe=" +/")} - {""}:
+            text = text.replace(way, "***")
+        return text
+
+    @property
+    def _odd_user(self) -> str:
+        """The user where it holds an @: half of it may be a password. "" elsewhere."""
+        user = self.url.username or ""
+        return user if "@" in user else ""
+
+    @property
+    def _odd_database(self) -> str:
+        """A server's database up to the last @ in it, where somebody's login may have slipped; "" elsewhere."""
+        return "" if self.is_sqlite else (self.url.database or "").rpartition("@")[0]
 
     @property
     def is_sqlite(self) -> bool:
@@ -49,9 +66,7 @@ class Address:
 
     def masked(self, text: str) -> str:
         """A text without this address's secrets."""
-        from urllib.parse import quote, quote_plus
-
-        told = [self.url.password, *(v for k, v in self.url.query.items() if _SECRET.search(k))]
+        told = [self.url.password, self._odd_user, self._odd_database, *(v for k, v in self.url.query.items() if _SECRET.search(k))]
         secrets = [one for one in told if isinstance(one, str) and one]
         for secret in {way(one) for one in secrets for way in (str, quote, quote_plus)}:
             text = text.replace(secret, "***")
@@ -86,8 +101,20 @@ def _url(where: Any) -> URL:
     except (ArgumentError, ValueError):
         pass  # their words may hold the password
     typed = where if isinstance(where, str) else type(where).__name__
-    found = f"***@{typed.rpartition('@')[2]}" if "@" in typed else typed
-    raise StoreError("this is no address of a database", found=found[:200], expected=_EXPECTED) from None
+    raise StoreError("this is no address of a database", found=_told(typed)[:200], expected=_EXPECTED) from None
+
+
+def _told(typed: str) -> str:
+    """What is no address, without what may be a password in it: before the last @, and from a port that is none."""
+    scheme, _, rest = typed.partition(":")
+    if "@" in scheme:
+        return f"***@{scheme.rpartition('@')[2]}"
+    if not rest.startswith("//"):
+        return f"{scheme}:***" if rest else typed
+    _, at, place = rest[2:].rpartition("@")
+    host, question, _ = place.partition("?")
+    host = _NO_PORT.sub(":***", host)
+    return f"{scheme}://{'***@' if at else ''}{host}{'?***' if question else ''}"
 
 
 def _check_driver(url: URL) -> None:

@@ -1,0 +1,55 @@
+"""A server's answer as a `Reply`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from workbench.judges.client import JudgeServerError, NoServerError, Reply, Usage
+from workbench.judges.faults import Asked, FailedError, Fault, refusal
+from workbench.judges.secrets import hide_in
+
+__all__ = ["reply_of"]
+
+
+def reply_of(answer: Any, asked: Asked, seconds: float) -> Reply:
+    """The first choice of an answer.
+
+    Args:
+        answer: The body, as JSON.
+        asked: Who was asked.
+        seconds: How long it took.
+
+    Raises:
+        FailedError: Something that is no completion, such as a page in HTML or an error with status 200.
+    """
+    choices = answer.get("choices") if isinstance(answer, Mapping) else None
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    message = choice.get("message") if isinstance(choice, Mapping) else None
+    if not isinstance(choice, Mapping) or not isinstance(message, Mapping):
+        raise FailedError(_no_completion(answer, asked))
+    told = hide_in({name: value for name, value in message.items() if value is not None}, [asked.key])
+    took = {"finish_reason": choice.get("finish_reason"), "seconds": seconds}
+    return Reply(str(told.get("content") or ""), _usage(answer), {**told, **took})
+
+
+def _no_completion(answer: Any, asked: Asked) -> Fault:
+    error = answer.get("error") if isinstance(answer, Mapping) else None
+    told = error if isinstance(error, Mapping) else {}
+    code = told.get("code")
+    if isinstance(code, int) and 400 <= code < 600:  # some gateways say so with status 200
+        return refusal(code, "", asked.clean(str(told.get("message") or "")), {}, asked)
+    whole = isinstance(answer, Mapping)
+    what = "without a choice" if whole else "with something that is no completion"
+    hint = "" if told else "check base_url, which usually ends with /v1"
+    found = asked.clean(str(told.get("message") or answer)[:200])
+    # What sends pages or bare text with status 200 is no judge's server at all.
+    kind = JudgeServerError if whole else NoServerError
+    return Fault(kind(f"the judge's server answered {what}", where=asked.where, found=found, hint=hint))
+
+
+def _usage(answer: Mapping[str, Any]) -> Usage | None:
+    told = answer.get("usage")
+    if not isinstance(told, Mapping):
+        return None
+    return Usage(told.get("prompt_tokens") or 0, told.get("completion_tokens") or 0, told.get("cost")).sound()
