@@ -13,7 +13,7 @@ from workbench.errors import FormatError, WorkbenchError
 from workbench.graders import Grader, ScriptGrader, from_spec
 from workbench.judges.agent_file import AgentFile
 from workbench.judges.agent_tools import tools_sha256
-from workbench.judges.reward_server import service_sha256
+from workbench.judges.reach import service_sha256
 from workbench.sandbox.text import clean
 from workbench.sandbox.validate import Check, Validation
 

@@ -2,6 +2,7 @@
 
 import json
 import tempfile
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -447,3 +448,25 @@ def test_losses_are_reported_with_what_is_left(tmp_path):
     }
     assert [one["field"] for one in told["left_out"]] == ["description"]
     assert len(wb.load(tmp_path / "g.py")) == 2
+
+
+@pytest.mark.parametrize("trust", [False, True])
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        (
+            "openai.json",
+            '{"type": "endpoint", "name": "e", "url": "http://10.0.0.1", "headers": {"x-a": "$HOME"}}',
+        ),
+        ("adaptive.json", '[{"type": "REMOTE", "key": "e", "url": "http://10.0.0.1"}]'),
+        ("adaptive.py", 'client.graders.create.external_endpoint(key="e", url="http://10.0.0.1")\n'),
+    ],
+)
+def test_an_endpoint_of_a_platforms_file_is_somebody_elses(name, text, trust, tmp_path):
+    """It reaches nothing inside and is sent nothing of the environment until it is trusted."""
+    path = tmp_path / name
+    path.write_text(text)
+    read = wb.load(path, format=name.partition(".")[0], trust=trust).entries[0].grader
+    assert (read.imported, read.trust) == (True, trust)
+    with nullcontext() if trust else pytest.raises(wb.errors.IsolationError):
+        read.check_ready()

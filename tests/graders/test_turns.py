@@ -9,6 +9,8 @@ from workbench.errors import FormatError
 from workbench.graders.text import Contains, ExactMatch, StringCheck
 from workbench.graders.tools import ToolCall
 from workbench.graders.turns import PerTurn, turns_of
+from workbench.judges import ScriptedClient
+from workbench.judges.client import NoServerError
 
 CALL = {"id": "c1", "function": {"name": "search", "arguments": "{}"}}
 
@@ -96,6 +98,17 @@ def test_only_a_grader_grades_turns():
     with pytest.raises(FormatError, match="must be a grader"):
         PerTurn(grader="contains")
     assert PerTurn(grader=Contains())(said("x")).error is not None
+
+
+def test_a_dead_server_is_asked_for_three_rows():
+    """A judge inside ends the run, and sets how many rows are under way, as it does alone."""
+    client = ScriptedClient(NoServerError("nothing answers"))
+    client.concurrency = 1
+    judge = PerTurn(grader=wb.BinaryJudge(criteria="c", client=client))
+    rows = [{"prompt": "q", "completion": str(at), "reference": ["r"]} for at in range(50)]
+    errors = judge.run(rows, progress=False).errors
+    assert (len(errors), set(errors["error_kind"])) == (50, {"judge_unreachable"})
+    assert (judge.at_once, len(client.calls)) == (1, 3)
 
 
 def test_arrays_in_the_metadata_are_left_alone():

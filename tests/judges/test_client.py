@@ -9,10 +9,11 @@ import pytest
 import workbench as wb
 from tests.judges.servers import server
 from workbench import background
-from workbench.errors import WorkbenchError
+from workbench.errors import FormatError, WorkbenchError
 from workbench.judges import (
     ChatClient,
     CriteriaJudge,
+    JudgeLimitError,
     JudgeServerError,
     OpenAIClient,
     Reply,
@@ -155,3 +156,69 @@ def test_scripts_fail_too():
     for script in ([], {}, TimeoutError("slow"), [JudgeServerError("down")]):
         with pytest.raises((JudgeServerError, TimeoutError)):
             asyncio.run(ScriptedClient(script).complete(HELLO))
+
+
+def test_a_full_server_is_asked_less(key):
+    """Refusals halve what is under way; the questions are answered all the same."""
+    refused = iter([True] * 3)
+
+    def answer(*_):
+        full = next(refused, False)
+        return (
+            (429, {"retry-after-ms": "10"}, {"error": {"message": "full"}})
+            if full
+            else (200, {}, completion("{}"))
+        )
+
+    with server(answer) as (address, asked):
+        client = OpenAIClient(address, concurrency=40)
+        background.run(client.complete(HELLO, model="m"))
+        [connection] = client._connections.values()
+    assert len(asked) == 4
+    assert connection.pace.limit < 16
+
+
+def test_a_server_that_needs_no_wait_is_not_asked_for_ever(key):
+    """`Retry-After: 0` counts against the patience as time does."""
+    with server(lambda *_: (429, {"retry-after": "0"}, {"error": {"message": "full"}})) as (address, asked):
+        client = OpenAIClient(address, patience=0.3)
+        with pytest.raises(JudgeLimitError):
+            background.run(client.complete(HELLO, model="m"))
+    assert 2 <= len(asked) <= 8
+
+
+def test_no_key_is_no_header(key):
+    """`key_variable=""` sends nothing, and a server on this machine needs no key."""
+    with server(lambda *_: (200, {}, completion("{}"))) as (address, asked):
+        background.run(OpenAIClient(address, key_variable="").complete(HELLO, model="m"))
+        background.run(OpenAIClient(address, key_variable="NO_SUCH_VARIABLE").complete(HELLO, model="m"))
+    assert ["authorization" in headers for _, _, headers in asked] == [False, False]
+
+
+def test_settings_of_a_model_go_before_the_judges(key):
+    """They are sent with every question to that model, extra_body as fields of the request."""
+    own = {"m": {"temperature": 0.7, "top_p": 0.9, "extra_body": {"guided": True}}}
+    with server(lambda *_: (200, {}, completion("{}"))) as (address, asked):
+        client = OpenAIClient(address, models=own)
+        for model in ("m", "other"):
+            background.run(client.complete(HELLO, model=model, temperature=0.0))
+    assert asked[0][1] == {"messages": HELLO, "model": "m", "temperature": 0.7, "top_p": 0.9, "guided": True}
+    assert asked[1][1] == {"messages": HELLO, "model": "other", "temperature": 0.0}
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "ftp://host/v1",
+        "host/v1",
+        "http://host/v1?key=x",
+        "http://host/v1/chat/completions",
+        "http://u:p@host/v1",
+    ],
+)
+def test_wrong_addresses_are_refused_when_the_client_is_made(url):
+    """Before anything is asked, and without repeating what could be a secret."""
+    with pytest.raises(FormatError, match="base_url") as caught:
+        OpenAIClient(url)
+    assert "u:p" not in str(caught.value)
+    assert "key=x" not in str(caught.value)

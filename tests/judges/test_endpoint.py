@@ -2,15 +2,19 @@
 
 import asyncio
 import json
+import pickle
+import socket
 import threading
+from dataclasses import replace
 
 import pytest
 
 import workbench as wb
 from tests.judges.servers import server
-from workbench.errors import FormatError, WorkbenchError
+from workbench.errors import FormatError, IsolationError, WorkbenchError
+from workbench.graders import from_spec
 from workbench.graders.base import Control
-from workbench.judges import Endpoint, reward_server
+from workbench.judges import Endpoint, reach, reward_server
 from workbench.judges.endpoint import EndpointInfo
 from workbench.samples import Sample
 
@@ -340,3 +344,124 @@ def test_more_keys_are_tolerated():
     with server(answered({"reward": 0.5, "metadata": None, "model": "x", "id": None})) as (address, _):
         grade = Endpoint(url=address)(SAMPLE)
     assert (grade.score, grade.reasoning, grade.metadata) == (0.5, None, {})
+
+
+def refused(endpoint):
+    """What the endpoint says before a run, and that a row says it too."""
+    with pytest.raises(IsolationError) as caught:
+        endpoint.check_ready()
+    grade = endpoint(SAMPLE)
+    assert (grade.status, grade.error.kind, grade.error.message) == ("failed", "endpoint", str(caught.value))
+    assert "wb.load(path, trust=True)" in str(caught.value)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("batch", [False, True])
+def test_a_strangers_endpoint_is_sent_no_secret(batch, monkeypatch):
+    """Who wrote the file may not choose which values of the environment go where; the message names both."""
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "topsecret")
+    with server(scores) as (address, asked):
+        mine = Endpoint(url=address, headers={"x-trace": "$AWS_SECRET_ACCESS_KEY"}, batch=batch)
+        theirs = mine.as_imported()
+        told = refused(theirs)
+        grades = asyncio.run(theirs.grade_all(wb.Samples([{"completion": "a"}] * 3), Control()))
+        with pytest.raises(IsolationError):
+            theirs.info()
+        assert asked == []
+        assert "AWS_SECRET_ACCESS_KEY" in told
+        assert address in told
+        assert "topsecret" not in told
+        assert {grade.error.kind for grade in grades} == {"endpoint"}
+        assert mine(SAMPLE).score == theirs.trusted()(SAMPLE).score == 3.0
+    assert [headers["x-trace"] for _, _, headers in asked] == ["topsecret"] * 2
+
+
+INSIDE = [
+    "http://127.0.0.1:9/", "http://127.1/", "http://0x7f000001/", "http://2130706433/", "http://0.0.0.0/", "http://localhost/",
+    "http://a.localhost./", "http://10.1.2.3/", "http://192.168.0.1/", "http://172.16.0.1/", "http://169.254.169.254/latest",
+    "http://100.64.0.1/", "http://[::1]/", "http://[::]/", "http://[fe80::1]/", "http://[fd00::1]/", "http://[fec0::1]/",
+    "http://[::ffff:127.0.0.1]/", "http://[64:ff9b::7f00:1]/", "http://[2002:7f00:1::]/", "http://224.0.0.1/",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("url", INSIDE)
+def test_a_strangers_endpoint_stays_out_of_this_network(url):
+    """Private, loopback and link-local addresses are for those who type them, however they are written."""
+    assert "this machine or its network" in refused(Endpoint(url=url).as_imported())
+    Endpoint(url=url).check_ready()
+    Endpoint(url=url).as_imported(trust=True).check_ready()
+
+
+@pytest.mark.parametrize(
+    "url", ["https://x.example/r", "http://8.8.8.8/", "http://[2606:4700::1111]/", "http://172.32.0.1/"]
+)
+def test_a_strangers_public_endpoint_is_ready(url):
+    """A public address that gets nothing but rows needs no trust."""
+    Endpoint(url=url, headers={"x-team": "a"}).as_imported().check_ready()
+
+
+@pytest.fixture
+def names(monkeypatch):
+    """Names and the addresses they resolve to; every other name has none."""
+    known, real = {}, socket.getaddrinfo
+
+    def resolve(host, port, *args, **settings):
+        if host not in known:
+            return real(host, port, *args, flags=socket.AI_NUMERICHOST)
+        found = known[host]
+        hosts = found.pop(0) if isinstance(found[0], list) else found
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (one, port)) for one in hosts]
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)
+    return known
+
+
+@pytest.mark.parametrize("hosts", [["127.0.0.1"], ["8.8.8.8", "127.0.0.1"]])
+def test_a_strangers_name_is_looked_at_where_it_leads(hosts, names):
+    """A public name that resolves to this network is refused when it is asked; the user's own is not."""
+    names["reward.example"] = hosts
+    with server(scores) as (address, asked):
+        url = address.replace("127.0.0.1", "reward.example")
+        theirs = Endpoint(url=url, max_retries=0).as_imported()
+        theirs.check_ready()
+        grade = theirs(SAMPLE)
+        assert (grade.error.kind, asked) == ("endpoint", [])
+        assert "reward.example is 127.0.0.1" in grade.error.message
+        assert "trust=True" in grade.error.message
+        names["reward.example"] = ["127.0.0.1"]
+        assert theirs.trusted()(SAMPLE).score == 3.0
+
+
+def test_what_was_looked_at_is_what_is_asked(names, monkeypatch):
+    """A name that resolves to something else a moment later is not resolved again, and keeps its Host header."""
+    looked = []
+    monkeypatch.setattr(reach, "_inside", looked.append)
+    with server(scores) as (address, asked):
+        port = address.rpartition(":")[2]
+        names["reward.example"] = [["127.0.0.2", "127.0.0.1"], ["10.0.0.1"]]  # nothing answers at the first
+        theirs = Endpoint(url=f"http://reward.example:{port}", headers={"x-team": "a"}).as_imported()
+        assert theirs(SAMPLE).score == 3.0
+    assert looked == ["127.0.0.2", "127.0.0.1"]
+    assert (asked[0][2]["host"], asked[0][2]["x-team"]) == (f"reward.example:{port}", "a")
+
+
+def test_a_strangers_name_without_an_address(names):
+    """It is an endpoint failure like any other, after its tries."""
+    grade = Endpoint(url="http://nowhere.example", max_retries=0).as_imported()(SAMPLE)
+    assert grade.error.kind == "endpoint"
+    assert "did not answer" in grade.error.message
+
+
+def test_trust_is_bound_to_url_and_headers():
+    """Another address or header is trusted anew; whose an endpoint is has no part in its equality."""
+    mine = Endpoint(url="http://127.0.0.1:9", headers={"x-key": "$A"})
+    theirs = mine.as_imported(trust=True)
+    assert theirs.trust
+    assert pickle.loads(pickle.dumps(theirs)).trust
+    assert replace(theirs, timeout=1.0).trust
+    assert not replace(theirs, url="http://127.0.0.1:8").trust
+    assert not replace(theirs, headers={"x-key": "$B"}).trust
+    assert mine == theirs == mine.as_imported()
+    assert not mine.imported
+    assert from_spec(mine.spec()) == mine
+    assert "imported" not in mine.spec()

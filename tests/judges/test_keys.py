@@ -44,12 +44,21 @@ except Exception as error:
 def answers(text):
     """All faults; and a server that repeats the key it was given, in words and in JSON."""
     told = next((sent for name, sent, *_ in FAULTS if f"<{name}>" in text), says('{"score": 1}'))
-    return http(401, {"error": {"message": f"bad key {SECRET}, Authorization: Bearer {SECRET}"}}) if "<none>" in text else told
+    return (
+        http(401, {"error": {"message": f"bad key {SECRET}, Authorization: Bearer {SECRET}"}})
+        if "<none>" in text
+        else told
+    )
 
 
 def test_no_key_in_any_file_output_or_log(tmp_path):
     """A whole session with every fault, all logs on, everything written that can be written."""
-    env = {**os.environ, "OPENAI_API_KEY": SECRET, "OPENAI_LOG": "debug", "PYTHONPATH": os.pathsep.join(sys.path)}
+    env = {
+        **os.environ,
+        "OPENAI_API_KEY": SECRET,
+        "OPENAI_LOG": "debug",
+        "PYTHONPATH": os.pathsep.join(sys.path),
+    }
     with faulty(answers) as address:
         done = subprocess.run(
             [sys.executable, "-X", "dev", "-c", SESSION, address, str(tmp_path)],
@@ -63,6 +72,15 @@ def test_no_key_in_any_file_output_or_log(tmp_path):
     parts = (SECRET.encode(), SECRET[8:-8].encode())
     for name, data in {**written, "output": said}.items():
         assert not [part for part in parts if part in data], name
+
+
+@pytest.mark.parametrize("key", ["AIzaSyD-notAKey-0123456789abcdefghij", "0f1e2d3c4b5a69788796a5b4c3d2e1f0"])
+def test_a_key_of_another_shape_is_hidden_too(key, monkeypatch):
+    """What is hidden is the key itself, whatever keys look like elsewhere."""
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    with faulty(lambda _: http(400, {"error": {"message": f"you sent {key} to us"}})) as address:
+        grade = judge(address)(wb.StringThread([("user", "x"), ("assistant", "y")]))
+    assert "you sent *** to us" in grade.error.message
 
 
 @pytest.mark.parametrize(

@@ -187,7 +187,7 @@ def test_binary_needs_a_question_and_an_answer():
 
 def test_rubric_sections():
     """The seed era fills listed variables only and appends the values; no ground truth, no section."""
-    judge = RubricJudge(prompt="Score {style} answers to {input} {{x}}", rubric_vars=["style"])
+    judge = RubricJudge(prompt="Score {style} answers to {input} {{x}}", rubric_vars=["style"], rules="letta")
     text = judge.preview(sample())[1]["content"]
     assert "Score short answers to {input} {{x}}" in text
     parts = (
@@ -454,3 +454,42 @@ def test_a_preview_is_the_callers_own():
     for message in first:
         message["content"] = "changed"
     assert json.dumps(judge.preview(THREAD)) == kept
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: wb.SchemaJudge(
+            prompt="Rate {{completion}}",
+            output_schema={"type": "object", "properties": {"score": {"type": "number"}}},
+        ),
+        lambda: wb.BinaryJudge(criteria="c", user_template="{{{completon}}}"),
+        lambda: wb.BinaryJudge(criteria="c", system_template="{{#each turn}}x{{/each}}"),
+        lambda: wb.RubricJudge(prompt="{{ submision }}", dialect="jinja2"),
+    ],
+)
+def test_a_misspelt_name_asks_nothing(make):
+    """A prompt with a hole that nothing fills fails the row before anybody is asked."""
+    from dataclasses import replace
+
+    asked = wb.ScriptedClient('{"score": 1.0}')
+    grade = replace(make(), client=asked)(wb.StringThread([("user", "q"), ("assistant", "a")]))
+    assert grade.error.kind == "template"
+    assert not asked.calls
+
+
+def test_braces_that_stay_are_refused():
+    """A rubric with {submission} needs the dialect that fills it in."""
+    with pytest.raises(wb.errors.FormatError, match="dialect='braces'"):
+        wb.RubricJudge(prompt="Rate {submission}.")
+    assert wb.RubricJudge(prompt="Rate {submission}.", rules="letta").prompt
+    assert wb.RubricJudge(prompt="Rate {submission}.", dialect="braces").prompt
+
+
+def test_examples_take_a_justification_and_nothing_unknown():
+    """`justification` is the reasoning; a part that nothing reads is refused."""
+    one = {"input": [{"role": "user", "content": "q"}], "output": "a", "passes": True}
+    judge = wb.BinaryJudge(criteria="c", examples=[{**one, "justification": "Because."}])
+    assert "Because." in str(judge.preview(wb.StringThread([("user", "q"), ("assistant", "a")])))
+    with pytest.raises(wb.errors.FormatError, match="'reason'"):
+        wb.BinaryJudge(criteria="c", examples=[{**one, "reason": "Because."}])

@@ -113,10 +113,31 @@ def test_evidence_is_looked_for(document, quote, kept, found):
     assert (grade.score, claim["supported"]) == (1.0, True)
 
 
-@pytest.mark.parametrize("quote", ["", "  ", "...", None, 7])
+@pytest.mark.parametrize("quote", ["", "  ", "...", None, 7, "a", "A.", "\u201ca\u201d", "... a ..."])
 def test_no_quote_is_no_evidence(quote):
-    """Nothing quoted is None, and not found."""
-    assert Evidence(["text"], "said").of(0, quote) == (None, False)
+    """Nothing quoted is None, and not found; a single letter stands in every text."""
+    assert Evidence(["a text"], "said a").of(0, quote) == (None, False)
+
+
+@pytest.mark.parametrize(
+    ("text", "quote", "found"),
+    [
+        ("The weather", "eat", False),
+        ("The weather", "the weath", False),
+        ("The weather", "her", False),
+        ("In 1990 it was", "199", False),
+        ("one two", "one ... two", True),
+        ("one two three", "one two ... two three", False),
+        ("It\u2019s  a\u00a0\u201cfine\u201d\nday.", "it's a 'fine' day", True),
+        ("an _important_ word", "important word", True),
+        ("caf\u00e9 noir", "cafe\u0301 noir", True),
+        ("\u5929\u6c14\u5f88\u597d\u4eca\u5929", "\u5f88\u597d", True),
+        ("\u5929\u6c14\u5f88\u597d", "\u597d\u5f88", False),
+    ],
+)
+def test_evidence_is_whole_words(text, quote, found):
+    """Part of a word is no evidence; spaces and quotation marks do not matter; Chinese has no spaces to go by."""
+    assert Evidence([text], "").of(0, quote) == ({"document": 0 if found else None, "quote": quote}, found)
 
 
 def test_evidence_can_be_required():

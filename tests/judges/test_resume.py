@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections import Counter
 
 import pytest
@@ -104,8 +105,10 @@ def test_a_killed_run_loses_only_what_was_under_way(store):
         )
         assert reached.wait(60)
         with wb.open_store(store) as kept:
+            until = time.monotonic() + 60
             while kept.replies.count() < 30:  # what was answered is being written
                 assert process.poll() is None
+                assert time.monotonic() < until
         process.send_signal(signal.SIGKILL)
         process.wait()
         process.stdout.close()

@@ -62,6 +62,52 @@ def test_what_is_no_address(typed):
     assert "u:p" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "postgresql://u:hunter2/d",
+        "postgresql://u:hun/hunter2",
+        "postgresql://u:hunter2",
+        "postgresql://u:x@h:port/hunter2",
+        "postgresql://u:x@h:port?password=hunter2",
+        "postgresql:/u:hunter2/d",
+        "postgresql:u:hunter2",
+        "u@hunter2@h:port",
+    ],
+)
+def test_an_odd_address_is_told_without_what_may_be_a_password(typed):
+    """Nothing up to the last @ is shown, nothing from a port that is no number, and no parameter."""
+    with pytest.raises(StoreError, match="no address of a database") as caught:
+        parse(typed)
+    assert "hunter2" not in "".join(traceback.format_exception(caught.value))
+    assert "***" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("typed", "shown"),
+    [
+        ("postgresql:///u:hunter2@h/d", "postgresql+psycopg:///***%40h/d"),
+        ("postgresql://h/u:hunter2@h/d", "postgresql+psycopg://h/***%40h/d"),
+        ("postgresql://u@hunter2@h/d", "postgresql+psycopg://***@h/d"),
+        ("postgresql://u:hunter2:x@h/d", "postgresql+psycopg://u:***@h/d"),
+        ("postgresql://h/d?password=hunter2&password=b", "postgresql+psycopg://h/d?password=***"),
+    ],
+)
+def test_a_login_in_the_wrong_place_is_not_shown(typed, shown):
+    """SQLAlchemy takes these; what it took for a user or a database may hold the password."""
+    address = parse(typed)
+    assert address.shown == shown
+    told = {address.url.username or "", address.url.password or "", address.url.database or "", "hunter2"}
+    held = [one for one in told if "hunter2" in one and one != "hunter2"]
+    assert all("hunter2" not in address.masked(one) for one in held)
+    assert "hunter2" not in repr(address)
+
+
+def test_an_at_in_a_file_is_part_of_its_name(tmp_path):
+    """A database in a file has no login."""
+    assert parse(f"sqlite:///{tmp_path}/a@b.db").shown == f"sqlite:///{tmp_path}/a%40b.db"
+
+
 def test_a_driver_that_is_not_there():
     """The package to install is named; an asynchronous driver is not taken."""
     with pytest.raises(StoreError, match="driver for this database is not installed"):

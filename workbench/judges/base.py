@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import Field, dataclass, field, replace
 from typing import Any, Self
 
-from workbench.dialects import TemplateError, TemplateRunError
+from workbench.dialects import Template, TemplateError, TemplateRunError
 from workbench.errors import FormatError, WorkbenchError
 from workbench.extractors import Extractor, as_extractor
 from workbench.grade import ErrorKind, Grade, GradeError
@@ -28,6 +28,7 @@ __all__ = [
     "Judge",
     "SampleError",
     "as_sample",
+    "check_names",
     "check_number",
     "json_schema",
     "refuse_unless",
@@ -55,6 +56,24 @@ def refuse_unless(condition: object, what: str, found: object = "", expected: st
     """Raise a `FormatError` unless a field is as it must be."""
     if not condition:
         raise FormatError(what, found=repr(found)[:80] if found != "" else "", expected=expected)
+
+
+def check_names(template: Template, values: Mapping[str, Any], rules: str) -> None:
+    """Refuse a name that nothing fills: a misspelt one would ask an empty question about every row.
+
+    Args:
+        template: A prompt of the author's own.
+        values: What it is filled with.
+        rules: The judge's; platforms leave such a hole empty, and so do their rules here.
+
+    Raises:
+        TemplateRunError: Naming the hole, and what there is.
+    """
+    unknown = sorted(template.variables - set(values)) if not rules else []
+    if unknown:
+        raise TemplateRunError(
+            f"the prompt asks for {unknown[0]!r}, which nothing fills", expected=", ".join(sorted(values))
+        )
 
 
 def check_number(name: str, value: object, *, above: float | None = None) -> None:

@@ -14,7 +14,15 @@ from workbench.dialects.variables import context_text
 from workbench.grade import ErrorKind, Grade
 from workbench.graders.base import kind
 from workbench.judges.answers import AnswerError, verdict
-from workbench.judges.base import JSON_OBJECT, Judge, SampleError, as_sample, json_schema, refuse_unless
+from workbench.judges.base import (
+    JSON_OBJECT,
+    Judge,
+    SampleError,
+    as_sample,
+    check_names,
+    json_schema,
+    refuse_unless,
+)
 from workbench.judges.client import Messages
 from workbench.judges.prompt_files import prompt
 from workbench.judges.shown import asked_and_context
@@ -58,7 +66,8 @@ class BinaryJudge(Judge):
 
     Attributes:
         criteria: What a pass is, in plain language.
-        examples: Dicts `input` (messages), `output`, `passes` (true, false, or null for NA), perhaps `reasoning`.
+        examples: Dicts `input` (messages), `output`, `passes` (true, false, or null for NA), perhaps `reasoning`
+            (or `justification`).
             They replace the three built-in ones.
         feedback_key: Name the platform keeps the scores under; not used here.
         system_template: Replaces the built-in system prompt.
@@ -98,9 +107,9 @@ class BinaryJudge(Judge):
         self._check_turns(sample.thread)
         own = self.system_template is not None or self.user_template is not None
         values = self._values(sample) if own else {}
-        system = self._own_system(values) if self.system_template is not None else self._system
+        system = self._own(self.system_template, values) if self.system_template is not None else self._system
         if self.user_template is not None:
-            text = compile_template(self.user_template, "handlebars").render(values)
+            text = self._own(self.user_template, values)
             return [{"role": "system", "content": system}, {"role": "user", "content": text}]
         shots = [dict(message) for message in self._shots]
         asked, context = asked_and_context(sample.thread)
@@ -121,8 +130,10 @@ class BinaryJudge(Judge):
         values = thread_variables(sample, completion=self.judged(sample))
         return {**values, **named, **self.template_variables}
 
-    def _own_system(self, values: Mapping[str, Any]) -> str:
-        return compile_template(self.system_template or "", "handlebars").render(values)
+    def _own(self, text: str, values: Mapping[str, Any]) -> str:
+        template = compile_template(text, "handlebars")
+        check_names(template, values, self.rules)
+        return template.render(values)
 
     # The same for every row, so made once a judge: with them a preview would take four times as long.
 
@@ -162,14 +173,13 @@ def _question(asked: str, context: str, completion: str, criteria: str) -> str:
     return prompt("binary_user", material, criteria=criteria)
 
 
-def _example(one: Any) -> dict[str, Any]:
+def _example(given: Any) -> dict[str, Any]:
     shape = "{input: [{role, content}], output, passes, reasoning?}"
-    refuse_unless(
-        isinstance(one, Mapping) and {"input", "output", "passes"} <= set(one),
-        "an example lacks a part",
-        one,
-        shape,
-    )
+    whole = isinstance(given, Mapping) and {"input", "output", "passes"} <= set(given)
+    refuse_unless(whole, "an example lacks a part", given, shape)
+    one = {"reasoning" if key == "justification" else key: value for key, value in given.items()}
+    unknown = sorted(map(str, set(one) - {"input", "output", "passes", "reasoning"}))
+    refuse_unless(not unknown, "an example has a part that nothing reads", unknown[:1], shape)
     refuse_unless(
         one["passes"] in (True, False, None),
         "an example passes or does not",

@@ -20,6 +20,7 @@ from workbench.errors import WorkbenchError
 from workbench.grade import ErrorKind, Grade
 from workbench.graders.base import Control, Grader, kind, made_samples
 from workbench.judges.base import check_number, refuse_unless
+from workbench.judges.reach import service_sha256, stands_inside, untrusted
 from workbench.judges.reward_server import (
     EndpointError,
     Stopped,
@@ -29,9 +30,6 @@ from workbench.judges.reward_server import (
     check_url,
     connected,
     route,
-    service_sha256,
-    stands_inside,
-    untrusted,
 )
 from workbench.judges.secrets import hide, hide_in
 from workbench.samples import Sample, Samples
@@ -278,9 +276,7 @@ class Endpoint(Grader):
         terms = Terms(self.timeout, self.max_retries + 1, public=not self._open)
         async with self._connected() as wire:
             try:
-                told = await wire.ask(
-                    method, route(self.url, name), body=body, headers=headers, terms=terms
-                )
+                told = await wire.ask(method, route(self.url, name), body=body, headers=headers, terms=terms)
             except EndpointError as error:
                 found = hide(error.found, self._secrets())
                 raise EndpointError(error.what, where=error.where, found=found, hint=error.hint) from None

@@ -97,7 +97,20 @@ class RubricPrompt(Judge):
         )
         if self.dialect == "braces" and self.generation == "0.17":
             object.__setattr__(self, "dialect", "")  # two names of one thing
+        self._check_holes()
         self._template  # noqa: B018 (refuses a prompt that cannot be read)
+
+    def _check_holes(self) -> None:
+        """Under Letta's own rules an older prompt's braces stay as they are; under ours that is a mistake."""
+        if self.rules or self.dialect or self.generation != "0.4":
+            return
+        found = [name for name in ("submission", "input", "ground_truth") if f"{{{name}}}" in self.prompt]
+        if found and found[0] not in self.rubric_vars:
+            raise FormatError(
+                f"the prompt holds {{{found[0]}}}, which nothing fills in",
+                expected="dialect='braces'",
+                hint="or leave it out: question, expected answer and submission follow the rubric in sections of their own",
+            )
 
     def _read_prompt(self, prompt_path: str | os.PathLike[str]) -> None:
         refuse_unless(not self.prompt, "a rubric has prompt or prompt_path, not both", str(prompt_path))

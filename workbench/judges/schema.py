@@ -13,7 +13,7 @@ from workbench.grade import ErrorKind, Grade
 from workbench.graders.base import kind
 from workbench.graders.schema import Fault, Schema, plain_schema
 from workbench.judges.answers import AnswerError, number, verdict
-from workbench.judges.base import Judge, as_sample, json_schema, refuse_unless
+from workbench.judges.base import Judge, as_sample, check_names, json_schema, refuse_unless
 from workbench.judges.client import Messages
 from workbench.judges.prompt_files import prompt
 from workbench.samples import Sample
@@ -59,7 +59,9 @@ class SchemaJudge(Judge):
         """The schema as system message, the filled prompt as user message."""
         sample = as_sample(sample)
         values = thread_variables(sample, "vllora", completion=self.judged(sample))
-        text = compile_template(self.prompt, "mustache").render(values)
+        template = compile_template(self.prompt, "mustache")
+        check_names(template, values, self.rules)
+        text = template.render(values)
         system = prompt("schema_system", schema=json_text(self.output_schema))
         return [{"role": "system", "content": system}, {"role": "user", "content": text}]
 

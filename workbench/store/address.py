@@ -66,8 +66,10 @@ class Address:
 
     def masked(self, text: str) -> str:
         """A text without this address's secrets."""
-        told = [self.url.password, self._odd_user, self._odd_database, *(v for k, v in self.url.query.items() if _SECRET.search(k))]
-        secrets = [one for one in told if isinstance(one, str) and one]
+        query = self.url.normalized_query  # a parameter given twice is a tuple
+        told = [one for name, values in query.items() if _SECRET.search(name) for one in values]
+        told += [self.url.password or "", self._odd_user, self._odd_database]
+        secrets = list(filter(None, told))
         for secret in {way(one) for one in secrets for way in (str, quote, quote_plus)}:
             text = text.replace(secret, "***")
         return text
@@ -101,7 +103,9 @@ def _url(where: Any) -> URL:
     except (ArgumentError, ValueError):
         pass  # their words may hold the password
     typed = where if isinstance(where, str) else type(where).__name__
-    raise StoreError("this is no address of a database", found=_told(typed)[:200], expected=_EXPECTED) from None
+    raise StoreError(
+        "this is no address of a database", found=_told(typed)[:200], expected=_EXPECTED
+    ) from None
 
 
 def _told(typed: str) -> str:

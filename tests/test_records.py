@@ -1,0 +1,95 @@
+"""Graders as plain data, from hands nobody knows."""
+
+import os
+from contextlib import suppress
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import workbench as wb
+from tests.graders.examples import EXAMPLES
+from workbench.errors import FormatError
+from workbench.graders import Grader
+from workbench.graders.base import KINDS
+from workbench.judges import Endpoint
+from workbench.records import from_record, parts, record_of
+
+SECRET = {"x-trace": "$AWS_SECRET_ACCESS_KEY"}
+RECORDS = [record_of(make()) for name, make in EXAMPLES.items() if name != "custom"]
+FIELDS = sorted({name for record in RECORDS for name in record} | {"source", "grader", "entries", "headers"})
+
+plain = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8)
+anything = st.recursive(
+    plain | st.fixed_dictionaries({"kind": st.sampled_from(sorted(KINDS))}),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(FIELDS) | st.text(max_size=4), inner, max_size=3),
+    max_leaves=8,
+)  # fmt: skip
+
+
+def ends_well(record):
+    with suppress(FormatError):
+        assert isinstance(from_record(record), Grader)
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"kind": ["x"]},
+        {"kind": {"a": 1}},
+        {"kind": None},
+        {},
+        [],
+        "contains",
+        None,
+        {"kind": "per-turn", "grader": {"kind": ["script"]}},
+        {"kind": "script", "script": "\0"},
+        {"kind": "agent-judge", "agent": {"agents": [1, 2]}},
+        {"kind": "endpoint", "url": ["http://h"], "headers": 7},
+    ],
+)
+def test_a_hostile_record_is_a_format_error(record):
+    """Whatever stands where a kind or a field should be."""
+    with pytest.raises(FormatError):
+        from_record(record)
+
+
+@given(anything)
+@settings(max_examples=300, deadline=None)
+def test_any_json_is_a_grader_or_a_format_error(record):
+    """Nothing else comes out of any JSON."""
+    ends_well(record)
+
+
+@given(st.sampled_from(RECORDS), st.sampled_from(FIELDS), anything)
+@settings(max_examples=600, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_a_record_with_a_spoiled_field_is_a_grader_or_a_format_error(record, name, value):
+    """Nor out of a good record with anything in one of its fields."""
+    ends_well({**record, name: value})
+
+
+@pytest.mark.parametrize("trust", [False, True])
+def test_an_endpoint_of_a_record_is_somebody_elses(trust):
+    """It is imported, inside other graders too, whatever the record says; trust is bound to its url and headers."""
+    mine = Endpoint(url="https://x.example/r", headers=SECRET)
+    record = {
+        **record_of(mine),
+        "imported": False,
+        "trusted_sha256": mine.trusted().trusted_sha256,
+        "trust": True,
+    }
+    record.pop("trust")
+    read = from_record({"kind": "per-turn", "grader": record}, trust=trust)
+    inner = list(parts(read))[1]
+    assert (inner.imported, inner.trust, inner == mine) == (True, trust, True)
+    assert record_of(inner) == record_of(mine)
+
+
+def test_a_saved_endpoint_is_trusted_by_its_reader(tmp_path, monkeypatch):
+    """A file's endpoint is sent no secret until the file is loaded with trust."""
+    monkeypatch.setitem(os.environ, "AWS_SECRET_ACCESS_KEY", "topsecret")
+    path = tmp_path / "graders.json"
+    wb.save([Endpoint(url="https://x.example/r", headers=SECRET)], path)
+    with pytest.raises(wb.errors.IsolationError, match="AWS_SECRET_ACCESS_KEY"):
+        wb.load(path).entries[0].grader.check_ready()
+    wb.load(path, trust=True).entries[0].grader.check_ready()
