@@ -405,9 +405,9 @@ def names(monkeypatch):
     """Names and the addresses they resolve to; every other name has none."""
     known, real = {}, socket.getaddrinfo
 
-    def resolve(host, port, *args, **settings):
-        if host not in known:
-            return real(host, port, *args, flags=socket.AI_NUMERICHOST)
+    def resolve(host, port, family=0, type=0, proto=0, flags=0):  # noqa: A002 (the system's names)
+        if host not in known or flags & socket.AI_NUMERICHOST:
+            return real(host, port, family, type, proto, flags | socket.AI_NUMERICHOST)
         found = known[host]
         hosts = found.pop(0) if isinstance(found[0], list) else found
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (one, port)) for one in hosts]

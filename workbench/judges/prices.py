@@ -21,7 +21,7 @@ class Price:
 
     def of(self, prompt_tokens: float, completion_tokens: float) -> float:
         """US dollars for one answer. Discounts, such as those for cached input, are not known here."""
-        return (prompt_tokens * self.input + completion_tokens * self.output) / 1e6
+        return round((prompt_tokens * self.input + completion_tokens * self.output) / 1e6, 12)
 
 
 PRICES: dict[str, Price] = {
