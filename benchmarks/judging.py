@@ -52,7 +52,10 @@ def counts(address: str) -> dict[str, int]:
 def samples(rows: int) -> wb.Samples:
     answer = "The capital is Paris, which lies on the Seine. " * 4
     return wb.read_samples(
-        [{"prompt": f"What is the capital of France? ({row})", "completion": f"{answer} ({row})"} for row in range(rows)]
+        [
+            {"prompt": f"What is the capital of France? ({row})", "completion": f"{answer} ({row})"}
+            for row in range(rows)
+        ]
     )
 
 
@@ -94,7 +97,9 @@ def run(grader: wb.Grader, data: wb.Samples, **settings: Any) -> wb.Report:
     return report
 
 
-def measure(address: str, crowded: str, rows: int, concurrency: int, folder: Path) -> dict[str, tuple[float, float]]:
+def measure(
+    address: str, crowded: str, rows: int, concurrency: int, folder: Path
+) -> dict[str, tuple[float, float]]:
     data = samples(rows)
     grader = judge(address, concurrency)
     questions = [grader.preview(sample) for sample in data]
@@ -122,7 +127,21 @@ def memory(address: str) -> None:
         report = run(grader, data)
         kept, most = tracemalloc.get_traced_memory()
         tracemalloc.stop()
-        print(f"  {rows:>6,} rows: {(most - kept) / 2**20:5.1f} MB, kept {kept / 2**20:5.1f} MB ({len(report):,} rows)")
+        print(
+            f"  {rows:>6,} rows: {(most - kept) / 2**20:5.1f} MB, kept {kept / 2**20:5.1f} MB ({len(report):,} rows)"
+        )
+
+
+def warm(address: str, rows: int) -> None:
+    """A large run again, out of the store."""
+    data, grader = samples(rows), judge(address, 200)
+    with tempfile.TemporaryDirectory() as folder, wb.open_store(f"sqlite:///{folder}/warm.db") as store:
+        run(grader, data, store=store)
+        spent = [timed(lambda: run(grader, data, store=store)) for _ in range(3)]
+    wall = statistics.median(one[0] for one in spent)
+    print(
+        f"\nwarm store, {rows:,} rows: {wall:.2f} s, {rows / wall:,.0f} rows/s, diagnosis and summary included"
+    )
 
 
 def main() -> None:
@@ -141,6 +160,7 @@ def main() -> None:
             table(rounds, settings.rows, concurrency)
         told = counts(crowded)
         print(f"\nthe crowded server answered {told['answered']:,} and refused {told['refused']:,}")
+        warm(address, 5 * settings.rows)
         memory(address)
 
 

@@ -77,7 +77,7 @@ def from_record(record: Mapping[str, Any], *, trust: bool = False) -> Grader:
         FormatError: No dict, of a kind that is not registered here, or with fields that cannot be.
     """
     if not isinstance(record, Mapping):
-        raise FormatError("this is no grader", found=repr(record)[:80], expected='{"kind": ..., ...}')
+        raise FormatError("this is no grader", found=type(record).__name__, expected='{"kind": ..., ...}')
     grader = _made({key: one for key, one in record.items() if key != "validation"}, trust=trust)
     if hasattr(grader, "remember") and "validation" in record:
         _attach(grader, record["validation"])

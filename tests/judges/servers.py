@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
-class _Quiet(ThreadingHTTPServer):
+class Quiet(ThreadingHTTPServer):
     """Prints no traceback for a client that hung up, which some tests want."""
 
     def handle_error(self, request, client_address):
@@ -55,7 +55,7 @@ def server(answer):
         def log_message(self, *args):
             pass
 
-    running = _Quiet(("127.0.0.1", 0), Handler)
+    running = Quiet(("127.0.0.1", 0), Handler)
     running.daemon_threads = True
     thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()

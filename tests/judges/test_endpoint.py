@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 import workbench as wb
-from tests.judges.servers import server
+from tests.judges.servers import Quiet, server
 from workbench.errors import FormatError, IsolationError, WorkbenchError
 from workbench.graders import from_spec
 from workbench.graders.base import Control
@@ -406,6 +406,7 @@ def names(monkeypatch):
     known, real = {}, socket.getaddrinfo
 
     def resolve(host, port, family=0, type=0, proto=0, flags=0):  # noqa: A002 (the system's names)
+        host = host.decode() if isinstance(host, bytes) else host
         if host not in known or flags & socket.AI_NUMERICHOST:
             return real(host, port, family, type, proto, flags | socket.AI_NUMERICHOST)
         found = known[host]
@@ -465,3 +466,15 @@ def test_trust_is_bound_to_url_and_headers():
     assert not mine.imported
     assert from_spec(mine.spec()) == mine
     assert "imported" not in mine.spec()
+
+
+@pytest.mark.parametrize(
+    ("error", "printed"), [(ConnectionResetError("gone"), False), (KeyError("mine"), True)]
+)
+def test_a_server_of_the_tests_is_quiet_about_clients_that_hang_up(error, printed, capsys):
+    """Its own mistakes are still printed."""
+    try:
+        raise error
+    except type(error):
+        Quiet.handle_error(Quiet.__new__(Quiet), None, ("127.0.0.1", 9))
+    assert ("Traceback" in capsys.readouterr().err) is printed

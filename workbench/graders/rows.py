@@ -130,6 +130,8 @@ class _Rows:
 
     async def next(self) -> tuple[int, Sample | str | None]:
         """The next row and its sample, or why it has none; None after the last row."""
+        if (found := next(self._made, None)) is not None:
+            return found
         async with self._lock:
             if (found := next(self._made, None)) is not None:
                 return found

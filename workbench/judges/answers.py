@@ -28,6 +28,9 @@ _REFUSALS = re.compile(
 )
 _OBJECT = re.compile(r'\{\s*"')
 _BRACE = re.compile(r"[{}]")
+_DECODER = json.JSONDecoder(
+    strict=False
+)  # models put raw line breaks and other control characters into strings
 _TRIES = 200
 """Opening braces looked at from the end; an answer with more is no answer."""
 
@@ -172,13 +175,12 @@ def _objects(text: str) -> Iterator[Mapping[str, Any]]:
 
     An object that is broken or cut off is passed over with all inside it: what it quotes is no verdict.
     """
-    # Not strict: models put raw line breaks and other control characters into strings.
-    decoder, at = json.JSONDecoder(strict=False), text.find("{")
+    at = text.find("{")
     for _ in range(_TRIES):
         if at < 0:
             return
         try:
-            found, end = decoder.raw_decode(text, at)
+            found, end = _DECODER.raw_decode(text, at)
             if isinstance(found, dict):
                 yield found
         except (ValueError, RecursionError):

@@ -17,15 +17,15 @@ from typing import Any
 __all__ = ["mark"]
 
 _NAMES = (
-    b"completion",
-    b"context",
-    b"conversation",
-    b"document",
-    b"question",
-    b"reference",
-    b"statements",
-    b"answer_a",
-    b"answer_b",
+    "completion",
+    "context",
+    "conversation",
+    "document",
+    "question",
+    "reference",
+    "statements",
+    "answer_a",
+    "answer_b",
 )
 _CONTROLS = bytes([*range(9), *range(14, 32), 127])
 
@@ -56,7 +56,7 @@ def _texts(values: Iterable[Any]) -> Iterator[str]:
 
 def _has_name(text: str) -> bool:
     """Whether a name stands in a text, in any case and width, and with characters inside that nobody sees."""
-    # What is left beyond ASCII is dropped, zero-width characters with it: plain bytes are searched fastest.
+    # What is left beyond ASCII is dropped, zero-width characters with it.
     plain = text if text.isascii() else unicodedata.normalize("NFKC", text)
-    folded = plain.encode("ascii", "ignore").translate(None, _CONTROLS).lower()
+    folded = plain.encode("ascii", "ignore").translate(None, _CONTROLS).lower().decode()
     return any(name in folded for name in _NAMES)

@@ -53,11 +53,12 @@ class Line:
     waiting: int = 0
     _under_way: dict[str, asyncio.Future[Reply | None]] = field(default_factory=dict)
     _unread: dict[int, _New] = field(default_factory=dict)
+    _contents: dict[tuple[int, str], tuple[ChatClient, str | None]] = field(default_factory=dict)
     _takes: Counter[str] = field(default_factory=Counter)
 
     async def ask(self, client: ChatClient, messages: Messages, settings: dict[str, Any]) -> Reply:
         """An answer, out of the store if it is there; two rows that ask the same at once ask once."""
-        content = _content(client, settings) if self.replies is not None else None
+        content = None if self.replies is None else self._content(client, str(settings.get("model")))
         if content is None:
             return await self._paid(client, messages, settings)
         key = self._key(content, messages, settings)
@@ -70,6 +71,14 @@ class Line:
         except BaseException:
             self._answered(key, None)  # whoever waits asks for itself
             raise
+
+    def _content(self, client: ChatClient, model: str) -> str | None:
+        """Who is asked, for the key of a question; None for a client that does not say, whose answers are not kept."""
+        known = self._contents.get((id(client), model))
+        if known is None:
+            content = getattr(client, "content", None)
+            known = self._contents[id(client), model] = (client, None if content is None else content(model))
+        return known[1]
 
     async def _first(
         self, key: str, client: ChatClient, messages: Messages, settings: dict[str, Any]
@@ -152,12 +161,6 @@ async def _complete(client: ChatClient, messages: Messages, settings: dict[str, 
     except Exception as error:  # noqa: BLE001 (a client may be anybody's)
         found = hide(f"{type(error).__name__}: {error}", [])[:300]
         raise JudgeServerError("the judge's client failed", found=found) from None
-
-
-def _content(client: ChatClient, settings: Mapping[str, Any]) -> str | None:
-    """Who is asked, for the key of a question; None for a client that does not say, whose answers are not kept."""
-    content = getattr(client, "content", None)
-    return None if content is None else content(str(settings.get("model")))
 
 
 def _asking(client: ChatClient, messages: Messages, settings: Mapping[str, Any]) -> Asking:
