@@ -37,6 +37,15 @@ class Page:
         self.steps = MAX_STEPS
         self.until = time.monotonic() + SECONDS
 
+    def put(self, text: str) -> None:
+        """Add text as one step of work: `step` and `write` in one, for renderings in many small pieces."""
+        self.steps -= 1
+        self.room -= len(text)
+        if self.steps < 0 or self.room < 0 or time.monotonic() > self.until:
+            self.step(0)
+            self.take(0)
+        self.parts.append(text)
+
     def write(self, text: str) -> None:
         """Add text."""
         self.take(len(text))

@@ -65,8 +65,7 @@ class Jinja:
         token = PAGE.set(page)
         try:
             for piece in self._template.generate(dict(values)):
-                page.step()
-                page.write(piece)
+                page.put(piece)
         except TemplateRunError:
             raise
         except JinjaError as error:
