@@ -197,9 +197,7 @@ def test_a_combined_grader_moves_the_bar():
     assert told[0][0] < 200
     assert told[-1] == (200, 0)
     seen = []
-    wb.Suite([Combined(entries=(SLOW, wb.Length(maximum=9)))]).run(
-        ROWS[:60], progress=seen.append
-    )
+    wb.Suite([Combined(entries=(SLOW, wb.Length(maximum=9)))]).run(ROWS[:60], progress=seen.append)
     assert (seen[-1].done, seen[-1].total) == (60, 60)
     assert any(0 < moment.done < 60 for moment in seen)
 

@@ -42,7 +42,9 @@ def test_the_preview_is_readable_text(run):
     shown = output(run, "first.preview(")
     text = shown.inner_text()
     assert text.count(" of 8, assistant\n") == 3
-    assert re.search(r"----- 8 of 8, user\nCONTEXT\n<context[-\w]*>\n\[document\]\nNoor Aziz has been mayor", text)
+    assert re.search(
+        r"----- 8 of 8, user\nCONTEXT\n<context[-\w]*>\n\[document\]\nNoor Aziz has been mayor", text
+    )
     run.picture("judges-preview", shown)
 
 

@@ -6,7 +6,7 @@ import pytest
 
 import workbench as wb
 from workbench.judges import AnswerRelevancy, ContextRelevancy, Faithfulness, ScriptedClient
-from workbench.judges.documents import Evidence
+from workbench.judges.documents import Evidence, documents
 from workbench.judges.rag import sentences
 
 THREAD = wb.StringThread(
@@ -98,9 +98,9 @@ def test_faithfulness_shows_documents_and_conversation():
         (None, "invented the world wide web.", 1, True),
         ("1", "invented", 1, True),
         (0, "Tim Berners-Lee ... first website", 0, True),
-        (0, "first website ... Tim Berners-Lee created", None, False),
+        (0, "first website ... Tim Berners-Lee created", 0, False),
         (None, "Who published the first website?", None, True),  # the conversation
-        (0, "published the first website in 1990", None, False),
+        (0, "published the first website in 1990", 0, False),
         (9, "made up", None, False),
         (True, "made up", None, False),
     ],
@@ -137,7 +137,7 @@ def test_no_quote_is_no_evidence(quote):
 )
 def test_evidence_is_whole_words(text, quote, found):
     """Part of a word is no evidence; spaces and quotation marks do not matter; Chinese has no spaces to go by."""
-    assert Evidence([text], "").of(0, quote) == ({"document": 0 if found else None, "quote": quote}, found)
+    assert Evidence([text], "").of(0, quote) == ({"document": 0, "quote": quote}, found)
 
 
 def test_evidence_can_be_required():
@@ -238,3 +238,38 @@ def test_context_relevancy_needs_documents():
     judge = ContextRelevancy(client=ScriptedClient(['{"score": 1}', "no", "no", '{"score": 1}']))
     assert judge(THREAD).status == "failed"
     assert len(judge.client.calls) == 4
+
+
+@pytest.mark.parametrize(
+    ("held", "found"),
+    [
+        (["a", {"content": "b"}, {"text": "c"}, {"page_content": "d"}], ["a", "b", "c", "d"]),
+        ('["a", {"page_content": "d"}]', ["a", "d"]),
+        ("One document.", ["One document."]),
+        ("[1] a note that is no JSON", ["[1] a note that is no JSON"]),
+        ({"content": "b"}, ["b"]),
+        ("  ", []),
+        (None, []),
+        (7, []),
+    ],
+)
+def test_documents_as_files_hold_them(held, found):
+    """Lists, dicts, JSON text out of a CSV file, one text; nothing else is a document."""
+    thread = wb.StringThread([("user", "q"), ("assistant", "a")], {"documents": held})
+    assert documents(wb.Sample("0", thread, None, "0")) == found
+
+
+def test_documents_out_of_a_csv_file_are_judged(tmp_path):
+    """The column is read as what it says, so that no row is judged without its documents."""
+    path = tmp_path / "rows.csv"
+    path.write_text('prompt,completion,documents\nq,a,"[""Paris is in France.""]"\n', "utf-8")
+    [sample] = wb.read_samples(path)
+    assert "Paris is in France." in wb.Faithfulness().preview(sample)[1]["content"]
+
+
+def test_evidence_points_where_the_judge_said():
+    """A quote from the conversation stays there; an invented one keeps the place that was claimed, marked."""
+    evidence = Evidence(["Paris is the capital of France."], "Capital?")
+    assert evidence.of(None, "Capital?") == ({"document": None, "quote": "Capital?"}, True)
+    assert evidence.of(0, "an invented quote") == ({"document": 0, "quote": "an invented quote"}, False)
+    assert evidence.of(5, "capital of France")[0]["document"] == 0

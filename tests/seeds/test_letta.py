@@ -129,7 +129,12 @@ def test_an_agent_judge_runs_its_tools_and_hands_its_grade_in(folder):
         return Reply("", raw={"tool_calls": [call], "finish_reason": "tool_calls"})
 
     own = wb.AgentJudge.with_tools(
-        [count], model="m", system="You judge.", prompt=judge.prompt, rules="letta", client=wb.ScriptedClient(agent)
+        [count],
+        model="m",
+        system="You judge.",
+        prompt=judge.prompt,
+        rules="letta",
+        client=wb.ScriptedClient(agent),
     )
     grade = own(wb.StringThread([("user", "q"), ("assistant", "a b")]))
     assert (grade.score, grade.reasoning) == (0.75, "fine")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
@@ -18,6 +19,7 @@ _NO_END = re.compile(
 _SPACELESS = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 """Thai, Lao, Burmese, Khmer, Japanese and Chinese, which put no spaces between words: there each letter is one."""
 _WORD = re.compile(rf"[{_SPACELESS}]|[^\W_{_SPACELESS}]+")
+_TEXTS = ("content", "text", "page_content")
 _ELLIPSIS = re.compile(r"\.{3,}|\u2026|\[\s*\]")
 
 
@@ -40,18 +42,34 @@ def sentences(text: str) -> list[str]:
 def documents(sample: Sample, rules: str = "") -> list[str]:
     """What was found for a question: the thread's document turns, then `metadata["documents"]`.
 
-    Adaptive's own code looks at the metadata only, though its document prescribes turns; so do its rules here.
+    The latter is a list of texts or dicts (`content`, `text` or `page_content`), the same as JSON text (as a CSV file
+    holds it), or the text of one document. Adaptive's own code looks at the metadata only, though its document
+    prescribes turns; so do its rules here.
     """
     thread = sample.thread
     turns = [turn.content for turn in thread.get_turns() if turn.role == "document"]
     held = thread.metadata.get("documents") if isinstance(thread.metadata, Mapping) else None
-    listed = [_document(one) for one in held] if isinstance(held, list | tuple) else []
+    listed = [_document(one) for one in _listed(held)]
     return listed if rules == "adaptive" else turns + listed
+
+
+def _listed(held: Any) -> list[Any]:
+    if isinstance(held, list | tuple):
+        return list(held)
+    if isinstance(held, Mapping):
+        return [held]
+    if not isinstance(held, str) or not held.strip():
+        return []
+    try:
+        told = json.loads(held) if held.lstrip().startswith(("[", "{")) else None
+    except (ValueError, RecursionError):
+        told = None
+    return told if isinstance(told, list) else [told if isinstance(told, dict) else held]
 
 
 def _document(one: Any) -> str:
     if isinstance(one, Mapping):
-        return str(one.get("content", one.get("text", one)))
+        return str(next((one[key] for key in _TEXTS if key in one), one))
     return str(one)
 
 
@@ -78,8 +96,8 @@ class Evidence:
             quote: The words it gave.
 
         Returns:
-            None where nothing was quoted, or a single letter; else `document` (the number of one that has the quote, the judge's
-            own first; None for the conversation, or where it stands nowhere) and `quote`.
+            None where nothing was quoted, or a single letter; else `document` (the number of one that has the quote,
+            the judge's own first; the judge's own where it stands nowhere; None for the conversation) and `quote`.
         """
         said = quote if isinstance(quote, str) else ""
         parts = [part for part in map(_words, _ELLIPSIS.split(said)) if part.strip()]
@@ -87,9 +105,14 @@ class Evidence:
             return None, False
         named = document if isinstance(document, int) and not isinstance(document, bool) else -1
         order = sorted(range(len(self._documents)), key=lambda at: at != named)
+        spoken = _stands(parts, self._said)
+        if document is None and spoken:
+            return {"document": None, "quote": said[:2000]}, True
         at = next((at for at in order if _stands(parts, self._documents[at])), None)
-        kept = {"document": at, "quote": said[:2000]}
-        return kept, at is not None or _stands(parts, self._said)
+        if at is None and not spoken and 0 <= named < len(self._documents):
+            at = named  # where the judge says that it stands, though it does not
+            return {"document": at, "quote": said[:2000]}, False
+        return {"document": at, "quote": said[:2000]}, at is not None or spoken
 
 
 def _words(text: str) -> str:
