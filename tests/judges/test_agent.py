@@ -118,7 +118,7 @@ def test_what_tools_give(source, arguments, result):
     ("name", "arguments", "part"),
     [
         ("fails", "{}", "failed: KeyError: 'x'"),
-        ("slow", "{}", "timed out"),
+        ("slow", "{}", "took too long"),
         ("dies", "{}", "failed: "),
         ("leaves", "{}", "SystemExit"),
         ("hungry", "{}", "emory"),

@@ -111,7 +111,7 @@ FAULTS = [
     ("HTML with status 502", http(502, PAGE, "text/html"), "judge_server", "Bad gateway"),
     ("status 500", http(500, ERROR), "judge_server", "something is wrong"),
     ("status 400", http(400, ERROR), "judge_server", "something is wrong"),
-    ("full", http(429, ERROR, **{"retry-after": "9999"}), "judge_limit", "no room"),
+    ("full", http(429, ERROR, **{"retry-after": "9999"}), "judge_limit", "asks to wait 9,999 s"),
     ("overloaded", http(503, ERROR, **{"retry-after": "9999"}), "judge_limit", "no room"),
     ("no credit", http(429, {"error": {"message": "m", "code": "insufficient_quota"}}), "judge_key", "no credit"),
     ("wrong key", http(401, {"error": {"message": f"Incorrect API key: {KEY}"}}), "judge_key", "OPENAI_API_KEY"),

@@ -17,7 +17,7 @@ from functools import cached_property
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from workbench.errors import FormatError
-from workbench.grade import Grade
+from workbench.grade import ErrorKind, Grade
 from workbench.graders.function import FunctionGrader
 from workbench.judges.agent_file import AgentFile, AgentTool
 from workbench.samples import Sample
@@ -150,11 +150,19 @@ class ToolBox:
         )
 
 
+_WHY = {
+    ErrorKind.TIMEOUT: "it took too long",
+    ErrorKind.MEMORY: "it took too much memory",
+    ErrorKind.CRASH: "its process ended",
+}
+"""For the model: the grader's words speak of scores, and of the lines around the tool's own."""
+
+
 def _told(name: str, grade: Grade) -> str:
     said = grade.reasoning or ""
     if grade.error is None and grade.score == 1.0:
         return said
-    why = said if grade.error is None else grade.error.message
+    why = said if grade.error is None else _WHY.get(grade.error.kind, grade.error.message)
     return f"Error: the tool {name!r} failed: {why}"[:MAX_RESULT]
 
 

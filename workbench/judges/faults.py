@@ -170,8 +170,10 @@ def refusal(status: int, code: str, said: str, headers: Mapping[str, str], asked
     crowded = status in _CROWDED
     retry = crowded or status in _PASSING
     kind = JudgeLimitError if crowded else JudgeServerError
-    error = kind(_what(status), where=asked.where, found=found, hint=_HINTS.get(status, ""))
-    return Fault(error, retry, crowded, retry_after(headers) if retry else None, status, said)
+    wait = retry_after(headers) if retry else None
+    asks = "" if wait is None else f"; it asks to wait {wait:,.0f} s"
+    error = kind(_what(status), where=asked.where, found=found + asks, hint=_HINTS.get(status, ""))
+    return Fault(error, retry, crowded, wait, status, said)
 
 
 def _what(status: int) -> str:
