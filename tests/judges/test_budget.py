@@ -350,7 +350,7 @@ def test_a_store_that_cannot_write_loses_no_answer(tmp_path, capsys):
     assert "summary could not be kept" in printed
 
 
-def test_progress_and_report_show_the_money(capsys):
+def test_progress_and_report_show_the_money(tmp_path):
     """While a run goes on, and in its report; a price that is not known is said."""
     moments = []
     report = judge().run(ROWS, progress=moments.append)
@@ -359,6 +359,7 @@ def test_progress_and_report_show_the_money(capsys):
     assert report.spending == "cost: $0.00078 for 4,000 tokens"
     assert report.spending in str(report)
     assert "$0.00078" in report._repr_html_()
+    assert "$0.00078" in report.to_html(tmp_path / "report.html").read_text("utf-8")
     unknown = judge(model="llama").run(ROWS, progress=False)
     assert (
         unknown.spending == "cost: unknown for 4,000 tokens; no price known for 40 of 40 rows: see wb.PRICES"
