@@ -42,6 +42,7 @@ class ErrorKind(StrEnum):
     JUDGE_CUT = "judge_cut"
     JUDGE_REFUSAL = "judge_refusal"
     ENDPOINT = "endpoint"
+    STORE = "store"
     BUDGET = "budget"
     CANCELLED = "cancelled"
 

@@ -139,7 +139,10 @@ def tell_end(grades: Mapping[str, Grades], rows: int, line: Line, *, interrupted
 
 def _tell_hopeless(name: str, grades: Grades) -> None:
     """Why a judge could not be asked at all: before the report, where it would be one finding of many."""
+    broken = [error.message for error in grades.errors.values() if error.kind is ErrorKind.STORE]
     hopeless = [error.message for error in grades.errors.values() if error.kind in HOPELESS]
+    if broken:
+        print(f"{name}: {broken[0]}\n{len(broken):,} rows were not asked.")  # noqa: T201
     if not hopeless or grades.n_scored:
         return
     print(f"{name}: {hopeless[0].removesuffix(NOT_ASKED)}")  # noqa: T201

@@ -350,6 +350,19 @@ def test_a_store_that_cannot_write_loses_no_answer(tmp_path, capsys):
     assert "summary could not be kept" in printed
 
 
+def test_a_store_that_cannot_be_read_ends_the_run(tmp_path, capsys):
+    """Nobody knows then what was paid for already: nothing more is asked, and what was graded is kept."""
+    url = f"sqlite:///{tmp_path}/broken.db"
+    with wb.open_store(url) as store:
+        with store._database.writing() as connection:
+            connection.exec_driver_sql("ALTER TABLE workbench_replies RENAME TO elsewhere")
+        asked = judge()
+        report = asked.run(ROWS, store=store, progress=False)
+    assert counts(report) == (0, {"store": 40})
+    assert not asked.client.calls
+    assert "40 rows were not asked" in capsys.readouterr().out
+
+
 def test_progress_and_report_show_the_money(tmp_path):
     """While a run goes on, and in its report; a price that is not known is said."""
     moments = []

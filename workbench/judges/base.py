@@ -43,6 +43,8 @@ _REPAIRING = frozenset({"", "adaptive", "vllora"})
 _READ_AT_ONCE = 256
 HOPELESS = frozenset({ErrorKind.JUDGE_KEY, ErrorKind.JUDGE_UNREACHABLE})
 """Failures that every other row would have too."""
+_AT_ONCE = frozenset({ErrorKind.BUDGET, ErrorKind.STORE})
+"""Failures after which nothing more may be asked."""
 _HOPELESS_ROWS = 3
 NOT_ASKED = f"\n  this row was not asked: {_HOPELESS_ROWS} rows before it had failed so"
 """End of the message of rows that were left out."""
@@ -103,7 +105,7 @@ class Judge(Grader):
     Metadata holds `raw` (the answer's text, 10,000 characters at most) and `kept` where it came out of a store.
 
     Error kinds: judge_server, judge_unreachable, judge_key, judge_limit, timeout (the server), judge_parse,
-    judge_cut, judge_refusal, out_of_range, not_finite (the answer), budget, template, sample.
+    judge_cut, judge_refusal, out_of_range, not_finite (the answer), budget, store, template, sample.
     """
 
     model: str = "gpt-4o-mini"
@@ -251,7 +253,7 @@ class Judge(Grader):
         return max(most, _READ_AT_ONCE) if reads else most
 
     def ends_run(self) -> Callable[[Grade], GradeError | None]:
-        """A spent budget ends a run, and three rows one after the other that found no server or no valid key."""
+        """A spent budget or a broken store ends a run, and three rows in a row without a server or a valid key."""
         return Breaker()
 
     def unread(self, error: AnswerError, replies: list[Reply]) -> Grade:  # noqa: ARG002 (for platforms' rules)
@@ -284,7 +286,7 @@ class Breaker:
     def __call__(self, grade: Grade) -> GradeError | None:
         """The error of the rows that are left; None to go on."""
         error = grade.error
-        if error is not None and error.kind is ErrorKind.BUDGET:
+        if error is not None and error.kind in _AT_ONCE:
             return error
         self._in_a_row = self._in_a_row + 1 if error is not None and error.kind in HOPELESS else 0
         if error is None or self._in_a_row < _HOPELESS_ROWS:

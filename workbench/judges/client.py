@@ -19,6 +19,7 @@ __all__ = [
     "JudgeTimeoutError",
     "Messages",
     "NoServerError",
+    "NotReadError",
     "Reply",
     "ScriptedClient",
     "StoppedError",
@@ -64,6 +65,12 @@ class JudgeTimeoutError(JudgeServerError):
     """No whole answer in time."""
 
     kind = ErrorKind.TIMEOUT
+
+
+class NotReadError(JudgeServerError):
+    """The store of answers could not be read, so nobody knows whether the question was paid for already."""
+
+    kind = ErrorKind.STORE
 
 
 class StoppedError(JudgeServerError):

@@ -12,7 +12,15 @@ from typing import Any
 
 from workbench.errors import WorkbenchError
 from workbench.judges.budget import Asking, Spending, check_priced
-from workbench.judges.client import ChatClient, JudgeServerError, Messages, Reply, StoppedError, Usage
+from workbench.judges.client import (
+    ChatClient,
+    JudgeServerError,
+    Messages,
+    NotReadError,
+    Reply,
+    StoppedError,
+    Usage,
+)
 from workbench.judges.prices import price_of
 from workbench.judges.replies import ReplyStore, content_key
 from workbench.judges.secrets import hide
@@ -84,7 +92,13 @@ class Line:
         self, key: str, client: ChatClient, messages: Messages, settings: dict[str, Any]
     ) -> Reply:
         assert self.replies is not None
-        if (kept := await self.replies.get(key)) is not None:
+        try:
+            kept = await self.replies.get(key)
+        except WorkbenchError as error:
+            raise NotReadError(
+                "the store could not be read, so nothing was asked", found=str(error)
+            ) from None
+        if kept is not None:
             self._answered(key, kept)
             return self._kept(kept)
         reply = await self._paid(client, messages, settings)
