@@ -331,3 +331,9 @@ def test_files_that_are_none(tmp_path, text):
         path.write_text(text)
     with pytest.raises(FormatError):
         AgentJudge.from_file(path, prompt="p")
+
+
+def test_a_lambda_is_no_tool():
+    """A tool is called by its name, which a lambda lacks; the message says what to write."""
+    with pytest.raises(wb.errors.FormatError, match="def name"):
+        wb.AgentJudge.with_tools([lambda x: x], model="m", prompt="Rate it.")

@@ -334,7 +334,7 @@ def test_answers_that_say_nothing_are_not_kept():
 
 
 def test_a_store_that_cannot_write_loses_no_answer(tmp_path, capsys):
-    """What was paid for is graded all the same, and the run says at its end that it could not be kept."""
+    """What was paid for is graded all the same; nothing more is asked, and the run says at its end why."""
     url = f"sqlite:///{tmp_path}/full.db"
     with wb.open_store(url) as store:
         with store._database.writing() as connection:
@@ -343,10 +343,14 @@ def test_a_store_that_cannot_write_loses_no_answer(tmp_path, capsys):
                 connection.exec_driver_sql(
                     f"CREATE TRIGGER full_{table} BEFORE INSERT ON workbench_{table} {full}"
                 )
-        report = judge().run(ROWS, store=store, progress=False)
-    assert counts(report) == (40, {})
+        asked = judge()
+        rows = [{"prompt": f"Hi {row}", "completion": "Good day"} for row in range(200)]
+        report = asked.run(rows, store=store, progress=False)
+    scored, kinds = counts(report)
+    assert scored == len(asked.client.calls) < 200
+    assert kinds == {"store": 200 - scored}
     printed = capsys.readouterr().out
-    assert "40 answers could not be kept" in printed
+    assert f"{scored} answers could not be kept" in printed
     assert "summary could not be kept" in printed
 
 

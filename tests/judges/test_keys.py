@@ -116,6 +116,15 @@ def test_an_answer_that_repeats_the_key_is_cleaned(monkeypatch):
     assert "the key is ***" in grade.reasoning
 
 
+@pytest.mark.parametrize("key", ["x", "EMPTY", "score", "half right"])
+def test_a_short_key_takes_no_words_out_of_answers(key, monkeypatch):
+    """Servers of one's own are given any word for a key: what the judge says stays as it was said."""
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    with faulty(lambda _: says('{"score": 0.5, "rationale": "half right: EMPTY text"}')) as address:
+        grade = judge(address)(wb.StringThread([("user", "x"), ("assistant", "y")]))
+    assert (grade.score, grade.reasoning) == (0.5, "half right: EMPTY text")
+
+
 @pytest.mark.parametrize("url", ["https://user:pass@host/v1", "https://:pass@host/v1"])
 def test_an_address_holds_no_password(url):
     """It would stand in files and errors."""

@@ -480,8 +480,12 @@ def test_a_misspelt_name_asks_nothing(make):
 
 def test_braces_that_stay_are_refused():
     """A rubric with {submission} needs the dialect that fills it in."""
-    with pytest.raises(wb.errors.FormatError, match="dialect='braces'"):
-        wb.RubricJudge(prompt="Rate {submission}.")
+    for prompt in ("Rate {submission}.", "Rate {completion}, please."):
+        with pytest.raises(wb.errors.FormatError, match="dialect='braces'"):
+            wb.RubricJudge(prompt=prompt)
+    with pytest.raises(wb.errors.FormatError, match="dialect='jinja2'"):
+        wb.RubricJudge(prompt="Rate {{ submision }}.")
+    assert wb.RubricJudge(prompt='Answers look like {"a": 1} or {x}.').prompt
     assert wb.RubricJudge(prompt="Rate {submission}.", rules="letta").prompt
     assert wb.RubricJudge(prompt="Rate {submission}.", dialect="braces").prompt
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
@@ -23,6 +24,7 @@ _NOT_TRIED = (ErrorKind.CANCELLED, ErrorKind.BUDGET)
 _BROKEN_ABOVE = 0.02
 _BROKEN_ROWS = 20
 _MESSAGE = 120  # characters of an error in a sentence
+_PART = re.compile(r"  (where|found|expected|next step): ")
 _STEP = "  next step: "  # as errors write it, see `WorkbenchError`
 _ENOUGH = 35  # the fewest rows with which a verdict on saturation can fire
 
@@ -155,7 +157,7 @@ def _messages(case: Case, rows: NDArray[np.intp]) -> list[str]:
 def _gist(message: str) -> str:
     """A message in one line; of one of ours with its parts, what went wrong and what was found."""
     head, *parts = message[: 10 * _MESSAGE].split("\n")
-    if not any(part.startswith(_STEP) for part in parts):
+    if not any(_PART.match(part) for part in parts):
         return " ".join(message[: 10 * _MESSAGE].split())
     found = [part.strip().removeprefix("found: ") for part in parts if part.startswith("  found: ")]
     return ", ".join([head, *found])

@@ -186,6 +186,12 @@ def tool_record(fn: Callable[..., Any]) -> dict[str, Any]:
         CaptureError: Something the function reads cannot travel.
         FormatError: A parameter that no JSON object can name.
     """
+    if getattr(fn, "__name__", "") == "<lambda>":
+        raise FormatError(
+            "a tool needs a name that the model can call",
+            found="a lambda",
+            expected="def name(argument: str) -> str: ...",
+        )
     source = capture(fn)
     about, parameters = _docstring(fn)
     hints = get_type_hints(fn)

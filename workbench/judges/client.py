@@ -68,7 +68,7 @@ class JudgeTimeoutError(JudgeServerError):
 
 
 class NotReadError(JudgeServerError):
-    """The store of answers could not be read, so nobody knows whether the question was paid for already."""
+    """The store of answers cannot be used: the question may have been paid for already, or would be again."""
 
     kind = ErrorKind.STORE
 

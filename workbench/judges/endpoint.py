@@ -144,10 +144,10 @@ class Endpoint(Grader):
         if self._open:
             return
         if names := sorted({value[1:] for value in self.headers.values() if value.startswith("$")}):
-            what = f"endpoint {self.name!r} came from a file and would be sent values of your environment"
+            what = f"endpoint {self.name!r} came from a file or a store and would be sent values of your environment"
             raise untrusted(what, self.url, f"the values of {', '.join(names)} would be sent to {self.url}")
         if stands_inside(self.url):
-            what = f"endpoint {self.name!r} came from a file and would send rows into your own network"
+            what = f"endpoint {self.name!r} came from a file or a store and would send rows into your own network"
             raise untrusted(what, self.url, "an address of this machine or its network")
 
     def info(self) -> EndpointInfo:

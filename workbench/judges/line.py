@@ -51,7 +51,8 @@ class Line:
         replies: Where answers are kept; None for nowhere.
         stopped: Whether the run is to stop: then nothing more is asked.
         waiting: Questions that wait because the server is full.
-        not_kept: Why answers could not be kept, one text each. They count all the same: they were paid for.
+        not_kept: Why answers could not be kept, one text each. They count all the same, since they were paid for; but
+            nothing more is asked, since it would have to be paid again.
     """
 
     spending: Spending = field(default_factory=Spending)
@@ -69,6 +70,10 @@ class Line:
         content = None if self.replies is None else self._content(client, str(settings.get("model")))
         if content is None:
             return await self._paid(client, messages, settings)
+        if self.not_kept:
+            raise NotReadError(
+                "the store could not be written, so nothing more is asked", found=self.not_kept[0]
+            )
         key = self._key(content, messages, settings)
         while (asked := self._under_way.get(key)) is not None:
             if (reply := await asyncio.shield(asked)) is not None:

@@ -68,7 +68,7 @@ def untrusted(what: str, where: str, found: str) -> IsolationError:
         where=where[:300],
         found=found[:300],
         expected="an endpoint you typed yourself, or one you trust",
-        hint="look at its url and headers; if you trust them, load it with trust=True: wb.load(path, trust=True)",
+        hint="look at its url and headers; if you trust them, load it with trust=True: wb.load(path, trust=True) or store.graders.get(key, trust=True)",
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import InitVar, dataclass
 from functools import cached_property
@@ -34,6 +35,10 @@ _ENDINGS = {
 }  # fmt: skip
 _SUBMISSION = frozenset({"completion", "response", "submission", "turns"})
 """Variables that hold the text under judgement."""
+_HOLE = re.compile(
+    r"\{\{\s*\w[\w.]*\s*\}\}|\{(?:submission|input|ground_truth|completion|prompt|response|question|output|reference)\}"
+)
+"""What looks like a place to be filled: in two braces any name, in one a name that means a part of the row."""
 
 
 def bounds(value: Any) -> tuple[float, float]:
@@ -104,11 +109,11 @@ class RubricPrompt(Judge):
         """Under Letta's own rules an older prompt's braces stay as they are; under ours that is a mistake."""
         if self.rules or self.dialect or self.generation != "0.4":
             return
-        found = [name for name in ("submission", "input", "ground_truth") if f"{{{name}}}" in self.prompt]
-        if found and found[0] not in self.rubric_vars:
+        found = [hole for hole in _HOLE.findall(self.prompt) if hole.strip("{ }") not in self.rubric_vars]
+        if found:
             raise FormatError(
-                f"the prompt holds {{{found[0]}}}, which nothing fills in",
-                expected="dialect='braces'",
+                f"the prompt holds {found[0]}, which nothing fills in",
+                expected="dialect='jinja2'" if found[0].startswith("{{") else "dialect='braces'",
                 hint="or leave it out: question, expected answer and submission follow the rubric in sections of their own",
             )
 
