@@ -24,7 +24,7 @@ from workbench.samples import Samples
 if TYPE_CHECKING:
     from workbench.store import Store
 
-__all__ = ["Run", "opened", "sum_up", "tell_end"]
+__all__ = ["Run", "endings", "opened", "sum_up"]
 
 
 class Run:
@@ -61,7 +61,7 @@ class Run:
             background.wait(future)  # for the rows in flight; a second Interrupt leaves at once
         if not stopped:  # else the bar stays where the run was
             self._tell()
-        return self._grades, stopped
+        return self._grades, stopped or self._control.cancel.is_set()
 
     async def _all(self) -> None:
         with sharing(self._line):
@@ -93,7 +93,8 @@ class Run:
             kept=self._line.spending.kept,
             waiting=self._line.waiting,
         )
-        self._listen(moment)
+        if self._listen(moment) is False and moment.done < moment.total:
+            self._control.cancel.set()
 
 
 def _asks(entry: Entry) -> bool:
@@ -116,35 +117,36 @@ def opened(store: Any) -> Iterator[Store | None]:
         yield made
 
 
-def sum_up(store: Store, report: Report, name: str) -> None:
-    """Keep a run's summary. A store that cannot take it must not cost the report."""
+def sum_up(store: Store, report: Report, name: str) -> list[str]:
+    """Keep a run's summary; why not, where it cannot be kept: that must not cost the report."""
     try:
         store.runs.add(report, name=name)
     except WorkbenchError as error:
-        print(f"The run's summary could not be kept: {error}")  # noqa: T201
+        return [f"The run's summary could not be kept: {error}"]
+    return []
 
 
-def tell_end(grades: Mapping[str, Grades], rows: int, line: Line, *, interrupted: bool) -> None:
-    """What a person should read where a run ended early: an Interrupt, a spent budget, a judge that cannot be asked."""
+def endings(grades: Mapping[str, Grades], rows: int, line: Line, *, interrupted: bool) -> Iterator[str]:
+    """What a person should read where a run ended early: a stop, a spent budget, a judge that cannot be asked."""
     kinds = Counter(error.kind for one in grades.values() for error in one.errors.values())
     why = "Interrupted" if interrupted else "Budget spent" if kinds[ErrorKind.BUDGET] else ""
     if why:
         done = rows * len(grades) - kinds[ErrorKind.CANCELLED] - kinds[ErrorKind.BUDGET]
-        print(f"{why}: {done:,} of {rows * len(grades):,} grades kept.")  # noqa: T201
+        yield f"{why}: {done:,} of {rows * len(grades):,} grades kept."
     for name, one in grades.items():
-        _tell_hopeless(name, one)
+        yield from _hopeless(name, one)
     if line.not_kept:
-        print(f"{len(line.not_kept):,} answers could not be kept: {line.not_kept[0]}")  # noqa: T201
+        yield f"{len(line.not_kept):,} answers could not be kept: {line.not_kept[0]}"
 
 
-def _tell_hopeless(name: str, grades: Grades) -> None:
+def _hopeless(name: str, grades: Grades) -> Iterator[str]:
     """Why a judge could not be asked at all: before the report, where it would be one finding of many."""
     broken = [error.message for error in grades.errors.values() if error.kind is ErrorKind.STORE]
     hopeless = [error.message for error in grades.errors.values() if error.kind in HOPELESS]
     if broken:
-        print(f"{name}: {broken[0]}\n{len(broken):,} rows were not asked.")  # noqa: T201
+        yield f"{name}: {broken[0]}\n{len(broken):,} rows were not asked."
     if not hopeless or grades.n_scored:
         return
-    print(f"{name}: {hopeless[0].removesuffix(NOT_ASKED)}")  # noqa: T201
+    yield f"{name}: {hopeless[0].removesuffix(NOT_ASKED)}"
     if left_out := sum(message.endswith(NOT_ASKED) for message in hopeless):
-        print(f"{left_out:,} rows were not asked.")  # noqa: T201
+        yield f"{left_out:,} rows were not asked."

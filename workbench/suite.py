@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any, Self
 
@@ -18,13 +18,14 @@ from workbench.graders.base import as_sample
 from workbench.graders.combine import Entry, Gate, GateResult, Outcome, Rule
 from workbench.graders.combine.combined import check_names, combine
 from workbench.graders.combine.entry import as_column, as_entry
+from workbench.jobs import Job
 from workbench.judges.base import Judge
 from workbench.judges.budget import Budget, Spending, as_budget, check_priced
 from workbench.judges.line import Line
 from workbench.progress import Bar, OnProgress
 from workbench.records import parts
 from workbench.report import Report, check_settings
-from workbench.running import Run, opened, sum_up, tell_end
+from workbench.running import Run, endings, opened, sum_up
 from workbench.samples import Sample, Samples, as_samples
 from workbench.thread import StringThread
 
@@ -196,7 +197,8 @@ class Suite:
         Args:
             samples: `Samples`, a DataFrame, a list of dicts, or a path.
             progress: True for a bar, False for none, or a function that is called with a `Progress` on the calling
-                thread, ten times a second at most and at the end.
+                thread, ten times a second at most and at the end. Where it returns False the run stops as after an
+                Interrupt.
             workers: Sandbox processes; all cores but one by default.
             preset: Which diagnostics the report carries.
             labels: One bool or None a row, known good or known bad: what turns *saturated* into *lenient*.
@@ -212,6 +214,48 @@ class Suite:
             BudgetError: A budget in money, and a judge's model without a price.
             ValueError: Fewer than one worker.
         """
+        report = self._go(
+            samples, progress,
+            workers=workers, preset=preset, labels=labels, budget=budget, store=store,
+        )  # fmt: skip
+        for note in report.notes:
+            print(note)  # noqa: T201 (also where nobody keeps the report)
+        return report
+
+    def start(
+        self,
+        samples: Any,
+        *,
+        progress: OnProgress | None = None,
+        ended: Callable[[Job], object] | None = None,
+        **settings: Any,
+    ) -> Job:
+        """Begin a run in the background and return at once: `job.progress`, `job.cancel()`, `await job`.
+
+        Args:
+            samples: As in `run`.
+            progress: Called with each `Progress` on the job's thread; where it returns False the run stops.
+            ended: Called with the job when it is over, on the job's thread.
+            settings: `workers`, `preset`, `labels`, `budget` and `store`, as in `run`.
+
+        Raises:
+            TypeError: Another setting. What `run` raises comes out of `job.report()`.
+        """
+        if unknown := set(settings) - {"workers", "preset", "labels", "budget", "store"}:
+            raise TypeError(f"start takes no {min(unknown)!r}; it takes what run takes")
+        return Job(lambda listen: self._go(samples, listen, **settings), listen=progress, ended=ended)
+
+    def _go(
+        self,
+        samples: Any,
+        progress: bool | OnProgress,
+        *,
+        workers: int | None = None,
+        preset: str = "workbench",
+        labels: Any = None,
+        budget: Budget | float | None = None,
+        store: Any = None,
+    ) -> Report:
         if workers is not None and workers < 1:
             raise ValueError(f"workers must be 1 or more, not {workers!r}")
         data = as_samples(samples)
@@ -220,18 +264,13 @@ class Suite:
         spending = Spending(as_budget(budget))
         for entry in self.entries:
             _check_ready(entry, spending.budget)
-        with (
-            opened(store) as kept,
-            Bar(len(data) * len(self.entries), show=progress is True) as bar,
-        ):
+        with opened(store) as kept, Bar(len(data) * len(self.entries), show=progress is True) as bar:
             line = Line(spending, None if kept is None else kept.replies)
             listen = progress if callable(progress) else bar
             grades, stopped = Run(self.entries, data, listen, workers, line).go()
             report = self._report(data, dict(grades), preset=preset, labels=labels)
-            if kept is not None:
-                sum_up(kept, report, self.name)
-        tell_end(grades, len(data), line, interrupted=stopped)
-        return report
+            notes = sum_up(kept, report, self.name) if kept is not None else []
+        return replace(report, notes=(*notes, *endings(grades, len(data), line, interrupted=stopped)))
 
     def _report(self, data: Samples, grades: dict[str, Grades], **settings: Any) -> Report:
         gate = self._judge(grades)

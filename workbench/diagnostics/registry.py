@@ -17,7 +17,16 @@ from workbench.diagnostics.finding import Finding, Severity
 from workbench.diagnostics.labels import read_labels
 from workbench.errors import ReportError
 
-__all__ = ["Graded", "check_arguments", "diagnose", "diagnostic", "group_codes", "kinds", "presets"]
+__all__ = [
+    "Graded",
+    "check_arguments",
+    "diagnose",
+    "diagnostic",
+    "group_codes",
+    "kinds",
+    "pass_mark",
+    "presets",
+]
 
 Prompts = Sequence[Hashable] | NDArray[Any]
 Diagnostic = Callable[[Case], Iterable[Claim | Finding]]
@@ -115,7 +124,7 @@ def diagnose(
         >>> print(diagnose({"polite": grades})[0])
         polite: saturated high, 100 % of 40 scores at 0.95 or above (95 % interval 91.2 % to 100 %).
     """
-    mark = _pass_mark(threshold, scale)
+    mark = pass_mark(threshold, scale)
     by_name, prompts = _read(source, groups)
     rules = kinds(preset)
     known = {n: (group_codes(prompts, n), read_labels(labels, n)) for n in set(map(len, by_name.values()))}
@@ -141,7 +150,7 @@ def check_arguments(
     Raises:
         ReportError: As `diagnose`.
     """
-    _pass_mark(threshold, scale)
+    pass_mark(threshold, scale)
     kinds(preset)
     read_labels(labels, n)
 
@@ -190,7 +199,7 @@ def _check_length(what: str, found: int, n: int) -> None:
         )
 
 
-def _pass_mark(threshold: Any, scale: Any) -> float:
+def pass_mark(threshold: Any, scale: Any) -> float:
     """The pass mark asked for, or the middle of the scale."""
     lo, hi = _ends(scale)
     if threshold is None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, overload
 
+from workbench.graders.announce import announce
 from workbench.graders.base import kind
 from workbench.graders.sandboxed import SandboxedGrader, SourceGrader
 from workbench.sandbox.capture import capture
@@ -125,7 +126,7 @@ def grader(
     """Make a function grader out of the function below: `@wb.grader` or `@wb.grader(name=...)`.
 
     The function and everything it reads are captured when the decorator runs, so helpers must be
-    defined before it.
+    defined before it. An open `Workbench` shows the grader at once.
 
     Args:
         fn: The function, when used without brackets.
@@ -141,10 +142,12 @@ def grader(
     def make(function: Callable[..., Any]) -> FunctionGrader:
         told = description or ((function.__doc__ or "").strip().splitlines() or [""])[0]
         source = capture(function)
-        return FunctionGrader(
+        made = FunctionGrader(
             source=source, name=name, description=told, timeout=timeout, memory_mb=memory_mb,
             signature=signature_of(source.text),
         )  # fmt: skip
+        announce(made)
+        return made
 
     return make if fn is None else make(fn)
 

@@ -17,7 +17,7 @@ from workbench.statistics import mean, mean_interval, quantiles, sample_sd
 from workbench.thread import StringThread
 from workbench.visible import encodable
 
-__all__ = ["long_frame", "row_frame", "score_frame", "summary_frame", "thread_prompt"]
+__all__ = ["long_frame", "row_frame", "row_texts", "score_frame", "summary_frame", "thread_prompt"]
 
 
 def long_frame(ids: Any, grades: Mapping[str, Grades]) -> pd.DataFrame:
@@ -153,14 +153,15 @@ class RowFrame(pd.DataFrame):
 
 def row_frame(samples: SamplesLike, grades: Mapping[str, Grades], rows: NDArray[np.intp]) -> pd.DataFrame:
     """Rows as a person reads them; see `Report.rows`. Index: row numbers."""
-    texts = _all_texts(samples, rows)
+    texts = row_texts(samples, rows)
     frame = pd.DataFrame(texts, columns=["sample", "prompt", "completion", "reference"], dtype=object)
     frame = frame.set_axis(_names(frame.columns), axis=1)
     columns = _one_grader(next(iter(grades.values())), rows) if len(grades) == 1 else _scores(grades, rows)
     return RowFrame(frame.assign(**columns).set_index(pd.Index(rows, name="row")))
 
 
-def _all_texts(samples: SamplesLike, rows: NDArray[np.intp]) -> list[tuple[Any, ...]]:
+def row_texts(samples: SamplesLike, rows: NDArray[np.intp]) -> list[tuple[Any, ...]]:
+    """Id, prompt, completion and reference of each row; an unreadable one says so in its completion."""
     try:
         return [_texts(sample) for sample in samples.take(rows)]
     except SamplesError:

@@ -27,6 +27,7 @@ from workbench.report.select import ordered, select
 from workbench.report.settings import label_column
 from workbench.report.spending import spending_line
 from workbench.report.terminal import as_text, isolation_line
+from workbench.report.where import matching
 from workbench.upstairs import upstairs
 
 __all__ = ["Report"]
@@ -47,6 +48,7 @@ class Report:
         scale: Lowest and highest score of the graders' scale.
         sources: Source text by grader name, for the HTML report.
         gate: What the suite's gate says of the run; None where it has none.
+        notes: What a person should read of the run itself: that it was stopped, or a judge could not be asked.
 
     Raises:
         ReportError: A grader has another number of rows than the samples, or `labels` names no column.
@@ -60,6 +62,7 @@ class Report:
     scale: tuple[float, float] = field(default=(0.0, 1.0), kw_only=True)
     sources: Mapping[str, str] = field(default_factory=dict, kw_only=True)
     gate: GateResult | None = field(default=None, kw_only=True)
+    notes: tuple[str, ...] = field(default=(), kw_only=True)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "grades", dict(self.grades))
@@ -198,6 +201,19 @@ class Report:
         if one is not None:
             rows = ordered(rows, one, _order(where) if sort == "" else sort)
         return row_frame(self.samples, {name: self.grades[name] for name in names}, rows[:limit])
+
+    def where(self, *conditions: Mapping[str, Any]) -> NDArray[np.intp]:
+        """Row numbers that meet every condition: plain dicts, as a click in a figure means them.
+
+        Such as `{"grader": g, "score": [0.9, 1]}`, `{"grader": g, "status": "failed"}`, `{"grader": g, "passed":
+        True}`, `{"label": False}`, `{"wrong": g}` (it differs from the label), `{"finding": [g, kind]}`,
+        `{"apart": [a, b], "least": 0.5}`, `{"verdicts": [a, b], "are": [True, False]}`, `{"text": "words"}` or
+        `{"rows": [1, 2]}`. What comes back goes into `rows(where=...)`.
+
+        Raises:
+            ReportError: A condition that is none of these, or a grader, finding or row that is not there.
+        """
+        return matching(self, conditions)
 
     def _names(self, grader: str | None) -> list[str]:
         if grader is None:

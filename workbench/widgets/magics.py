@@ -10,6 +10,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import WorkbenchError
+from workbench.graders.announce import announce
 from workbench.graders.function import FunctionGrader
 from workbench.graders.script import ScriptGrader
 from workbench.sandbox.capture import capture
@@ -47,7 +48,9 @@ def _run(shell: InteractiveShell, line: str, cell: str) -> None:
         # A message, not a traceback through our own files: what to do is in its words.
         raise UsageError(str(error)) from None
     shell.user_ns[item.name] = item
-    display(item.validate())  # type: ignore[no-untyped-call]
+    proof = item.validate()
+    announce(item)
+    display(proof)  # type: ignore[no-untyped-call]
 
 
 def make(line: str, cell: str, namespace: dict[str, Any]) -> FunctionGrader | ScriptGrader:

@@ -1,0 +1,117 @@
+"""A run in the background: the notebook stays free while it goes on."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Generator
+from typing import Any
+
+from workbench.background import HEARTBEAT_SECONDS
+from workbench.progress import OnProgress, Progress
+from workbench.report import Report
+
+__all__ = ["Job"]
+
+
+class Job:
+    """One run under way in a thread of its own. `Suite.start` makes it.
+
+    `await job` in a cell waits without holding the kernel, and an Interrupt of that cell stops the run. The job
+    itself goes on when nobody waits.
+
+    Args:
+        work: Does the run; it is given a listener, which returns False once the run is to stop.
+        listen: Called with each `Progress`, ten times a second at most, on the job's thread.
+        ended: Called with the job when it is over, on the job's thread.
+
+    Attributes:
+        progress: The last news; None before the first.
+        cancelled: Whether somebody asked for its end.
+    """
+
+    progress: Progress | None
+    cancelled: bool
+
+    def __init__(
+        self,
+        work: Callable[[OnProgress], Report],
+        *,
+        listen: OnProgress | None = None,
+        ended: Callable[[Job], object] | None = None,
+    ) -> None:
+        self.progress, self.cancelled = None, False
+        self._work, self._listen, self._ended = work, listen, ended
+        self._report: Report | None = None
+        self._error: BaseException | None = None
+        self._over = threading.Event()
+        threading.Thread(target=self._go, name="workbench-run", daemon=True).start()
+
+    def _go(self) -> None:
+        try:
+            self._report = self._work(self._note)
+        except BaseException as error:  # noqa: BLE001 (it is raised again where somebody waits)
+            self._error = error
+        finally:
+            self._over.set()
+            if self._ended is not None:
+                self._ended(self)
+
+    def _note(self, moment: Progress) -> bool:
+        self.progress = moment
+        if self._listen is not None and self._listen(moment) is False:
+            self.cancelled = True
+        return not self.cancelled
+
+    @property
+    def done(self) -> bool:
+        """Whether it is over, by itself or by `cancel`."""
+        return self._over.is_set()
+
+    @property
+    def error(self) -> BaseException | None:
+        """What ended it without a report; None while it runs, and where there is a report."""
+        return self._error
+
+    def cancel(self) -> None:
+        """Ask for its end. Rows under way have two seconds; what was graded is in the report."""
+        self.cancelled = True
+
+    def report(self, timeout: float | None = None) -> Report:
+        """Wait for the report.
+
+        Args:
+            timeout: Seconds to wait at most; as long as it takes by default.
+
+        Raises:
+            TimeoutError: The run still goes on.
+            Exception: Whatever the run raised.
+        """
+        if not self._over.wait(timeout):
+            raise TimeoutError(f"the run still goes on after {timeout} s")
+        return self._result()
+
+    def _result(self) -> Report:
+        if self._error is not None:
+            raise self._error
+        assert self._report is not None
+        return self._report
+
+    def __await__(self) -> Generator[Any, None, Report]:
+        """Wait in short steps, so that an Interrupt gets through; it cancels the run."""
+        return self._wait().__await__()
+
+    async def _wait(self) -> Report:
+        try:
+            while not self._over.is_set():  # noqa: ASYNC110 (an Interrupt is seen only when the loop wakes)
+                await asyncio.sleep(HEARTBEAT_SECONDS)
+        except BaseException:
+            self.cancel()
+            raise
+        return self._result()
+
+    def __repr__(self) -> str:
+        if self.done:
+            return "Job(failed)" if self._error is not None else "Job(done)"
+        at = self.progress
+        return "Job(starting)" if at is None else f"Job({at.done:,} of {at.total:,})"

@@ -1,0 +1,200 @@
+"""Rows by conditions that are plain data: what a click in a figure means, and what a filter is.
+
+| condition | rows |
+| --- | --- |
+| `{"grader": g, "score": [low, high]}` | scores in that bin: left end in, right end out, but for the last edge of `g`'s histogram |
+| `{"grader": g, "status": "failed"}` | scored, failed or skipped by `g` |
+| `{"grader": g, "passed": true}` | accepted by `g`: its own verdict, else score against the pass mark |
+| `{"label": true}` | known good, `false` known bad, `null` unknown |
+| `{"wrong": g}` | `g` and the label differ |
+| `{"finding": [g, kind]}` | the evidence of a finding |
+| `{"apart": [a, b], "least": 0.2}` | scored by both, and the scores differ by at least so much |
+| `{"verdicts": [a, b], "are": [true, false]}` | scored by both, accepted by the one and not by the other |
+| `{"text": "words"}` | id, a turn or the reference has it, without regard to case |
+| `{"rows": [1, 2]}` | these |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import reduce
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.diagnostics import Case
+from workbench.diagnostics.labels import read_labels
+from workbench.diagnostics.registry import pass_mark
+from workbench.errors import ReportError
+from workbench.report.bins import within
+from workbench.report.frames import row_texts
+from workbench.report.select import select
+
+if TYPE_CHECKING:
+    from workbench.report.report import Report
+
+__all__ = ["case_of", "matching", "told"]
+
+Rows = NDArray[np.intp]
+Condition = Mapping[str, Any]
+_SLACK = 1e-9  # 0.3 - 0.1 is a little below 0.2
+
+
+def matching(report: Report, conditions: Iterable[Condition]) -> Rows:
+    """Row numbers that meet all conditions; see the module's table.
+
+    The order is that of a finding or a list where there is one, else ascending.
+
+    Raises:
+        ReportError: A condition that is not in the table, or a grader, finding or row that is not there.
+    """
+    found = [_rows(report, condition) for condition in sorted(conditions, key=_is_unordered)]
+    if not found:
+        return np.arange(len(report), dtype=np.intp)
+    return reduce(lambda rows, more: rows[np.isin(rows, more)], found)
+
+
+def _is_unordered(condition: Condition) -> bool:
+    return not {"finding", "rows"} & set(condition)
+
+
+def _rows(report: Report, condition: Condition) -> Rows:
+    key = next((name for name in _RULES if isinstance(condition, Mapping) and name in condition), None)
+    if key is None or set(condition) != set(_RULES[key][0]):
+        raise ReportError(
+            "a condition on rows cannot be read",
+            found=repr(condition)[:120],
+            expected="one of " + "; ".join(", ".join(names) for names, _ in _RULES.values()),
+        )
+    try:
+        return _RULES[key][1](report, *(condition[name] for name in _RULES[key][0]))
+    except (TypeError, ValueError) as error:
+        if isinstance(error, ReportError):
+            raise
+        raise ReportError(
+            "a condition on rows cannot be read", found=f"{condition!r:.120}: {error}"
+        ) from error
+
+
+def case_of(report: Report, grader: str) -> Case:
+    """What diagnostics see of one grader of a report.
+
+    Raises:
+        ReportError: No such grader.
+    """
+    if grader not in report.grades:
+        raise ReportError(
+            f"there is no grader {grader!r} in this report",
+            expected=" or ".join(map(repr, report.graders)) or "none: the report is empty",
+        )
+    n = len(report)
+    mark = pass_mark(report.threshold, report.scale)
+    labels = read_labels(report.labels, n)
+    return Case(grader, report.grades[grader], np.zeros(n, np.intp), labels, mark, report.scale)
+
+
+def _by_score(report: Report, grader: str, ends: Sequence[float]) -> Rows:
+    case = case_of(report, grader)
+    low, high = (float(end) for end in ends)
+    return case.rows[within(case.grades.scores[case.rows], low, high)]
+
+
+def _by_status(report: Report, grader: str, status: str) -> Rows:
+    return select(str(status), case_of(report, grader).grades, len(report))
+
+
+def _by_verdict(report: Report, grader: str, passed: bool) -> Rows:
+    case = case_of(report, grader)
+    rows: Rows = case.rows[case.accepted == bool(passed)]
+    return rows
+
+
+def _by_label(report: Report, label: bool | None) -> Rows:
+    return np.flatnonzero(read_labels(report.labels, len(report)) == (-1 if label is None else int(label)))
+
+
+def _wrong(report: Report, grader: str) -> Rows:
+    case = case_of(report, grader)
+    known = case.labels[case.rows]
+    rows: Rows = case.rows[(known >= 0) & (case.accepted != (known == 1))]
+    return rows
+
+
+def _of_finding(report: Report, which: Sequence[str]) -> Rows:
+    grader, kind = which
+    found = next((one for one in report.findings if (one.grader, one.kind) == (grader, kind)), None)
+    if found is None:
+        raise ReportError(f"the report has no finding {kind!r} of {grader!r}")
+    return select(found, None, len(report))
+
+
+def _apart(report: Report, graders: Sequence[str], least: float) -> Rows:
+    one, two = (case_of(report, name).grades for name in graders)
+    both = np.flatnonzero((one.codes == 1) & (two.codes == 1))
+    with np.errstate(over="ignore"):
+        return both[np.abs(one.scores[both] - two.scores[both]) >= float(least) - _SLACK]
+
+
+def _verdicts(report: Report, graders: Sequence[str], are: Sequence[bool]) -> Rows:
+    one, two = (_by_verdict(report, name, wanted) for name, wanted in zip(graders, are, strict=True))
+    return np.intersect1d(one, two)
+
+
+def _with_text(report: Report, text: str) -> Rows:
+    wanted = str(text).casefold()
+    return np.flatnonzero(np.array([wanted in one for one in _texts(report)], dtype=bool))
+
+
+def _texts(report: Report) -> list[str]:
+    """Every row's id, turns and reference, folded; made once and kept with the report."""
+    held: list[str] | None = report.__dict__.get("_searched")
+    if held is None:
+        parts = row_texts(report.samples, np.arange(len(report), dtype=np.intp))
+        held = ["\n".join("" if part is None else str(part) for part in one).casefold() for one in parts]
+        report.__dict__["_searched"] = held
+    return held
+
+
+def _these(report: Report, rows: Sequence[int]) -> Rows:
+    return select(list(rows), None, len(report))
+
+
+_RULES: dict[str, tuple[tuple[str, ...], Callable[..., Rows]]] = {
+    "score": (("grader", "score"), _by_score),
+    "status": (("grader", "status"), _by_status),
+    "passed": (("grader", "passed"), _by_verdict),
+    "label": (("label",), _by_label),
+    "wrong": (("wrong",), _wrong),
+    "finding": (("finding",), _of_finding),
+    "apart": (("apart", "least"), _apart),
+    "verdicts": (("verdicts", "are"), _verdicts),
+    "text": (("text",), _with_text),
+    "rows": (("rows",), _these),
+}
+
+
+def told(condition: Condition) -> str:
+    """A condition in words, such as "exact: score 0.95 to 1"."""
+    key = next((name for name in _TOLD if name in condition), None)
+    return _TOLD[key](condition) if key else ""
+
+
+def _verdict(passed: Any) -> str:
+    return "accepts" if passed else "refuses"
+
+
+_TOLD: dict[str, Callable[[Condition], str]] = {
+    "score": lambda c: f"{c['grader']}: score {float(c['score'][0]):.3g} to {float(c['score'][1]):.3g}",
+    "status": lambda c: f"{c['grader']}: {c['status']}",
+    "passed": lambda c: f"{c['grader']} {_verdict(c['passed'])}",
+    "label": lambda c: {True: "labelled good", False: "labelled bad"}.get(c["label"], "without a label"),
+    "wrong": lambda c: f"{c['wrong']} differs from the label",
+    "finding": lambda c: f"{c['finding'][0]}: {str(c['finding'][1]).replace('-', ' ')}",
+    "apart": lambda c: f"{c['apart'][0]} and {c['apart'][1]} differ by {float(c['least']):g} or more",
+    "verdicts": lambda c: ", ".join(
+        f"{name} {_verdict(is_so)}" for name, is_so in zip(c["verdicts"], c["are"], strict=True)
+    ),
+    "text": lambda c: f"text {str(c['text'])!r}",
+    "rows": lambda c: f"{len(c['rows']):,} chosen rows",
+}

@@ -1,0 +1,225 @@
+"""A table of any number of rows with a thread reader: the page holds only what is in view."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+import anywidget
+import traitlets
+
+from workbench.visible import one_line
+from workbench.widgets.assets import static
+
+__all__ = ["Column", "RowSource", "ScoreTable"]
+
+MOST_ROWS = 500
+"""Rows that one answer holds at most: a page never needs more at once."""
+
+CELL = 200
+"""Characters of a cell's text."""
+
+Selected = Callable[[int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a `ScoreTable`.
+
+    Attributes:
+        key: What `RowSource.sort` is told.
+        title: What its head says.
+        kind: How its cells look. A verdict is True, False or None; a score or number is a float or None; any
+            cell may be `{"text": ..., "kind": ...}` with kind good, bad, failed, skipped or note.
+    """
+
+    key: str
+    title: str
+    kind: Literal["row", "text", "score", "verdict", "status", "number"] = "text"
+
+
+class RowSource(Protocol):
+    """Where a table's rows come from, a window at a time."""
+
+    @property
+    def columns(self) -> Sequence[Column]:
+        """The columns, in order."""
+        ...
+
+    def __len__(self) -> int: ...
+
+    def window(self, start: int, stop: int) -> list[list[Any]]:
+        """Cells of the rows from `start` to `stop` in the current order, plain JSON."""
+        ...
+
+    def sort(self, key: str, descending: bool) -> None:  # noqa: FBT001 (two words of one order)
+        """Change the order; "" is the natural one."""
+        ...
+
+    def detail(self, at: int) -> dict[str, Any]:
+        """What the reader shows of a row: see `reader.read_row`."""
+        ...
+
+    def more(self, at: int, part: str) -> str:
+        """The whole text of a part that was cut: see `reader.whole`."""
+        ...
+
+
+class ScoreTable(anywidget.AnyWidget):  # type: ignore[misc]
+    """Rows in a grid, sorted by a click on a head, with a reader beside it for the row selected.
+
+    The page asks for the rows in view and for nothing else, so messages do not grow with the data. Each
+    carries the version of the order it speaks of; one of an older order is dropped.
+
+    Args:
+        source: The rows; None for none yet.
+        label: What a screen reader says of it.
+        height: Of the grid, in pixels.
+
+    Attributes:
+        selected: The selected row's place in the current order, -1 for none; set it to select by code
+            (callbacks stay silent).
+        order: The column sorted by and the direction: `{"key": "", "descending": False}` is natural.
+    """
+
+    _esm = static("dom.js", "reader.js", "table.js")
+    _css = static("theme.css", "reader.css", "table.css")
+
+    columns = traitlets.List().tag(sync=True)
+    count = traitlets.Int(0).tag(sync=True)
+    version = traitlets.Int(0).tag(sync=True)
+    epoch = traitlets.Int(0).tag(sync=True)
+    order = traitlets.Dict().tag(sync=True)
+    selected = traitlets.Int(-1).tag(sync=True)
+    label = traitlets.Unicode().tag(sync=True)
+    height = traitlets.Int(420, min=120).tag(sync=True)
+
+    def __init__(self, source: RowSource | None = None, *, label: str = "", height: int = 420) -> None:
+        self._source: RowSource | None = None
+        self._callbacks: list[Selected] = []
+        super().__init__(label=one_line(label), height=height)
+        self.source = source
+        self.on_msg(_heard)
+
+    @property
+    def source(self) -> RowSource | None:
+        """The rows. Setting them, even to the same, starts anew: top, natural order, nothing selected."""
+        return self._source
+
+    @source.setter
+    def source(self, source: RowSource | None) -> None:
+        if source is not None:
+            source.sort("", False)  # noqa: FBT003
+        self._source = source
+        columns = [] if source is None else [_head(column) for column in source.columns]
+        with self.hold_sync():
+            self.columns, self.order, self.selected = columns, {"key": "", "descending": False}, -1
+            self.epoch += 1
+            self.refresh()
+
+    def refresh(self) -> None:
+        """Fetch the rows in view again, after the source has changed; place, order and selection stay."""
+        with self.hold_sync():
+            self.count = 0 if self._source is None else len(self._source)
+            self.selected = min(self.selected, self.count - 1)
+            self.version += 1
+
+    def on_select(self, callback: Selected) -> None:
+        """Call `callback` with the place of each row that is selected in a page."""
+        self._callbacks.append(callback)
+
+    def hear(self, message: Mapping[str, Any]) -> None:
+        """Act on a message of a page; one that is stale or makes no sense is ignored."""
+        if self._source is None or message.get("version") != self.version:
+            return
+        asked = message.get("ask", message.get("do"))
+        action = {"rows": self._rows, "sort": self._sort, "select": self._select, "detail": self._detail}.get(
+            asked if isinstance(asked, str) else ""
+        )
+        action = self._more if asked == "more" else action
+        if action is not None:
+            action(self._source, message)
+
+    def _rows(self, source: RowSource, message: Mapping[str, Any]) -> None:
+        start, stop = _place(message.get("start"), self.count), _place(message.get("stop"), self.count + 1)
+        if start is None or stop is None:
+            return
+        rows = source.window(start, min(stop, start + MOST_ROWS))
+        told = [[_cell(cell) for cell in row] for row in rows]
+        self.send({"tell": "rows", "start": start, "version": self.version, "rows": told})
+
+    def _sort(self, source: RowSource, message: Mapping[str, Any]) -> None:
+        key, descending = message.get("key"), message.get("descending") is True
+        if key != "" and key not in [column["key"] for column in self.columns]:
+            return
+        source.sort(key, descending)
+        with self.hold_sync():
+            self.order, self.selected = {"key": key, "descending": descending}, -1
+            self.refresh()
+
+    def _select(self, source: RowSource, message: Mapping[str, Any]) -> None:
+        at = _place(message.get("at"), self.count)
+        if at is None:
+            return
+        self.selected = at
+        # The page first: a callback may take its time, or raise.
+        if message.get("read") is not False:
+            self._detail(source, message)
+        for callback in tuple(self._callbacks):
+            callback(at)
+
+    def _detail(self, source: RowSource, message: Mapping[str, Any]) -> None:
+        at = _place(message.get("at"), self.count)
+        if at is not None:
+            self._answer("detail", {"at": at}, lambda: source.detail(at))
+
+    def _more(self, source: RowSource, message: Mapping[str, Any]) -> None:
+        at, part = _place(message.get("at"), self.count), message.get("part")
+        if at is not None and isinstance(part, str):
+            self._answer("more", {"at": at, "part": part}, lambda: source.more(at, part))
+
+    def _answer(self, what: str, about: Mapping[str, Any], find: Callable[[], Any]) -> None:
+        """Tell the page what it asked for, or why it cannot be had: an error is never only in a log."""
+        told = {"tell": what, "version": self.version, **about}
+        try:
+            found = find()
+        except Exception as error:
+            self.send({**told, "problem": one_line(f"{type(error).__name__}: {error}", 400)})
+            raise
+        self.send({**told, "value": found})
+
+    def close(self) -> None:
+        """Leave the page, with the layout model that came along."""
+        self.layout.close()
+        super().close()
+
+    def __repr__(self) -> str:
+        return f"ScoreTable({self.count:,} rows)"
+
+
+def _heard(table: ScoreTable, message: Any, _buffers: Any) -> None:
+    if isinstance(message, Mapping):
+        table.hear(message)
+
+
+def _head(column: Column) -> dict[str, str]:
+    return {"key": column.key, "title": one_line(column.title), "kind": column.kind}
+
+
+def _place(value: Any, count: int) -> int | None:
+    """A place that a page named, if there is one."""
+    known = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < count
+    return value if known else None
+
+
+def _cell(value: Any) -> Any:
+    """A cell that is safe to show and to send, whatever the source left in it."""
+    if isinstance(value, str):
+        return one_line(value, CELL)
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, Mapping):
+        return {"text": one_line(value.get("text"), CELL), "kind": str(value.get("kind", ""))}
+    return value
