@@ -1,14 +1,28 @@
 """Intervals, effective sample sizes and spread, on numpy alone.
 
 `shares` holds what is exact for shares (Wilson, clusters, Holm), `resampling` the
-cluster bootstrap, `spread` the measures of a column of scores,
+cluster bootstrap, `agreement` kappa and AC1, `confusion` verdicts against the
+truth, `ranks` Spearman and AUROC, `paired` two graders on the same rows, `spread` the measures of a column of scores,
 `passes` and `runs` several tries of one test. Scores are float64 (n,) without
 NaN: whoever calls has already left out rows that have no score.
 """
 
 from __future__ import annotations
 
+from workbench.statistics.agreement import ac1 as ac1
+from workbench.statistics.agreement import kappa as kappa
+from workbench.statistics.agreement import weighted_kappa as weighted_kappa
+from workbench.statistics.confusion import Confusion as Confusion
+from workbench.statistics.confusion import corrected_rate as corrected_rate
+from workbench.statistics.estimate import Estimate as Estimate
+from workbench.statistics.paired import Difference as Difference
+from workbench.statistics.paired import Verdicts as Verdicts
+from workbench.statistics.paired import accuracy_difference as accuracy_difference
+from workbench.statistics.paired import mcnemar as mcnemar
+from workbench.statistics.paired import paired_difference as paired_difference
 from workbench.statistics.passes import pass_at_k as pass_at_k
+from workbench.statistics.ranks import auroc as auroc
+from workbench.statistics.ranks import spearman as spearman
 from workbench.statistics.resampling import Bootstrap as Bootstrap
 from workbench.statistics.resampling import bootstrap as bootstrap
 from workbench.statistics.resampling import mean_interval as mean_interval
@@ -26,18 +40,31 @@ from workbench.statistics.spread import sample_sd as sample_sd
 
 __all__ = [
     "Bootstrap",
+    "Confusion",
+    "Difference",
+    "Estimate",
     "Interval",
     "Share",
+    "Verdicts",
+    "ac1",
+    "accuracy_difference",
+    "auroc",
     "bootstrap",
+    "corrected_rate",
     "effective_n",
     "holm",
+    "kappa",
+    "mcnemar",
     "mean",
     "mean_interval",
+    "paired_difference",
     "pass_at_k",
     "pass_rate",
     "pass_to_the_k",
     "quantiles",
     "sample_sd",
     "share",
+    "spearman",
+    "weighted_kappa",
     "wilson",
 ]

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from workbench.statistics.spread import tame
 
-__all__ = ["Interval", "Share", "effective_n", "holm", "share", "wilson"]
+__all__ = ["Interval", "Share", "cluster_df", "effective_n", "holm", "share", "wilson"]
 
 _NORMAL = NormalDist()
 # Below this many degrees of freedom Student's quantile is too wide to plan with.
@@ -178,9 +178,13 @@ def share(flags: NDArray[np.bool_], groups: NDArray[np.intp] | None = None) -> S
         groups: Integer cluster codes (n,) from 0 on; None when every row stands alone.
     """
     n = len(flags)
+    return Share(int(flags.sum()), n, effective_n(flags.astype(float), groups), cluster_df(n, groups))
+
+
+def cluster_df(n: int, groups: NDArray[np.intp] | None) -> float:
+    """Degrees of freedom of a bound over n rows: clusters minus one, infinite where rows stand alone."""
     clusters = n if groups is None else len(np.unique(groups))
-    df = math.inf if clusters == n else clusters - 1.0
-    return Share(int(flags.sum()), n, effective_n(flags.astype(float), groups), df)
+    return math.inf if clusters == n else clusters - 1.0
 
 
 def _target(value: float, threshold: float, critical: float) -> int:

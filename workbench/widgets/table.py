@@ -165,7 +165,9 @@ class ScoreTable(anywidget.AnyWidget):  # type: ignore[misc]
             return
         self.selected = at
         # The page first: a callback may take its time, or raise.
-        if message.get("read") is not False:
+        if message.get("read") is False:
+            self.send({"tell": "selected", "at": at, "version": self.version})
+        else:
             self._detail(source, message)
         for callback in tuple(self._callbacks):
             callback(at)

@@ -1,38 +1,36 @@
-"""Reports as plotly figures. Payload independent of the number of rows: only counts are drawn."""
+"""The distribution of scores, one row a grader, with its findings written on it."""
 
 from __future__ import annotations
 
-import html
 import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from workbench.errors import ReportError
+from workbench.plots.look import COLOURS, LINE, QUIET, bare_layout, check_graders, text
+from workbench.plots.register import figure
 from workbench.report.bins import Histogram
 from workbench.report.terminal import number
-from workbench.visible import one_line, shown
+from workbench.visible import shown
 
 if TYPE_CHECKING:
     from workbench.report import Report
 
 __all__ = ["plot_scores"]
 
-# Greys and colours that stand out from white and from black alike.
-_INK, _QUIET, _LINE = "#808080", "#8a8a8a", "rgba(128,128,128,0.3)"
-_COLOURS = ("#4c8bd6", "#d9822b", "#3d9970", "#b46ad1", "#c75d5d")
-_SEVERITY = {"error": "#d2483f", "warning": "#c77700", "note": _QUIET}
+_SEVERITY = {"error": "#d2483f", "warning": "#c77700", "note": QUIET}
 _LINE_HEIGHT, _BARS_HEIGHT, _AXIS_HEIGHT, _MARGIN = 16, 100, 44, 12  # pixels
 _MOST_FINDINGS = 3
 _WRAP = 100  # characters of a finding on one line of the figure
 
 
+@figure("scores", "Distributions")
 def plot_scores(report: Report, graders: Sequence[str] | None = None) -> Any:
     """The distribution of scores, one row a grader, with its findings written on it.
 
     Bars are counts in 20 fixed bins over 0 to 1 (wider where scores lie outside), so that graders and
     runs compare. Failed and skipped rows have no score: they are counted in words beside the name.
     The isolation label stands beside them. Nothing is white: the figure sits on whatever the page's theme is. `customdata` of each bar holds
-    its (low, high) ends, which `report.rows(grader, where=(low, high))` understands.
+    the conditions that its rows meet, which `report.where(*conditions)` understands.
 
     Args:
         report: What to draw.
@@ -47,7 +45,7 @@ def plot_scores(report: Report, graders: Sequence[str] | None = None) -> Any:
     from plotly import graph_objects as go
 
     names = list(report.graders if graders is None else graders)
-    _check(names, report.graders)
+    check_graders(names, report.graders)
     headings = [_heading(name, report) for name in names]
     heights = [len(lines) * _LINE_HEIGHT + _BARS_HEIGHT + _AXIS_HEIGHT for lines in headings]
     total = max(sum(heights), 1)
@@ -59,30 +57,13 @@ def plot_scores(report: Report, graders: Sequence[str] | None = None) -> Any:
     return figure
 
 
-def _check(names: Sequence[str], known: Sequence[str]) -> None:
-    missing = [name for name in names if name not in known]
-    if missing:
-        raise ReportError(
-            f"there is no grader {missing[0]!r} in this report", expected=" or ".join(map(repr, known))
-        )
-
-
 def _layout(height: int) -> dict[str, Any]:
-    return {
-        "height": height,
-        "showlegend": False,
-        "bargap": 0.08,
-        "paper_bgcolor": "rgba(0,0,0,0)",
-        "plot_bgcolor": "rgba(0,0,0,0)",
-        "font": {"color": _INK, "size": 12},
-        "margin": {"l": 56, "r": 24, "t": _MARGIN, "b": _MARGIN},
-        "dragmode": "select",
-        "selectdirection": "h",
-    }
+    margin = {"l": 56, "r": 24, "t": _MARGIN, "b": _MARGIN}
+    return bare_layout(height, margin=margin, bargap=0.08, dragmode="select", selectdirection="h")
 
 
 def _draw(figure: Any, counted: Histogram, name: str, *, at: int) -> None:
-    bars = _bars(counted, name, _COLOURS[at % len(_COLOURS)])
+    bars = _bars(counted, name, COLOURS[at % len(COLOURS)])
     figure.add_trace(bars.update(xaxis=_axis("x", at), yaxis=_axis("y", at)))
 
 
@@ -90,7 +71,7 @@ def _place(figure: Any, heading: list[str], domain: tuple[float, float], *, at: 
     """Lay out one grader's axes, and its heading above them."""
     x, y = _axis("x", at), _axis("y", at)
     shared = {} if at == 0 else {"matches": "x"}
-    common = {"zeroline": False, "linecolor": _LINE}
+    common = {"zeroline": False, "linecolor": LINE}
     figure.update_layout(
         {
             f"xaxis{x[1:]}": {**common, **shared, "anchor": y, "showgrid": False, "title": {"text": "score"}},
@@ -98,7 +79,7 @@ def _place(figure: Any, heading: list[str], domain: tuple[float, float], *, at: 
                 **common,
                 "anchor": x,
                 "domain": domain,
-                "gridcolor": _LINE,
+                "gridcolor": LINE,
                 "rangemode": "tozero",
                 "nticks": 4,
                 "title": {"text": "rows"},
@@ -122,10 +103,11 @@ def _bars(counted: Histogram, name: str, colour: str) -> Any:
         x=[low / 2 + high / 2 for low, high in ends],
         y=counted.counts.tolist(),
         width=[high - low for low, high in ends],
-        customdata=ends,
-        name=_text(name),
+        customdata=[[{"grader": name, "score": pair}] for pair in ends],
+        hovertext=[f"{low:.3g} to {high:.3g}" for low, high in ends],
+        name=text(name),
         marker={"color": colour, "line": {"width": 0}},
-        hovertemplate="%{customdata[0]:.3g} to %{customdata[1]:.3g}<br>%{y:,} rows<extra></extra>",
+        hovertemplate="%{hovertext}<br>%{y:,} rows<extra></extra>",
     )
 
 
@@ -135,8 +117,8 @@ def _heading(name: str, report: Report) -> list[str]:
     parts += [f"{counted.failed:,} failed"] if counted.failed else []
     parts += [f"{counted.skipped:,} skipped"] if counted.skipped else []
     parts += [f"mean {number(float(summary['mean'].loc[name]))}"] if counted.scored else []
-    parts += [_text(str(summary["isolation"].loc[name]))]
-    lines = [f"<b>{_text(name)}</b>  {' · '.join(parts)}"]
+    parts += [text(str(summary["isolation"].loc[name]))]
+    lines = [f"<b>{text(name)}</b>  {' · '.join(parts)}"]
     found = [finding for finding in report.findings if finding.grader == name]
     for finding in found[:_MOST_FINDINGS]:
         lines += _said(finding.severity, finding.sentence)
@@ -146,9 +128,4 @@ def _heading(name: str, report: Report) -> list[str]:
 
 def _said(severity: str, sentence: str) -> list[str]:
     lines = textwrap.wrap(f"{severity}: {shown(sentence, 400)}", _WRAP)
-    return [f'<span style="color:{_SEVERITY[severity]}">{_text(line, 400)}</span>' for line in lines]
-
-
-def _text(text: str, limit: int = 60) -> str:
-    # plotly reads a few tags in texts; a grader's name is no markup.
-    return html.escape(one_line(text, limit), quote=False)
+    return [f'<span style="color:{_SEVERITY[severity]}">{text(line, 400)}</span>' for line in lines]

@@ -1,0 +1,1 @@
+"""Widgets in a real kernel, without a browser."""

@@ -1,0 +1,94 @@
+"""Kernels for widget tests: `kernel`, `oldest`, `threaded`, and `anykernel`, which is each of the first two."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.kernel.harness import Kernel
+
+SLOW = {"oldest", "threaded"}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests on a kernel that pip must fetch first are slow ones."""
+    for item in items:
+        if SLOW & set(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.slow)
+
+
+@pytest.fixture(scope="session")
+def _cache(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where fetched kernels are: kept on a laptop (`--cache-clear` removes them), anew for each run of CI."""
+    kept = getattr(request.config, "cache", None)
+    if kept is None or os.environ.get("CI", "").lower() == "true":
+        return tmp_path_factory.mktemp("kernels")
+    return Path(kept.mkdir("kernels"))
+
+
+def _made(make: Callable[[Path], Any], cache: Path) -> Any:
+    """What pip makes; without a network, a skip that says so. On a build server that is a failure."""
+    from tests.kernel.starting import CannotInstall
+
+    try:
+        return make(cache)
+    except CannotInstall as error:
+        if os.environ.get("CI", "").lower() == "true":
+            pytest.fail(f"pip cannot make this kernel's environment, and CI=true:\n{error}", pytrace=False)
+        pytest.skip(f"pip cannot make this kernel's environment: {str(error).strip().splitlines()[-1]}")
+
+
+@pytest.fixture(scope="session")
+def oldest_python(_cache: Path) -> str:
+    """The interpreter with the lowest versions the package allows."""
+    from tests.kernel.starting import oldest_python
+
+    return str(_made(oldest_python, _cache))
+
+
+@pytest.fixture(scope="session")
+def threaded_path(_cache: Path) -> Path:
+    """The folder with the ipykernel whose callbacks run in threads."""
+    from tests.kernel.starting import threaded_path
+
+    return Path(_made(threaded_path, _cache))
+
+
+@pytest.fixture
+def kernel(tmp_path: Path) -> Iterator[Kernel]:
+    """A kernel of this environment, spoken to as JupyterLab does."""
+    pytest.importorskip("ipykernel")
+    pytest.importorskip("jupyter_client")
+    from tests.kernel.starting import started
+
+    with started(tmp_path / "kernel") as found:
+        yield found
+
+
+@pytest.fixture
+def oldest(oldest_python: str, tmp_path: Path) -> Iterator[Kernel]:
+    """A kernel with the lowest versions the package allows."""
+    from tests.kernel.starting import started
+
+    with started(tmp_path / "kernel", python=oldest_python) as found:
+        yield found
+
+
+@pytest.fixture
+def threaded(threaded_path: Path, tmp_path: Path) -> Iterator[Kernel]:
+    """A kernel whose widget callbacks run in another thread, as ipykernel 7.1 to 7.3 do under JupyterLab."""
+    from tests.kernel.starting import started
+
+    with started(tmp_path / "kernel", path=threaded_path) as found:
+        yield found
+
+
+@pytest.fixture(params=["newest", pytest.param("oldest", marks=pytest.mark.slow)])
+def anykernel(request: pytest.FixtureRequest) -> Kernel:
+    """Each of `kernel` and `oldest` in turn."""
+    return request.getfixturevalue("kernel" if request.param == "newest" else "oldest")

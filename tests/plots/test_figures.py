@@ -1,0 +1,126 @@
+"""Every registered figure: drawn from any report, of a size that rows do not change, its marks meaning rows."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+import workbench as wb
+from tests.plots.test_scores import make_report
+from workbench.errors import ReportError
+from workbench.plots import FIGURES, figure, figures, plot_comparison
+
+ODD = "<b>b</b>\u202e"
+
+
+def scored(n, names=("a", ODD)):
+    """A report of random scores, half of its rows labelled."""
+    rng = np.random.default_rng(3)
+    report = make_report({name: rng.integers(0, 5, n) / 4 for name in names})
+    return report.diagnose(labels=[[True, False, None, None][row % 4] for row in range(n)])
+
+
+def marks(drawn):
+    """Conditions and number of rows of every mark."""
+    for trace in drawn.data:
+        data = np.asarray(trace.customdata, dtype=object)
+        for conditions, said in zip(_lists(trace.customdata), _flat(trace.hovertext), strict=True):
+            yield conditions, said
+        assert len(data)
+
+
+def _lists(customdata):
+    for one in customdata:
+        one = list(one)
+        if one and isinstance(one[0], dict):
+            yield one
+        else:
+            yield from _lists(one)
+
+
+def _flat(texts):
+    return [text for part in texts for text in ([part] if isinstance(part, str) else part)]
+
+
+@pytest.mark.parametrize("name", FIGURES)
+class TestEveryFigure:
+    def draw(self, name, report):
+        return FIGURES[name].draw(report, None)
+
+    def test_every_mark_means_its_rows(self, name):
+        """The conditions of a mark find rows in the report, and where it says how many, so many."""
+        report = scored(60)
+        assert FIGURES[name].fits(report)
+        found = list(marks(self.draw(name, report)))
+        assert found
+        for conditions, said in found:
+            rows = report.where(*conditions)
+            if told := re.search(r"([\d,]+)( of [\d,]+)? rows", said):
+                assert len(rows) == int(told[1].replace(",", ""))
+
+    def test_payload_is_independent_of_rows(self, name):
+        """10,000 rows weigh what 100 do, within digits."""
+        sizes = [len(self.draw(name, scored(n)).to_json()) for n in (100, 10_000)]
+        assert abs(sizes[1] - sizes[0]) < 1_500
+
+    def test_names_are_no_markup(self, name):
+        """A grader's name in a heading, tick or tooltip is text."""
+        drawn = self.draw(name, scored(40)).update_traces(customdata=None)
+        text = drawn.to_json()
+        assert not re.search(r"(<|\\u003c)b(>|\\u003e)b(<|\\u003c)", text)
+        assert "\u202e" not in text
+        assert "\\u202e" not in text
+
+    def test_an_empty_and_a_failed_report_draw(self, name):
+        """No rows, or no scores: still a figure."""
+        for scores in ([], [np.nan, np.nan, np.nan]):
+            report = make_report({"a": scores, "b": scores}).diagnose(labels=[True] * len(scores))
+            assert self.draw(name, report).to_json()
+
+    def test_an_unknown_grader_is_refused(self, name):
+        """By name, with those there are."""
+        with pytest.raises(ReportError, match="'nobody'"):
+            FIGURES[name].draw(scored(8), ["a", "nobody"])
+
+    def test_nothing_is_white(self, name):
+        """The figure sits on whatever the page's theme is."""
+        layout = self.draw(name, scored(20)).layout
+        assert (layout.paper_bgcolor, layout.plot_bgcolor) == ("rgba(0,0,0,0)", "rgba(0,0,0,0)")
+
+
+def test_what_fits_a_report_is_offered():
+    """One grader without labels has distributions only; two have matrices; labels have a figure of their own."""
+    alone = make_report({"a": [0.5, 1.0]})
+    assert [one.name for one in figures(alone)] == ["scores"]
+    assert "labels" in [one.name for one in figures(alone.diagnose(labels=[True, False]))]
+    assert [one.name for one in figures(scored(8), pair=True)] == ["comparison"]
+
+
+def test_a_figure_of_ones_own_is_offered():
+    """Registering is all it takes."""
+
+    @figure("mine", "Mine")
+    def mine(report, graders):
+        return wb.plot_scores(report, graders)
+
+    try:
+        assert "mine" in [one.name for one in figures(scored(8))]
+    finally:
+        del FIGURES["mine"]
+
+
+def test_a_comparison_is_of_two():
+    """One or three are refused."""
+    with pytest.raises(ReportError, match="of two graders"):
+        plot_comparison(scored(8), ["a"])
+
+
+def test_many_graders_and_long_names_draw():
+    """Twenty graders with names of a hundred letters."""
+    report = scored(30, tuple(f"grader {n} {'x' * 100}" for n in range(20)))
+    for one in figures(report):
+        drawn = one.draw(report, None)
+        assert drawn.layout.height < 6_000
+        assert len(drawn.to_json()) < 400_000

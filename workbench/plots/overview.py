@@ -1,0 +1,81 @@
+"""All graders at a glance: one line a grader, its distribution as shades."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from workbench.plots.look import SCALE, bare_layout, check_graders, text
+from workbench.plots.register import figure
+
+if TYPE_CHECKING:
+    from workbench.report import Report
+
+__all__ = ["plot_overview"]
+
+_LINE_HEIGHT, _FRAME = 26, 90  # pixels
+
+
+@figure("overview", "Overview", fits=lambda report: len(report.graders) > 1)
+def plot_overview(report: Report, graders: Sequence[str] | None = None) -> Any:
+    """Shares of each grader's scores in 20 bins, as a heatmap: for many graders side by side.
+
+    Args:
+        report: What to draw.
+        graders: Names, in this order; None for all.
+
+    Returns:
+        A `plotly.graph_objects.Figure`. Columns are the bins of each grader's own histogram, 0 to 1 unless
+        scores lie outside.
+
+    Raises:
+        ReportError: An unknown grader.
+    """
+    from plotly import graph_objects as go
+
+    names = list(report.graders if graders is None else graders)
+    check_graders(names, report.graders)
+    heat = go.Heatmap(
+        z=[_shares(report, name) for name in names],
+        y=list(range(len(names))),
+        x=[at / 20 + 0.025 for at in range(20)],
+        customdata=[_conditions(report, name) for name in names],
+        hovertext=[_hover(report, name) for name in names],
+        hovertemplate="%{hovertext}<extra></extra>",
+        colorscale=SCALE,
+        showscale=False,
+        xgap=1,
+        ygap=2,
+        zmin=0,
+        zmax=1,
+    )
+    layout = bare_layout(_FRAME + _LINE_HEIGHT * len(names))
+    ticks = {"tickvals": list(range(len(names))), "ticktext": [text(name, 28) for name in names]}
+    layout |= {"xaxis": {"title": {"text": "score"}, "showgrid": False, "zeroline": False}}
+    layout |= {
+        "yaxis": {**ticks, "autorange": "reversed", "automargin": True, "showgrid": False, "zeroline": False}
+    }
+    return go.Figure(heat, layout=layout)
+
+
+def _shares(report: Report, name: str) -> list[float]:
+    counted = report.histograms[name]
+    return [float(count) / max(counted.scored, 1) for count in counted.counts]
+
+
+def _ends(report: Report, name: str) -> list[list[float]]:
+    edges = report.histograms[name].edges.tolist()
+    return [list(pair) for pair in itertools.pairwise(edges)]
+
+
+def _conditions(report: Report, name: str) -> list[list[dict[str, Any]]]:
+    return [[{"grader": name, "score": pair}] for pair in _ends(report, name)]
+
+
+def _hover(report: Report, name: str) -> list[str]:
+    counts = report.histograms[name].counts
+    return [
+        f"{text(name)}<br>{low:.3g} to {high:.3g}: {int(count):,} rows"
+        for (low, high), count in zip(_ends(report, name), counts, strict=True)
+    ]

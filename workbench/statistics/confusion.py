@@ -1,0 +1,151 @@
+"""Verdicts against what is known: the two-by-two table, and the shares and corrections read off it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.statistics.agreement import ac1, kappa
+from workbench.statistics.estimate import Estimate
+from workbench.statistics.shares import Share, share
+
+__all__ = ["Confusion", "corrected_rate"]
+
+Flags = NDArray[np.bool_]
+_TELLS_APART = 1.2
+
+
+@dataclass(frozen=True, eq=False)
+class Confusion:
+    """Two columns of yes and no over the same rows; the first is taken for the truth.
+
+    Attributes:
+        truth: Which rows are good, bool (n,).
+        verdict: Which rows are accepted, bool (n,).
+        groups: Integer cluster codes (n,) from 0 on; None when every row stands alone.
+    """
+
+    truth: Flags
+    verdict: Flags
+    groups: NDArray[np.intp] | None = None
+
+    def __len__(self) -> int:
+        return len(self.truth)
+
+    @cached_property
+    def accepted_good(self) -> int:
+        """Good rows accepted: true positives."""
+        return int((self.truth & self.verdict).sum())
+
+    @cached_property
+    def accepted_bad(self) -> int:
+        """Bad rows accepted: false positives."""
+        return int((~self.truth & self.verdict).sum())
+
+    @cached_property
+    def rejected_good(self) -> int:
+        """Good rows rejected: false negatives."""
+        return int((self.truth & ~self.verdict).sum())
+
+    @cached_property
+    def rejected_bad(self) -> int:
+        """Bad rows rejected: true negatives."""
+        return int((~self.truth & ~self.verdict).sum())
+
+    @cached_property
+    def sensitivity(self) -> Share:
+        """Share of good rows that are accepted: TPR."""
+        return self._among(self.verdict, self.truth)
+
+    @cached_property
+    def specificity(self) -> Share:
+        """Share of bad rows that are rejected: TNR, which EvalGen calls coverage."""
+        return self._among(~self.verdict, ~self.truth)
+
+    @cached_property
+    def false_failures(self) -> Share:
+        """Share of good rows that are rejected: EvalGen's false failure rate (Shankar 2024)."""
+        return self._among(~self.verdict, self.truth)
+
+    @cached_property
+    def observed(self) -> Share:
+        """Share of rows on which the two say the same."""
+        return share(self.truth == self.verdict, self.groups)
+
+    @cached_property
+    def base_rate(self) -> Share:
+        """Share of rows that are good."""
+        return share(self.truth, self.groups)
+
+    @property
+    def alignment(self) -> float:
+        """Harmonic mean of coverage and 1 - false failure rate (Shankar 2024), NaN without both classes."""
+        caught, kept = self.specificity.value, self.sensitivity.value
+        return 0.0 if caught + kept == 0 else 2 * caught * kept / (caught + kept)
+
+    @cached_property
+    def kappa(self) -> Estimate:
+        """Cohen's kappa; NaN where the truth has one class only, since no verdict could then do better than 0."""
+        return self._one_class or kappa(*self._codes, self.groups)
+
+    @cached_property
+    def ac1(self) -> Estimate:
+        """Gwet's AC1, to be read beside kappa where the base rate is outside 0.2 to 0.8."""
+        return ac1(*self._codes, self.groups)
+
+    @property
+    def _one_class(self) -> Estimate | None:
+        good, n = int(self.truth.sum()), len(self)
+        if not n or 0 < good < n:
+            return None
+        return Estimate(math.nan, n, reason=f"all {n:,} labels are {'good' if good else 'bad'}")
+
+    @property
+    def _codes(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        return self.truth.astype(np.intp), self.verdict.astype(np.intp)
+
+    def _among(self, flags: Flags, rows: Flags) -> Share:
+        return share(flags[rows], None if self.groups is None else self.groups[rows])
+
+
+def corrected_rate(accepted: Share, sensitivity: Share, specificity: Share) -> Estimate:
+    """The share of good rows behind a share of accepted ones, given how the grader errs.
+
+    (p + TNR - 1) / (TPR + TNR - 1), from Rogan & Gladen 1978, kept within 0 to 1. The interval is the closed
+    form of Lang & Reiczigel 2014 ("Confidence limits for prevalence of disease adjusted for estimated
+    sensitivity and specificity", also in Lee 2025, arXiv 2511.21140): it allows for chance in both the judged
+    and the labelled rows, also where no mistake was seen.
+
+    Args:
+        accepted: Share of the judged rows that the grader accepts.
+        sensitivity: TPR on labelled rows.
+        specificity: TNR on labelled rows.
+
+    Returns:
+        NaN with a reason where there are no good or no bad labels, or TPR + TNR is below 1.2: a grader that
+        hardly tells good from bad says nothing about how many are good.
+    """
+    if not (accepted.n and sensitivity.n and specificity.n):
+        return Estimate(math.nan, 0, least=0.0, reason="it takes judged rows, good labels and bad labels")
+    p, p_n = _padded(accepted, 4.0)
+    (tpr, good_n), (tnr, bad_n) = _padded(sensitivity, 2.0), _padded(specificity, 2.0)
+    if sensitivity.value + specificity.value < _TELLS_APART or tpr + tnr <= 1.1:
+        said = f"TPR + TNR is {sensitivity.value + specificity.value:.2f}, too low to correct by"
+        return Estimate(math.nan, accepted.n, least=0.0, reason=said)
+    gain = tpr + tnr - 1
+    rate = (p + tnr - 1) / gain
+    of_good, of_bad = tpr * (1 - tpr) / good_n, tnr * (1 - tnr) / bad_n
+    spread = math.sqrt(p * (1 - p) / p_n + (1 - rate) ** 2 * of_bad + rate**2 * of_good) / gain
+    moved = 8 * (rate * of_good - (1 - rate) * of_bad)
+    raw = (accepted.value + specificity.value - 1) / (sensitivity.value + specificity.value - 1)
+    df = min(accepted.df, sensitivity.df, specificity.df)
+    return Estimate(min(max(raw, 0.0), 1.0), accepted.n, spread, rate + moved, spread, df, least=0.0)
+
+
+def _padded(found: Share, rows: float) -> tuple[float, float]:
+    """The share with so many rows added, half of them hits, and its rows; both at the effective number."""
+    return (found.value * found.effective + rows / 2) / (found.effective + rows), found.effective + rows

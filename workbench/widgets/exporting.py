@@ -1,0 +1,91 @@
+"""What an export would write, seen before it is written. No widget is imported here."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from workbench.errors import WorkbenchError
+from workbench.formats import FORMATS, Loss, export
+from workbench.formats.base import get_format
+from workbench.suite import Suite
+
+__all__ = ["Preview", "format_names", "preview", "state_of_proof"]
+
+
+@dataclass(frozen=True)
+class Preview:
+    """The files an export would write.
+
+    Attributes:
+        files: Name to text, the main file first.
+        losses: What the platform cannot say.
+        notes: What no score depends on.
+        problem: Why nothing would be written; "" where something would.
+    """
+
+    files: Mapping[str, str] = field(default_factory=dict)
+    losses: tuple[Loss, ...] = ()
+    notes: tuple[Loss, ...] = ()
+    problem: str = ""
+
+    @property
+    def main(self) -> str:
+        """The main file's text."""
+        return next(iter(self.files.values()), "")
+
+
+def format_names() -> list[tuple[str, str]]:
+    """(title, name) of every registered format that can be written, the native one first."""
+    return [(f"{one.name}: {one.title}", one.name) for one in FORMATS.values()]
+
+
+def preview(
+    suite: Suite,
+    name: str,
+    format: str = "native",  # noqa: A002
+    *,
+    on_loss: str = "refuse",
+    allow_unvalidated: bool = False,
+) -> Preview:
+    """Export into an empty folder that is thrown away, and read what was written: exactly what `export` writes.
+
+    Args:
+        suite: What to export.
+        name: Of the main file, without a folder; the format's ending is put behind it where it has none.
+        format: Its platform.
+        on_loss: As in `export`.
+        allow_unvalidated: As in `export`.
+    """
+    target = Path(named(name, format)).name
+    with tempfile.TemporaryDirectory(prefix="workbench-preview-") as folder:
+        try:
+            written = export(
+                suite, Path(folder) / target, format, on_loss=on_loss, allow_unvalidated=allow_unvalidated
+            )
+        except (WorkbenchError, ValueError) as error:
+            return Preview(problem=str(error).replace(f"{folder}/", ""))
+        files = {path.name: path.read_text("utf-8") for path in written.paths}
+        return Preview(files, written.losses, written.notes)
+
+
+def named(name: str, format: str) -> str:  # noqa: A002
+    """The file's name with the format's ending where it has none."""
+    plain = name.strip() or "graders"
+    return plain if Path(plain).suffix else plain + get_format(format).suffix
+
+
+def state_of_proof(suite: Suite) -> list[tuple[str, bool, str]]:
+    """Each grader with source: its name, whether it is proved, and in words."""
+    from workbench.widgets.state import needs_proof
+
+    return [(entry.name, *_proof(entry.grader)) for entry in suite.entries if needs_proof(entry.grader)]
+
+
+def _proof(grader: object) -> tuple[bool, str]:
+    proof = getattr(grader, "validation", None)
+    if proof is None:
+        return False, "not validated"
+    return proof.ok, f"validated, {proof.isolation}" if proof.ok else f"{proof.failure.name} failed"

@@ -1,0 +1,321 @@
+"""What a Workbench knows: samples, graders, the run, what is looked at. No widget is imported here.
+
+Panels observe the traits and call the methods; a method does one thing and leaves in `code` the lines that would do
+the same. Runs tell their news on a thread of their own, so everything that changes the state holds its lock.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from traitlets import Any as AnyTrait
+from traitlets import Bool, HasTraits, Unicode
+
+from workbench.errors import WorkbenchError
+from workbench.graders import Grader, SandboxedGrader
+from workbench.graders.announce import defined, listen
+from workbench.graders.combine import Entry
+from workbench.judges.base import Judge
+from workbench.records import parts
+from workbench.samples import as_samples
+from workbench.suite import Suite
+from workbench.widgets.snippets import call, grader_code, graders_code
+from workbench.widgets.labelling import Labelling
+from workbench.widgets.problem import Problem
+
+if TYPE_CHECKING:
+    from workbench.jobs import Job
+    from workbench.progress import Progress
+    from workbench.report import Report
+    from workbench.sandbox.validate import Validation
+
+__all__ = ["State", "asks_models", "needs_proof"]
+
+Condition = Mapping[str, Any]
+
+
+class State(HasTraits):
+    """One session of work on one dataset.
+
+    Traits (observe them; set them through the methods):
+        graders: Graders by name, in order.
+        chosen: Names of those that run, are tried and exported.
+        proofs: Name to the last `Validation` of that very text, None without.
+        unrun: Names that are new or were redefined since the last run.
+        progress: The last news of the run under way or over, None before the first.
+        running: Whether a run is under way.
+        report: The last report.
+        where: Conditions on its rows (see `Report.where`), all of which hold.
+        row: Number of the row that is read, None for none.
+        problem: The last error of a callback.
+        code: Lines that repeat the last action.
+
+    Args:
+        samples: Whatever `Suite.run` takes.
+        graders: A list of them, or a `Suite`; by default all that were defined in this notebook so far.
+        labels: What is known of each row, as in `Suite.run`; a person's labels in the store go before it.
+        store: A `Store`, or its address; labels, judges' answers and run summaries go there.
+        labeller: Who labels here.
+        dataset: Name under which the store keeps this dataset's labels; made from its source or content by default.
+    """
+
+    graders = AnyTrait()
+    chosen = AnyTrait(())
+    proofs = AnyTrait()
+    unrun = AnyTrait(frozenset())
+    progress = AnyTrait(None, allow_none=True)
+    running = Bool(False)
+    report = AnyTrait(None, allow_none=True)
+    where = AnyTrait(())
+    row = AnyTrait(None, allow_none=True)
+    problem = AnyTrait(None, allow_none=True)
+    code = Unicode("")
+
+    def __init__(
+        self,
+        samples: Any,
+        graders: Any = None,
+        *,
+        labels: Any = None,
+        store: Any = "sqlite:///workbench.db",
+        labeller: str = "",
+        dataset: str = "",
+    ) -> None:
+        super().__init__()
+        self.lock = threading.RLock()
+        self.samples = as_samples(samples)
+        self.given = graders
+        self.suite = _suite_of(graders)
+        self.graders = {entry.name: entry.grader for entry in self.suite.entries} if self.suite else {}
+        self.graders = self.graders or dict(defined())
+        self.chosen, self.unrun = tuple(self.graders), frozenset(self.graders)
+        self.proofs = {name: _proof(one) for name, one in self.graders.items()}
+        self.labelling = Labelling(self.samples, labels, store, labeller=labeller, dataset=dataset)
+        self.job: Job | None = None
+        self.before: Report | None = None
+        self._end_listening = listen(self._announced)
+
+    # ---- errors
+
+    @contextmanager
+    def guard(self, where: str = "") -> Iterator[None]:
+        """Hold the lock; what goes wrong inside becomes the `problem` and goes no further."""
+        with self.lock:
+            try:
+                self.problem = None
+                yield
+            except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 (it is shown, not swallowed)
+                self.problem = Problem.of(error, where)
+
+    # ---- graders
+
+    def add(self, grader: Grader, *, choose: bool = True) -> None:
+        """Take a grader, new or in place of the one of its name."""
+        with self.lock:
+            old = self.graders.get(grader.name)
+            if old is not None and old == grader:
+                _keep_proof(old, grader)
+            self.graders = {**self.graders, grader.name: grader}
+            self.proofs = {**self.proofs, grader.name: _proof(grader)}
+            if old != grader:
+                self.unrun |= {grader.name}
+            if old is None and choose:
+                self.chosen = (*self.chosen, grader.name)
+
+    def _announced(self, grader: Grader) -> None:
+        with self.guard("a grader was defined"):
+            self.add(grader)
+
+    def remove(self, name: str) -> None:
+        """Drop a grader from the list; reports keep what it said."""
+        with self.lock:
+            self.chosen = tuple(one for one in self.chosen if one != name)
+            self.graders = {key: one for key, one in self.graders.items() if key != name}
+
+    def choose(self, names: Iterable[str]) -> None:
+        """Say which graders run, in the order of the list.
+
+        Raises:
+            WorkbenchError: No such grader.
+        """
+        wanted = set(names)
+        if missing := wanted - set(self.graders):
+            raise WorkbenchError(
+                f"there is no grader {min(missing)!r}", expected=", ".join(map(repr, self.graders))
+            )
+        with self.lock:
+            self.chosen = tuple(name for name in self.graders if name in wanted)
+
+    def entries(self) -> list[Grader | Entry]:
+        """What runs: the chosen graders, as the suite had them where one was given."""
+        held = {entry.name: entry for entry in self.suite.entries} if self.suite else {}
+        return [
+            held[name] if name in held and held[name].grader == self.graders[name] else self.graders[name]
+            for name in self.chosen
+        ]
+
+    def chosen_suite(self) -> Suite:
+        """The chosen graders with the given suite's rule and gate, where all of its graders are chosen.
+
+        Raises:
+            WorkbenchError: Nothing is chosen.
+        """
+        if not self.chosen:
+            raise WorkbenchError("no grader is chosen", hint="choose at least one in the list")
+        given = self.suite
+        whole = given is not None and {entry.name for entry in given.entries} <= set(self.chosen)
+        if given is None or not whole:
+            return Suite(self.entries())
+        return Suite(self.entries(), combine=given.combine, gate=given.gate, name=given.name)
+
+    def validate(self, name: str) -> Validation:
+        """Prove a grader in the sandbox.
+
+        Raises:
+            WorkbenchError: It has no source that could be proved.
+        """
+        grader = self.graders[name]
+        if not isinstance(grader, SandboxedGrader):
+            raise WorkbenchError(
+                f"grader {name!r} is a rule of the workbench: it has no source that needs a proof"
+            )
+        proof = grader.validate()
+        with self.lock:
+            self.proofs = {**self.proofs, name: proof}
+            self.code = f"{grader_code(name)}.validate()"
+        return proof
+
+    # ---- the run
+
+    def start(
+        self, n: int = 0, *, seed: int | None = 0, by: str | None = None, budget: float | None = None
+    ) -> Job:
+        """Begin a run over a draw of the samples, in the background.
+
+        Args:
+            n: Rows to draw; 0 for all.
+            seed: Of the draw.
+            by: Column whose values are strata.
+            budget: US dollars at most.
+
+        Raises:
+            WorkbenchError: A run is under way, no grader is chosen, or the draw cannot be made.
+        """
+        with self.lock:
+            if self.running:
+                raise WorkbenchError("a run is under way", hint="cancel it, or wait for its end")
+            suite = self.chosen_suite()
+            rows = self.samples.draw(n, seed=seed, by=by) if n else self.samples
+            labels = self.labelling.known(rows)
+            given = {} if not self.labelling.store_url else {"store": self.labelling.store}
+            self.progress, self.running = None, True
+            self.code = self._run_code(n, seed, by, budget)
+            self.job = suite.start(
+                rows, progress=self._tell, ended=self._ended, labels=labels, budget=budget or None, **given
+            )
+            return self.job
+
+    def _run_code(self, n: int, seed: int | None, by: str | None, budget: float | None) -> str:
+        draw = call("app.samples.draw", n, seed=seed, by=by) if n else "app.samples"
+        settings = {"labels": self.labelling.code, "store": repr(self.labelling.store_url or None)}
+        said = [f"{name}={text}" for name, text in settings.items() if text not in {"", "None"}]
+        said += [f"budget={budget!r}"] if budget else []
+        return f"report = {self._suite_code()}.run({', '.join([draw, *said])})\nreport"
+
+    def _suite_code(self) -> str:
+        whole = self.suite is not None and set(self.graders) == set(self.chosen) and not self.suite.plain
+        return "app.suite" if whole else f"wb.Suite({graders_code(self.chosen)})"
+
+    def cancel(self) -> None:
+        """Stop the run; what was graded is kept."""
+        if self.job is not None:
+            self.job.cancel()
+
+    def _tell(self, moment: Progress) -> bool:
+        with self.lock:
+            self.progress = moment
+        return True
+
+    def _ended(self, job: Job) -> None:
+        """The end of a run, on its thread; a run that was given up for another one says nothing."""
+        with self.guard("Run"):
+            if job is not self.job and self.job is not None:
+                return
+            self.running = False
+            if job.error is not None:
+                raise job.error
+            self._show(job.report())
+
+    def _show(self, report: Report) -> None:
+        self.unrun -= set(report.graders)
+        self.before = self.report if self.report is not None else self.before
+        self.row, self.where = None, ()
+        self.report = report
+
+    # ---- looking
+
+    def look(self, *conditions: Condition, add: bool = False) -> None:
+        """Show the rows that meet these conditions; with `add` those of before hold too.
+
+        Raises:
+            ReportError: A condition that the report cannot answer.
+        """
+        if self.report is None:
+            return
+        wanted = (*self.where, *conditions) if add else conditions
+        wanted = tuple({repr(one): one for one in wanted}.values())
+        self.report.where(*wanted)  # raises what is wrong before anything changes
+        with self.lock:
+            self.where = wanted
+            if conditions:
+                self.code = f"app.report.rows(where=app.report.where({', '.join(map(repr, map(dict, wanted)))}))"
+
+    def relabel(self) -> None:
+        """Read the findings anew with the labels there are now."""
+        if self.report is not None:
+            labels = self.labelling.known(self.report.samples)
+            with self.lock:
+                self.report = self.report.diagnose(labels=labels)
+                self.code = f"report = app.report.diagnose(labels={self.labelling.code or None})\nreport"
+
+    # ---- the end
+
+    def close(self) -> None:
+        """Stop listening, cancel what runs, close the store."""
+        self._end_listening()
+        self.cancel()
+        self.unobserve_all()
+        self.labelling.close()
+
+
+def _suite_of(graders: Any) -> Suite | None:
+    if graders is None or (isinstance(graders, list | tuple) and not graders):
+        return None
+    return graders if isinstance(graders, Suite) else Suite(graders)
+
+
+def needs_proof(grader: Grader) -> bool:
+    """Whether it has source that somebody must prove before it is exported."""
+    return any(isinstance(part, SandboxedGrader) for part in parts(grader))
+
+
+def asks_models(grader: Grader) -> bool:
+    """Whether a model is asked, which costs time and money."""
+    return any(isinstance(part, Judge) for part in parts(grader))
+
+
+def _proof(grader: Grader) -> Validation | None:
+    return grader.validation if isinstance(grader, SandboxedGrader) else None
+
+
+def _keep_proof(old: Grader, new: Grader) -> None:
+    """The same text again needs no second proof."""
+    proof = _proof(old)
+    if proof is not None and isinstance(new, SandboxedGrader) and new.validation is None:
+        new.remember(proof)
+
+
+Observer = Callable[[Any], None]

@@ -1,0 +1,140 @@
+"""One conversation, all graders, at once: rows by id or words, pasted messages, edited answers. No widget here."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from workbench import background
+from workbench.errors import SamplesError
+from workbench.grade import Grade
+from workbench.graders import Grader
+from workbench.graders.base import as_sample
+from workbench.graders.rules.threads import reference_of
+from workbench.report.frames import row_texts
+from workbench.samples import Sample, Samples
+from workbench.samples.columns import ROLES
+from workbench.thread import StringThread
+
+__all__ = ["Trial", "Tried", "find_row", "paste", "random_row", "with_completion"]
+
+_SHAPE = '[{"role": "user", "content": "..."}, {"role": "assistant", "content": "..."}], or {"messages": [...], "reference": ..., "metadata": {...}}'
+
+
+def find_row(samples: Samples, wanted: str, *, after: int = -1) -> int:
+    """The row with this id, else the next row after `after` whose texts hold these words; it goes round.
+
+    Raises:
+        SamplesError: There is none.
+    """
+    ids = [str(name) for name in samples.ids]
+    if wanted in ids:
+        return ids.index(wanted)
+    words = wanted.casefold()
+    texts = row_texts(samples, np.arange(len(samples), dtype=np.intp))
+    found = [row for row, parts in enumerate(texts) if any(words in str(part).casefold() for part in parts)]
+    if not words or not found:
+        raise SamplesError(
+            "no row has this id or these words",
+            found=repr(wanted)[:120],
+            expected=f"an id such as {ids[0]!r}" if ids else "",
+        )
+    return next((row for row in found if row > after), found[0])
+
+
+def random_row(samples: Samples) -> int:
+    """Any row.
+
+    Raises:
+        SamplesError: There are none.
+    """
+    if not len(samples):
+        raise SamplesError("there are no samples to draw from")
+    return random.randrange(len(samples))  # noqa: S311 (a row to look at, no secret)
+
+
+def paste(text: str) -> Sample:
+    """A conversation out of pasted JSON: a list of chat messages, or an object with `messages`.
+
+    Raises:
+        SamplesError: It is no such JSON; the place is named.
+    """
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise SamplesError(
+            "the pasted text is no JSON", where="Try", found=str(error)[:200], expected=_SHAPE
+        ) from None
+    told = data if isinstance(data, dict) else {"messages": data}
+    messages, metadata = told.get("messages"), told.get("metadata") or {}
+    if not isinstance(messages, list) or not isinstance(metadata, dict):
+        raise SamplesError(
+            "the pasted JSON holds no messages", where="Try", found=repr(data)[:120], expected=_SHAPE
+        )
+    if "reference" in told:
+        metadata = {**metadata, "reference": told["reference"]}
+    thread = StringThread.from_messages(messages, metadata)
+    reference = told.get("reference", reference_of(thread, ROLES["reference"]))
+    return replace(as_sample(thread), id="pasted", reference=reference)
+
+
+def with_completion(sample: Sample, text: str) -> Sample:
+    """The sample with another last answer; one is added where the assistant has not spoken last."""
+    turns, *rest = sample.thread.to_wire()
+    told = [(role, content) for role, content in turns]
+    if told and told[-1][0] == "assistant":
+        told[-1] = ("assistant", text)
+    else:
+        told.append(("assistant", text))
+    return replace(sample, thread=StringThread.from_wire((told, *rest)))
+
+
+@dataclass(frozen=True)
+class Tried:
+    """What one grader said.
+
+    Attributes:
+        name: The grader.
+        grade: What it said; None while it is at work.
+    """
+
+    name: str
+    grade: Grade | None = None
+
+
+class Trial:
+    """Graders at work on one conversation: results come one by one, those of an earlier question are dropped.
+
+    Args:
+        told: Called with the name and the grade of each, on the loop's thread.
+    """
+
+    def __init__(self, told: Callable[[str, Grade], object]) -> None:
+        self._told = told
+        self._number = 0
+        self._under_way: list[Future[Grade]] = []
+
+    def ask(self, sample: Sample, graders: Mapping[str, Grader]) -> None:
+        """Begin; what is under way is given up."""
+        self.stop()
+        number = self._number
+        for name, grader in graders.items():
+            future = background.submit(grader.grade_one(sample))
+            self._under_way.append(future)
+            future.add_done_callback(lambda done, name=name: self._ended(number, name, done))
+
+    def stop(self) -> None:
+        """Give up what is under way."""
+        self._number += 1
+        for future in self._under_way:
+            future.cancel()
+        self._under_way = []
+
+    def _ended(self, number: int, name: str, done: Future[Grade]) -> None:
+        if number == self._number and not done.cancelled():
+            self._told(name, done.result())
