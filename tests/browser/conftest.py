@@ -1,7 +1,8 @@
-"""One browser and one JupyterLab server for all browser tests."""
+"""One browser for all browser tests, and servers: `lab`, `dark_lab`, `notebook7`, and `voila`, which makes them."""
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import os
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
     from tests.browser.lab import Server
+    from tests.browser.voila import Voilas
 
 HERE = Path(__file__).parent
 
@@ -66,3 +68,25 @@ def dark_lab(browser: Browser) -> Iterator[Server]:
 
     with serve(ROOT / "notebooks", dark=True) as server:
         yield server
+
+
+@pytest.fixture(scope="package")
+def notebook7(browser: Browser) -> Iterator[Server]:
+    """Jupyter Notebook 7; `opened(browser, notebook7, name)` works as with `lab`."""
+    if importlib.util.find_spec("notebook") is None:
+        _missing("notebook (pip install 'grader-workbench[test]')")
+    from tests.browser.lab import ROOT, serve
+
+    with serve(ROOT / "notebooks", app="notebook") as server:
+        yield server
+
+
+@pytest.fixture(scope="package")
+def voila(browser: Browser) -> Iterator[Voilas]:
+    """`voila(name)` is a Voila server for that notebook alone, started once; see tests/browser/voila.py."""
+    if importlib.util.find_spec("voila") is None:
+        _missing("voila (pip install 'grader-workbench[test]')")
+    from tests.browser.voila import Voilas
+
+    with contextlib.ExitStack() as stack:
+        yield Voilas(stack)

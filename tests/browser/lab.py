@@ -1,4 +1,4 @@
-"""A real JupyterLab server over a copy of the notebooks."""
+"""A real JupyterLab or Notebook 7 server over a copy of the notebooks."""
 
 from __future__ import annotations
 
@@ -68,11 +68,14 @@ def end_group(process: subprocess.Popen[Any]) -> None:
 
 @dataclass
 class Server:
-    """JupyterLab on a port of its own, with settings of its own, over a folder of its own.
+    """A server on a port of its own, with settings of its own, over a folder of its own.
 
     Attributes:
         url: Where it answers.
+        token: Whoever knows it may use the server; empty where everybody may.
         notebooks: The folder it serves.
+        log: What it wrote.
+        app: `lab`, `notebook` or `voila`.
     """
 
     process: subprocess.Popen[Any]
@@ -80,12 +83,29 @@ class Server:
     token: str
     notebooks: Path
     log: Path
+    app: str = "lab"
+
+    def address(self, name: str) -> str:
+        """Where a notebook is opened; in JupyterLab each time in a workspace of its own."""
+        if self.app == "notebook":
+            return f"{self.url}/notebooks/{name}?token={self.token}"
+        return f"{self.url}/lab/workspaces/test-{uuid.uuid4().hex[:8]}/tree/{name}?reset&token={self.token}"
 
     def get(self, path: str) -> int:
-        """The status of a page."""
-        request = urllib.request.Request(
-            f"{self.url}{path}", headers={"Authorization": f"token {self.token}"}
-        )
+        """The status of a page; 0 when nobody is there."""
+        return self._ask(path, "GET")
+
+    def post(self, path: str) -> int:
+        """The status of what is asked for by POST."""
+        return self._ask(path, "POST")
+
+    def _ask(self, path: str, method: str) -> int:
+        own = {
+            "Cookie": "_xsrf=own",
+            "X-XSRFToken": "own",
+        }  # a pair of one's own making is what a page has, too
+        own |= {"Authorization": f"token {self.token}"} if self.token else {}
+        request = urllib.request.Request(f"{self.url}{path}", headers=own, method=method)
         try:
             with urllib.request.urlopen(request, timeout=5) as reply:
                 return int(reply.status)
@@ -104,60 +124,100 @@ class Server:
 
     def write(self, name: str, cells: list[str]) -> str:
         """Write a notebook of code cells; its name."""
-        body = [
-            {
-                "cell_type": "code",
-                "id": f"cell-{n}",
-                "metadata": {},
-                "source": text,
-                "outputs": [],
-                "execution_count": None,
-            }
-            for n, text in enumerate(cells)
-        ]
-        kernel = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
-        notebook = {"cells": body, "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5}
-        (self.notebooks / name).write_text(json.dumps(notebook), "utf-8")
+        write_notebook(self.notebooks / name, cells)
         return name
 
 
+def write_notebook(path: Path, cells: list[str]) -> None:
+    """Write a notebook of code cells."""
+    body = [
+        {
+            "cell_type": "code",
+            "id": f"cell-{n}",
+            "metadata": {},
+            "source": text,
+            "outputs": [],
+            "execution_count": None,
+        }
+        for n, text in enumerate(cells)
+    ]
+    kernel = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
+    notebook = {"cells": body, "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5}
+    path.write_text(json.dumps(notebook), "utf-8")
+
+
+PROGRAMS = {
+    "lab": ("jupyterlab", "--LabApp.expose_app_in_browser=True"),
+    "notebook": ("notebook", "--JupyterNotebookApp.expose_app_in_browser=True"),
+}
+
+
 @contextlib.contextmanager
-def serve(notebooks: Path, *, dark: bool = False) -> Iterator[Server]:
-    """Start JupyterLab over a copy of a folder of notebooks; end it and its kernels as one group."""
-    with tempfile.TemporaryDirectory(prefix="workbench-lab-", ignore_cleanup_errors=True) as made:
+def serve(notebooks: Path, *, dark: bool = False, app: str = "lab") -> Iterator[Server]:
+    """Start JupyterLab or Notebook 7 over a copy of a folder of notebooks; end it and its kernels as one group."""
+    with home_with_notebooks(notebooks) as (home, copy):
+        _settle(home, dark=dark)
+        token = uuid.uuid4().hex
+        command = [sys.executable, "-m", *PROGRAMS[app], f"--IdentityProvider.token={token}", "--no-browser"]
+        command += [f"--ServerApp.root_dir={copy}", "--VoilaConfiguration.show_tracebacks=True"]
+        command += ["--ServerApp.port={port}", "--ServerApp.port_retries=0", "--ServerApp.ip=127.0.0.1"]
+        command += ["--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
+        with running(command, home, copy) as server:
+            server.token, server.app = token, app
+            wait_for(server, "/api/status", {200})
+            yield server
+
+
+@contextlib.contextmanager
+def home_with_notebooks(notebooks: Path) -> Iterator[tuple[Path, Path]]:
+    """A folder for a server's own files, and in it a copy of the notebooks."""
+    with tempfile.TemporaryDirectory(prefix="workbench-jupyter-", ignore_cleanup_errors=True) as made:
         home = Path(made)
         copy = home / "notebooks"
         shutil.copytree(notebooks, copy, ignore=shutil.ignore_patterns("*.html", "*.json", ".*"))
-        server = _start(home, copy, dark=dark)
-        try:
-            wait_until(
-                lambda: server.process.poll() is not None or server.get("/api/status") == 200,
-                what="server",
-                seconds=90,
-            )
-            if server.process.poll() is not None:
-                raise RuntimeError(f"JupyterLab ended at once:\n{server.log.read_text()[-3000:]}")
-            yield server
-        finally:
-            end_group(server.process)
+        yield home, copy
 
 
-def _start(home: Path, notebooks: Path, *, dark: bool) -> Server:
+@contextlib.contextmanager
+def running(command: list[str], home: Path, notebooks: Path) -> Iterator[Server]:
+    """Start a Jupyter server's program; end it and all it started as one group.
+
+    Args:
+        command: `{port}` in it becomes a free one.
+        home: For the server's own files.
+        notebooks: Where it works.
+    """
+    port, log = free_port(), home / "server.log"
+    command = [word.replace("{port}", str(port)) for word in command]
+    with log.open("wb") as out:
+        process = subprocess.Popen(
+            command, cwd=notebooks, env=_environment(home), stdout=out, stderr=out, start_new_session=True
+        )
+    try:
+        yield Server(process, f"http://127.0.0.1:{port}", "", notebooks, log)
+    finally:
+        end_group(process)
+
+
+def wait_for(server: Server, path: str, statuses: set[int]) -> None:
+    """Until the server answers.
+
+    Raises:
+        RuntimeError: It ended instead.
+    """
+    wait_until(
+        lambda: server.process.poll() is not None or server.get(path) in statuses, what="server", seconds=90
+    )
+    if server.process.poll() is not None:
+        raise RuntimeError(f"the server ended at once:\n{server.log.read_text()[-3000:]}")
+
+
+def _settle(home: Path, *, dark: bool) -> None:
     settings = home / "config" / "labconfig"
     settings.mkdir(parents=True)
     theme = {"theme": "JupyterLab Dark" if dark else "JupyterLab Light"}
     overrides = {**SETTINGS, "@jupyterlab/apputils-extension:themes": theme}
     (settings / "default_setting_overrides.json").write_text(json.dumps(overrides))
-    port, token, log = free_port(), uuid.uuid4().hex, home / "server.log"
-    command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--LabApp.expose_app_in_browser=True"]
-    command += [f"--ServerApp.port={port}", "--ServerApp.port_retries=0", f"--ServerApp.root_dir={notebooks}"]
-    command += ["--ServerApp.ip=127.0.0.1", f"--IdentityProvider.token={token}"]
-    command += ["--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
-    with log.open("wb") as out:
-        process = subprocess.Popen(
-            command, cwd=notebooks, env=_environment(home), stdout=out, stderr=out, start_new_session=True
-        )
-    return Server(process, f"http://127.0.0.1:{port}", token, notebooks, log)
 
 
 def _environment(home: Path) -> dict[str, str]:

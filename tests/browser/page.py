@@ -8,13 +8,14 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from re import Pattern
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from tests.browser import look
 from tests.browser.lab import ROOT, Server
 
 if TYPE_CHECKING:
@@ -32,8 +33,17 @@ CHROMIUM_FLAGS = [
     "--disable-dev-shm-usage",
 ]
 
-IGNORED_CONSOLE: dict[str, str] = {}
-"""Console errors that are JupyterLab's own: a piece of the text, and the reason."""
+IGNORED_CONSOLE: dict[str, str] = {
+    "/labextensions/@jupyter-notebook/lab-extension/": "Notebook 7's extension is loaded by Voila, where it has no use",
+    "Cannot read properties of undefined (reading 'schema')": "Notebook 7.6 says so of its own settings, on any page",
+}
+"""Console errors that are not ours: a piece of the text, and the reason."""
+
+KNOWN_STRANGERS: dict[str, str] = {
+    "https://cdn.jsdelivr.net/npm/@fortawesome/": "Voila's own template asks for icons of buttons there",
+    "https://cdnjs.cloudflare.com/ajax/libs/mathjax/": "Voila inside JupyterLab's server asks for MathJax there",
+}
+"""Addresses on other hosts that are not asked for by us: how they begin, and the reason. They are refused all the same."""
 
 TIMEOUT_MS = 120_000
 
@@ -52,10 +62,12 @@ class Trouble:
     Attributes:
         console: Errors in the console, and uncaught ones.
         strangers: Addresses on other hosts it asked for; all were refused.
+        known: Those of them that are not ours to avoid; refused as well.
     """
 
     console: list[str] = field(default_factory=list)
     strangers: list[str] = field(default_factory=list)
+    known: list[str] = field(default_factory=list)
 
     def watch(self, page: Page, host: str) -> None:
         """Collect from now on, and block other hosts."""
@@ -65,16 +77,102 @@ class Trouble:
             if address.scheme in {"data", "blob", "about"} or address.netloc == host:
                 route.continue_()
             else:
-                self.strangers.append(route.request.url)
+                (self.known if _known(route.request.url) else self.strangers).append(route.request.url)
                 route.abort()
 
         page.route("**/*", guard)
-        page.on("console", self._note)
-        page.on("pageerror", lambda error: self.console.append(f"uncaught: {error}"))
+        page.on("console", self._heard)
+        page.on("pageerror", lambda error: self._note(f"uncaught: {error}"))
 
-    def _note(self, message: ConsoleMessage) -> None:
-        if message.type == "error" and not any(piece in message.text for piece in IGNORED_CONSOLE):
-            self.console.append(f"{message.text} ({message.location.get('url', '')})")
+    def _heard(self, message: ConsoleMessage) -> None:
+        address = message.location.get("url", "")
+        if message.type == "error" and not _known(address):
+            self._note(f"{message.text} ({address})")
+
+    def _note(self, text: str) -> None:
+        if not any(piece in text for piece in IGNORED_CONSOLE):
+            self.console.append(text)
+
+
+def _known(address: str) -> bool:
+    return any(address.startswith(begin) for begin in KNOWN_STRANGERS)
+
+
+class View:
+    """A page that is watched.
+
+    Args:
+        page: A fresh one.
+        host: The only host it may ask, with its port.
+
+    Attributes:
+        scope: The part of the page that is looked at, as a selector.
+    """
+
+    scope = "body"
+
+    def __init__(self, page: Page, host: str) -> None:
+        self.page, self.trouble = page, Trouble()
+        page.set_default_timeout(TIMEOUT_MS)
+        self.trouble.watch(page, host)
+
+    def find(self, selector: str) -> Locator:
+        """Elements of what the page shows: cells and outputs, not the menus around them."""
+        return self.page.locator(f"{self.scope} {selector}")
+
+    def click(self, selector: str) -> None:
+        """Click the first element that fits, once it is there and can be clicked."""
+        self.find(selector).first.click()
+
+    def text(self, selector: str) -> str:
+        """The text of the first element that fits, once it is there."""
+        return self.find(selector).first.inner_text()
+
+    def wait_text(self, selector: str, text: str | Pattern[str]) -> Locator:
+        """Wait until an element that fits holds a text; the element."""
+        found = self.find(selector).filter(has_text=text).first
+        found.wait_for()
+        return found
+
+    def picture(
+        self, name: str, element: Locator | None = None, *, clip: tuple[Locator, Locator] | None = None
+    ) -> Path:
+        """Write a screenshot to the artefact folder; its path.
+
+        Args:
+            name: Of the file, without ending.
+            element: What to show; the window by default.
+            clip: First and last element of a part of the window.
+        """
+        ARTIFACTS.mkdir(exist_ok=True)
+        path = ARTIFACTS / f"{name}.png"
+        if element is not None:
+            element.scroll_into_view_if_needed()
+            element.screenshot(path=path)
+        elif clip is not None:
+            self.page.screenshot(path=path, clip=_around(*clip))
+        else:
+            self.page.screenshot(path=path)
+        return path
+
+    def sound(
+        self, name: str, *elements: Locator | str, of: Locator | None = None, colours: int = 24
+    ) -> Path:
+        """Write a screenshot and assert that it is one: not empty, nothing without size, nothing covered.
+
+        Args:
+            name: Of the file, without ending.
+            elements: Selectors or locators. All they find must have a size and lie apart, or one inside the other.
+            of: What to show; the window by default.
+            colours: At least so many; text alone has dozens, an empty panel a handful.
+        """
+        path = self.picture(name, of)
+        seen = look.colours(self.page.context, path.read_bytes())
+        assert seen >= colours, f"{path}: only {seen} colours"
+        found = [self.find(one) if isinstance(one, str) else one for one in elements]
+        look.assert_sized(found)
+        look.assert_apart(found)
+        return path
 
 
 _PANEL = "window.jupyterapp?.shell?.currentWidget"
@@ -91,8 +189,8 @@ _RUN_ALL = """() => {
 _DONE = f"""() => window.workbenchRan && {_PANEL}.sessionContext.session.kernel.status === 'idle'"""
 
 
-class Notebook:
-    """One open notebook.
+class Notebook(View):
+    """One open notebook, in JupyterLab or Notebook 7.
 
     Args:
         page: A fresh page.
@@ -100,12 +198,11 @@ class Notebook:
         name: The notebook's path below the served folder.
     """
 
+    scope = ".jp-Notebook"
+
     def __init__(self, page: Page, server: Server, name: str) -> None:
-        self.page, self.trouble, self._server = page, Trouble(), server
-        page.set_default_timeout(TIMEOUT_MS)
-        self.trouble.watch(page, urlsplit(server.url).netloc)
-        workspace = f"test-{uuid.uuid4().hex[:8]}"
-        page.goto(f"{server.url}/lab/workspaces/{workspace}/tree/{name}?reset&token={server.token}")
+        super().__init__(page, urlsplit(server.url).netloc)
+        page.goto(server.address(name))
         self.wait_ready()
 
     def wait_ready(self) -> None:
@@ -143,10 +240,6 @@ class Notebook:
         found = [f"{o['ename']}: {o['evalue']}" for o in self.outputs() if o["output_type"] == "error"]
         return found + ["".join(o["text"]) for o in self.outputs() if o.get("name") == "stderr"]
 
-    def find(self, selector: str) -> Locator:
-        """Elements of the notebook's cells."""
-        return self.page.locator(f".jp-Notebook {selector}")
-
     def save_and_reload(self) -> None:
         """Save, then load the page anew from the file."""
         self.command("docmanager:save")
@@ -163,27 +256,6 @@ class Notebook:
         self.page.evaluate(
             f"() => {{ const all = {_PANEL}.content; all.activeCellIndex = all.widgets.length - 1; }}"
         )
-
-    def picture(
-        self, name: str, element: Locator | None = None, *, clip: tuple[Locator, Locator] | None = None
-    ) -> Path:
-        """Write a screenshot to the artefact folder; its path.
-
-        Args:
-            name: Of the file, without ending.
-            element: What to show; the window by default.
-            clip: First and last element of a part of the window.
-        """
-        ARTIFACTS.mkdir(exist_ok=True)
-        path = ARTIFACTS / f"{name}.png"
-        if element is not None:
-            element.scroll_into_view_if_needed()
-            element.screenshot(path=path)
-        elif clip is not None:
-            self.page.screenshot(path=path, clip=_around(*clip))
-        else:
-            self.page.screenshot(path=path)
-        return path
 
 
 def _around(first: Locator, last: Locator) -> FloatRect:

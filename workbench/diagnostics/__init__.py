@@ -1,13 +1,13 @@
 """Diagnosis: what a column of grades says about the grader, with the rows that prove it.
 
-One family a file: `errors`, `distribution`, `groups`, `agreement`, `seed`, `vllora`; `labels` reads what is known. A diagnostic is a function
+One family a file: `errors`, `distribution`, `groups`, `agreement`, `human`, `seed`, `vllora`; `labels` reads what is known. A diagnostic is a function
 from a `Case` (the grades of one grader) to claims and findings, registered by `@diagnostic(kind)`.
 """
 
 from __future__ import annotations
 
 # Imported for their registrations, in the order findings are listed in.
-from workbench.diagnostics import agreement, distribution, errors, groups, seed, vllora
+from workbench.diagnostics import agreement, distribution, errors, groups, human, seed, vllora
 from workbench.diagnostics.case import Case as Case
 from workbench.diagnostics.claim import Claim as Claim
 from workbench.diagnostics.finding import Finding as Finding
@@ -26,6 +26,7 @@ __all__ = [
     "distribution",
     "errors",
     "groups",
+    "human",
     "kinds",
     "presets",
     "seed",

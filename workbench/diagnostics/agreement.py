@@ -76,6 +76,9 @@ def _mistakes(case: Case, kind: str, what: str, advice: str) -> Iterable[Claim]:
     statistic = "share of known-bad accepted" if lenient else "share of known-good rejected"
     rows = evidence(case.rows[at[order]])
     message = f"{kind.replace('-', ' ')}, {said}"
-    finding = Finding(case.grader, kind, Severity.ERROR, statistic, nan, None, 0, 0, message, advice, rows)
+    unit = "known-bad row" if lenient else "known-good row"
+    finding = Finding(
+        case.grader, kind, Severity.ERROR, statistic, nan, None, 0, 0, message, advice, rows, unit=unit
+    )
     limit, minimum = (_FALSE_ACCEPTS, _BAD_ROWS) if lenient else (_FALSE_REJECTS, _GOOD_ROWS)
     yield about_share(finding, found, limit, short=minimum - found.n)

@@ -18,9 +18,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
 from workbench.diagnostics.finding import Finding, Severity
-from workbench.statistics import Bootstrap, Interval, Share, holm
+from workbench.statistics import Bootstrap, Estimate, Interval, Share, holm
 
-__all__ = ["Claim", "about_bootstrap", "about_share", "settle"]
+__all__ = ["Claim", "about_bootstrap", "about_estimate", "about_share", "settle"]
 
 _ALPHA = 0.05
 
@@ -80,6 +80,18 @@ def about_bootstrap(
     p = boot.p_above(threshold) if above else boot.p_below(threshold)
     past = boot.value > threshold if above else boot.value < threshold
     return Claim(replace(finding, value=boot.value), p if past else 1.0, interval, needed, max(short, 0))
+
+
+def about_estimate(
+    finding: Finding, estimate: Estimate, threshold: float, *, short: int = 0, plans: bool = True
+) -> Claim:
+    """The claim that an estimate lies below `threshold`; without `plans` it holds its peace until it is shown."""
+
+    def needed(confidence: float) -> int | None:
+        return estimate.needed(threshold, confidence) if plans else None
+
+    p = estimate.p_below(threshold)
+    return Claim(replace(finding, value=estimate.value), p, estimate.interval, needed, max(short, 0))
 
 
 def settle(claims: Iterable[Claim]) -> list[Finding]:

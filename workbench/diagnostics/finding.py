@@ -43,6 +43,7 @@ class Finding:
         rows: Numbers of the rows that prove it, the most telling first, 1,000 at most.
         preset: The set of rules it comes from.
         confidence: Level of the interval, after Holm's correction; 0.95 for one verdict alone.
+        unit: What `needed` counts, in the singular.
     """
 
     grader: str
@@ -58,6 +59,7 @@ class Finding:
     rows: tuple[int, ...] = field(default=(), repr=False)
     preset: str = "workbench"
     confidence: float = 0.95
+    unit: str = "row"
 
     def __str__(self) -> str:
         """One sentence, with the interval and what is still needed; hidden characters show as code points."""
@@ -78,7 +80,7 @@ class Finding:
     def _needed_clause(self) -> str:
         if not self.needed:
             return ""
-        return f"; a verdict needs {self.needed:,} more row{'' if self.needed == 1 else 's'}"
+        return f"; a verdict needs {self.needed:,} more {self.unit}{'' if self.needed == 1 else 's'}"
 
 
 def percent(value: float) -> str:

@@ -31,7 +31,7 @@ __all__ = [
 Prompts = Sequence[Hashable] | NDArray[Any]
 Diagnostic = Callable[[Case], Iterable[Claim | Finding]]
 _REGISTER: dict[str, dict[str, Diagnostic]] = {}
-_OVERLAP: dict[str, str] = {}  # kind to the kind that says the same and more
+_OVERLAP: dict[str, tuple[str, ...]] = {}  # kind to the kinds that say the same and more
 
 
 class Graded(Protocol):
@@ -47,19 +47,19 @@ class Graded(Protocol):
 
 
 def diagnostic(
-    kind: str, *, presets: Sequence[str] = ("workbench",), unless: str | None = None
+    kind: str, *, presets: Sequence[str] = ("workbench",), unless: str | tuple[str, ...] = ()
 ) -> Callable[[Diagnostic], Diagnostic]:
     """Register a function from `Case` to claims and findings under its kind.
 
     Args:
         kind: A short hyphenated name, shown in findings.
         presets: Sets of rules it belongs to.
-        unless: Another kind that says the same and more: where it is an error, this one is left out.
+        unless: Another kind that says the same and more, or several: where one of them is found and weighs
+            as much, this one is left out.
     """
 
     def register(function: Diagnostic) -> Diagnostic:
-        if unless is not None:
-            _OVERLAP[kind] = unless
+        _OVERLAP[kind] = (unless,) if isinstance(unless, str) else unless
         for preset in presets:
             _REGISTER.setdefault(preset, {})[kind] = function
         return function
@@ -173,8 +173,14 @@ def _sorted(results: list[Claim | Finding], names: list[str]) -> list[Finding]:
 
 def _once(findings: list[Finding]) -> list[Finding]:
     """Without what another finding about the same grader says with more weight: `unless` in `diagnostic`."""
-    errors = {(finding.grader, finding.kind) for finding in findings if finding.severity is Severity.ERROR}
-    return [finding for finding in findings if (finding.grader, _OVERLAP.get(finding.kind)) not in errors]
+    ranks = {(finding.grader, finding.kind): finding.severity.rank for finding in findings}
+    return [finding for finding in findings if finding.severity.rank < _heaviest(finding, ranks)]
+
+
+def _heaviest(finding: Finding, ranks: Mapping[tuple[str, str], int]) -> int:
+    """Rank of the heaviest finding that says the same and more; past every rank where there is none."""
+    others = (ranks.get((finding.grader, kind)) for kind in _OVERLAP.get(finding.kind, ()))
+    return min((rank for rank in others if rank is not None), default=len(Severity))
 
 
 def group_codes(groups: Prompts | None, n: int) -> NDArray[np.intp]:

@@ -17,8 +17,10 @@ from workbench.diagnostics import Finding, diagnose
 from workbench.diagnostics.registry import group_codes
 from workbench.errors import ReportError
 from workbench.graders.combine import GateResult
+from workbench.report.agreement import Agreement, agreement_of
 from workbench.report.bins import Histogram, histogram
-from workbench.report.compare import Comparison, compare
+from workbench.report.cases import labelled_case
+from workbench.report.compare import Comparison, compare_cases
 from workbench.report.frames import long_frame, row_frame, score_frame, summary_frame
 from workbench.report.protocols import SamplesLike
 from workbench.report.rich import as_html
@@ -226,13 +228,36 @@ class Report:
         return [grader]
 
     def compare(self, a: str, b: str) -> Comparison:
-        """Two graders on the rows both have scored: paired difference and disagreements.
+        """Two graders on the rows both have scored: paired difference, verdicts, labels and disagreements.
 
         Raises:
             ReportError: An unknown grader.
         """
         (one,), (two,) = self._names(a), self._names(b)
-        return compare(self.samples, dict(self.grades), self._codes, (one, two))
+        cases = (labelled_case(self, name, self._codes) for name in (one, two))
+        return compare_cases(self.samples, *cases)
+
+    def agreement(
+        self,
+        grader: str | None = None,
+        labels: Sequence[bool | None] | str | None = None,
+        *,
+        labeller: str = "",
+    ) -> Agreement:
+        """How far a grader's verdicts agree with labels: kappa, what it catches and what it keeps.
+
+        Args:
+            grader: Its name. May be left out where the report has one.
+            labels: As in `Report`; the report's own by default.
+            labeller: Who gave them, shown in the text.
+
+        Raises:
+            ReportError: An unknown grader, no name where the report has several, or labels that cannot be read.
+        """
+        names = self._names(grader)
+        if len(names) != 1:
+            raise ReportError("agreement is of one grader", expected=" or ".join(map(repr, names)))
+        return agreement_of(labelled_case(self, names[0], self._codes, labels), labeller)
 
     def merge(self, other: Report, *, suffix: str = "") -> Report:
         """This report's graders and the other's, side by side, over the same samples.

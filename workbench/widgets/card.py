@@ -8,6 +8,7 @@ from typing import Any
 import anywidget
 import traitlets
 
+from workbench.visible import one_line
 from workbench.widgets.assets import static
 
 __all__ = ["ACTIONS", "LabelCard"]
@@ -21,7 +22,7 @@ RECENT = 5
 Decided = Callable[[str, str, int], None]
 
 
-class LabelCard(anywidget.AnyWidget):  # type: ignore[misc]
+class LabelCard(anywidget.AnyWidget):
     """A card with a thread and two verdicts; it says what was decided, Python decides what comes next.
 
     A decision shows `upcoming` at once. When its callbacks have returned, the card shows `card` again: so a
@@ -48,10 +49,10 @@ class LabelCard(anywidget.AnyWidget):  # type: ignore[misc]
     upcoming = traitlets.Dict().tag(sync=True)
     done = traitlets.Int(0).tag(sync=True)
     total = traitlets.Int(0).tag(sync=True)
-    status = traitlets.List().tag(sync=True)
+    status: traitlets.List[Any] = traitlets.List().tag(sync=True)
     message = traitlets.Unicode().tag(sync=True)
     bindings = traitlets.Dict(KEYS).tag(sync=True)
-    recent = traitlets.List().tag(sync=True)
+    recent: traitlets.List[Any] = traitlets.List().tag(sync=True)
     label = traitlets.Unicode("Label rows").tag(sync=True)
     heard = traitlets.Unicode().tag(sync=True)
 
@@ -107,8 +108,17 @@ class LabelCard(anywidget.AnyWidget):  # type: ignore[misc]
         return str(self.upcoming.get("id", "")) if self.upcoming.get("seq") == seq else ""
 
     def _tell_more(self, seq: Any, part: Any) -> None:
-        if self._more is not None and isinstance(seq, int) and isinstance(part, str):
-            self.send({"tell": "more", "seq": seq, "part": part, "value": self._more(seq, part)})
+        if not isinstance(seq, int) or not isinstance(part, str):
+            return
+        told = {"tell": "more", "seq": seq, "part": part}
+        if self._more is None:
+            self.send({**told, "problem": "the whole text is not here"})
+            return
+        try:
+            self.send({**told, "value": self._more(seq, part)})
+        except Exception as error:
+            self.send({**told, "problem": one_line(f"{type(error).__name__}: {error}", 400)})
+            raise
 
     def close(self) -> None:
         """Leave the page, with the layout model that came along."""

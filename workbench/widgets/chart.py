@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import gzip
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -21,7 +22,7 @@ __all__ = ["Chart"]
 Picked = Callable[[list[Any]], None]
 
 
-class Chart(anywidget.AnyWidget):  # type: ignore[misc]
+class Chart(anywidget.AnyWidget):
     """A figure in the page's own colours, whose marks can be picked.
 
     `FigureWidget` keeps 5 MB of plotly.js in every figure's state and forgets changes on reload. Here the
@@ -50,7 +51,7 @@ class Chart(anywidget.AnyWidget):  # type: ignore[misc]
 
     spec = traitlets.Unicode().tag(sync=True)
     label = traitlets.Unicode().tag(sync=True)
-    picked = traitlets.List().tag(sync=True)
+    picked: traitlets.List[Any] = traitlets.List().tag(sync=True)
     plotly = traitlets.Unicode().tag(sync=True)
 
     def __init__(self, figure: Figure | None = None, *, label: str = "") -> None:
@@ -104,9 +105,25 @@ def _spec(figure: Figure | None) -> str:
         return ""
     from plotly.io import to_json
 
-    drawn = figure.to_plotly_json()
+    drawn = _as_lists(figure.to_plotly_json())
     drawn.get("layout", {}).pop("template", None)
     return str(to_json(drawn, validate=False))
+
+
+def _as_lists(value: Any) -> Any:
+    """A figure whose packed arrays are lists: the page's own code reads them too."""
+    if isinstance(value, Mapping):
+        return _unpacked(value) if "bdata" in value else {key: _as_lists(one) for key, one in value.items()}
+    return [_as_lists(one) for one in value] if isinstance(value, list | tuple) else value
+
+
+def _unpacked(packed: Mapping[str, Any]) -> Any:
+    """An array out of plotly's packing: base64 of its bytes, type, and shape such as "2, 3"."""
+    import numpy as np
+
+    numbers = np.frombuffer(base64.b64decode(packed["bdata"]), packed["dtype"])
+    shape = [int(size) for size in str(packed.get("shape", len(numbers))).split(",")]
+    return numbers.reshape(shape).tolist()
 
 
 def _version() -> str:

@@ -11,6 +11,7 @@ from workbench.errors import WorkbenchError
 from workbench.formats import FORMATS, Loss, export
 from workbench.formats.base import get_format
 from workbench.suite import Suite
+from workbench.widgets.shelf import needs_proof
 
 __all__ = ["Preview", "format_names", "preview", "state_of_proof"]
 
@@ -79,8 +80,6 @@ def named(name: str, format: str) -> str:  # noqa: A002
 
 def state_of_proof(suite: Suite) -> list[tuple[str, bool, str]]:
     """Each grader with source: its name, whether it is proved, and in words."""
-    from workbench.widgets.state import needs_proof
-
     return [(entry.name, *_proof(entry.grader)) for entry in suite.entries if needs_proof(entry.grader)]
 
 

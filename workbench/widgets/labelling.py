@@ -105,6 +105,10 @@ class Labelling:
         code = self._codes[place[name]] if name in place else -1
         return None if code < 0 else bool(code)
 
+    def fresh(self, report: Report) -> bool:
+        """Whether more or other labels are known now than the report was read with."""
+        return self.known(report.samples) != report.labels
+
     @property
     def code(self) -> str:
         """How code says what is known; "" for nothing."""

@@ -16,6 +16,9 @@ __all__ = ["LIMIT", "MOST", "read_row", "whole"]
 LIMIT = 4_000
 """Characters of a text that are shown at once."""
 
+ONE_LINE = 72
+"""Characters up to which a call's arguments stay as they were written."""
+
 MOST = 1_000_000
 """Characters that are shown on demand."""
 
@@ -44,7 +47,9 @@ def read_row(sample: Sample, grades: Mapping[str, Grade], *, label: bool | None 
         "metadata": _shown(texts["metadata"]),
         "grades": [_grade(at, name, grade, texts) for at, (name, grade) in enumerate(grades.items())],
         "label": label,
-        "cut": {part: left for part, left in cut.items() if not part.startswith(("turn", "document", "call"))},
+        "cut": {
+            part: left for part, left in cut.items() if not part.startswith(("turn", "document", "call"))
+        },
     }
 
 
@@ -98,7 +103,11 @@ def _held(sample: Sample) -> list[str]:
 
 def _call(call: Any, part: str, texts: Mapping[str, str]) -> dict[str, Any]:
     shown = _part(part, texts)
-    return {"name": one_line(_function(call).get("name") or "?", 100), "arguments": shown.pop("text"), **shown}
+    return {
+        "name": one_line(_function(call).get("name") or "?", 100),
+        "arguments": shown.pop("text"),
+        **shown,
+    }
 
 
 def _function(call: Any) -> Mapping[str, Any]:
@@ -115,7 +124,8 @@ def _arguments(call: Any) -> str:
         told = json.loads(given)
     except (ValueError, RecursionError):
         return given
-    return _plain(told) if isinstance(told, dict | list) else given
+    # Short ones on one line: a call is seldom more.
+    return _plain(told) if isinstance(told, dict | list) and len(given) > ONE_LINE else given
 
 
 def _metadata(sample: Sample) -> str:

@@ -36,7 +36,7 @@ class ReportRows:
         rows: Row numbers (m,) in their natural order.
         graders: Names of the graders with a column; all by default.
         reasons: Whose reasoning and error stand in a column; none by default.
-        labels: Row numbers to labels as they are now: True, False or None, (n,) of the report.
+        labels: True, False or None for each row of the report (n,); None for no such column.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class ReportRows:
         *,
         graders: Sequence[str] | None = None,
         reasons: str | None = None,
-        labels: Sequence[bool | None] | None = None,
+        labels: Any = None,
     ) -> None:
         self._report, self._rows, self._order = report, rows, rows
         self._graders = list(report.graders if graders is None else graders)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["call", "grader_code", "graders_code"]
+if TYPE_CHECKING:
+    from workbench.widgets.labelling import Labelling
+
+__all__ = ["call", "grader_code", "graders_code", "label_code"]
 
 
 def grader_code(name: str) -> str:
@@ -22,3 +25,11 @@ def call(function: str, *values: Any, **named: Any) -> str:
     """A call as a person would write it: what is None is left out."""
     said = [*map(repr, values), *(f"{name}={value!r}" for name, value in named.items() if value is not None)]
     return f"{function}({', '.join(said)})"
+
+
+def label_code(labelling: Labelling, name: str, value: bool | None, note: str) -> str:
+    """A label put into the store."""
+    said = {"labeller": labelling.labeller, "dataset": labelling.dataset, "note": note}
+    named = {key: text for key, text in said.items() if text}
+    store = f"wb.open_store({labelling.store_url!r})" if labelling.store_url else "store"
+    return call(f"{store}.labels.put", name, value, **named)

@@ -7,24 +7,25 @@ the same. Runs tell their news on a thread of their own, so everything that chan
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from traitlets import Any as AnyTrait
 from traitlets import Bool, HasTraits, Unicode
 
-from workbench.errors import WorkbenchError
+from workbench.errors import ReportError, WorkbenchError
 from workbench.graders import Grader, SandboxedGrader
 from workbench.graders.announce import defined, listen
 from workbench.graders.combine import Entry
-from workbench.judges.base import Judge
-from workbench.records import parts
 from workbench.samples import as_samples
 from workbench.suite import Suite
-from workbench.widgets.snippets import call, grader_code, graders_code
 from workbench.widgets.labelling import Labelling
 from workbench.widgets.problem import Problem
+from workbench.widgets.shelf import as_named, keep_proof, proof_of, suite_of
+from workbench.widgets.snippets import call, grader_code, graders_code, label_code
+from workbench.widgets.written import code_of, written
 
 if TYPE_CHECKING:
     from workbench.jobs import Job
@@ -32,9 +33,12 @@ if TYPE_CHECKING:
     from workbench.report import Report
     from workbench.sandbox.validate import Validation
 
-__all__ = ["State", "asks_models", "needs_proof"]
+__all__ = ["DEFAULTS", "State"]
 
 Condition = Mapping[str, Any]
+
+STORE = "sqlite:///workbench.db"
+DEFAULTS: dict[str, Any] = {"labels": None, "store": STORE, "labeller": "", "dataset": ""}
 
 
 class State(HasTraits):
@@ -68,7 +72,7 @@ class State(HasTraits):
     unrun = AnyTrait(frozenset())
     progress = AnyTrait(None, allow_none=True)
     running = Bool(False)
-    report = AnyTrait(None, allow_none=True)
+    report: Any = AnyTrait(None, allow_none=True)
     where = AnyTrait(())
     row = AnyTrait(None, allow_none=True)
     problem = AnyTrait(None, allow_none=True)
@@ -80,22 +84,23 @@ class State(HasTraits):
         graders: Any = None,
         *,
         labels: Any = None,
-        store: Any = "sqlite:///workbench.db",
+        store: Any = STORE,
         labeller: str = "",
         dataset: str = "",
     ) -> None:
         super().__init__()
-        self.lock = threading.RLock()
+        self.lock, self._depth = threading.RLock(), 0
         self.samples = as_samples(samples)
-        self.given = graders
-        self.suite = _suite_of(graders)
-        self.graders = {entry.name: entry.grader for entry in self.suite.entries} if self.suite else {}
-        self.graders = self.graders or dict(defined())
-        self.chosen, self.unrun = tuple(self.graders), frozenset(self.graders)
-        self.proofs = {name: _proof(one) for name, one in self.graders.items()}
+        given = {"labels": labels, "store": store, "labeller": labeller, "dataset": dataset}
+        self.settings = given
+        self.suite: Suite | None = None
+        self.graders, self.proofs = {}, {}
+        self.take(graders)
         self.labelling = Labelling(self.samples, labels, store, labeller=labeller, dataset=dataset)
         self.job: Job | None = None
-        self.before: Report | None = None
+        self.ran: Mapping[str, Grader] = {}
+        self.before: tuple[Report, Mapping[str, Grader]] | None = None
+        self._running: Mapping[str, Grader] = {}
         self._end_listening = listen(self._announced)
 
     # ---- errors
@@ -104,26 +109,53 @@ class State(HasTraits):
     def guard(self, where: str = "") -> Iterator[None]:
         """Hold the lock; what goes wrong inside becomes the `problem` and goes no further."""
         with self.lock:
+            self._depth += 1
             try:
-                self.problem = None
+                if self._depth == 1:
+                    self.problem = None
                 yield
             except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 (it is shown, not swallowed)
                 self.problem = Problem.of(error, where)
+            finally:
+                self._depth -= 1
 
     # ---- graders
 
-    def add(self, grader: Grader, *, choose: bool = True) -> None:
-        """Take a grader, new or in place of the one of its name."""
+    def take(self, graders: Any) -> None:
+        """Take these graders in place of those there are; None for all that this notebook has defined."""
+        suite = suite_of(graders)
+        named = dict(defined()) if suite is None else {entry.name: entry.grader for entry in suite.entries}
         with self.lock:
-            old = self.graders.get(grader.name)
+            self.suite = suite
+            for name in set(self.graders) - set(named):
+                self.remove(name)
+            for name, grader in named.items():
+                self.add(grader, name=name)
+            self.graders = {name: self.graders[name] for name in named}
+
+    def add(self, grader: Grader, *, name: str = "") -> None:
+        """Take a grader, new or in place of the one of its name.
+
+        Args:
+            grader: What to take.
+            name: What it is called here; its own name by default.
+
+        Raises:
+            TypeError: It is no grader.
+        """
+        if not isinstance(grader, Grader):
+            raise TypeError(f"a Workbench takes graders, not {grader!r}"[:200])
+        name = name or grader.name
+        with self.lock:
+            old = self.graders.get(name)
             if old is not None and old == grader:
-                _keep_proof(old, grader)
-            self.graders = {**self.graders, grader.name: grader}
-            self.proofs = {**self.proofs, grader.name: _proof(grader)}
+                keep_proof(old, grader)
+            self.graders = {**self.graders, name: grader}
+            self.proofs = {**self.proofs, name: proof_of(grader)}
             if old != grader:
-                self.unrun |= {grader.name}
-            if old is None and choose:
-                self.chosen = (*self.chosen, grader.name)
+                self.unrun |= {name}
+            if old is None:
+                self.chosen = (*self.chosen, name)
 
     def _announced(self, grader: Grader) -> None:
         with self.guard("a grader was defined"):
@@ -153,7 +185,9 @@ class State(HasTraits):
         """What runs: the chosen graders, as the suite had them where one was given."""
         held = {entry.name: entry for entry in self.suite.entries} if self.suite else {}
         return [
-            held[name] if name in held and held[name].grader == self.graders[name] else self.graders[name]
+            held[name]
+            if name in held and held[name].grader == self.graders[name]
+            else as_named(self.graders[name], name)
             for name in self.chosen
         ]
 
@@ -188,6 +222,25 @@ class State(HasTraits):
             self.code = f"{grader_code(name)}.validate()"
         return proof
 
+    def write(self, source: str, *, name: str = "") -> str:
+        """Take a grader from a text: Python, JavaScript, or a spec as JSON. Nothing of it runs here.
+
+        Args:
+            source: The text.
+            name: What it is called; its function's or its spec's name by default.
+
+        Returns:
+            Its name.
+
+        Raises:
+            WorkbenchError: The text is no grader.
+        """
+        grader = written(source, name)
+        self.add(grader)
+        with self.lock:
+            self.code = code_of(source, grader.name)
+        return grader.name
+
     # ---- the run
 
     def start(
@@ -212,6 +265,7 @@ class State(HasTraits):
             labels = self.labelling.known(rows)
             given = {} if not self.labelling.store_url else {"store": self.labelling.store}
             self.progress, self.running = None, True
+            self._running = {name: self.graders[name] for name in self.chosen}
             self.code = self._run_code(n, seed, by, budget)
             self.job = suite.start(
                 rows, progress=self._tell, ended=self._ended, labels=labels, budget=budget or None, **given
@@ -250,9 +304,11 @@ class State(HasTraits):
             self._show(job.report())
 
     def _show(self, report: Report) -> None:
-        self.unrun -= set(report.graders)
-        self.before = self.report if self.report is not None else self.before
-        self.row, self.where = None, ()
+        """Take a new report; the one there was stays for comparing."""
+        self.unrun -= {name for name, one in self._running.items() if self.graders.get(name) is one}
+        if self.report is not None:
+            self.before = (self.report, self.ran)
+        self.row, self.where, self.ran = None, (), self._running
         self.report = report
 
     # ---- looking
@@ -271,7 +327,26 @@ class State(HasTraits):
         with self.lock:
             self.where = wanted
             if conditions:
-                self.code = f"app.report.rows(where=app.report.where({', '.join(map(repr, map(dict, wanted)))}))"
+                self.code = (
+                    f"app.report.rows(where=app.report.where({', '.join(map(repr, map(dict, wanted)))}))"
+                )
+
+    def versions(self) -> Report | None:
+        """The last report, and beside each grader that was redefined what it said before, over the same rows."""
+        now: Report | None = self.report
+        if now is None or self.before is None:
+            return now
+        report, definitions = self.before
+        changed = [
+            name for name in report.graders if name in self.ran and self.ran[name] != definitions.get(name)
+        ]
+        if not changed:
+            return now
+        old = replace(report, grades={name: report.grades[name] for name in changed}, notes=())
+        try:
+            return now.merge(old, suffix=" (before)")
+        except ReportError:  # other rows: nothing to compare
+            return now
 
     def relabel(self) -> None:
         """Read the findings anew with the labels there are now."""
@@ -281,6 +356,30 @@ class State(HasTraits):
                 self.report = self.report.diagnose(labels=labels)
                 self.code = f"report = app.report.diagnose(labels={self.labelling.code or None})\nreport"
 
+    # ---- labels and comparisons
+
+    def label(self, name: str, value: bool | None, note: str = "") -> None:
+        """Keep a label of a sample: True good, False bad, None skipped.
+
+        Raises:
+            StoreError: It could not be kept.
+        """
+        self.labelling.put(name, value, note)
+        self.code = label_code(self.labelling, name, value, note)
+
+    def undo_label(self) -> str:
+        """Take the last label back; the sample it was for.
+
+        Raises:
+            WorkbenchError: There is none of this session.
+        """
+        return self.labelling.undo()
+
+    def compared(self, a: str, b: str) -> None:
+        """Note that these two are compared."""
+        now = " (before)" not in f"{a}{b}"
+        self.code = f"app.report.compare({a!r}, {b!r})" if now else f"app.versions.compare({a!r}, {b!r})"
+
     # ---- the end
 
     def close(self) -> None:
@@ -289,33 +388,3 @@ class State(HasTraits):
         self.cancel()
         self.unobserve_all()
         self.labelling.close()
-
-
-def _suite_of(graders: Any) -> Suite | None:
-    if graders is None or (isinstance(graders, list | tuple) and not graders):
-        return None
-    return graders if isinstance(graders, Suite) else Suite(graders)
-
-
-def needs_proof(grader: Grader) -> bool:
-    """Whether it has source that somebody must prove before it is exported."""
-    return any(isinstance(part, SandboxedGrader) for part in parts(grader))
-
-
-def asks_models(grader: Grader) -> bool:
-    """Whether a model is asked, which costs time and money."""
-    return any(isinstance(part, Judge) for part in parts(grader))
-
-
-def _proof(grader: Grader) -> Validation | None:
-    return grader.validation if isinstance(grader, SandboxedGrader) else None
-
-
-def _keep_proof(old: Grader, new: Grader) -> None:
-    """The same text again needs no second proof."""
-    proof = _proof(old)
-    if proof is not None and isinstance(new, SandboxedGrader) and new.validation is None:
-        new.remember(proof)
-
-
-Observer = Callable[[Any], None]

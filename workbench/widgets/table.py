@@ -54,7 +54,7 @@ class RowSource(Protocol):
         """Cells of the rows from `start` to `stop` in the current order, plain JSON."""
         ...
 
-    def sort(self, key: str, descending: bool) -> None:  # noqa: FBT001 (two words of one order)
+    def sort(self, key: str, descending: bool) -> None:
         """Change the order; "" is the natural one."""
         ...
 
@@ -67,7 +67,7 @@ class RowSource(Protocol):
         ...
 
 
-class ScoreTable(anywidget.AnyWidget):  # type: ignore[misc]
+class ScoreTable(anywidget.AnyWidget):
     """Rows in a grid, sorted by a click on a head, with a reader beside it for the row selected.
 
     The page asks for the rows in view and for nothing else, so messages do not grow with the data. Each
@@ -87,7 +87,7 @@ class ScoreTable(anywidget.AnyWidget):  # type: ignore[misc]
     _esm = static("dom.js", "reader.js", "table.js")
     _css = static("theme.css", "reader.css", "table.css")
 
-    columns = traitlets.List().tag(sync=True)
+    columns: traitlets.List[Any] = traitlets.List().tag(sync=True)
     count = traitlets.Int(0).tag(sync=True)
     version = traitlets.Int(0).tag(sync=True)
     epoch = traitlets.Int(0).tag(sync=True)
@@ -111,7 +111,7 @@ class ScoreTable(anywidget.AnyWidget):  # type: ignore[misc]
     @source.setter
     def source(self, source: RowSource | None) -> None:
         if source is not None:
-            source.sort("", False)  # noqa: FBT003
+            source.sort("", False)
         self._source = source
         columns = [] if source is None else [_head(column) for column in source.columns]
         with self.hold_sync():
@@ -135,12 +135,10 @@ class ScoreTable(anywidget.AnyWidget):  # type: ignore[misc]
         if self._source is None or message.get("version") != self.version:
             return
         asked = message.get("ask", message.get("do"))
-        action = {"rows": self._rows, "sort": self._sort, "select": self._select, "detail": self._detail}.get(
-            asked if isinstance(asked, str) else ""
-        )
-        action = self._more if asked == "more" else action
-        if action is not None:
-            action(self._source, message)
+        actions = {"rows": self._rows, "sort": self._sort, "select": self._select}
+        actions |= {"detail": self._detail, "more": self._more}
+        if isinstance(asked, str) and asked in actions:
+            actions[asked](self._source, message)
 
     def _rows(self, source: RowSource, message: Mapping[str, Any]) -> None:
         start, stop = _place(message.get("start"), self.count), _place(message.get("stop"), self.count + 1)
@@ -152,7 +150,7 @@ class ScoreTable(anywidget.AnyWidget):  # type: ignore[misc]
 
     def _sort(self, source: RowSource, message: Mapping[str, Any]) -> None:
         key, descending = message.get("key"), message.get("descending") is True
-        if key != "" and key not in [column["key"] for column in self.columns]:
+        if not isinstance(key, str) or key not in ["", *(column["key"] for column in self.columns)]:
             return
         source.sort(key, descending)
         with self.hold_sync():

@@ -7,6 +7,7 @@ import random
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -126,7 +127,7 @@ class Trial:
         for name, grader in graders.items():
             future = background.submit(grader.grade_one(sample))
             self._under_way.append(future)
-            future.add_done_callback(lambda done, name=name: self._ended(number, name, done))
+            future.add_done_callback(partial(self._ended, number, name))
 
     def stop(self) -> None:
         """Give up what is under way."""

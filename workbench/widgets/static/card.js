@@ -39,8 +39,9 @@ function noteLine(view) {
 function buttonLine(view) {
   const line = make("div", "wb-card-buttons");
   view.buttons = new Map(VERDICTS.map(([action, text]) => [action, verdictButton(view, action, text)]));
+  const hint = make("span", "wb-card-hint wb-quiet", "click here to use the keys");
   const help = attributes(makeButton("wb-card-button wb-card-keys", "?", () => toggleHelp(view)), { "aria-label": "Show the keys", title: "Keys (?)" });
-  line.append(...view.buttons.values(), help);
+  line.append(...view.buttons.values(), help, hint);
   return line;
 }
 
@@ -74,7 +75,7 @@ function showCard(view) {
 }
 
 function paintProgress(view) {
-  const done = view.model.get("done") + view.ahead;
+  const done = view.done + view.decided.size;
   const total = view.model.get("total");
   view.count.textContent = total ? `${done.toLocaleString("en")} of ${total.toLocaleString("en")}` : "";
   attributes(view.bar, { "aria-valuenow": done, "aria-valuemax": total }).firstChild.style.width = `${total ? Math.min(100, (100 * done) / total) : 0}%`;
@@ -131,14 +132,17 @@ function decide(view, action) {
   if (view.waiting || (!undo && view.card.seq === undefined)) return;
   const { seq } = view.card;
   tell(view, action, view.note.value, seq ?? -1);
-  const next = view.model.get("upcoming");
-  const known = !undo && next.seq !== undefined && next.seq !== seq && !view.ahead;
-  view.ahead += undo ? 0 : 1;
-  view.waiting = !known;
-  view.card = known ? next : {};
-  if (undo) view.ahead = 0;
   view.said.textContent = action;
+  if (undo) view.waiting = true; // the card stays in view until Python says which one it is
+  else goOn(view, seq);
   paintCard(view);
+}
+
+function goOn(view, seq) {
+  view.decided.add(seq);
+  const next = view.model.get("upcoming");
+  view.waiting = next.seq === undefined || view.decided.has(next.seq);
+  view.card = view.waiting ? {} : next;
 }
 
 function tell(view, action, note, seq) {
@@ -154,18 +158,18 @@ function saveNote(view) {
 
 /** Take over Python's card, unless it has not heard all of ours yet. */
 function onTruth(view) {
-  const behind = view.turn > 0 && view.acked !== view.turn;
-  if (behind) return offerNext(view);
-  const card = view.model.get("card");
-  Object.assign(view, { ahead: 0, waiting: false });
-  if (JSON.stringify(card) !== JSON.stringify(view.card)) view.card = card;
+  if (view.acked === view.turn) {
+    Object.assign(view, { waiting: false, done: view.model.get("done") });
+    view.decided.clear();
+    view.card = sameBut(view.card, view.model.get("card"));
+  }
   paintCard(view);
-  return undefined;
 }
 
-/** Python is behind, yet it may have sent the card that we wait for. */
-function offerNext(view) {
-  paintCard(view);
+/** The card as it is here where Python's differs in the note alone: somebody may be writing it. */
+function sameBut(here, there) {
+  const text = (card) => JSON.stringify({ ...card, note: null });
+  return text(here) === text(there) ? here : there;
 }
 
 function onHeard(view) {
@@ -222,7 +226,7 @@ function render({ model, el }) {
   const ends = new AbortController();
   const view = {
     model, id: Math.random().toString(36).slice(2), root: make("div", "wb-card"), signal: ends.signal, card: {}, shownCard: null,
-    turn: 0, acked: 0, ahead: 0, waiting: false, folds: new Set(), pendingMore: new Map(),
+    turn: 0, acked: 0, done: 0, decided: new Set(), waiting: false, folds: new Set(), pendingMore: new Map(),
   };
   buildCard(view);
   el.append(view.root);

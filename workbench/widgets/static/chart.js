@@ -55,10 +55,13 @@ async function unpack(packed) {
   const code = await new Response(stream).text();
   const text = `const module = { exports: {} }; let exports = module.exports, define;\n${code}\nexport default module.exports;`;
   const url = URL.createObjectURL(new Blob([text], { type: "text/javascript" }));
+  const before = globalThis.Plotly; // perhaps another version, of another extension
   try {
     return (await import(url)).default;
   } finally {
     URL.revokeObjectURL(url);
+    if (before === undefined) delete globalThis.Plotly;
+    else globalThis.Plotly = before;
   }
 }
 

@@ -4,7 +4,8 @@ const ROW = 28; // pixels, as in table.css
 const PAGE = 100; // rows a question asks for
 const KEPT = 60; // pages kept
 const TALLEST = 8e6; // pixels: browsers cannot hold elements much taller than twice that
-const WIDTHS = { row: "72px", text: "minmax(150px, 3fr)", score: "minmax(84px, 1fr)", verdict: "minmax(76px, 1fr)", status: "minmax(84px, 1fr)", number: "minmax(72px, 1fr)" };
+// Least width in pixels, and the share of what is left over.
+const WIDTHS = { row: [64, 0], text: [150, 3], score: [92, 1], verdict: [80, 0.6], status: [110, 0.8], number: [84, 0.8] };
 const KINDS = ["good", "bad", "failed", "skipped", "note"];
 
 function buildTable(view) {
@@ -19,7 +20,9 @@ function buildTable(view) {
   view.grid.append(view.head, view.body);
   const main = make("div", "wb-table-main");
   main.append(view.grid, view.foot);
-  root.append(main, readerPane(view));
+  const split = make("div", "wb-table-split");
+  split.append(main, readerPane(view));
+  root.append(split);
 }
 
 function readerPane(view) {
@@ -40,8 +43,10 @@ function readerPane(view) {
 function paintHead(view) {
   const { model } = view;
   view.columns = model.get("columns");
-  const template = view.columns.map((column) => WIDTHS[column.kind] ?? WIDTHS.text).join(" ");
+  const widths = view.columns.map((column) => WIDTHS[column.kind] ?? WIDTHS.text);
+  const template = widths.map(([least, share]) => (share ? `minmax(${least}px, ${share}fr)` : `${least}px`)).join(" ");
   view.grid.style.setProperty("--wb-columns", template || "1fr");
+  view.grid.style.setProperty("--wb-width", `${widths.reduce((sum, [least]) => sum + least, 0)}px`);
   attributes(view.grid, { "aria-colcount": view.columns.length });
   const focused = view.head.contains(document.activeElement) ? view.headAt : -1;
   view.headAt = Math.min(view.headAt, Math.max(view.columns.length - 1, 0));
@@ -121,7 +126,8 @@ function dropRow(view, at, row) {
 function placeRow(view, at, y) {
   const cells = view.pages.get(Math.floor(at / PAGE))?.[at % PAGE];
   let row = view.rows.get(at);
-  if (!row || row.cells !== cells) {
+  // After a refresh the old row stays in view until the new one is here.
+  if (!row || (cells && row.cells !== cells)) {
     const made = rowElement(view, at, cells);
     row ? row.replaceWith(made) : insertRow(view, at, made);
     view.rows.set(at, (row = made));
@@ -160,8 +166,14 @@ function cellText(kind, value) {
   if (value === null || value === undefined) return { text: "–", kind: "note" };
   if (typeof value === "object") return { text: `${{ good: "✓ ", bad: "✗ " }[value.kind] ?? ""}${value.text ?? ""}`, kind: value.kind };
   if (typeof value === "boolean") return { text: value ? "✓ pass" : "✗ fail", kind: value ? "good" : "bad" };
-  if (typeof value === "number") return { text: kind === "score" ? scoreText(value) : numberText(kind, value), kind: "" };
+  if (typeof value === "number") return { text: kind === "score" ? alignedScore(value) : numberText(kind, value), kind: "" };
   return { text: String(value), kind: KINDS.includes(value) ? value : "" };
+}
+
+/** Decimal points stand below each other: what is missing is filled with spaces as wide as digits. */
+function alignedScore(value) {
+  const text = scoreText(value);
+  return text + "\u2007".repeat(Math.max(0, 4 - (text.length - text.indexOf("."))));
 }
 
 function numberText(kind, value) {
@@ -315,16 +327,19 @@ function onTold(view, told) {
 function onVersion(view) {
   Object.assign(view, { asked: null, sent: null });
   view.pages.clear();
-  for (const [at, row] of view.rows) dropRow(view, at, row);
   if (view.epoch !== view.model.get("epoch") || view.order !== JSON.stringify(view.model.get("order"))) startOver(view);
+  else if (view.cursor !== view.model.get("selected")) tellSelected(view);
   else if (view.open && view.cursor >= 0) askDetail(view);
   paintHead(view);
   view.repaint();
 }
 
 function startOver(view) {
-  Object.assign(view, { epoch: view.model.get("epoch"), order: JSON.stringify(view.model.get("order")) });
+  Object.assign(view, { epoch: view.model.get("epoch"), order: JSON.stringify(view.model.get("order")), cursor: -1 });
+  for (const [at, row] of view.rows) dropRow(view, at, row);
   view.grid.scrollTop = 0;
+  onChosen(view);
+  showPane(view);
 }
 
 /** Selected by code, by another view, or taken away. */
@@ -363,7 +378,6 @@ function render({ model, el }) {
   view.body.addEventListener("click", (event) => onClick(view, event));
   view.root.addEventListener("keydown", (event) => onTableKey(view, event));
   onVersion(view);
-  onChosen(view);
   return () => ends.abort();
 }
 

@@ -1,0 +1,251 @@
+"""Agreement of a grader with labels, and of people with each other: numbers, verdict, words, looks."""
+
+from __future__ import annotations
+
+import math
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn import metrics
+
+from tests.test_report import NASTY, make_grades, make_samples
+from workbench.diagnostics import diagnose
+from workbench.errors import ReportError
+from workbench.grade import Grade
+from workbench.report import Agreement, Report
+from workbench.report.agreement import agreement
+from workbench.statistics import wilson
+
+CELLS = (25, 5, 2, 18)  # accepted good, rejected good, accepted bad, rejected bad
+
+
+def against(counts=CELLS, **rest):
+    """A report of one pass-or-fail grader with so many rows in each cell."""
+    labels = np.repeat([True, True, False, False], counts).tolist()
+    scores = np.repeat([0.9, 0.1, 0.8, 0.0], counts)
+    return Report(make_samples(sum(counts)), {"g": make_grades(scores)}, labels=labels, **rest)
+
+
+class TestNumbers:
+    def test_cells_and_shares(self):
+        """Counts of the four cells, and the shares of either class with Wilson's interval."""
+        found = against().agreement()
+        cells = (found.accepted_good, found.rejected_good, found.accepted_bad, found.rejected_bad)
+        assert cells == CELLS
+        assert (found.n, found.unlabelled, found.unscored) == (50, 0, 0)
+        assert found.sensitivity.interval() == pytest.approx(wilson(25, 30))
+        assert found.coverage.interval() == pytest.approx(wilson(18, 20))
+        assert found.false_failure_rate.interval() == pytest.approx(wilson(5, 30))
+        assert found.alignment == pytest.approx(2 * 0.9 * (25 / 30) / (0.9 + 25 / 30))
+        assert found.kappa.value == pytest.approx(43 / 50 * 2 - 1, abs=0.02)
+
+    def test_matches_scikit_learn(self):
+        """Kappa of verdicts, AUROC of scores."""
+        rng = np.random.default_rng(0)
+        labels, scores = rng.random(90) < 0.6, rng.random(90).round(1)
+        report = Report(make_samples(90), {"g": make_grades(scores)}, labels=labels.tolist())
+        found = report.agreement("g")
+        assert found.kappa.value == pytest.approx(metrics.cohen_kappa_score(labels, scores >= 0.5))
+        assert found.auroc == pytest.approx(metrics.roc_auc_score(labels, scores))
+        assert found.auroc_interval.lo < found.auroc < found.auroc_interval.hi
+
+    def test_only_rows_with_both_count(self):
+        """A failed row has no verdict and an unknown label is no label; both are counted beside."""
+        grades = make_grades([1.0, 1.0, 0.0, 1.0], row0=Grade.failed("timeout", "slow"))
+        report = Report(make_samples(4), {"g": grades}, labels=[True, True, False, None])
+        found = report.agreement()
+        assert (found.n, found.unlabelled, found.unscored) == (2, 1, 1)
+        assert (found.accepted.k, found.accepted.n) == (2, 3)
+
+    def test_the_graders_own_verdict_goes_before_its_score(self):
+        """A row with a low score that the grader passes is accepted."""
+        grades = make_grades([0.2, 0.2], row0=Grade(0.2, passed=True))
+        report = Report(make_samples(2), {"g": grades}, labels=[True, False])
+        assert report.agreement().observed.value == 1
+
+    def test_the_pass_mark_is_the_reports(self):
+        """On a scale of 1 to 5 with the mark at 4."""
+        report = Report(
+            make_samples(4), {"g": make_grades([5, 4, 3, 1])}, labels=[True, True, False, False],
+            scale=(1, 5), threshold=4.0,
+        )  # fmt: skip
+        assert report.agreement().observed.value == 1
+
+    def test_prompts_widen_every_interval(self):
+        """Answers to one prompt that are right or wrong together count once."""
+        rng = np.random.default_rng(1)
+        labels = np.repeat(rng.random(40) < 0.5, 10)
+        scores = np.where(np.repeat(rng.random(40) < 0.2, 10), ~labels, labels).astype(float)
+        alone, shared = (
+            Report(
+                make_samples(400, per_prompt=size), {"g": make_grades(scores)}, labels=labels.tolist()
+            ).agreement()
+            for size in (1, 10)
+        )
+        assert shared.kappa.spread > 2 * alone.kappa.spread
+        for name in ("observed", "sensitivity", "specificity"):
+            one, two = (getattr(found, name).interval() for found in (alone, shared))
+            assert two.hi - two.lo > 2 * (one.hi - one.lo)
+
+    def test_the_pass_rate_is_corrected(self):
+        """Of 1,000 rows accepted as often as its mistakes say, 60 % are really good."""
+        labels = np.repeat([True, True, False, False], [54, 6, 8, 32]).tolist()
+        scores = np.repeat([1.0, 0.0, 1.0, 0.0], [54, 6, 8, 32])
+        many = Report(
+            make_samples(1000), {"g": make_grades(np.tile(scores, 10))}, labels=labels + [None] * 900
+        )
+        found = many.agreement()
+        assert found.accepted.value == pytest.approx(0.62)
+        assert found.corrected.value == pytest.approx(0.6)
+        assert found.corrected.interval().hi - found.corrected.interval().lo > 0.1
+
+
+class TestVerdict:
+    @pytest.mark.parametrize(
+        ("counts", "verdict"),
+        [
+            ((50, 2, 2, 50), "agrees"),
+            ((40, 30, 30, 40), "poor"),
+            ((40, 9, 9, 40), "undecided: about 1,700 more labels"),
+            ((25, 1, 1, 23), "undecided: about 50 more labels"),
+            ((80, 20, 20, 80), "undecided: kappa is too close to 0.6 to tell"),
+            ((18, 2, 0, 0), "undecided: all 20 labels are good, and it takes some bad ones too"),
+            ((0, 0, 2, 18), "undecided: all 20 labels are bad, and it takes some good ones too"),
+            ((0, 0, 0, 0), "undecided: about 100 more labels"),
+        ],
+    )
+    def test_needs_a_bound_and_a_hundred_labels(self, counts, verdict):
+        """Agrees or poor on a bound only, from 100 labels on; otherwise what is missing is said."""
+        found = against(counts).agreement()
+        assert found.verdict == verdict
+        assert (found.needed == 0) == (verdict in {"agrees", "poor"})
+
+    def test_poor_is_what_the_finding_says(self):
+        """The finding about labels and this verdict read the same bound."""
+        report = against((160, 12, 8, 8))
+        assert report.agreement().verdict == "poor"
+        kinds = {f.kind for f in diagnose(report, labels=report.labels) if f.severity == "warning"}
+        assert "disagrees-with-labels" in kinds
+
+    @settings(deadline=None, max_examples=60)
+    @given(st.tuples(*[st.integers(0, 60)] * 4))
+    def test_any_table_can_be_told(self, counts):
+        """No table, however lopsided, crashes, warns or shows a NaN."""
+        found = against(counts).agreement()
+        said = f"{found} {found!r} {found.verdict} {found.lines} {found.table} {found._repr_html_()}"
+        assert "nan" not in said.replace("NaN", "nan").lower()
+        assert all(len(pair) == 2 and all(pair) for pair in found.lines + found.table)
+
+
+class TestWords:
+    def test_lines_are_short(self):
+        """What the label panel shows, in order."""
+        assert against().agreement().lines == [
+            ("agreement", "0.86 of 50"),
+            ("kappa", "0.72 (0.50 to 0.87)"),
+            ("catches bad", "18 of 20, 0.70 to 0.97"),
+            ("keeps good", "25 of 30, 0.66 to 0.93"),
+            ("needs", "50 more labels"),
+        ]
+
+    def test_lines_name_ac1_where_labels_are_lopsided(self):
+        """Nearly all good: kappa is not shown alone."""
+        assert [name for name, _ in against((160, 12, 8, 8)).agreement().lines] == [
+            "agreement", "kappa", "AC1", "catches bad", "keeps good", "verdict",
+        ]  # fmt: skip
+
+    def test_reads_as_sentences(self):
+        """Who with whom, how far, what it means, and the two kinds of mistakes."""
+        assert str(against().agreement(labeller="Ann")) == (
+            "g agrees with Ann on 43 of 50 rows (95 % interval 73.8 % to 93 %), kappa 0.72 (0.50 to 0.87); "
+            "undecided: about 50 more labels. Caught: 18 of 20 bad ones; kept: 25 of 30 good ones."
+        )
+
+    def test_says_that_there_are_no_labels(self):
+        """No labels is no error: a panel starts there."""
+        found = Report(make_samples(3), {"g": make_grades([1, 0, 1])}).agreement()
+        assert str(found) == "g and labels have no row in common that both judged."
+        assert found.lines[-1] == ("needs", "100 more labels")
+        assert dict(found.lines)["agreement"] == "- of 0"
+
+    def test_repr_is_short(self):
+        """One line for a terminal."""
+        assert repr(against().agreement()) == (
+            "Agreement('g' with 'labels', n=50, kappa 0.72, undecided: about 50 more labels)"
+        )
+
+    def test_html_is_escaped_and_small(self):
+        """Names are no markup, and the table does not grow with rows."""
+        labels = [True, False] * 500
+        report = Report(make_samples(1000), {NASTY: make_grades([1.0, 0.0] * 500)}, labels=labels)
+        found = report.agreement(labeller="<img src=x onerror=alert(1)>")
+        html = found._repr_html_()
+        assert "<script" not in html
+        assert "<img" not in html
+        assert "\u202e" not in html
+        assert len(re.sub(r"<style>.*?</style>", "", html, flags=re.DOTALL)) < 3_000
+        html.encode()
+
+
+class TestArguments:
+    def test_one_grader_needs_no_name(self):
+        """Several do, and the error lists them."""
+        report = Report(make_samples(1), {"a": make_grades([1]), "b": make_grades([0])}, labels=[True])
+        with pytest.raises(ReportError, match="'a' or 'b'"):
+            report.agreement()
+        assert report.agreement("b").grader == "b"
+
+    def test_other_labels_may_be_given(self):
+        """In any form the report takes; they go before its own."""
+        report = Report(make_samples(2), {"g": make_grades([1, 0])}, labels=[True, False])
+        assert report.agreement(labels=["bad", "good"]).observed.value == 0
+        assert report.agreement().observed.value == 1
+
+    def test_labels_may_be_a_column(self):
+        """By its name in the samples."""
+        with pytest.raises(ReportError, match="no column 'sim'"):
+            against().agreement(labels="sim")
+
+    def test_wrong_labels_are_refused(self):
+        """Not one a row, or no label at all."""
+        with pytest.raises(ReportError, match="one entry a row"):
+            against().agreement(labels=[True])
+
+
+class TestPeople:
+    def test_two_columns(self):
+        """Labels of two people, with gaps on either side."""
+        a = ["good", "bad", None, True, 0, "", 1]
+        b = [True, False, True, "bad", 0, None, "yes"]
+        found = agreement(a, b, names=("Ann", "Ben"))
+        assert isinstance(found, Agreement)
+        assert (found.grader, found.other, found.n) == ("Ann", "Ben", 5)
+        assert (found.unlabelled, found.unscored) == (0, 1)
+        assert found.observed.k == 4
+        assert math.isnan(found.auroc)
+
+    def test_groups_widen(self):
+        """Prompts count, also between people."""
+        rng = np.random.default_rng(3)
+        a = np.repeat(rng.random(30) < 0.5, 10)
+        b = a ^ np.repeat(rng.random(30) < 0.2, 10)
+        alone, shared = agreement(a, b), agreement(a, b, groups=np.repeat(np.arange(30), 10))
+        assert shared.kappa.spread > 2 * alone.kappa.spread
+
+    @settings(deadline=None, max_examples=40)
+    @given(st.lists(st.tuples(*[st.sampled_from([True, False, None])] * 2), max_size=30))
+    def test_kappa_is_the_same_from_either_side(self, rows):
+        """Who comes first decides what is called the truth, not the agreement."""
+        a, b = ([row[at] for row in rows] for at in (0, 1))
+        one, two = agreement(a, b), agreement(b, a)
+        assert (one.n, one.observed) == (two.n, two.observed)
+        if not math.isnan(one.kappa.value + two.kappa.value):
+            assert one.kappa.value == pytest.approx(two.kappa.value)
+
+    def test_columns_must_be_equally_long(self):
+        """Rows are matched by place."""
+        with pytest.raises(ReportError, match="equally long"):
+            agreement([True], [True, False])

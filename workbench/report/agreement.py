@@ -1,0 +1,305 @@
+"""A grader's verdicts against labels, or one person's labels against another's: do they agree, and where not."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
+from html import escape
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.diagnostics.case import Case
+from workbench.diagnostics.finding import percent
+from workbench.diagnostics.human import KAPPA, LABELS, against_labels, is_lopsided
+from workbench.diagnostics.labels import read_labels
+from workbench.diagnostics.registry import group_codes
+from workbench.errors import ReportError
+from workbench.report.rich import STYLE
+from workbench.statistics import Confusion, Estimate, Interval, Share, auroc, corrected_rate, share
+from workbench.visible import one_line
+
+__all__ = ["Agreement", "agreement", "agreement_of"]
+
+_MOST_LABELS = 5_000
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Agreement:
+    """How far verdicts agree with labels. Prints as a few plain sentences.
+
+    A `Share` has `k`, `n`, `value` and `interval()`, an `Estimate` has `value`, `interval()` and, where there is
+    no number, the `reason` and NaN. All intervals are of 95 % and know which rows answer one prompt.
+
+    Attributes:
+        grader: Name of the grader, or of whoever gave the verdicts.
+        other: "labels", or who gave them.
+        n: Rows with both a verdict and a label; all numbers rest on these.
+        unlabelled: Rows with a verdict but no label.
+        unscored: Rows with a label but no verdict.
+        accepted_good: Good rows accepted (true positives).
+        accepted_bad: Bad rows accepted (false positives).
+        rejected_good: Good rows rejected (false negatives).
+        rejected_bad: Bad rows rejected (true negatives).
+        kappa: Cohen's kappa: agreement beyond chance.
+        ac1: Gwet's AC1, to be read beside kappa where nearly all labels are of one class.
+        observed: Share of rows with the same verdict.
+        base_rate: Share of labels that are good.
+        sensitivity: Share of good rows accepted (TPR).
+        specificity: Share of bad rows rejected (TNR); EvalGen calls it coverage.
+        auroc: The chance that a good row scores above a bad one; NaN without scores, or without both classes.
+        auroc_interval: Its interval.
+        accepted: Share of all rows with a verdict that are accepted, with a label or without.
+        corrected: What share of these is really good, by Rogan & Gladen 1978.
+    """
+
+    grader: str
+    other: str
+    n: int
+    unlabelled: int
+    unscored: int
+    accepted_good: int
+    accepted_bad: int
+    rejected_good: int
+    rejected_bad: int
+    kappa: Estimate
+    ac1: Estimate
+    observed: Share
+    base_rate: Share
+    sensitivity: Share
+    specificity: Share
+    auroc: float
+    auroc_interval: Interval
+    accepted: Share
+    corrected: Estimate
+    alignment: float = field(default=math.nan)
+
+    @property
+    def coverage(self) -> Share:
+        """Share of bad rows caught: `specificity` by its name in EvalGen (Shankar 2024, arXiv 2404.12272)."""
+        return self.specificity
+
+    @property
+    def false_failure_rate(self) -> Share:
+        """Share of good rows rejected."""
+        kept = self.sensitivity
+        return Share(kept.n - kept.k, kept.n, kept.effective, kept.df)
+
+    @property
+    def needed(self) -> int | None:
+        """Labels still needed for a verdict; 0 where there is one.
+
+        None where no number can be named, or over 5,000 would be needed: nobody labels that many to tell a
+        kappa from 0.6.
+        """
+        short = max(0, LABELS - self.n)
+        if math.isnan(self.kappa.value):
+            return short or None
+        more = self.kappa.needed(KAPPA)
+        if more is None or more > _MOST_LABELS:
+            return short or None
+        return max(short, more)
+
+    @property
+    def verdict(self) -> str:
+        """Whether kappa is shown to be 0.6 or more ("agrees") or less ("poor"), from 100 labels on.
+
+        Otherwise "undecided" and what it takes, such as "undecided: about 50 more labels".
+        """
+        if self.needed == 0:
+            return "agrees" if self.kappa.value >= KAPPA else "poor"
+        if self.n and math.isnan(self.kappa.value):
+            missing = "bad" if self.base_rate.k == self.n else "good"
+            return f"undecided: {self.kappa.reason}, and it takes some {missing} ones too"
+        if self.needed is None:
+            return f"undecided: kappa is too close to {KAPPA} to tell"
+        return f"undecided: about {_labels(self.needed)}"
+
+    @property
+    def lines(self) -> list[tuple[str, str]]:
+        """The numbers as short texts under short names, for a live display."""
+        shown = [
+            ("agreement", f"{_plain(self.observed.value)} of {self.n:,}"),
+            ("kappa", str(self.kappa)),
+            ("catches bad", _counted(self.specificity)),
+            ("keeps good", _counted(self.sensitivity)),
+        ]
+        if is_lopsided(self.base_rate):
+            shown.insert(2, ("AC1", str(self.ac1)))
+        if self.needed:
+            return [*shown, ("needs", _labels(self.needed))]
+        return [*shown, ("verdict", self.verdict)]
+
+    @property
+    def table(self) -> list[tuple[str, str]]:
+        """All numbers as texts under their names, in the order they are shown in."""
+        rest = [
+            ("labels that are good", _counted(self.base_rate)),
+            ("alignment", _plain(self.alignment)),
+            ("AUROC", _with_interval(self.auroc, self.auroc_interval)),
+            ("accepted of all", _counted(self.accepted)),
+            ("good of all, corrected", str(self.corrected)),
+            ("without a label", f"{self.unlabelled:,}"),
+            ("label but no verdict", f"{self.unscored:,}"),
+        ]
+        named = dict(self.lines)
+        named |= {"AC1": str(self.ac1), "verdict": self.verdict}
+        named.pop("needs", None)
+        return [*named.items(), *rest]
+
+    def __str__(self) -> str:
+        """Two sentences, or one where there is nothing to compare."""
+        name, other = one_line(self.grader), one_line(self.other)
+        if not self.n:
+            return f"{name} and {other} have no row in common that both judged."
+        lo, hi = self.observed.interval()
+        said = (
+            f"{name} agrees with {other} on {self.observed.k:,} of {self.n:,} rows "
+            f"(95 % interval {percent(lo)} to {percent(hi)}), kappa {self.kappa}; {self.verdict}."
+        )
+        beside = f" AC1 is {self.ac1}, as {percent(self.base_rate.value)} of labels are good."
+        return f"{said} {self._errors()}{beside if is_lopsided(self.base_rate) else ''}"
+
+    def _errors(self) -> str:
+        bad, good = self.specificity, self.sensitivity
+        return f"Caught: {bad.k:,} of {bad.n:,} bad ones; kept: {good.k:,} of {good.n:,} good ones."
+
+    def __repr__(self) -> str:
+        kappa = "none" if math.isnan(self.kappa.value) else f"{self.kappa.value:.2f}"
+        return f"Agreement({self.grader!r} with {self.other!r}, n={self.n}, kappa {kappa}, {self.verdict})"
+
+    def _repr_html_(self) -> str:
+        name, other = escape(one_line(self.grader)), escape(one_line(self.other))
+        cells = (
+            ("good", self.accepted_good, self.rejected_good),
+            ("bad", self.accepted_bad, self.rejected_bad),
+        )
+        counts = "".join(
+            f"<tr><td>{kind}</td><td class='num'>{yes:,}</td><td class='num'>{no:,}</td></tr>"
+            for kind, yes, no in cells
+        )
+        numbers = "".join(f"<tr><td>{key}</td><td>{escape(text)}</td></tr>" for key, text in self.table)
+        head = f"<th>{other} \\ {name}</th><th class='num'>accepts</th><th class='num'>rejects</th>"
+        return (
+            f"<div class='wb-report'><style>{STYLE}</style><p>{escape(str(self))}</p>"
+            f"<table><thead><tr>{head}</tr></thead><tbody>{counts}</tbody></table><table><tbody>{numbers}</tbody></table></div>"
+        )
+
+
+def agreement(
+    a: Sequence[Any] | NDArray[Any],
+    b: Sequence[Any] | NDArray[Any],
+    *,
+    groups: Sequence[Hashable] | NDArray[Any] | None = None,
+    names: tuple[str, str] = ("a", "b"),
+) -> Agreement:
+    """How far two columns of verdicts or labels agree, such as those of two people.
+
+    Args:
+        a: True or good, False or bad, None where there is none, (n,); words as in `Report.labels`.
+        b: The same from somebody else, (n,); taken for the truth where one of the two has to be.
+        groups: The prompt each row answers, (n,); None when every row stands alone.
+        names: Who gave `a`, and who `b`.
+
+    Raises:
+        ReportError: Columns of different lengths, or an entry that is neither good, bad nor unknown.
+
+    Example:
+        >>> print(agreement(["good", "bad", "bad", None], [True, False, True, True], names=("Ann", "Ben")))
+        Ann agrees with Ben on 2 of 3 rows (95 % interval 20.8 % to 93.9 %), kappa 0.40 (-0.60 to 0.96); undecided: about 97 more labels. Caught: 1 of 1 bad ones; kept: 1 of 2 good ones.
+    """
+    if len(a) != len(b):
+        raise ReportError(
+            "two columns to compare must be equally long",
+            found=f"{len(a):,} and {len(b):,} entries",
+            expected="one entry a row, in the same order",
+        )
+    given, truth, codes = read_labels(a, len(a)), read_labels(b, len(a)), group_codes(groups, len(a))
+    rows = np.flatnonzero((given >= 0) & (truth >= 0))
+    found = Confusion(truth[rows] == 1, given[rows] == 1, _compact(codes[rows]))
+    judged = given >= 0
+    return _summed_up(
+        found,
+        names,
+        accepted=share(given[judged] == 1, _compact(codes[judged])),
+        unlabelled=int(judged.sum()) - len(rows),
+        unscored=int((truth >= 0).sum()) - len(rows),
+        area=(math.nan, Interval(math.nan, math.nan)),
+    )
+
+
+def agreement_of(case: Case, labeller: str = "") -> Agreement:
+    """How far one grader agrees with the labels of its case; see `Agreement`.
+
+    Args:
+        case: Grades, labels, prompts and pass mark.
+        labeller: Who gave the labels; "" for "labels".
+    """
+    found, rows = against_labels(case)
+    scores = case.scores[np.searchsorted(case.rows, rows)]
+    return _summed_up(
+        found,
+        (case.grader, labeller or "labels"),
+        accepted=share(case.accepted, case.scored_groups),
+        unlabelled=len(case.rows) - len(found),
+        unscored=int((case.labels >= 0).sum()) - len(found),
+        area=auroc(scores, found.truth, found.groups),
+    )
+
+
+def _compact(codes: NDArray[np.intp]) -> NDArray[np.intp]:
+    compact: NDArray[np.intp] = np.unique(codes, return_inverse=True)[1]
+    return compact
+
+
+def _summed_up(
+    found: Confusion,
+    names: tuple[str, str],
+    *,
+    accepted: Share,
+    unlabelled: int,
+    unscored: int,
+    area: tuple[float, Interval],
+) -> Agreement:
+    return Agreement(
+        *names,
+        n=len(found),
+        unlabelled=unlabelled,
+        unscored=unscored,
+        accepted_good=found.accepted_good,
+        accepted_bad=found.accepted_bad,
+        rejected_good=found.rejected_good,
+        rejected_bad=found.rejected_bad,
+        kappa=found.kappa,
+        ac1=found.ac1,
+        observed=found.observed,
+        base_rate=found.base_rate,
+        sensitivity=found.sensitivity,
+        specificity=found.specificity,
+        auroc=area[0],
+        auroc_interval=area[1],
+        accepted=accepted,
+        corrected=corrected_rate(accepted, found.sensitivity, found.specificity),
+        alignment=found.alignment,
+    )
+
+
+def _counted(found: Share) -> str:
+    """Such as "18 of 20, 0.70 to 0.97"."""
+    lo, hi = found.interval()
+    return f"{found.k:,} of {found.n:,}, {lo:.2f} to {hi:.2f}" if found.n else "-"
+
+
+def _with_interval(value: float, interval: Interval) -> str:
+    return "-" if math.isnan(value) else f"{value:.2f} ({interval.lo:.2f} to {interval.hi:.2f})"
+
+
+def _labels(more: int) -> str:
+    """So many more labels, to two digits: a plan is no better than that."""
+    return f"{float(f'{more:.2g}'):,.0f} more label{'' if more == 1 else 's'}"
+
+
+def _plain(value: float) -> str:
+    return "-" if math.isnan(value) else f"{value:.2f}"

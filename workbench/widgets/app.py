@@ -1,0 +1,172 @@
+"""`Workbench`: all panels on one state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import ipywidgets as widgets
+
+from workbench.graders import Grader
+from workbench.samples import Sample, Samples
+from workbench.widgets.compare import ComparePanel
+from workbench.widgets.export import ExportPanel
+from workbench.widgets.label import LabelPanel
+from workbench.widgets.panel import Panel, text
+from workbench.widgets.results import ResultsPanel
+from workbench.widgets.run import RunPanel
+from workbench.widgets.source import SourceView
+from workbench.widgets.try_ import TryPanel
+from workbench.widgets.write import WritePanel
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from workbench.report import Report
+    from workbench.suite import Suite
+
+__all__ = ["PANELS", "Workbench"]
+
+PANELS: tuple[type[Panel], ...] = (
+    WritePanel, TryPanel, RunPanel, ResultsPanel, LabelPanel, ComparePanel, ExportPanel,
+)  # fmt: skip
+"""The panels, in the order of their tabs."""
+
+
+class Workbench(Panel):
+    """Write, try, run, read, label, compare and export graders, with buttons.
+
+    Everything is also an attribute that the next cell can read, and the line below the panels says what code would do
+    the same. A grader that is defined in a later cell appears at once; a cell that is run again goes on where it was.
+
+    Args:
+        samples: `Samples`, a DataFrame, a list of dicts, or a path.
+        graders: A list of graders, or a `Suite`; by default all that this notebook has defined.
+        labels: What is known of each row, as in `Suite.run`; what a person labels goes before it.
+        store: Where labels, judges' answers and run summaries are kept: a `Store`, its address, or None for nowhere.
+            "sqlite:///workbench.db" by default.
+        labeller: Who labels.
+        dataset: Name of the dataset in the store; its file's name, or made from its content, by default.
+
+    Raises:
+        SamplesError: The samples cannot be read.
+        ReportError: The labels cannot be read.
+        TypeError: Something that is no grader.
+
+    Example:
+        >>> import workbench as wb
+        >>> app = wb.Workbench(wb.demo_samples("arithmetic"), [wb.Contains(), wb.ExactMatch()], store=None)
+        >>> app
+        Workbench(960 rows, 2 graders)
+        >>> app.close()
+    """
+
+    title = "Workbench"
+    css = "app"
+
+    def build(self) -> Sequence[Any]:
+        """See `Panel`."""
+        self._made: dict[int, Panel] = {}
+        self.head = widgets.HTML()
+        holders = [widgets.VBox() for _ in PANELS]
+        self.tabs = widgets.Tab(children=holders, titles=[panel.title for panel in PANELS])
+        self.code = SourceView(title="The same in code", height=180)
+        self.code.add_class("wb-code")
+        self.tabs.observe(self.acts(self._open), "selected_index")
+        self.watch(self._head, "graders", "chosen", "report", "running", "unrun")
+        self.watch(self._code, "code")
+        self._open()
+        return [self.head, self.tabs, self.code]
+
+    def refresh(self) -> None:
+        """See `Panel`."""
+        self._head()
+        self._code()
+
+    def _open(self) -> None:
+        """Make a panel when its tab is first opened: a page loads faster, and pays only for what is looked at."""
+        self.panel(PANELS[self.tabs.selected_index or 0])
+
+    def panel(self, kind: type[Panel]) -> Panel:
+        """A panel of this app, made when it is first asked for."""
+        at = PANELS.index(kind)
+        if at not in self._made:
+            self._made[at] = kind(self.state)
+            self.tabs.children[at].children = [self._made[at]]
+        return self._made[at]
+
+    def show(self, kind: type[Panel]) -> None:
+        """Open a panel's tab."""
+        self.tabs.selected_index = PANELS.index(kind)
+
+    def _head(self) -> None:
+        state = self.state
+        said = [f"{len(state.samples):,} rows", f"{len(state.graders):,} graders"]
+        said += (
+            [f"{len(state.unrun):,} not run since they changed"]
+            if state.report is not None and state.unrun
+            else []
+        )
+        said += ["running"] if state.running else []
+        said += [state.report.isolation] if state.report is not None else []
+        self.head.value = f"<b>Grader workbench</b> {text(' · '.join(said))}"
+
+    def _code(self) -> None:
+        self.code.show(self.state.code, language="python")
+
+    def let_go(self, *, end: bool) -> None:
+        """See `Panel`."""
+        for panel in self._made.values():
+            panel.let_go(end=False)
+        self._made = {}
+        super().let_go(end=end)
+
+    # ---- what the next cell can read
+
+    @property
+    def samples(self) -> Samples:
+        """The samples."""
+        return self.state.samples
+
+    @property
+    def graders(self) -> Mapping[str, Grader]:
+        """The graders by name, as they are now."""
+        return dict(self.state.graders)
+
+    @property
+    def suite(self) -> Suite:
+        """The chosen graders as a suite."""
+        return self.state.chosen_suite()
+
+    @property
+    def report(self) -> Report | None:
+        """The last report; None before a run."""
+        found: Report | None = self.state.report
+        return found
+
+    @property
+    def versions(self) -> Report | None:
+        """The last report with what redefined graders said before, as "name (before)"; None before a run."""
+        return self.state.versions()
+
+    @property
+    def selected(self) -> pd.DataFrame | None:
+        """The rows that are shown in Results, as `Report.rows` gives them; None before a run."""
+        report = self.report
+        return None if report is None else report.rows(where=report.where(*self.state.where))
+
+    @property
+    def sample(self) -> Sample | None:
+        """The row that is open in the reader; None for none."""
+        report, row = self.report, self.state.row
+        return None if report is None or row is None else report.samples[row]  # type: ignore[return-value]
+
+    @property
+    def labels(self) -> list[bool | None]:
+        """What is known of each sample: True good, False bad, None unknown; `labels=` of a run takes it."""
+        return self.state.labelling.known(self.samples) or [None] * len(self.samples)
+
+    def add(self, grader: Grader | Iterable[Grader]) -> None:
+        """Take a grader, or several; one of a known name takes its place, unvalidated and not yet run."""
+        for one in [grader] if isinstance(grader, Grader) else grader:
+            self.state.add(one)

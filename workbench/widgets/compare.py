@@ -1,0 +1,114 @@
+"""The Compare panel: two graders, or two versions of one, on the same rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import ipywidgets as widgets
+import numpy as np
+
+from workbench.plots import figures
+from workbench.report import Report
+from workbench.report.where import told
+from workbench.widgets.chart import Chart
+from workbench.widgets.panel import Panel, heading, options, quiet, replace_options, row, text
+from workbench.widgets.results import spanned
+from workbench.widgets.rows import ReportRows
+from workbench.widgets.table import ScoreTable
+
+__all__ = ["ComparePanel"]
+
+
+class ComparePanel(Panel):
+    """What two graders say of the same rows: a verdict with its interval, a matrix, the rows that differ most first.
+
+    A grader that was redefined and run again on the same rows can be compared with itself, as "name (before)". See
+    `Panel` for the arguments.
+    """
+
+    title = "Compare"
+    css = "compare"
+
+    def build(self) -> Sequence[Any]:
+        """See `Panel`."""
+        self.a = widgets.Dropdown(description="Grader")
+        self.b = widgets.Dropdown(description="against")
+        self.figure = widgets.Dropdown(description="Figure", options=options([("", "comparison")]))
+        self.verdict = widgets.HTML()
+        self.verdict.add_class("wb-verdict")
+        self.chart = Chart(label="Comparison")
+        self.all = widgets.Button(description="All compared rows", icon="times")
+        self.shown = widgets.HTML()
+        self.table = ScoreTable(label="Rows that differ most first")
+        self._report: Report | None = None
+        self._where: tuple[dict[str, Any], ...] = ()
+        for control in (self.a, self.b, self.figure):
+            control.observe(self.acts(self._choose), "value")
+        self.chart.on_pick(lambda picks: self.acts(lambda: self._pick(picks))())
+        self.all.on_click(self.acts(lambda: self._filter(())))
+        self.watch(self.refresh, "report")
+        controls = row(self.a, self.b, self.figure)
+        return [controls, self.verdict, self.chart, row(heading("Rows"), self.all, self.shown), self.table]
+
+    def refresh(self) -> None:
+        """See `Panel`."""
+        self._report = report = self.state.versions()
+        names = [] if report is None else report.graders
+        ready = len(names) > 1
+        for part in (self.a, self.b, self.figure, self.chart, self.all, self.table):
+            part.layout.display = "" if ready else "none"
+        if report is None or not ready:
+            self.verdict.value = quiet("Run two graders, or run one again after a change, to compare them.")
+            return
+        before = [name for name in names if name.endswith(" (before)")]
+        first = before[0] if before else names[0]
+        second = first.removesuffix(" (before)") if before else names[1]
+        replace_options(self.figure, [(one.title, one.name) for one in figures(report, pair=True)])
+        replace_options(self.a, [(name, name) for name in names], first)
+        replace_options(self.b, [(name, name) for name in names], second)
+        if self.a.value == self.b.value:
+            self.b.value = next(name for name in names if name != self.a.value)
+        self._compare()
+
+    def _choose(self) -> None:
+        self._compare()
+        self.state.compared(self.a.value, self.b.value)
+
+    def _compare(self) -> None:
+        report, a, b = self._report, self.a.value, self.b.value
+        if report is None or a not in report.grades or b not in report.grades:
+            return
+        if a == b:
+            self.verdict.value = quiet("Choose two different graders.")
+            return
+        comparison = report.compare(a, b)
+        self.verdict.value = f"<b>{text(comparison.verdict, 1_500)}</b><p>{text(comparison, 2_000)}</p>"
+        kind = next((one for one in figures(report, pair=True) if one.name == self.figure.value), None)
+        self.chart.label = f"{a} against {b}"
+        self.chart.figure = None if kind is None else kind.draw(report, [a, b])
+        self._filter(())
+
+    def _pick(self, picks: Sequence[Any]) -> None:
+        wanted = [list(one) for one in picks if isinstance(one, list | tuple) and one]
+        if self._report is not None:
+            self._filter(spanned(self._report, wanted) if len(wanted) > 1 else wanted[0] if wanted else ())
+
+    def _filter(self, where: Sequence[dict[str, Any]]) -> None:
+        report = self._report
+        if report is None:
+            return
+        self._where = tuple(where)
+        rows = self._by_difference(
+            report, report.where({"apart": [self.a.value, self.b.value], "least": 0}, *where)
+        )
+        self.table.source = ReportRows(
+            report, rows, graders=[self.a.value, self.b.value], labels=report.labels
+        )
+        said = " and ".join(map(told, where))
+        self.shown.value = f"<b>{len(rows):,} rows</b> {quiet(said or 'largest difference first')}"
+
+    def _by_difference(self, report: Report, rows: Any) -> Any:
+        one, two = (report.grades[name].scores[rows] for name in (self.a.value, self.b.value))
+        with np.errstate(over="ignore"):
+            return rows[np.argsort(-np.abs(one - two), kind="stable")]

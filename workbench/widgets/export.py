@@ -1,0 +1,135 @@
+"""The Export panel: a platform, what would be written, what it cannot say, and the file."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import ipywidgets as widgets
+
+from workbench.formats import export
+from workbench.visible import visible
+from workbench.widgets.exporting import Preview, format_names, named, preview, state_of_proof
+from workbench.widgets.panel import Panel, options, quiet, row, text
+from workbench.widgets.snippets import graders_code
+from workbench.widgets.source import SourceView
+
+__all__ = ["ExportPanel"]
+
+_LEXERS = {".json": "json", ".py": "python", ".yaml": "yaml", ".js": "javascript", ".toml": "toml"}
+
+
+class ExportPanel(Panel):
+    """The chosen graders as a platform's file: seen before it is written, with what would be lost.
+
+    See `Panel` for the arguments.
+    """
+
+    title = "Export"
+    css = "export"
+
+    def build(self) -> Sequence[Any]:
+        """See `Panel`."""
+        wide = widgets.Layout(width="100%", max_width="640px")
+        self.format = widgets.Dropdown(description="Format", options=options(format_names()), layout=wide)
+        self.path = widgets.Text("graders", description="File", continuous_update=False, layout=wide)
+        self.drop = widgets.Checkbox(
+            False, description="leave out what the format cannot say, and say so", indent=False
+        )
+        self.unproved = widgets.Checkbox(
+            False, description="also graders that are not validated", indent=False
+        )
+        self.proofs, self.losses, self.said = widgets.HTML(), widgets.HTML(), widgets.HTML()
+        self.prove = widgets.Button(description="Validate all", icon="check")
+        self.write = widgets.Button(description="Write the file", button_style="primary", icon="save")
+        self.file = widgets.Dropdown(description="Preview")
+        self.view = SourceView()
+        for control, name in (
+            (self.write, "write-file"),
+            (self.losses, "losses"),
+            (self.said, "written"),
+            (self.proofs, "proofs"),
+        ):
+            control.add_class(f"wb-{name}")
+        self._preview = Preview()
+        for control in (self.format, self.path, self.drop, self.unproved):
+            control.observe(self.acts(self.refresh), "value")
+        self.file.observe(self.acts(self._show_file), "value")
+        self.prove.on_click(self.acts(self._prove))
+        self.write.on_click(self.acts(self._write))
+        self.watch(self.refresh, "graders", "chosen", "proofs")
+        return [
+            self.format, self.path, row(self.drop, self.unproved), row(self.proofs, self.prove), self.losses,
+            self.file, self.view, row(self.write, self.said),
+        ]  # fmt: skip
+
+    def refresh(self) -> None:
+        """See `Panel`."""
+        self.said.value = ""
+        if not self.state.chosen:
+            self._preview = Preview(problem="no grader is chosen: choose some in Run")
+        else:
+            self._preview = preview(
+                self.state.chosen_suite(), self.path.value, self.format.value,
+                on_loss=self._on_loss, allow_unvalidated=self.unproved.value,
+            )  # fmt: skip
+        self._show_proofs()
+        self._show_losses()
+        self.write.disabled = not self._preview.files
+        self.file.options = options((name, name) for name in self._preview.files)
+        self.file.layout.display = "" if len(self._preview.files) > 1 else "none"
+        self._show_file()
+
+    @property
+    def _on_loss(self) -> str:
+        return "report" if self.drop.value else "refuse"
+
+    def _show_proofs(self) -> None:
+        states = state_of_proof(self.state.chosen_suite()) if self.state.chosen else []
+        lines = [_mark(name, good, words) for name, good, words in states]
+        self.proofs.value = "<br>".join(lines) or quiet("rules of the workbench only: nothing needs a proof")
+        self.prove.layout.display = "" if not all(good for _, good, _ in states) else "none"
+
+    def _show_losses(self) -> None:
+        found = self._preview
+        parts = [f"<pre class='wb-no'>{html.escape(visible(found.problem))}</pre>"] if found.problem else []
+        parts += [f"<li><b>dropped</b> {text(loss, 600)}</li>" for loss in found.losses]
+        parts += [f"<li>{text(note, 600)}</li>" for note in found.notes]
+        fits = quiet("Everything can be said in this format.")
+        self.losses.value = f"<ul>{''.join(parts)}</ul>" if parts else fits
+
+    def _show_file(self) -> None:
+        name = self.file.value
+        told = self._preview.files.get(name, "")
+        self.view.show(
+            told, language=_LEXERS.get(Path(name or "").suffix, ""), title=name or "", file=name or ""
+        )
+
+    def _prove(self) -> None:
+        for name, good, _ in state_of_proof(self.state.chosen_suite()):
+            if not good and name in self.state.graders and hasattr(self.state.graders[name], "validate"):
+                self.state.validate(name)
+
+    def _write(self) -> None:
+        target = named(self.path.value, self.format.value)
+        written = export(
+            self.state.chosen_suite(), target, self.format.value,
+            on_loss=self._on_loss, allow_unvalidated=self.unproved.value,
+        )  # fmt: skip
+        self.said.value = f"<b>{text(written, 2_000)}</b>"
+        settings = "".join(
+            f", {name}={value!r}"
+            for name, value, usual in (
+                ("on_loss", self._on_loss, "refuse"), ("allow_unvalidated", self.unproved.value, False),
+            )
+            if value != usual
+        )  # fmt: skip
+        graders = graders_code(self.state.chosen)
+        self.state.code = f"wb.export({graders}, {target!r}, {self.format.value!r}{settings})"
+
+
+def _mark(name: str, good: bool, words: str) -> str:
+    sign, kind = ("✓", "wb-ok") if good else ("✗", "wb-no")
+    return f"<span class='{kind}'>{sign}</span> {text(name, 80)}: {text(words)}"

@@ -1,0 +1,201 @@
+"""The Results panel: distributions, findings, and the rows behind whatever is clicked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations, pairwise
+from typing import TYPE_CHECKING, Any
+
+import ipywidgets as widgets
+import numpy as np
+
+from workbench.diagnostics import Finding
+from workbench.plots import FIGURES, figures
+from workbench.report.where import told
+from workbench.widgets.chart import Chart
+from workbench.widgets.findings import FindingCards
+from workbench.widgets.panel import Panel, heading, options, quiet, replace_options, row
+from workbench.widgets.rows import ReportRows
+from workbench.widgets.table import ScoreTable
+
+if TYPE_CHECKING:
+    from workbench.report import Report
+
+__all__ = ["ResultsPanel", "quick_filters", "spanned"]
+
+_MANY = 4
+"""More graders than these begin with the overview, one line each."""
+
+
+class ResultsPanel(Panel):
+    """What a run says: figures, findings as cards, and a table with a reader.
+
+    A click on a bar, a cell or a card shows exactly its rows; what is shown is `state.where`. Figures and findings are
+    whatever is registered in `workbench.plots` and `workbench.diagnostics`. See `Panel` for the arguments.
+    """
+
+    title = "Results"
+    css = "results"
+
+    def build(self) -> Sequence[Any]:
+        """See `Panel`."""
+        self.figure = widgets.Dropdown(description="Figure", options=options([("", "scores")]))
+        self.grader = widgets.Dropdown(description="Grader", options=options([("all graders", None)]))
+        self.chart = Chart(label="Scores")
+        self.findings = FindingCards(empty="Run graders to see what is wrong with them.")
+        self.relabel = widgets.Button(
+            description="Use the labels", tooltip="Read the findings anew with the labels there are now"
+        )
+        self.relabel.add_class("wb-relabel")
+        self._filters: list[tuple[str, tuple[dict[str, Any], ...]]] = []
+        self.quick = widgets.Dropdown(description="Show")
+        self.search = widgets.Text(
+            placeholder="words in a row", description="Search", continuous_update=False
+        )
+        self.clear = widgets.Button(description="All rows", icon="times")
+        self.shown = widgets.HTML()
+        self.shown.add_class("wb-shown")
+        self.table = ScoreTable(label="Rows of the run")
+        self._rows: ReportRows | None = None
+        self._listen()
+        controls = row(self.figure, self.grader)
+        filters = row(self.quick, self.search, self.clear, self.shown)
+        return [
+            controls, self.chart, row(heading("Findings"), self.relabel), self.findings, heading("Rows"), filters, self.table,
+        ]  # fmt: skip
+
+    def _listen(self) -> None:
+        self.figure.observe(self.acts(self._draw), "value")
+        self.grader.observe(self.acts(self._draw), "value")
+        self.chart.on_pick(lambda picks: self.acts(lambda: self._pick(picks))())
+        self.findings.on_pick(lambda finding: self.acts(lambda: self._open(finding))())
+        self.quick.observe(self.acts(self._choose), "value")
+        self.search.observe(self.acts(self._seek), "value")
+        self.clear.on_click(self.acts(self._clear))
+        self.relabel.on_click(self.acts(self.state.relabel))
+        self.table.on_select(lambda at: self.acts(lambda: self._read(at))())
+        self.watch(self.refresh, "report")
+        self.watch(self._filter, "where")
+
+    def refresh(self) -> None:
+        """See `Panel`."""
+        report = self.state.report
+        self._empty(report is None)
+        if report is None:
+            return
+        kinds = figures(report)
+        first = "overview" if len(report.graders) > _MANY else "scores"
+        replace_options(self.figure, [(one.title, one.name) for one in kinds], first)
+        replace_options(self.grader, [("all graders", None), *((name, name) for name in report.graders)])
+        self._offer_filters()
+        self.findings.show(report.findings, empty="No findings: nothing speaks against these graders.")
+        self._draw()
+        self._filter()
+
+    def _empty(self, nothing: bool) -> None:
+        for part in (self.figure, self.grader, self.chart, self.quick, self.search, self.clear, self.table):
+            part.layout.display = "none" if nothing else ""
+        self._offer_labels()
+
+    def _offer_labels(self) -> None:
+        """Offer the labels given since the run."""
+        report = self.state.report
+        fresh = report is not None and self.state.labelling.fresh(report)
+        self.relabel.layout.display = "" if fresh else "none"
+
+    def _draw(self) -> None:
+        report = self.state.report
+        kind = FIGURES.get(self.figure.value or "")
+        if report is None or kind is None:
+            return
+        one = self.grader.value
+        names = [one] if one in report.graders and not _needs_all(kind.name) else None
+        self.chart.label = f"{kind.title}: {', '.join(names or report.graders)}"
+        self.chart.figure = kind.draw(report, names)
+
+    def _offer_filters(self) -> None:
+        """Rows people look for, one choice each."""
+        report = self.state.report
+        self._filters = [("all rows", ()), *quick_filters(report)] if report is not None else []
+        self.quick.options = options((title, at) for at, (title, _) in enumerate(self._filters))
+
+    def _pick(self, picks: Sequence[Any]) -> None:
+        """Marks of the figure: one is its conditions, several of one grader the bin they span."""
+        wanted = [list(one) for one in picks if isinstance(one, list | tuple) and one]
+        self.state.look(
+            *(spanned(self.state.report, wanted) if len(wanted) > 1 else wanted[0] if wanted else ())
+        )
+
+    def _open(self, finding: Finding) -> None:
+        self.state.look({"finding": [finding.grader, finding.kind]})
+
+    def _choose(self) -> None:
+        at = self.quick.value
+        if at is not None and at < len(self._filters) and self._filters[at][1]:
+            self.state.look(*self._filters[at][1])
+
+    def _seek(self) -> None:
+        if self.search.value.strip():
+            others = [one for one in self.state.where if "text" not in one]
+            self.state.look(*others, {"text": self.search.value.strip()})
+
+    def _clear(self) -> None:
+        self.quick.value, self.search.value = 0, ""
+        self.state.look()
+
+    def _filter(self) -> None:
+        report, where = self.state.report, self.state.where
+        if report is None:
+            return
+        rows = report.where(*where)
+        reasons = next((one["grader"] for one in where if "grader" in one), None)
+        one = reasons or next((one["finding"][0] for one in where if "finding" in one), None)
+        self._rows = ReportRows(
+            report, rows, reasons=one if one in report.graders else None, labels=report.labels
+        )
+        self.table.source = self._rows
+        self.findings.mark([tuple(one["finding"]) for one in where if "finding" in one])
+        count = f"{len(rows):,} of {len(report):,} rows"
+        self.shown.value = (
+            f"<b>{count}</b> {quiet(' and '.join(map(told, where)))}" if where else quiet(count)
+        )
+
+    def _read(self, at: int) -> None:
+        if self._rows is not None:
+            self.state.row = int(self._rows.rows[at])
+
+
+def _needs_all(name: str) -> bool:
+    return name in {"differences", "overview"}
+
+
+Conditions = tuple[dict[str, Any], ...]
+
+
+def quick_filters(report: Report) -> list[tuple[str, Conditions]]:
+    """What people look for first in a report: mistakes, failures, differences; title and conditions."""
+    names, found = report.graders, list[tuple[str, Conditions]]()
+    if report.labels is not None:
+        found += [(f"{name} differs from the label", ({"wrong": name},)) for name in names]
+        found += [("labelled good", ({"label": True},)), ("labelled bad", ({"label": False},))]
+    found += [(f"{a} and {b} differ", ({"apart": [a, b], "least": 0.5},)) for a, b in _pairs(names)]
+    for status in ("failed", "skipped"):
+        there = [name for name in names if getattr(report.grades[name], f"n_{status}")]
+        found += [(f"{name} {status}", ({"grader": name, "status": status},)) for name in there]
+    return found
+
+
+def _pairs(graders: Sequence[str]) -> list[tuple[str, str]]:
+    """All pairs; of many graders neighbours only, since nobody reads a list of hundreds."""
+    return list(combinations(graders, 2) if len(graders) <= _MANY else pairwise(graders))
+
+
+def spanned(report: Report, picks: Sequence[Sequence[dict[str, Any]]]) -> Conditions:
+    """Several marks as one choice: bins side by side as the bin they span, anything else as its rows."""
+    bins = [one[0]["score"] for one in picks if len(one) == 1 and set(one[0]) == {"grader", "score"}]
+    graders = {one[0].get("grader") for one in picks}
+    if len(bins) == len(picks) and len(graders) == 1:
+        lows, highs = zip(*bins, strict=True)
+        return ({"grader": graders.pop(), "score": [min(lows), max(highs)]},)
+    rows = np.unique(np.concatenate([report.where(*one) for one in picks]))
+    return ({"rows": rows.tolist()},)

@@ -1,0 +1,79 @@
+"""A cell that runs again goes on with what it had: the same work is not done twice, and no widget is left behind."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from workbench.samples import Samples, as_samples
+from workbench.widgets.state import DEFAULTS, State
+
+__all__ = ["adopted", "cell", "forget", "keep"]
+
+_held: dict[tuple[str, str], tuple[State, Any]] = {}
+"""By cell and kind of view: the state behind it, and the view."""
+
+
+def cell() -> str:
+    """Which cell runs: the front end's own name for it; "" where nobody says."""
+    if "ipykernel" not in sys.modules:
+        return ""
+    from IPython import get_ipython
+
+    kernel = getattr(get_ipython(), "kernel", None)
+    parent = kernel.get_parent() if kernel is not None and hasattr(kernel, "get_parent") else {}
+    return str((parent or {}).get("metadata", {}).get("cellId", ""))
+
+
+def adopted(key: str, samples: Any, graders: Any = None, **settings: Any) -> State:
+    """The state this cell had for the same samples, with the graders as they are now; else a new one.
+
+    Args:
+        key: Kind of the view.
+        samples: As `State` takes them.
+        graders: As `State` takes them.
+        settings: As `State` takes them.
+    """
+    data = as_samples(samples)
+    held = _held.get((cell(), key)) if cell() else None
+    if (
+        held is not None
+        and _same(held[0].samples, data)
+        and _equal(held[0].settings, {**DEFAULTS, **settings})
+    ):
+        state = held[0]
+        state.take(graders)
+        return state
+    return State(data, graders, **settings)
+
+
+def keep(key: str, view: Any) -> None:
+    """Remember a view as its cell's; the one it had is closed, its state only where it is another."""
+    place = (cell(), key)
+    if not place[0]:
+        return
+    before = _held.get(place)
+    _held[place] = (view.state, view)
+    if before is not None:
+        before[1].let_go(end=before[0] is not view.state)
+
+
+def forget(view: Any) -> None:
+    """Drop a view that is closed."""
+    for place in [place for place, held in _held.items() if held[1] is view]:
+        del _held[place]
+
+
+def _equal(one: dict[str, Any], two: dict[str, Any]) -> bool:
+    """Whether settings are the same; columns of labels count by what they hold."""
+    return one.keys() == two.keys() and all(
+        one[name] is two[name] or repr(one[name]) == repr(two[name]) for name in one
+    )
+
+
+def _same(one: Samples, two: Samples) -> bool:
+    """Whether these are the same rows with the same contents."""
+    if one is two:
+        return True
+    alike = len(one) == len(two) and list(one.ids) == list(two.ids)
+    return alike and one.packed().batches == two.packed().batches

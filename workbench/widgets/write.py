@@ -1,0 +1,152 @@
+"""The Write panel: what was captured, what the checks say, and texts to start from."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import ipywidgets as widgets
+
+from workbench.graders import Grader, SandboxedGrader
+from workbench.sandbox.info import sandbox_info
+from workbench.widgets.panel import Panel, heading, options, quiet, replace_options, row, text
+from workbench.widgets.source import SourceView
+from workbench.widgets.templates import TEMPLATES
+
+__all__ = ["WritePanel"]
+
+
+class WritePanel(Panel):
+    """The source of a grader as it is exported, its proof, and an editor for a new one.
+
+    A text of the editor is Python with a grade function, JavaScript with one, or a grader's spec as JSON. Nothing of it
+    runs in the kernel's process. See `Panel` for the arguments.
+    """
+
+    title = "Write"
+    css = "write"
+
+    def build(self) -> Sequence[Any]:
+        """See `Panel`."""
+        wide = widgets.Layout(width="100%", max_width="640px")
+        self.grader = widgets.Dropdown(description="Grader", layout=wide)
+        self.prove = widgets.Button(
+            description="Validate", icon="check", tooltip="Run the five checks in the sandbox"
+        )
+        self.edit = widgets.Button(description="Edit a copy", tooltip="Take this text into the editor below")
+        self.state_line, self.checks = widgets.HTML(), widgets.HTML()
+        self.source = SourceView()
+        self.isolation = widgets.HTML()
+        self.template = widgets.Dropdown(
+            description="Start from",
+            options=options([("...", None), *((one.title, at) for at, one in enumerate(TEMPLATES))]),
+        )
+        self.name = widgets.Text(description="Name", placeholder="my_grader")
+        self.editor = widgets.Textarea(
+            rows=12,
+            layout=widgets.Layout(width="100%"),
+            placeholder="async def grade(thread: StringThread) -> float:",
+        )
+        self.add = widgets.Button(description="Add and validate", button_style="primary", icon="plus")
+        for control, name in (
+            (self.prove, "prove"),
+            (self.add, "add"),
+            (self.editor, "editor"),
+            (self.checks, "checks-box"),
+        ):
+            control.add_class(f"wb-{name}")
+        self._listen()
+        return [
+            row(self.grader, self.prove, self.edit), self.state_line, self.checks, self.source, self.isolation,
+            heading("Write another"), row(self.template, self.name), self.editor, self.add,
+        ]  # fmt: skip
+
+    def _listen(self) -> None:
+        self.grader.observe(self.acts(self._show), "value")
+        self.prove.on_click(self.acts(self._prove))
+        self.edit.on_click(self.acts(self._edit))
+        self.template.observe(self.acts(self._start), "value")
+        self.add.on_click(self.acts(self._add))
+        self.watch(self.refresh, "graders", "proofs", "unrun")
+
+    def refresh(self) -> None:
+        """See `Panel`."""
+        replace_options(self.grader, [(name, name) for name in self.state.graders])
+        self._show()
+
+    @property
+    def _current(self) -> Grader | None:
+        found: Grader | None = self.state.graders.get(self.grader.value)
+        return found
+
+    def _show(self) -> None:
+        grader = self._current
+        self.prove.disabled = not isinstance(grader, SandboxedGrader)
+        self.edit.disabled = grader is None
+        self.checks.value = self.isolation.value = ""
+        if grader is None:
+            self.state_line.value = quiet("No grader yet: define one with @wb.grader in a cell, or below.")
+            self.source.show("")
+            return
+        said, language, file = shown_as(grader)
+        title = (
+            f"{grader.name} as exported"
+            if isinstance(grader, SandboxedGrader)
+            else f"{grader.name}: {grader.kind}"
+        )
+        self.source.show(said, language=language, title=title, file=file)
+        self._show_proof(grader)
+
+    def _show_proof(self, grader: Grader) -> None:
+        name = self.grader.value
+        proof = self.state.proofs.get(name)
+        if not isinstance(grader, SandboxedGrader):
+            words = "a rule of the workbench: no source of anybody's that needs a proof"
+        elif proof is None:
+            words = "not validated" + (": the text is new or was changed" if name in self.state.unrun else "")
+        else:
+            words = "validated" if proof.ok else "the checks failed"
+        mark = "wb-ok" if proof is not None and proof.ok else "wb-no" if proof is not None else "wb-quiet"
+        self.state_line.value = f"<b class='{mark}'>{text(words)}</b>"
+        self.checks.value = proof._repr_html_() if proof is not None else ""
+
+    def _prove(self) -> None:
+        self.state.validate(self.grader.value)
+        self._isolate()
+
+    def _isolate(self) -> None:
+        info = sandbox_info()
+        leaks = f"; probes that got through: {', '.join(info.leaks)}" if info.leaks else ""
+        self.isolation.value = quiet(f"isolation of this machine: {info.level}, {info.label}{leaks}")
+
+    def _edit(self) -> None:
+        grader = self._current
+        if grader is not None:
+            self.editor.value, self.name.value = shown_as(grader)[0], grader.name
+
+    def _start(self) -> None:
+        if self.template.value is not None:
+            chosen = TEMPLATES[self.template.value]
+            self.editor.value, self.name.value = chosen.text, chosen.name
+
+    def _add(self) -> None:
+        name = self.state.write(self.editor.value, name=self.name.value.strip())
+        self.grader.value = name
+        if isinstance(self._current, SandboxedGrader):
+            self._prove()
+
+
+def shown_as(grader: Grader) -> tuple[str, str, str]:
+    """A grader as a person reads it: text, language, and a file's name; code where it has some, else its spec."""
+    if isinstance(grader, SandboxedGrader):
+        script = grader.language == "javascript"
+        return grader.source.text, grader.language, f"{_file(grader.name)}.{'js' if script else 'py'}"
+    spec = json.dumps(grader.spec(), indent=2, ensure_ascii=False, default=repr)
+    return spec, "json", f"{_file(grader.name)}.json"
+
+
+def _file(name: str) -> str:
+    """A name as a file's: what a path or a shell would read otherwise is left out."""
+    plain = "".join(sign if sign.isalnum() or sign in "-_." else "_" for sign in name)[:80]
+    return plain.strip(".") or "grader"
