@@ -109,9 +109,10 @@ class TestVerdict:
         [
             ((50, 2, 2, 50), "agrees"),
             ((40, 30, 30, 40), "poor"),
-            ((40, 9, 9, 40), "undecided: about 1,700 more labels"),
+            ((48, 9, 9, 48), "undecided: about 180 more labels"),
             ((25, 1, 1, 23), "undecided: about 50 more labels"),
             ((80, 20, 20, 80), "undecided: kappa is too close to 0.6 to tell"),
+            ((81, 19, 20, 80), "undecided: kappa is too close to 0.6 to tell"),
             ((18, 2, 0, 0), "undecided: all 20 labels are good, and it takes some bad ones too"),
             ((0, 0, 2, 18), "undecided: all 20 labels are bad, and it takes some good ones too"),
             ((0, 0, 0, 0), "undecided: about 100 more labels"),
@@ -145,10 +146,10 @@ class TestWords:
         """What the label panel shows, in order."""
         assert against().agreement().lines == [
             ("agreement", "0.86 of 50"),
-            ("kappa", "0.72 (0.50 to 0.87)"),
+            ("kappa", "0.72 (0.49 to 0.89)"),
             ("catches bad", "18 of 20, 0.70 to 0.97"),
             ("keeps good", "25 of 30, 0.66 to 0.93"),
-            ("needs", "50 more labels"),
+            ("needs", "97 more labels"),
         ]
 
     def test_lines_name_ac1_where_labels_are_lopsided(self):
@@ -160,8 +161,8 @@ class TestWords:
     def test_reads_as_sentences(self):
         """Who with whom, how far, what it means, and the two kinds of mistakes."""
         assert str(against().agreement(labeller="Ann")) == (
-            "g agrees with Ann on 43 of 50 rows (95 % interval 73.8 % to 93 %), kappa 0.72 (0.50 to 0.87); "
-            "undecided: about 50 more labels. Caught: 18 of 20 bad ones; kept: 25 of 30 good ones."
+            "g agrees with Ann on 43 of 50 rows (95 % interval 73.8 % to 93 %), kappa 0.72 (0.49 to 0.89); "
+            "undecided: about 97 more labels. Caught: 18 of 20 bad ones; kept: 25 of 30 good ones."
         )
 
     def test_says_that_there_are_no_labels(self):
@@ -174,7 +175,7 @@ class TestWords:
     def test_repr_is_short(self):
         """One line for a terminal."""
         assert repr(against().agreement()) == (
-            "Agreement('g' with 'labels', n=50, kappa 0.72, undecided: about 50 more labels)"
+            "Agreement('g' with 'labels', n=50, kappa 0.72, undecided: about 97 more labels)"
         )
 
     def test_html_is_escaped_and_small(self):

@@ -196,6 +196,13 @@ class TestKappa:
         assert ws.kappa(np.tile(a, times), np.tile(b, times)).needed(0.5) == 0
         assert ws.kappa(np.tile(a, times // 2), np.tile(b, times // 2)).needed(0.5) > 0
 
+    def test_few_prompts_can_be_planned_from(self):
+        """Three prompts carry no bound, but say how many rows would: planned as if prompts were many."""
+        a, b = rated(60, levels=2, same=0.8)
+        found = ws.kappa(a, b, np.arange(60) // 20)
+        assert found.interval() == (-1, 1)
+        assert found.needed(0.2) > 0
+
     def test_no_number_of_rows_decides_a_tie(self):
         """A kappa at the threshold asks for nothing."""
         a, b = rated(100, levels=2)
@@ -312,6 +319,16 @@ class TestCorrectedRate:
             )
             hits += _holds(found, rate)
         assert 0.94 <= hits / 500 <= 1
+
+    def test_interval_by_hand(self):
+        """Lang & Reiczigel's centre and spread, written out: 4 judged rows and 2 labels a class are added."""
+        p, tpr, tnr = 832 / 1004, 91 / 102, 81 / 102
+        rate, gain = (p + tnr - 1) / (tpr + tnr - 1), tpr + tnr - 1
+        good, bad = tpr * (1 - tpr) / 102, tnr * (1 - tnr) / 102
+        found = ws.corrected_rate(_of(830, 1000), _of(90, 100), _of(80, 100))
+        assert found.centre == pytest.approx(rate + 2 * 4 * (rate * good - (1 - rate) * bad))
+        squares = p * (1 - p) / 1004 + rate**2 * good + (1 - rate) ** 2 * bad
+        assert found.spread == pytest.approx(math.sqrt(squares) / gain)
 
     def test_stays_within_zero_and_one(self):
         """More accepted than the mistakes allow for is still at most all."""

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
     from workbench import errors as errors
+    from workbench import widgets as widgets
     from workbench.columns import Grades as Grades
     from workbench.demo import demo_samples as demo_samples
     from workbench.diagnostics import Finding as Finding
@@ -87,6 +88,7 @@ if TYPE_CHECKING:
     from workbench.store import open_store as open_store
     from workbench.suite import Suite as Suite
     from workbench.thread import StringThread as StringThread
+    from workbench.widgets.app import Workbench as Workbench
 
 __version__ = "0.1.0"
 
@@ -167,6 +169,8 @@ _HOMES = {
     "sandbox_info": "sandbox.info",
     "save": "formats",
     "validate": "graders.function",
+    "widgets": "",
+    "Workbench": "widgets.app",
 }
 
 __all__ = [
@@ -230,6 +234,7 @@ __all__ = [
     "ToolCall",
     "Validation",
     "WeightedGate",
+    "Workbench",
     "capture",
     "convert",
     "demo_samples",
@@ -246,6 +251,7 @@ __all__ = [
     "sandbox_info",
     "save",
     "validate",
+    "widgets",
 ]
 
 

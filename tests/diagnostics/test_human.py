@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from workbench.diagnostics import diagnose
+from workbench.diagnostics import Case, diagnose
+from workbench.diagnostics.human import disagrees_with_labels
 
 
 def cells(counts):
@@ -55,6 +56,14 @@ class TestDisagrees:
         assert finding.severity == "note"
         assert finding.needed >= 49
         assert str(finding).endswith(f"a verdict needs {finding.needed:,} more labels.")
+
+    def test_a_bound_alone_is_no_verdict_below_a_hundred_labels(self, graded):
+        """60 labels that leave no doubt about their kappa are still 40 short."""
+        scores, labels = cells((20, 20, 10, 10))
+        case = Case("g", graded(scores), np.arange(60), np.array(labels, np.int8))
+        (claim,) = disagrees_with_labels(case)
+        assert claim.interval(0.95).hi < 0.6
+        assert claim.short == 40
 
     def test_is_not_said_twice(self, graded):
         """Where the grader is shown to be too lenient or too strict, that is said and nothing else."""

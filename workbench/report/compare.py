@@ -31,7 +31,7 @@ from workbench.statistics import (
     spearman,
 )
 from workbench.statistics.spread import SAME
-from workbench.visible import one_line
+from workbench.visible import encodable, one_line
 
 if TYPE_CHECKING:
     from workbench.report.report import Report
@@ -197,7 +197,7 @@ class Comparison:
 
     def _read(self, rows: NDArray[np.intp]) -> pd.DataFrame:
         frame = row_frame(self._samples, {}, rows)
-        both = tuple(zip((self.a, self.b), self._grades, strict=True))
+        both = tuple(zip(map(encodable, (self.a, self.b)), self._grades, strict=True))
         for name, grades in both:
             frame[f"score {name}"] = grades.scores[rows]
         frame["difference"] = _gaps(*self._grades, rows)

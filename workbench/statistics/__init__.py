@@ -1,10 +1,9 @@
 """Intervals, effective sample sizes and spread, on numpy alone.
 
-`shares` holds what is exact for shares (Wilson, clusters, Holm), `resampling` the
-cluster bootstrap, `agreement` kappa and AC1, `confusion` verdicts against the
-truth, `ranks` Spearman and AUROC, `paired` two graders on the same rows, `spread` the measures of a column of scores,
-`passes` and `runs` several tries of one test. Scores are float64 (n,) without
-NaN: whoever calls has already left out rows that have no score.
+`shares` holds what is exact for shares (Wilson, clusters, Holm), `resampling` the cluster bootstrap,
+`agreement` kappa and AC1, `confusion` verdicts against the truth, `ranks` Spearman and AUROC, `paired` two
+graders on the same rows, `spread` the measures of a column of scores, `passes` and `runs` several tries of
+one test. Scores are float64 (n,) without NaN: whoever calls has already left out rows that have no score.
 """
 
 from __future__ import annotations

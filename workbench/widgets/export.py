@@ -79,6 +79,7 @@ class ExportPanel(Panel):
         self._show_losses()
         self.write.disabled = not self._preview.files
         self.file.options = options((name, name) for name in self._preview.files)
+        self.file.index = 0 if self._preview.files else None
         self.file.layout.display = "" if len(self._preview.files) > 1 else "none"
         self._show_file()
 

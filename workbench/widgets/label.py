@@ -60,7 +60,7 @@ class LabelPanel(Panel):
         """See `Panel`."""
         report = self.state.report
         names = report.graders if report is not None else []
-        replace_options(self.grader, [(name, name) for name in names] or [("run graders first", None)])
+        replace_options(self.grader, [(name, name) for name in names] or [("run graders first", "")])
         self._requeue()
 
     @property

@@ -148,10 +148,8 @@ def quiet(words: str) -> str:
 
 def row(*children: Any) -> Any:
     """Controls beside each other, in as many lines as a narrow page needs."""
-    box = widgets.Box(
-        children, layout=widgets.Layout(flex_flow="row wrap", align_items="center", grid_gap="4px 12px")
-    )
-    box.add_class("wb-row")
+    box = widgets.Box(children, layout=widgets.Layout(flex_flow="row wrap", align_items="center"))
+    box.add_class("wb-controls")
     return box
 
 
@@ -175,12 +173,14 @@ def replace_options(control: Any, pairs: Iterable[tuple[str, Any]], default: Any
         return
     control.options = made
     wanted = before if before in values else default
-    if wanted in values and control.value != wanted:
-        control.value = wanted
+    control.index = values.index(wanted) if wanted in values else 0 if values else None
 
 
 STYLE = """<style>
 .wb-panel{font-size:13px;overflow:visible}
+.wb-panel>*{flex:0 0 auto}
+.wb-panel .wb-controls{overflow:visible;flex:0 0 auto;gap:4px 12px}
+.wb-panel .wb-controls>.widget-checkbox{width:auto}
 .wb-panel .wb-h{margin:.2em 0;font-size:14px;font-weight:600}
 .wb-panel .wb-quiet{color:var(--jp-ui-font-color2,#767676)}
 .wb-panel pre{white-space:pre-wrap;overflow-wrap:anywhere;margin:.2em 0;background:transparent;color:inherit;font-size:12px}

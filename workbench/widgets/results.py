@@ -40,7 +40,7 @@ class ResultsPanel(Panel):
     def build(self) -> Sequence[Any]:
         """See `Panel`."""
         self.figure = widgets.Dropdown(description="Figure", options=options([("", "scores")]))
-        self.grader = widgets.Dropdown(description="Grader", options=options([("all graders", None)]))
+        self.grader = widgets.Dropdown(description="Grader", options=options([("all graders", "")]))
         self.chart = Chart(label="Scores")
         self.findings = FindingCards(empty="Run graders to see what is wrong with them.")
         self.relabel = widgets.Button(
@@ -86,7 +86,7 @@ class ResultsPanel(Panel):
         kinds = figures(report)
         first = "overview" if len(report.graders) > _MANY else "scores"
         replace_options(self.figure, [(one.title, one.name) for one in kinds], first)
-        replace_options(self.grader, [("all graders", None), *((name, name) for name in report.graders)])
+        replace_options(self.grader, [("all graders", ""), *((name, name) for name in report.graders)])
         self._offer_filters()
         self.findings.show(report.findings, empty="No findings: nothing speaks against these graders.")
         self._draw()
@@ -116,8 +116,9 @@ class ResultsPanel(Panel):
     def _offer_filters(self) -> None:
         """Rows people look for, one choice each."""
         report = self.state.report
-        self._filters = [("all rows", ()), *quick_filters(report)] if report is not None else []
+        self._filters = [("all rows", ()), *(quick_filters(report) if report is not None else [])]
         self.quick.options = options((title, at) for at, (title, _) in enumerate(self._filters))
+        self.quick.index = 0
 
     def _pick(self, picks: Sequence[Any]) -> None:
         """Marks of the figure: one is its conditions, several of one grader the bin they span."""

@@ -69,11 +69,11 @@ class RunPanel(Panel):
         self._graders()
         self._news()
 
-    def _strata(self) -> list[tuple[str, str | None]]:
+    def _strata(self) -> list[tuple[str, str]]:
         """Columns with few values: what one would stratify by."""
         frame = self.state.samples.frame
         few = [str(name) for name in frame.columns if 1 < _distinct(frame[name]) <= _MOST_STRATA]
-        return [("nothing", None), *((name, name) for name in few)]
+        return [("nothing", ""), *((name, name) for name in few)]
 
     def _graders(self) -> None:
         state = self.state
@@ -118,7 +118,7 @@ class RunPanel(Panel):
 
     def _start(self) -> None:
         self.state.start(
-            self.rows.value, seed=self.seed.value, by=self.by.value, budget=self.budget.value or None
+            self.rows.value, seed=self.seed.value, by=self.by.value or None, budget=self.budget.value or None
         )
 
     def _news(self) -> None:

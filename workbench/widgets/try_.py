@@ -33,7 +33,7 @@ class TryPanel(Panel):
 
     def build(self) -> Sequence[Any]:
         """See `Panel`."""
-        wide = widgets.Layout(width="100%")
+        wide = widgets.Layout(width="calc(100% - 6px)")
         self.wanted = widgets.Text(description="Row", placeholder="id or words", continuous_update=False)
         self.random = widgets.Button(description="Random row", icon="random")
         self.pasted = widgets.Textarea(

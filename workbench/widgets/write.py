@@ -40,12 +40,14 @@ class WritePanel(Panel):
         self.isolation = widgets.HTML()
         self.template = widgets.Dropdown(
             description="Start from",
-            options=options([("...", None), *((one.title, at) for at, one in enumerate(TEMPLATES))]),
+            options=options(
+                [("choose a template", -1), *((one.title, at) for at, one in enumerate(TEMPLATES))]
+            ),
         )
         self.name = widgets.Text(description="Name", placeholder="my_grader")
         self.editor = widgets.Textarea(
             rows=12,
-            layout=widgets.Layout(width="100%"),
+            layout=widgets.Layout(width="calc(100% - 6px)"),
             placeholder="async def grade(thread: StringThread) -> float:",
         )
         self.add = widgets.Button(description="Add and validate", button_style="primary", icon="plus")
@@ -126,7 +128,7 @@ class WritePanel(Panel):
             self.editor.value, self.name.value = shown_as(grader)[0], grader.name
 
     def _start(self) -> None:
-        if self.template.value is not None:
+        if self.template.value >= 0:
             chosen = TEMPLATES[self.template.value]
             self.editor.value, self.name.value = chosen.text, chosen.name
 

@@ -54,7 +54,8 @@ function verdictButton(view, action, text) {
 // Painting
 
 function paintCard(view) {
-  if (view.shownCard !== view.card) showCard(view);
+  const blank = view.waiting && view.card.seq === undefined;
+  if (view.shownCard !== view.card || view.blank !== blank) showCard(view, blank);
   paintProgress(view);
   paintButtons(view);
   paintRecent(view);
@@ -63,10 +64,10 @@ function paintCard(view) {
   view.message.hidden = !message;
 }
 
-function showCard(view) {
-  view.shownCard = view.card;
+function showCard(view, blank) {
+  Object.assign(view, { shownCard: view.card, blank });
   const { card } = view;
-  if (view.waiting) showNoRow(view.host, "Waiting for the next card…");
+  if (blank) showNoRow(view.host, "Waiting for the next card…");
   else if (card.seq === undefined) showNoRow(view.host, "No more cards: all done.");
   else showRow(view.host, card, (part) => fetchCardPart(view, card.seq, part), view.folds);
   view.host.scrollTop = 0;

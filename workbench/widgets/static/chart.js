@@ -208,13 +208,20 @@ function shown(view) {
   say(view, "");
   if (view.bound) return;
   view.bound = true;
-  view.plot.on("plotly_click", (event) => pickOne(view, marksIn(event)));
+  view.plot.on("plotly_click", (event) => !view.cleared && pickOne(view, marksIn(event)));
   view.plot.on("plotly_selected", (event) => event && !view.drawing && pick(view, marksIn(event)));
-  view.plot.on("plotly_deselect", () => !view.drawing && pick(view, []));
+  view.plot.on("plotly_deselect", () => !view.drawing && letGo(view));
 }
 
 function marksIn(event) {
   return event.points.map((point) => [point.curveNumber, point.pointNumber ?? point.pointIndex]);
+}
+
+/** A double click. Its second click is told as well, and must not pick again. */
+function letGo(view) {
+  view.cleared = true;
+  setTimeout(() => { view.cleared = false; });
+  pick(view, []);
 }
 
 /** A click on what is picked already lets it go. */

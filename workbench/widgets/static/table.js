@@ -240,13 +240,13 @@ function tellSelected(view) {
 function onSelected(view, told) {
   const mine = view.sent === told.at;
   if (mine) view.sent = null;
-  if (told.at === view.cursor) return onDetail(view, told);
-  if (mine) tellSelected(view);
-  return undefined;
+  const here = told.at === view.cursor;
+  if (here && told.tell === "detail") onDetail(view, told);
+  // Moved on, or opened the reader, since the question.
+  else if (mine && (!here || view.open)) tellSelected(view);
 }
 
 function onDetail(view, told) {
-  if (told.tell === "selected") return;
   view.pendingMore.clear();
   if (told.problem) showNoRow(view.host, `This row cannot be shown. ${told.problem}`, "wb-bad");
   else showRow(view.host, told.value, (part) => fetchPart(view, told.at, part), view.folds);
