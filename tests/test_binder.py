@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import re
 import shutil
@@ -45,12 +46,24 @@ os.execv("/usr/bin/env", ["env", *command])
 """
 """Enters the memory group, becomes the plain user, and turns into the command."""
 
+NOTEBOOKS = sorted(path.name for path in (ROOT / "notebooks").glob("*.ipynb"))
+
 RUN_NOTEBOOK = """
+import json, sys
 import nbclient, nbformat
-notebook = nbformat.read("notebooks/01_quickstart.ipynb", 4)
+notebook = nbformat.read(f"notebooks/{sys.argv[1]}", 4)
 nbclient.NotebookClient(notebook, timeout=120, resources={"metadata": {"path": "notebooks"}}).execute()
 outputs = [o for cell in notebook.cells if cell.cell_type == "code" for o in cell.outputs]
-print([o for o in outputs if o.output_type == "error" or o.get("name") == "stderr"], len(outputs))
+bad = [o for o in outputs if o.output_type == "error" or o.get("name") == "stderr"]
+print(json.dumps([bad, len(outputs)]))
+"""
+
+ISOLATION = """
+import json
+import workbench as wb
+grader = wb.FunctionGrader.from_source("async def grade(thread):\\n    return 1.0\\n")
+report = grader.run(wb.demo_samples().head(3), progress=False)
+print(json.dumps([str(wb.sandbox_info().level), report.summary["isolation"].tolist()]))
 """
 
 
@@ -78,6 +91,7 @@ def test_requirements_are_pinned_and_hold_every_dependency():
         assert requirement.specifier.contains(pins[requirement.name.lower()]), requirement
     assert "openai[aiohttp]==" in (BINDER / "requirements.txt").read_text()
     assert all(re.fullmatch(r"[\d.]+", pin) for pin in pins.values())
+    assert "notebook" in pins  # the base image has one that goes with its own JupyterLab only
     assert not re.search(r"://|^\s*[./-]", (BINDER / "requirements.txt").read_text(), re.MULTILINE)
 
 
@@ -253,59 +267,108 @@ def test_package_is_installed_apart_from_the_checkout(image):
 
 
 @pytest.mark.slow
-def test_plain_user_runs_the_quickstart(image, record_property):
-    """The notebook runs to its end within the limit, without an error or a word on stderr."""
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_plain_user_runs_the_notebook(image, record_property, name):
+    """It runs to its end within the limit, without an error or a word on stderr, and shows something."""
     start = time.monotonic()
-    found = image.run("python", "-P", "-c", RUN_NOTEBOOK).strip()
+    bad, shown = json.loads(image.run("python", "-P", "-c", RUN_NOTEBOOK, name))
     record_property("notebook_seconds", round(time.monotonic() - start, 1))
     record_property("peak_memory", image.peak())
-    print(f"quickstart under Binder's limits: {time.monotonic() - start:.1f} s, peak memory {image.peak()}")
-    assert re.fullmatch(r"\[\] \d\d", found), found
+    print(f"{name} under Binder's limits: {time.monotonic() - start:.1f} s, peak memory {image.peak()}")
+    assert bad == []
+    assert shown > 0
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(sys.platform != "linux", reason="kernel confinement is Linux only")
-def test_plain_user_gets_kernel_confinement(image):
-    """The sandbox holds without root as it does with it."""
-    level = image.run("python", "-P", "-c", "import workbench; print(workbench.sandbox_info().level)")
-    assert level.strip() == "kernel"
+def test_sandbox_says_what_it_gives(image):
+    """The level that is announced is the one that a run really had; on Linux the sandbox holds without root."""
+    level, had = json.loads(image.run("python", "-P", "-c", ISOLATION))
+    assert had == [level]
+    assert level == "kernel" or sys.platform != "linux"
+    assert level in image.run("workbench", "sandbox")
 
 
-@pytest.mark.slow
-def test_jupyterlab_opens_the_quickstart(image):
-    """The link of a Binder badge leads to the notebook."""
+@dataclass
+class Jupyter:
+    """JupyterLab in the image, started as Binder starts it.
+
+    Attributes:
+        process: The server.
+        url: Where it answers, up to the path.
+    """
+
+    process: subprocess.Popen[bytes]
+    url: str
+    token: str
+
+    def get(self, path: str, *, seconds: float = 10) -> tuple[int, str]:
+        """The status and the text of a page; (0, "") when nobody is there yet."""
+        try:
+            with urllib.request.urlopen(f"{self.url}/{path}?token={self.token}", timeout=seconds) as reply:
+                return int(reply.status), reply.read().decode()
+        except urllib.error.HTTPError as error:
+            return error.code, error.read().decode()
+        except OSError:
+            return 0, ""
+
+    def memory(self) -> int:
+        """Bytes held by the server, its kernels, and what they started."""
+        psutil = pytest.importorskip("psutil")
+        server = psutil.Process(self.process.pid)
+        held = 0
+        for process in [server, *server.children(recursive=True)]:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                held += process.memory_info().rss
+        return held
+
+
+@pytest.fixture(scope="module")
+def jupyter(image) -> Iterator[Jupyter]:
     port, token = free_port(), uuid.uuid4().hex
-    options = [
-        "--no-browser",
-        f"--ServerApp.port={port}",
-        "--ServerApp.port_retries=0",
-        "--ServerApp.ip=127.0.0.1",
-    ]
-    log = (image.home.parent / f"{image.home.name}.log").open("w+")
-    server = subprocess.Popen(
-        image.command("jupyter", "lab", *options, f"--IdentityProvider.token={token}"),
-        cwd=image.repo, env=image.environment, stdout=log, stderr=log, start_new_session=True,
-    )  # fmt: skip
-    address = f"http://127.0.0.1:{port}/lab/tree/notebooks/01_quickstart.ipynb?token={token}"
+    options = ["--no-browser", f"--ServerApp.port={port}", "--ServerApp.port_retries=0"]
+    options += ["--ServerApp.ip=127.0.0.1", f"--IdentityProvider.token={token}"]
+    path = image.home.parent / f"{image.home.name}.log"
+    with path.open("wb") as log:
+        process = subprocess.Popen(
+            image.command("jupyter", "lab", *options),
+            cwd=image.repo, env=image.environment, stdout=log, stderr=log, start_new_session=True,
+        )  # fmt: skip
     try:
-        wait_until(
-            lambda: server.poll() is not None or answers(address), what="JupyterLab answers", seconds=60
-        )
-        log.seek(0)
-        assert server.poll() is None, log.read()[-3000:]
-        assert answers(address) == 200
+        made = Jupyter(process, f"http://127.0.0.1:{port}", token)
+        wait_until(lambda: process.poll() is not None or made.get("api")[0], what="JupyterLab", seconds=60)
+        assert process.poll() is None, path.read_text()[-3000:]
+        yield made
     finally:
-        end_group(server)
-        log.close()
-        Path(log.name).unlink(missing_ok=True)
+        end_group(process)
+        path.unlink(missing_ok=True)
 
 
-def answers(address: str) -> int:
-    """The status of a page; 0 when nobody is there yet."""
-    try:
-        with urllib.request.urlopen(address, timeout=10) as reply:
-            return int(reply.status)
-    except urllib.error.HTTPError as error:
-        return error.code
-    except OSError:
-        return 0
+@pytest.mark.slow
+def test_link_opens_the_quickstart(jupyter):
+    """The link of the Binder badge leads to the notebook in JupyterLab."""
+    assert jupyter.get("lab/tree/notebooks/01_quickstart.ipynb")[0] == 200
+
+
+@pytest.mark.slow
+def test_server_and_kernel_fit_in_memory(jupyter, record_property):
+    """The server and the kernel that has run the quickstart stay below Binder's 2 GB together."""
+    status, page = jupyter.get("voila/render/notebooks/01_quickstart.ipynb", seconds=120)
+    assert (status, failures(page)) == (200, [])
+    held = jupyter.memory()
+    record_property("server_and_kernel_MiB", held // 2**20)
+    print(f"server and kernel after the quickstart: {held / 2**20:,.0f} MiB")
+    assert 50 * 2**20 < held < LIMIT
+
+
+@pytest.mark.slow
+@pytest.mark.skipif("05_workbench.ipynb" not in NOTEBOOKS, reason="there is no notebook with the app")
+def test_link_opens_the_app(jupyter):
+    """The other link leads to the app: Voila runs the notebook, and a widget stands on the page."""
+    status, page = jupyter.get("voila/render/notebooks/05_workbench.ipynb", seconds=120)
+    assert (status, failures(page)) == (200, [])
+    assert "application/vnd.jupyter.widget-view+json" in page
+
+
+def failures(page: str) -> list[str]:
+    """What Voila writes in the place of a cell that failed."""
+    return re.findall(r"There was an error[^<]*|Traceback \(most recent call last\)", page)

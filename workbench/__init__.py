@@ -76,6 +76,8 @@ if TYPE_CHECKING:
     from workbench.judges import ScriptedClient as ScriptedClient
     from workbench.plots import plot_scores as plot_scores
     from workbench.report import Report as Report
+    from workbench.report.agreement import agreement as agreement
+    from workbench.report.compare import compare as compare
     from workbench.samples import Sample as Sample
     from workbench.samples import Samples as Samples
     from workbench.samples import read_samples as read_samples
@@ -93,6 +95,8 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "agreement": "report.agreement",
+    "compare": "report.compare",
     "StoreError": "store",
     "open_store": "store",
     "Store": "store",
@@ -235,7 +239,9 @@ __all__ = [
     "Validation",
     "WeightedGate",
     "Workbench",
+    "agreement",
     "capture",
+    "compare",
     "convert",
     "demo_samples",
     "errors",

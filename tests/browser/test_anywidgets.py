@@ -270,7 +270,7 @@ def by_key(notebook):
     told(notebook, "0: []")
     press("End")
     press("Enter")
-    told(notebook, "[0.95, 1.0]")
+    told(notebook, "[0.95, 1]")
 
 
 def test_chart_follows_theme_size_and_figure(browser, dark_lab):

@@ -25,9 +25,9 @@ from numpy.typing import NDArray
 
 from workbench.diagnostics import Case
 from workbench.diagnostics.labels import read_labels
-from workbench.diagnostics.registry import pass_mark
 from workbench.errors import ReportError
 from workbench.report.bins import within
+from workbench.report.cases import labelled_case
 from workbench.report.frames import row_texts
 from workbench.report.select import select
 
@@ -88,10 +88,7 @@ def case_of(report: Report, grader: str) -> Case:
             f"there is no grader {grader!r} in this report",
             expected=" or ".join(map(repr, report.graders)) or "none: the report is empty",
         )
-    n = len(report)
-    mark = pass_mark(report.threshold, report.scale)
-    labels = read_labels(report.labels, n)
-    return Case(grader, report.grades[grader], np.zeros(n, np.intp), labels, mark, report.scale)
+    return labelled_case(report, grader, np.zeros(len(report), np.intp))
 
 
 def _by_score(report: Report, grader: str, ends: Sequence[float]) -> Rows:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ResultsPanel", "quick_filters", "spanned"]
 
+_COLUMNS = 6
+"""Graders with a column in the table: those that a filter is about come first."""
 _MANY = 4
 """More graders than these begin with the overview, one line each."""
 
@@ -149,12 +151,17 @@ class ResultsPanel(Panel):
         if report is None:
             return
         rows = report.where(*where)
-        reasons = next((one["grader"] for one in where if "grader" in one), None)
-        one = reasons or next((one["finding"][0] for one in where if "finding" in one), None)
-        self._rows = ReportRows(
-            report, rows, reasons=one if one in report.graders else None, labels=report.labels
+        meant = [name for one in where for name in named_in(one) if name in report.graders]
+        first = list(
+            dict.fromkeys([*meant, *([self.grader.value] if self.grader.value else []), *report.graders])
         )
+        shown = [name for name in report.graders if name in first[:_COLUMNS]]
+        reasons = meant[0] if meant else shown[0] if len(shown) == 1 else None
+        self._rows = ReportRows(report, rows, graders=shown, reasons=reasons, labels=report.labels)
         self.table.source = self._rows
+        with self.filling():
+            chosen = next((at for at, (_, held) in enumerate(self._filters) if held == where), 0)
+            self.quick.index = chosen if self._filters else None
         self.findings.mark([tuple(one["finding"]) for one in where if "finding" in one])
         count = f"{len(rows):,} of {len(report):,} rows"
         self.shown.value = (
@@ -168,6 +175,14 @@ class ResultsPanel(Panel):
 
 def _needs_all(name: str) -> bool:
     return name in {"differences", "overview"}
+
+
+def named_in(condition: Mapping[str, Any]) -> list[str]:
+    """The graders that a condition is about."""
+    held = condition.get("grader", condition.get("wrong"))
+    pair = condition.get("apart", condition.get("verdicts"))
+    one = [condition["finding"][0]] if "finding" in condition else []
+    return [*([held] if held is not None else []), *(pair or []), *one]
 
 
 Conditions = tuple[dict[str, Any], ...]

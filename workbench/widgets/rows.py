@@ -104,7 +104,7 @@ class ReportRows:
 
     def _read(self, at: int) -> tuple[Sample, Mapping[str, Grade]]:
         row = int(self._order[at])
-        grades = {name: self._report.grades[name][row] for name in self._graders}
+        grades = {name: columns[row] for name, columns in self._report.grades.items()}
         return sample_of(self._report.samples, row), grades
 
     def _texts_of(self, rows: Rows) -> list[tuple[Any, ...]]:
@@ -122,6 +122,13 @@ def sample_of(samples: Any, row: int) -> Sample:
     except SamplesError as error:
         return Sample(str(samples.ids[row]), StringThread([("unreadable row", error.what)]), None, "")
     return found
+
+
+_LABELS: dict[bool | None, Any] = {
+    True: {"text": "good", "kind": "good"},
+    False: {"text": "bad", "kind": "bad"},
+    None: None,
+}
 
 
 class _Cells(Protocol):
@@ -189,7 +196,7 @@ class _Labels:
         self._labels = labels
 
     def cells(self, rows: Rows) -> list[Any]:
-        return [self._labels[row] for row in rows]
+        return [_LABELS[self._labels[row]] for row in rows]
 
     def keys(self, rows: Rows) -> tuple[NDArray[Any], NDArray[np.bool_]]:
         values = np.array(

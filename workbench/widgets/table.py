@@ -141,10 +141,12 @@ class ScoreTable(anywidget.AnyWidget):
             actions[asked](self._source, message)
 
     def _rows(self, source: RowSource, message: Mapping[str, Any]) -> None:
-        start, stop = _place(message.get("start"), self.count), _place(message.get("stop"), self.count + 1)
-        if start is None or stop is None:
+        start, stop = _place(message.get("start"), self.count), message.get("stop")
+        if start is None or not isinstance(stop, int):
             return
-        rows = source.window(start, min(stop, start + MOST_ROWS))
+        rows = source.window(
+            start, min(stop, start + MOST_ROWS, self.count)
+        )  # a page asks for whole hundreds
         told = [[_cell(cell) for cell in row] for row in rows]
         self.send({"tell": "rows", "start": start, "version": self.version, "rows": told})
 

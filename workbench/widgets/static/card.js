@@ -94,7 +94,8 @@ function paintButtons(view) {
   const ready = !view.waiting && view.card.seq !== undefined;
   for (const [action, button] of view.buttons) {
     button.lastChild.textContent = keyName(bindings[action]);
-    button.disabled = action === "undo" ? view.waiting : !ready;
+    // Not `disabled`: a button that has the focus would take the keys with it.
+    button.setAttribute("aria-disabled", action === "undo" ? view.waiting : !ready);
   }
   view.note.disabled = !ready;
   view.noteKey.textContent = keyName(bindings.note);

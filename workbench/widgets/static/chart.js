@@ -185,7 +185,7 @@ async function paint(view) {
   view.width = Math.floor(view.root.clientWidth);
   view.plot.hidden = !spec;
   if (!spec) return say(view, "Nothing to draw yet.");
-  if (!view.plotly || !view.width) return;
+  if (!view.plotly || !view.width || view.signal.aborted) return;
   view.figure = JSON.parse(spec);
   view.figure.layout ??= {};
   view.drawing += 1;
@@ -345,11 +345,14 @@ function render({ model, el }) {
   const view = { model, root: make("div", "wb-chart"), signal: ends.signal, figure: null, drawing: 0, at: null };
   build(view);
   el.append(view.root);
-  view.repaint = soon(() => paint(view), view.signal);
+  view.painted = Promise.resolve();
+  // One after the other: plotly finishes a drawing later than it returns.
+  view.repaint = soon(() => { view.painted = view.painted.then(() => paint(view)); }, view.signal);
   follow(model, "change:spec change:picked", view.repaint, view.signal);
   watchSize(view.root, () => Math.floor(view.root.clientWidth) !== view.width && view.repaint(), view.signal);
-  // Ends whenever the page's ink has changed, whoever changed it: a theme switch needs no event of its own.
-  view.watch.addEventListener("transitionend", view.repaint);
+  // Runs whenever the page's ink changes, whoever changes it: a theme switch needs no event of its own. Sheets come
+  // and go while it lasts, and a change may cancel the one before.
+  for (const name of ["transitionrun", "transitionend", "transitioncancel"]) view.watch.addEventListener(name, view.repaint);
   view.root.addEventListener("keydown", (event) => onKey(view, event));
   view.root.addEventListener("blur", () => leaveMark(view));
   view.repaint();
