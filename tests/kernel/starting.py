@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tomllib
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import workbench
@@ -117,9 +117,9 @@ def oldest_python(cache: Path) -> str:
     """An interpreter whose environment has the lowest versions; made once for each cache folder.
 
     Raises:
-        CannotInstall: pip could not.
+        CannotInstall: There is no network.
     """
-    made = _once(cache, lowest(), lambda folder, pins: _pip(_venv(folder), pins))
+    made = _once(cache, "oldest", lowest(), lambda folder, pins: _pip(_venv(folder), pins))
     return str(made / "bin" / "python")
 
 
@@ -127,13 +127,13 @@ def threaded_path(cache: Path) -> Path:
     """A folder with the ipykernel that always uses threads, to go before this environment's packages.
 
     Raises:
-        CannotInstall: pip could not.
+        CannotInstall: There is no network.
     """
-    return _once(
-        cache,
-        [THREADED],
-        lambda folder, pins: _pip(sys.executable, ["--no-deps", "--target", str(folder), *pins]),
-    )
+
+    def make(folder: Path, pins: list[str]) -> None:
+        _pip(sys.executable, ["--no-deps", "--target", str(folder), *pins])
+
+    return _once(cache, "threaded", [THREADED], make)
 
 
 def _venv(folder: Path) -> str:
@@ -141,12 +141,14 @@ def _venv(folder: Path) -> str:
     return str(folder / "bin" / "python")
 
 
-def _once(cache, pins, make) -> Path:
-    """What `make(folder, pins)` makes, from the cache where these pins and this Python made it before."""
+def _once(cache: Path, name: str, pins: list[str], make: Callable[[Path, list[str]], None]) -> Path:
+    """What `make` makes, from the cache where these pins and this Python made it before."""
+    name = f"{name}-{sys.version_info[0]}.{sys.version_info[1]}"
     mark = hashlib.sha256("\n".join([sys.version, sys.prefix, *pins]).encode()).hexdigest()[:12]
-    made, draft = cache / mark, cache / f"{mark}-{uuid.uuid4().hex[:8]}"
+    made, draft = cache / f"{name}-{mark}", cache / f"draft-{uuid.uuid4().hex[:8]}"
     if not made.is_dir():
-        cache.mkdir(parents=True, exist_ok=True)
+        for old in cache.glob(f"{name}-*"):  # hundreds of megabytes that nobody asks for again
+            shutil.rmtree(old, ignore_errors=True)
         try:
             make(draft, pins)
             with contextlib.suppress(OSError):  # another run was quicker: its folder is as good

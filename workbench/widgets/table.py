@@ -21,6 +21,9 @@ MOST_ROWS = 500
 CELL = 200
 """Characters of a cell's text."""
 
+KINDS = ("good", "bad", "failed", "skipped", "note")
+"""How a cell's words may look."""
+
 Selected = Callable[[int], None]
 
 
@@ -144,9 +147,8 @@ class ScoreTable(anywidget.AnyWidget):
         start, stop = _place(message.get("start"), self.count), message.get("stop")
         if start is None or not isinstance(stop, int):
             return
-        rows = source.window(
-            start, min(stop, start + MOST_ROWS, self.count)
-        )  # a page asks for whole hundreds
+        # A page asks for whole hundreds, whatever the count.
+        rows = source.window(start, max(start, min(stop, start + MOST_ROWS, self.count)))
         told = [[_cell(cell) for cell in row] for row in rows]
         self.send({"tell": "rows", "start": start, "version": self.version, "rows": told})
 
@@ -223,5 +225,6 @@ def _cell(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     if isinstance(value, Mapping):
-        return {"text": one_line(value.get("text"), CELL), "kind": str(value.get("kind", ""))}
+        kind = value.get("kind")
+        return {"text": one_line(value.get("text"), CELL), "kind": kind if kind in KINDS else ""}
     return value

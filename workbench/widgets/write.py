@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Sequence
+from concurrent.futures import Future
 from typing import Any
 
 import ipywidgets as widgets
 
+from workbench import background
 from workbench.graders import Grader, SandboxedGrader
-from workbench.sandbox.info import sandbox_info
+from workbench.sandbox.info import SandboxInfo, sandbox_info
 from workbench.widgets.panel import Panel, heading, options, quiet, replace_options, row, text
 from workbench.widgets.source import SourceView
 from workbench.widgets.templates import TEMPLATES
@@ -38,6 +41,7 @@ class WritePanel(Panel):
         self.state_line, self.checks = widgets.HTML(), widgets.HTML()
         self.source = SourceView()
         self.isolation = widgets.HTML()
+        self.isolation.add_class("wb-isolation")
         self.template = widgets.Dropdown(
             description="Start from",
             options=options(
@@ -59,6 +63,7 @@ class WritePanel(Panel):
         ):
             control.add_class(f"wb-{name}")
         self._listen()
+        self._ask_isolation()
         return [
             row(self.grader, self.prove, self.edit), self.state_line, self.checks, self.source, self.isolation,
             heading("Write another"), row(self.template, self.name), self.editor, self.add,
@@ -86,7 +91,7 @@ class WritePanel(Panel):
         grader = self._current
         self.prove.disabled = not isinstance(grader, SandboxedGrader)
         self.edit.disabled = grader is None
-        self.checks.value = self.isolation.value = ""
+        self.checks.value = ""
         if grader is None:
             self.state_line.value = quiet("No grader yet: define one with @wb.grader in a cell, or below.")
             self.source.show("")
@@ -115,12 +120,17 @@ class WritePanel(Panel):
 
     def _prove(self) -> None:
         self.state.validate(self.grader.value)
-        self._isolate()
 
-    def _isolate(self) -> None:
-        info = sandbox_info()
-        leaks = f"; probes that got through: {', '.join(info.leaks)}" if info.leaks else ""
-        self.isolation.value = quiet(f"isolation of this machine: {info.level}, {info.label}{leaks}")
+    def _ask_isolation(self) -> None:
+        """Try the locks of this machine, which takes a moment, and show what holds when it is known."""
+        asked = background.submit(asyncio.to_thread(sandbox_info))
+        asked.add_done_callback(self._isolated)
+
+    def _isolated(self, asked: Future[SandboxInfo]) -> None:
+        with self.state.guard(self.title):
+            info = asked.result()
+            leaks = f"; probes that got through: {', '.join(info.leaks)}" if info.leaks else ""
+            self.isolation.value = quiet(f"isolation of this machine: {info.level}. {info.label}{leaks}")
 
     def _edit(self) -> None:
         grader = self._current

@@ -91,7 +91,7 @@ function theme(view) {
 }
 
 /** What a figure leaves open, in the page's colours. */
-function template({ font, line }) {
+function template({ font, line, ground }) {
   const axis = { gridcolor: line, linecolor: line, zerolinecolor: line, tickcolor: line, automargin: true };
   const faded = { unselected: { marker: { opacity: 0.3 } } };
   return {
@@ -100,7 +100,7 @@ function template({ font, line }) {
       legend: { bgcolor: CLEAR, orientation: "h", y: 1.02, yanchor: "bottom" },
       newselection: { line: { color: font.color, width: 1, dash: "dot" } },
     },
-    data: { bar: [faded], scatter: [faded], scattergl: [faded] },
+    data: { heatmap: [{ colorscale: [[0, ground], [1, PALETTE[0]]] }], bar: [faded], scatter: [faded], scattergl: [faded] },
   };
 }
 
