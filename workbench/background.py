@@ -16,7 +16,7 @@ from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
 from typing import Any, TypeVar
 
-__all__ = ["run", "submit", "uninterrupted", "wait"]
+__all__ = ["run", "submit", "then", "uninterrupted", "wait"]
 
 T = TypeVar("T")
 
@@ -52,6 +52,19 @@ if hasattr(os, "register_at_fork"):
 def submit(work: Coroutine[Any, Any, T]) -> Future[T]:
     """Start a coroutine on the loop's thread."""
     return asyncio.run_coroutine_threadsafe(work, _running_loop())
+
+
+def then(future: Future[T], tell: Callable[[Future[T]], object]) -> None:
+    """Call `tell` with a future that has ended, on a thread of its own; not with one that was cancelled.
+
+    A callback that takes a lock must not run on the loop's thread: the lock's holder may be waiting for the loop.
+    """
+
+    def ended(done: Future[T]) -> None:
+        if not done.cancelled():
+            threading.Thread(target=tell, args=(done,), name="workbench-told", daemon=True).start()
+
+    future.add_done_callback(ended)
 
 
 @contextlib.contextmanager

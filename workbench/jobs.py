@@ -45,17 +45,19 @@ class Job:
         self._report: Report | None = None
         self._error: BaseException | None = None
         self._over = threading.Event()
-        threading.Thread(target=self._go, name="workbench-run", daemon=True).start()
+        self._thread = threading.Thread(target=self._go, name="workbench-run", daemon=True)
+        self._thread.start()
 
     def _go(self) -> None:
         try:
             self._report = self._work(self._note)
         except BaseException as error:  # noqa: BLE001 (it is raised again where somebody waits)
             self._error = error
-        finally:
-            self._over.set()
+        try:
             if self._ended is not None:
                 self._ended(self)
+        finally:
+            self._over.set()  # who waits for the report finds everything told
 
     def _note(self, moment: Progress) -> bool:
         self.progress = moment
@@ -66,7 +68,7 @@ class Job:
     @property
     def done(self) -> bool:
         """Whether it is over, by itself or by `cancel`."""
-        return self._over.is_set()
+        return self._report is not None or self._error is not None
 
     @property
     def error(self) -> BaseException | None:
@@ -87,7 +89,8 @@ class Job:
             TimeoutError: The run still goes on.
             Exception: Whatever the run raised.
         """
-        if not self._over.wait(timeout):
+        own = threading.current_thread() is self._thread  # `ended` may ask for it
+        if not own and not self._over.wait(timeout):
             raise TimeoutError(f"the run still goes on after {timeout} s")
         return self._result()
 

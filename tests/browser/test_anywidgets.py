@@ -166,7 +166,9 @@ chart = Chart(figure, label=ALL[:900])
 card = LabelCard(card={**read_row(*row_of(0)), "seq": 0, "note": CORPUS[0]}, total=2, message=ALL[:900],
                  status=[(text, text) for text in CORPUS[:8]], label=CORPUS[1], bindings={"good": "1", CORPUS[0]: "<"},
                  recent=[{"seq": 1, "id": CORPUS[1], "action": CORPUS[0]}])
-ip.VBox([chart, table, card])
+close = ip.Button(description="close").add_class("close")
+close.on_click(lambda _: [one.close() for one in (chart, table, card)])
+ip.VBox([chart, table, card, close])
 """
 
 
@@ -323,6 +325,42 @@ def test_table_of_a_hundred_thousand_rows_is_moved_through_sorted_and_read(brows
         notebook.save_and_reload()
         notebook.find(".wb-reader-id").filter(has_text="row-0").wait_for()
         row(notebook, "It is 0.").wait_for()
+        assert untroubled(notebook)
+
+
+def test_table_obeys_code(browser, lab):
+    """Rows that changed are fetched anew in place, a row selected by code is shown and read, new rows start on top."""
+    steps = """
+def button(name, act):
+    made = ip.Button(description=name).add_class(name)
+    made.on_click(lambda _: act())
+    return made
+
+def change():
+    rows.cells = lambda at: [at, "changed", f"Now {at}.", 0.5, True, "scored", None]
+    table.refresh()
+
+ip.HBox([button("change", change), button("choose", lambda: setattr(table, "selected", 5_000)),
+         button("fewer", lambda: setattr(table, "source", Rows(3))), button("none", lambda: setattr(table, "source", None))])
+"""
+    with opened(browser, lab, lab.write("obeys.ipynb", [ROWS, TABLE, steps]), width=700) as notebook:
+        notebook.run_all()
+        row(notebook, "It is 4.").click()
+        notebook.find(".wb-reader-id").filter(has_text="row-2").wait_for()
+        notebook.find("button.change").click()
+        row(notebook, "Now 2.").wait_for()
+        assert "wb-chosen" in row(notebook, "Now 2.").get_attribute("class")
+        notebook.find("button.choose").click()
+        notebook.find(".wb-reader-id").filter(has_text="row-5000").wait_for()
+        row(notebook, "Now 5000.").wait_for()
+        notebook.picture("table-narrow", notebook.find(".wb-table"))
+        told(notebook, "2: row-2")  # what code selects is not told to code
+        notebook.find("button.fewer").click()
+        row(notebook, "It is 4.").wait_for()
+        notebook.find(".wb-table-reader").wait_for(state="hidden")
+        assert notebook.find(".wb-row").count() == 3
+        notebook.find("button.none").click()
+        notebook.find(".wb-facts").filter(has_text="no rows").wait_for()
         assert untroubled(notebook)
 
 
@@ -548,4 +586,6 @@ def test_hostile_text_is_shown_and_never_run(browser, lab, width):
         assert "⟨U+202E⟩" in text
         assert "\u202e" not in text
         notebook.picture(f"hostile-{width}", notebook.find(".wb-table"))
+        notebook.find("button.close").click()
+        notebook.page.locator(":is(.wb-chart, .wb-table, .wb-card)").first.wait_for(state="detached")
         assert untroubled(notebook)

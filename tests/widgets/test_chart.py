@@ -7,6 +7,7 @@ import plotly.graph_objects as go
 import pytest
 from ipywidgets.widgets import widget
 
+from workbench.widgets.assets import static
 from workbench.widgets.chart import Chart
 
 
@@ -99,6 +100,24 @@ def test_plotly_is_sent_on_request_only(sent):
     assert content == {"tell": "plotly"}
     assert gzip.decompress(packed).decode() == get_plotlyjs()
     assert len(packed) < 2_000_000
+
+
+@pytest.mark.parametrize(
+    "name", ["dom.js", "load.js", "chart.js", "reader.js", "grid.js", "table.js", "card.js"]
+)
+def test_scripts_know_no_markup_and_no_other_host(name):
+    """Texts of a dataset can only ever be set as text, and nothing is loaded from anywhere."""
+    text = static(name)
+    for word in (
+        "innerHTML",
+        "outerHTML",
+        "insertAdjacentHTML",
+        "document.write",
+        "http:",
+        "https:",
+        "eval(",
+    ):
+        assert word not in text
 
 
 def test_chart_is_short_and_leaves_nothing_behind():

@@ -46,7 +46,7 @@ class Chart(anywidget.AnyWidget):
         Chart('scores')
     """
 
-    _esm = static("dom.js", "chart.js")
+    _esm = static("dom.js", "load.js", "chart.js")
     _css = static("theme.css", "chart.css")
 
     spec = traitlets.Unicode().tag(sync=True)

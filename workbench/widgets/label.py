@@ -34,7 +34,7 @@ class LabelPanel(Panel):
     def build(self) -> Sequence[Any]:
         """See `Panel`."""
         self.order = widgets.Dropdown(description="Order", options=options((name, name) for name in ORDERS))
-        self.grader = widgets.Dropdown(description="Agreement of")
+        self.grader = widgets.Dropdown(description="Grader")
         self.labeller = widgets.Text(
             self.state.labelling.labeller,
             description="Labeller",
@@ -60,6 +60,7 @@ class LabelPanel(Panel):
         """See `Panel`."""
         report = self.state.report
         names = report.graders if report is not None else []
+        self._rows = {}  # a decision on a card of other rows is for none of these
         replace_options(self.grader, [(name, name) for name in names] or [("run graders first", "")])
         self._requeue()
 
@@ -124,10 +125,9 @@ class LabelPanel(Panel):
             return
         if action == "note" or seq != self.card.card.get("seq"):
             return  # a note goes with its label; a card that is gone was decided before
-        name = str(self.card.card["id"])
-        at = self._rows.pop(seq)
-        name = str(self._samples.ids[at])
+        name = str(self._samples.ids[self._rows[seq]])
         self.state.label(name, _VALUES[action], note)
+        self._rows.pop(seq)
         self._deal()
 
     def _undo(self) -> None:
@@ -136,9 +136,9 @@ class LabelPanel(Panel):
         self._deal(places[0] if places else None)
 
     def _agreement(self) -> list[tuple[str, str]]:
-        """How the chosen grader stands to the labels there are now."""
+        """How the chosen grader stands to people's labels as they are now; a column's do not count here."""
         report, grader = self.state.report, self.grader.value
-        labels = None if report is None else self.state.labelling.known(report.samples)
+        labels = None if report is None else self.state.labelling.people(report.samples)
         if report is None or grader not in report.grades or labels is None:
             return []
         return list(report.agreement(grader, labels).lines)

@@ -94,16 +94,27 @@ class Labelling:
 
         A person's label goes before the column's.
         """
-        place = {str(name): row for row, name in enumerate(self.samples.ids)}
-        found = [self._known(str(name), place) for name in samples.ids]
+        found = [self._known(str(name)) for name in samples.ids]
         return found if any(one is not None for one in found) else None
 
-    def _known(self, name: str, place: Mapping[str, int]) -> bool | None:
+    def people(self, samples: Any) -> list[bool | None] | None:
+        """As `known`, of people's labels alone."""
+        held = self.held
+        if not any(label.value is not None for label in held.values()):
+            return None
+        labels = (held.get(str(name)) for name in samples.ids)
+        return [None if label is None else label.value for label in labels]
+
+    def _known(self, name: str) -> bool | None:
         label = self.held.get(name)
         if label is not None and label.value is not None:
             return label.value
-        code = self._codes[place[name]] if name in place else -1
+        code = self._codes[self._place[name]] if name in self._place else -1
         return None if code < 0 else bool(code)
+
+    @cached_property
+    def _place(self) -> dict[str, int]:
+        return {str(name): row for row, name in enumerate(self.samples.ids)}
 
     def fresh(self, report: Report) -> bool:
         """Whether more or other labels are known now than the report was read with."""

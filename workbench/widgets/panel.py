@@ -179,6 +179,8 @@ def replace_options(control: Any, pairs: Iterable[tuple[str, Any]], default: Any
 STYLE = """<style>
 .wb-panel{font-size:13px;overflow:visible}
 .wb-panel>*{flex:0 0 auto}
+.wb-app .lm-TabBar .lm-TabBar-tab{flex:1 1 auto!important;min-width:0!important;padding:0 6px!important}
+.wb-app .lm-TabBar .lm-TabBar-tabLabel{text-overflow:ellipsis}
 .wb-panel .wb-controls{overflow:visible;flex:0 0 auto;gap:4px 12px}
 .wb-panel .wb-controls>.widget-checkbox{width:auto}
 .wb-panel .wb-h{margin:.2em 0;font-size:14px;font-weight:600}

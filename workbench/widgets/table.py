@@ -87,7 +87,7 @@ class ScoreTable(anywidget.AnyWidget):
         order: The column sorted by and the direction: `{"key": "", "descending": False}` is natural.
     """
 
-    _esm = static("dom.js", "reader.js", "table.js")
+    _esm = static("dom.js", "reader.js", "grid.js", "table.js")
     _css = static("theme.css", "reader.css", "table.css")
 
     columns: traitlets.List[Any] = traitlets.List().tag(sync=True)

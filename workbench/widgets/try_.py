@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import ipywidgets as widgets
@@ -65,14 +65,14 @@ class TryPanel(Panel):
         self._sample: Sample | None = None
         self._found: dict[str, Grade] = {}
         self._row = -1
-        self._trial = Trial(self._told)
+        self._trial = Trial(self._told, self.state.lock)
         self._listen()
         return [row(self.wanted, self.random), fold, self.thread, self.answer, self.score, self.results]
 
     def _listen(self) -> None:
         self.wanted.observe(self.acts(self._find), "value")
         self.random.on_click(self.acts(lambda: self._take_row(random_row(self.state.samples))))
-        self.use.on_click(self.acts(lambda: self._take(paste(self.pasted.value), "the pasted messages")))
+        self.use.on_click(self.acts(lambda: self._take_pasted()))
         self.answer.observe(self.acts(lambda: self._ask(free=True)), "value")
         self.score.on_click(self.acts(lambda: self._ask(free=False)))
         self.watch(self.refresh, "chosen", "graders")
@@ -87,6 +87,10 @@ class TryPanel(Panel):
     def _find(self) -> None:
         if self.wanted.value.strip():
             self._take_row(find_row(self.state.samples, self.wanted.value.strip(), after=self._row))
+
+    def _take_pasted(self) -> None:
+        said = self.pasted.value
+        self._take(paste(said), f"wb.widgets.trying.paste({said!r})")
 
     def _take_row(self, at: int) -> None:
         self._row = at
@@ -117,13 +121,12 @@ class TryPanel(Panel):
         self._show()
         self._trial.ask(sample, asked)
         if asked and not self._filled:
-            self.state.code = self._repeat(sample)
+            self.state.code = self._repeat(sample, asked)
 
-    def _repeat(self, sample: Sample) -> str:
-        names = "\n".join(f"{grader_code(name)}(sample)" for name in self.state.chosen)
-        if sample is self._sample and self._code.startswith("app."):
-            return f"sample = {self._code}\n{names}"
-        return f"sample = wb.StringThread({sample.thread.get_turns()!r}, {sample.thread.metadata!r})\n{names}"
+    def _repeat(self, sample: Sample, asked: Iterable[str]) -> str:
+        names = "\n".join(f"{grader_code(name)}(sample)" for name in asked)
+        changed = f"wb.widgets.trying.with_completion({self._code}, {self.answer.value!r})"
+        return f"sample = {self._code if sample is self._sample else changed}\n{names}"
 
     def _told(self, name: str, grade: Grade) -> None:
         with self.state.guard(self.title):

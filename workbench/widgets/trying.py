@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import random
+import threading
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -79,7 +82,12 @@ def paste(text: str) -> Sample:
         )
     if "reference" in told:
         metadata = {**metadata, "reference": told["reference"]}
-    thread = StringThread.from_messages(messages, metadata)
+    try:
+        thread = StringThread.from_messages(messages, metadata)
+    except (TypeError, ValueError) as error:
+        raise SamplesError(
+            "the pasted messages cannot be read", where="Try", found=str(error)[:200], expected=_SHAPE
+        ) from None
     reference = told.get("reference", reference_of(thread, ROLES["reference"]))
     return replace(as_sample(thread), id="pasted", reference=reference)
 
@@ -112,11 +120,15 @@ class Trial:
     """Graders at work on one conversation: results come one by one, those of an earlier question are dropped.
 
     Args:
-        told: Called with the name and the grade of each, on the loop's thread.
+        told: Called with the name and the grade of each, on a thread of its own, with the lock held.
+        lock: What `ask` and `stop` are called under, so that no result comes between; its own by default.
     """
 
-    def __init__(self, told: Callable[[str, Grade], object]) -> None:
+    def __init__(
+        self, told: Callable[[str, Grade], object], lock: AbstractContextManager[Any] | None = None
+    ) -> None:
         self._told = told
+        self._lock = threading.RLock() if lock is None else lock
         self._number = 0
         self._under_way: list[Future[Grade]] = []
 
@@ -127,7 +139,7 @@ class Trial:
         for name, grader in graders.items():
             future = background.submit(grader.grade_one(sample))
             self._under_way.append(future)
-            future.add_done_callback(partial(self._ended, number, name))
+            background.then(future, partial(self._ended, number, name))
 
     def stop(self) -> None:
         """Give up what is under way."""
@@ -137,5 +149,6 @@ class Trial:
         self._under_way = []
 
     def _ended(self, number: int, name: str, done: Future[Grade]) -> None:
-        if number == self._number and not done.cancelled():
-            self._told(name, done.result())
+        with self._lock:
+            if number == self._number:
+                self._told(name, done.result())

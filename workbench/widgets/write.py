@@ -124,7 +124,7 @@ class WritePanel(Panel):
     def _ask_isolation(self) -> None:
         """Try the locks of this machine, which takes a moment, and show what holds when it is known."""
         asked = background.submit(asyncio.to_thread(sandbox_info))
-        asked.add_done_callback(self._isolated)
+        background.then(asked, self._isolated)
 
     def _isolated(self, asked: Future[SandboxInfo]) -> None:
         with self.state.guard(self.title):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import json
+import keyword
 import re
 
 from workbench.errors import FormatError, WorkbenchError
@@ -24,7 +26,7 @@ def written(source: str, name: str = "") -> Grader:
         raise WorkbenchError("there is no text to make a grader of", hint="choose something to start from")
     if source.lstrip().startswith("{"):
         return _from_spec(source, name)
-    make = ScriptGrader.from_source if _SCRIPT.search(source) else FunctionGrader.from_source
+    make = ScriptGrader.from_source if _is_script(source) else FunctionGrader.from_source
     return make(source, name=name)
 
 
@@ -41,7 +43,22 @@ def _from_spec(source: str, name: str) -> Grader:
 def code_of(source: str, name: str) -> str:
     """The lines that would make the same grader in a cell."""
     if source.lstrip().startswith("{"):
-        return f"grader = wb.loads({{'graders': [{source.strip()}]}})[0]"
-    if _SCRIPT.search(source):
-        return f"%%grader --js {name}\n{source}"
-    return f"%%grader {name}\n{source}"
+        spec = {**json.loads(source), "name": name}
+        told = {"format": "grader-workbench", "version": 1, "graders": [spec]}
+        return f"grader = wb.loads({told!r})[0]\napp.add(grader)"
+    script = _is_script(source)
+    if not name.isidentifier() or keyword.iskeyword(name):  # no name of a magic's cell
+        made = "ScriptGrader" if script else "FunctionGrader"
+        return f"grader = wb.{made}.from_source({source!r}, name={name!r})\napp.add(grader)"
+    return f"%%grader {'--js ' if script else ''}{name}\n{source}"
+
+
+def _is_script(source: str) -> bool:
+    """Whether a text is JavaScript: a Python module may speak of a function in its docstring."""
+    if not _SCRIPT.search(source):
+        return False
+    try:
+        ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return True
+    return False
