@@ -11,6 +11,7 @@
 | `{"apart": [a, b], "least": 0.2}` | scored by both, and the scores differ by at least so much |
 | `{"verdicts": [a, b], "are": [true, false]}` | scored by both, accepted by the one and not by the other |
 | `{"text": "words"}` | id, a turn or the reference has it, without regard to case |
+| `{"any": [[...], [...]]}` | those that meet all conditions of one of these lists |
 | `{"rows": [1, 2]}` | these |
 """
 
@@ -157,6 +158,11 @@ def _these(report: Report, rows: Sequence[int]) -> Rows:
     return select(list(rows), None, len(report))
 
 
+def _any(report: Report, choices: Sequence[Sequence[Condition]]) -> Rows:
+    found = [matching(report, one) for one in choices]
+    return np.unique(np.concatenate([np.empty(0, np.intp), *found]))
+
+
 _RULES: dict[str, tuple[tuple[str, ...], Callable[..., Rows]]] = {
     "score": (("grader", "score"), _by_score),
     "status": (("grader", "status"), _by_status),
@@ -167,6 +173,7 @@ _RULES: dict[str, tuple[tuple[str, ...], Callable[..., Rows]]] = {
     "apart": (("apart", "least"), _apart),
     "verdicts": (("verdicts", "are"), _verdicts),
     "text": (("text",), _with_text),
+    "any": (("any",), _any),
     "rows": (("rows",), _these),
 }
 
@@ -193,5 +200,6 @@ _TOLD: dict[str, Callable[[Condition], str]] = {
         f"{name} {_verdict(is_so)}" for name, is_so in zip(c["verdicts"], c["are"], strict=True)
     ),
     "text": lambda c: f"text {str(c['text'])!r}",
+    "any": lambda c: ", or ".join(" and ".join(map(told, one)) for one in c["any"]),
     "rows": lambda c: f"{len(c['rows']):,} chosen rows",
 }

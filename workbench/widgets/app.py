@@ -166,6 +166,10 @@ class Workbench(Panel):
         """What is known of each sample: True good, False bad, None unknown; `labels=` of a run takes it."""
         return self.state.labelling.known(self.samples) or [None] * len(self.samples)
 
+    def labels_of(self, samples: Samples) -> list[bool | None] | None:
+        """What is known of each of these rows; None where nothing is known of any."""
+        return self.state.labelling.known(samples)
+
     def add(self, grader: Grader | Iterable[Grader]) -> None:
         """Take a grader, or several; one of a known name takes its place, unvalidated and not yet run."""
         for one in [grader] if isinstance(grader, Grader) else grader:

@@ -92,7 +92,7 @@ class ComparePanel(Panel):
     def _pick(self, picks: Sequence[Any]) -> None:
         wanted = [list(one) for one in picks if isinstance(one, list | tuple) and one]
         if self._report is not None:
-            self._filter(spanned(self._report, wanted) if len(wanted) > 1 else wanted[0] if wanted else ())
+            self._filter(spanned(wanted) if len(wanted) > 1 else wanted[0] if wanted else ())
 
     def _filter(self, where: Sequence[dict[str, Any]]) -> None:
         report = self._report

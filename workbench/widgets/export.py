@@ -13,7 +13,6 @@ from workbench.formats import export
 from workbench.visible import visible
 from workbench.widgets.exporting import Preview, format_names, named, preview, state_of_proof
 from workbench.widgets.panel import Panel, options, quiet, row, text
-from workbench.widgets.snippets import graders_code
 from workbench.widgets.source import SourceView
 
 __all__ = ["ExportPanel"]
@@ -127,7 +126,7 @@ class ExportPanel(Panel):
             )
             if value != usual
         )  # fmt: skip
-        graders = graders_code(self.state.chosen)
+        graders = self.state.suite_code()
         self.state.code = f"wb.export({graders}, {target!r}, {self.format.value!r}{settings})"
 
 

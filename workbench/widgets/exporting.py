@@ -10,6 +10,8 @@ from pathlib import Path
 from workbench.errors import WorkbenchError
 from workbench.formats import FORMATS, Loss, export
 from workbench.formats.base import get_format
+from workbench.graders import Grader, SandboxedGrader
+from workbench.records import parts
 from workbench.suite import Suite
 from workbench.widgets.shelf import needs_proof
 
@@ -66,7 +68,7 @@ def preview(
             written = export(
                 suite, Path(folder) / target, format, on_loss=on_loss, allow_unvalidated=allow_unvalidated
             )
-        except (WorkbenchError, ValueError) as error:
+        except (WorkbenchError, ValueError, OSError) as error:
             return Preview(problem=str(error).replace(f"{folder}/", ""))
         files = {path.name: path.read_text("utf-8") for path in written.paths}
         return Preview(files, written.losses, written.notes)
@@ -83,8 +85,10 @@ def state_of_proof(suite: Suite) -> list[tuple[str, bool, str]]:
     return [(entry.name, *_proof(entry.grader)) for entry in suite.entries if needs_proof(entry.grader)]
 
 
-def _proof(grader: object) -> tuple[bool, str]:
-    proof = getattr(grader, "validation", None)
-    if proof is None:
-        return False, "not validated"
-    return proof.ok, f"validated, {proof.isolation}" if proof.ok else f"{proof.failure.name} failed"
+def _proof(grader: Grader) -> tuple[bool, str]:
+    proofs = [part.validation for part in parts(grader) if isinstance(part, SandboxedGrader)]
+    done = [proof for proof in proofs if proof is not None]
+    bad = next((proof for proof in done if not proof.ok), None)
+    if bad is not None:
+        return False, f"{bad.failure.name} failed" if bad.failure else "the checks did not end"
+    return (True, f"validated, {done[0].isolation}") if len(done) == len(proofs) else (False, "not validated")

@@ -72,6 +72,11 @@ class Labelling:
             return ""
         return str(getattr(self._address, "url", self._address))
 
+    @property
+    def in_memory(self) -> bool:
+        """Whether the store's address leads nobody else to it."""
+        return self.store_url in {"", "sqlite://", "sqlite:///:memory:"}
+
     def close(self) -> None:
         """Close the store, if it was opened here."""
         if "store" in self.__dict__ and self.store is not self._address:
@@ -120,12 +125,11 @@ class Labelling:
         """Whether more or other labels are known now than the report was read with."""
         return self.known(report.samples) != report.labels
 
-    @property
-    def code(self) -> str:
-        """How code says what is known; "" for nothing."""
-        if self.held:
-            return "app.labels"
-        return repr(self._given) if isinstance(self._given, str) else "" if self._given is None else "labels"
+    def code_for(self, rows: str) -> str:
+        """How code says what is known of rows, whose own code is given; "" for nothing."""
+        if self.held or not (self._given is None or isinstance(self._given, str)):
+            return f"app.labels_of({rows})"
+        return "" if self._given is None else repr(self._given)
 
     @property
     def counts(self) -> dict[str, int]:

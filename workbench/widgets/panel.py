@@ -69,7 +69,7 @@ class Panel(widgets.VBox):  # type: ignore[misc]
         """A callback for a control: errors are shown in the panel."""
 
         def act(*_: Any) -> None:
-            with self.state.guard(self.title):
+            with self.state.guard(self.title, act=not self._filled):
                 if not self._filled:
                     action()
 

@@ -7,7 +7,6 @@ from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Any
 
 import ipywidgets as widgets
-import numpy as np
 
 from workbench.diagnostics import Finding
 from workbench.plots import FIGURES, figures
@@ -125,22 +124,20 @@ class ResultsPanel(Panel):
     def _pick(self, picks: Sequence[Any]) -> None:
         """Marks of the figure: one is its conditions, several of one grader the bin they span."""
         wanted = [list(one) for one in picks if isinstance(one, list | tuple) and one]
-        self.state.look(
-            *(spanned(self.state.report, wanted) if len(wanted) > 1 else wanted[0] if wanted else ())
-        )
+        self.state.look(*(spanned(wanted) if len(wanted) > 1 else wanted[0] if wanted else ()))
 
     def _open(self, finding: Finding) -> None:
         self.state.look({"finding": [finding.grader, finding.kind]})
 
     def _choose(self) -> None:
         at = self.quick.value
-        if at is not None and at < len(self._filters) and self._filters[at][1]:
+        if at is not None and at < len(self._filters):
             self.state.look(*self._filters[at][1])
 
     def _seek(self) -> None:
-        if self.search.value.strip():
-            others = [one for one in self.state.where if "text" not in one]
-            self.state.look(*others, {"text": self.search.value.strip()})
+        others = [one for one in self.state.where if "text" not in one]
+        words = self.search.value.strip()
+        self.state.look(*others, *([{"text": words}] if words else []))
 
     def _clear(self) -> None:
         self.quick.value, self.search.value = 0, ""
@@ -159,6 +156,7 @@ class ResultsPanel(Panel):
         reasons = meant[0] if meant else shown[0] if len(shown) == 1 else None
         self._rows = ReportRows(report, rows, graders=shown, reasons=reasons, labels=report.labels)
         self.table.source = self._rows
+        self._tell_filter(where)
         with self.filling():
             chosen = next((at for at, (_, held) in enumerate(self._filters) if held == where), 0)
             self.quick.index = chosen if self._filters else None
@@ -167,6 +165,12 @@ class ResultsPanel(Panel):
         self.shown.value = (
             f"<b>{count}</b> {quiet(' and '.join(map(told, where)))}" if where else quiet(count)
         )
+
+    def _tell_filter(self, where: Sequence[Mapping[str, Any]]) -> None:
+        """The list and the search box say what is shown, however it came to be."""
+        known = [conditions for _, conditions in self._filters]
+        self.quick.index = known.index(tuple(where)) if tuple(where) in known else None
+        self.search.value = next((str(one["text"]) for one in where if "text" in one), "")
 
     def _read(self, at: int) -> None:
         if self._rows is not None:
@@ -206,12 +210,11 @@ def _pairs(graders: Sequence[str]) -> list[tuple[str, str]]:
     return list(combinations(graders, 2) if len(graders) <= _MANY else pairwise(graders))
 
 
-def spanned(report: Report, picks: Sequence[Sequence[dict[str, Any]]]) -> Conditions:
-    """Several marks as one choice: bins side by side as the bin they span, anything else as its rows."""
+def spanned(picks: Sequence[Sequence[dict[str, Any]]]) -> Conditions:
+    """Several marks as one choice: bins side by side as the bin they span, else whatever meets one of them."""
     bins = [one[0]["score"] for one in picks if len(one) == 1 and set(one[0]) == {"grader", "score"}]
     graders = {one[0].get("grader") for one in picks}
     if len(bins) == len(picks) and len(graders) == 1:
         lows, highs = zip(*bins, strict=True)
         return ({"grader": graders.pop(), "score": [min(lows), max(highs)]},)
-    rows = np.unique(np.concatenate([report.where(*one) for one in picks]))
-    return ({"rows": rows.tolist()},)
+    return ({"any": [list(one) for one in picks]},)

@@ -10,19 +10,33 @@ from workbench.widgets.state import DEFAULTS, State
 
 __all__ = ["adopted", "cell", "forget", "keep"]
 
-_held: dict[tuple[str, str], tuple[State, Any]] = {}
-"""By cell and kind of view: the state behind it, and the view."""
+Place = tuple[str, str, int]
+"""A cell, a kind of view, and which of them it is: a cell may show several."""
+
+_held: dict[Place, tuple[State, Any]] = {}
+"""The state behind each view, and the view."""
+
+_made: dict[tuple[str, str], tuple[str, int]] = {}
+"""By cell and kind: its last run, and how many views that run has made."""
 
 
-def cell() -> str:
-    """Which cell runs: the front end's own name for it; "" where nobody says."""
+def cell() -> tuple[str, str]:
+    """Which cell runs, by the front end's own name for it, and which run of it; "" where nobody says."""
     if "ipykernel" not in sys.modules:
-        return ""
+        return "", ""
     from IPython import get_ipython
 
-    kernel = getattr(get_ipython(), "kernel", None)
-    parent = kernel.get_parent() if kernel is not None and hasattr(kernel, "get_parent") else {}
-    return str((parent or {}).get("metadata", {}).get("cellId", ""))
+    ask = getattr(getattr(get_ipython(), "kernel", None), "get_parent", dict)
+    parent = ask() or {}
+    run = str(parent.get("header", {}).get("msg_id", ""))
+    return str(parent.get("metadata", {}).get("cellId", "")), run
+
+
+def _place(key: str) -> Place | None:
+    """Where the view that is made now belongs."""
+    name, run = cell()
+    before, count = _made.get((name, key), ("", 0))
+    return (name, key, count if run == before else 0) if name else None
 
 
 def adopted(key: str, samples: Any, graders: Any = None, **settings: Any) -> State:
@@ -35,7 +49,8 @@ def adopted(key: str, samples: Any, graders: Any = None, **settings: Any) -> Sta
         settings: As `State` takes them.
     """
     data = as_samples(samples)
-    held = _held.get((cell(), key)) if cell() else None
+    place = _place(key)
+    held = None if place is None else _held.get(place)
     if (
         held is not None
         and _same(held[0].samples, data)
@@ -49,9 +64,11 @@ def adopted(key: str, samples: Any, graders: Any = None, **settings: Any) -> Sta
 
 def keep(key: str, view: Any) -> None:
     """Remember a view as its cell's; the one it had is closed, its state only where it is another."""
-    place = (cell(), key)
-    if not place[0]:
+    place = _place(key)
+    if place is None:
         return
+    name, run = cell()
+    _made[name, key] = (run, place[2] + 1)
     before = _held.get(place)
     _held[place] = (view.state, view)
     if before is not None:

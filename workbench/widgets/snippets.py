@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from workbench.widgets.labelling import Labelling
 
-__all__ = ["call", "grader_code", "graders_code", "label_code"]
+__all__ = ["call", "grader_code", "graders_code", "label_code", "undo_code"]
 
 
 def grader_code(name: str) -> str:
@@ -29,7 +29,23 @@ def call(function: str, *values: Any, **named: Any) -> str:
 
 def label_code(labelling: Labelling, name: str, value: bool | None, note: str) -> str:
     """A label put into the store."""
-    said = {"labeller": labelling.labeller, "dataset": labelling.dataset, "note": note}
-    named = {key: text for key, text in said.items() if text}
-    store = f"wb.open_store({labelling.store_url!r})" if labelling.store_url else "store"
-    return call(f"{store}.labels.put", name, value, **named)
+    return call(f"{_store(labelling)}.labels.put", name, value, **_who(labelling), **_said(note=note))
+
+
+def undo_code(labelling: Labelling, name: str) -> str:
+    """A label taken back."""
+    return call(f"{_store(labelling)}.labels.undo", name, **_who(labelling))
+
+
+def _who(labelling: Labelling) -> dict[str, str]:
+    return _said(labeller=labelling.labeller, dataset=labelling.dataset)
+
+
+def _said(**texts: str) -> dict[str, str]:
+    return {key: text for key, text in texts.items() if text}
+
+
+def _store(labelling: Labelling) -> str:
+    """The store as the next cell reaches it: one in memory has no address that leads to it."""
+    kept = labelling.store_url and not labelling.in_memory
+    return f"wb.open_store({labelling.store_url!r})" if kept else "app.state.labelling.store"

@@ -24,7 +24,7 @@ from workbench.suite import Suite
 from workbench.widgets.labelling import Labelling
 from workbench.widgets.problem import Problem
 from workbench.widgets.shelf import as_named, keep_proof, proof_of, suite_of
-from workbench.widgets.snippets import call, grader_code, graders_code, label_code
+from workbench.widgets.snippets import call, grader_code, graders_code, label_code, undo_code
 from workbench.widgets.written import code_of, written
 
 if TYPE_CHECKING:
@@ -94,6 +94,7 @@ class State(HasTraits):
         given = {"labels": labels, "store": store, "labeller": labeller, "dataset": dataset}
         self.settings = given
         self.suite: Suite | None = None
+        self._given: frozenset[str] = frozenset()
         self.graders, self.proofs = {}, {}
         self.take(graders)
         self.labelling = Labelling(self.samples, labels, store, labeller=labeller, dataset=dataset)
@@ -106,12 +107,17 @@ class State(HasTraits):
     # ---- errors
 
     @contextmanager
-    def guard(self, where: str = "") -> Iterator[None]:
-        """Hold the lock; what goes wrong inside becomes the `problem` and goes no further."""
+    def guard(self, where: str = "", *, act: bool = False) -> Iterator[None]:
+        """Hold the lock; what goes wrong inside becomes the `problem` and goes no further.
+
+        Args:
+            where: Said of the problem.
+            act: A person does something, so what went wrong before was read. News of a run leave it there.
+        """
         with self.lock:
             self._depth += 1
             try:
-                if self._depth == 1:
+                if act and self._depth == 1:
                     self.problem = None
                 yield
             except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 (it is shown, not swallowed)
@@ -127,11 +133,12 @@ class State(HasTraits):
         named = dict(defined()) if suite is None else {entry.name: entry.grader for entry in suite.entries}
         with self.lock:
             self.suite = suite
-            for name in set(self.graders) - set(named):
+            for name in self._given - set(named):  # what was written in the app or defined since stays
                 self.remove(name)
+            self._given = frozenset(named)
             for name, grader in named.items():
                 self.add(grader, name=name)
-            self.graders = {name: self.graders[name] for name in named}
+            self.graders = {**{name: self.graders[name] for name in named}, **self.graders}
 
     def add(self, grader: Grader, *, name: str = "") -> None:
         """Take a grader, new or in place of the one of its name.
@@ -165,6 +172,8 @@ class State(HasTraits):
         """Drop a grader from the list; reports keep what it said."""
         with self.lock:
             self.chosen = tuple(one for one in self.chosen if one != name)
+            self.unrun -= {name}
+            self.proofs = {key: one for key, one in self.proofs.items() if key != name}
             self.graders = {key: one for key, one in self.graders.items() if key != name}
 
     def choose(self, names: Iterable[str]) -> None:
@@ -274,14 +283,18 @@ class State(HasTraits):
 
     def _run_code(self, n: int, seed: int | None, by: str | None, budget: float | None) -> str:
         draw = call("app.samples.draw", n, seed=seed, by=by) if n else "app.samples"
-        settings = {"labels": self.labelling.code, "store": repr(self.labelling.store_url or None)}
+        settings = {
+            "labels": self.labelling.code_for("rows"),
+            "store": repr(self.labelling.store_url or None),
+        }
         said = [f"{name}={text}" for name, text in settings.items() if text not in {"", "None"}]
         said += [f"budget={budget!r}"] if budget else []
-        return f"report = {self._suite_code()}.run({', '.join([draw, *said])})\nreport"
+        return f"rows = {draw}\nreport = {self.suite_code()}.run({', '.join(['rows', *said])})\nreport"
 
-    def _suite_code(self) -> str:
-        whole = self.suite is not None and set(self.graders) == set(self.chosen) and not self.suite.plain
-        return "app.suite" if whole else f"wb.Suite({graders_code(self.chosen)})"
+    def suite_code(self) -> str:
+        """The chosen graders in code; as the app has them where a list would lose names, weights, rule or gate."""
+        plain = self.chosen_suite().plain
+        return f"wb.Suite({graders_code(self.chosen)})" if plain else "app.suite"
 
     def cancel(self) -> None:
         """Stop the run; what was graded is kept."""
@@ -354,7 +367,8 @@ class State(HasTraits):
             labels = self.labelling.known(self.report.samples)
             with self.lock:
                 self.report = self.report.diagnose(labels=labels)
-                self.code = f"report = app.report.diagnose(labels={self.labelling.code or None})\nreport"
+                known = self.labelling.code_for("app.report.samples") or None
+                self.code = f"report = app.report.diagnose(labels={known})\nreport"
 
     # ---- labels and comparisons
 
@@ -373,7 +387,9 @@ class State(HasTraits):
         Raises:
             WorkbenchError: There is none of this session.
         """
-        return self.labelling.undo()
+        name = self.labelling.undo()
+        self.code = undo_code(self.labelling, name)
+        return name
 
     def compared(self, a: str, b: str) -> None:
         """Note that these two are compared."""

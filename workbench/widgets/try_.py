@@ -72,7 +72,7 @@ class TryPanel(Panel):
     def _listen(self) -> None:
         self.wanted.observe(self.acts(self._find), "value")
         self.random.on_click(self.acts(lambda: self._take_row(random_row(self.state.samples))))
-        self.use.on_click(self.acts(lambda: self._take_pasted()))
+        self.use.on_click(self.acts(self._take_pasted))
         self.answer.observe(self.acts(lambda: self._ask(free=True)), "value")
         self.score.on_click(self.acts(lambda: self._ask(free=False)))
         self.watch(self.refresh, "chosen", "graders")

@@ -6,8 +6,8 @@ import json
 import random
 import threading
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
 from concurrent.futures import Future
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
