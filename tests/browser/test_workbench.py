@@ -91,7 +91,7 @@ def test_graders_of_later_cells_appear(browser, lab):
         walk = Walk(notebook, "later")
         walk.open("Run")
         choice = notebook.find(".wb-run select option:has-text('late')")
-        assert choice.inner_text() == "late · not run yet"
+        assert choice.inner_text().replace("\xa0", " ") == "late · not run yet"
         walk.open("Write")
         notebook.find(".wb-write select").first.select_option("late")
         notebook.wait_text(".wb-write .wb-source", "return 0.5")
@@ -114,7 +114,7 @@ rows = [{{"prompt": text, "completion": other, "expected": text, "id": text + st
 judge = wb.BinaryJudge(name=bad[0], criteria=bad[1], model="m", client=wb.ScriptedClient(
     lambda messages: '{{"reasoning": "' + bad[0].replace('"', "'") + '", "score": "PASS"}}'))
 strict = wb.ExactMatch(name=bad[2])
-broken = wb.CustomGrader.of(lambda thread: 1 / 0 if len(thread.completion()) % 2 else {{}}[bad[3]], name=bad[4])
+broken = wb.CustomGrader.of(lambda thread: 1 / (len(thread.completion()) - len(thread.completion())), name=bad[4])
 app = wb.Workbench(rows, [judge, strict, broken], labels="good", store=None, labeller=bad[0], dataset=bad[1])
 app
 """

@@ -113,11 +113,13 @@ class Walk:
         card = self.view.find(".wb-label .wb-card").first
         card.focus()
         for at in range(count):
+            self.view.find(".wb-card-good[aria-disabled=false]").first.wait_for()  # the card is here
             card.press("10"[at % 2])
             self.view.wait_text(".wb-label .wb-card", f"{at + 1} of ")
         self.view.wait_text(".wb-label", re.compile(rf"{(count + 1) // 2} good, {count // 2} bad"))
         card.press("u")
         self.view.wait_text(".wb-label .wb-card", re.compile(rf"^\s*{count - 1} of "))
+        self.view.find(".wb-card-good[aria-disabled=false]").first.wait_for()
         card.press("1")
         self.view.wait_text(".wb-label .wb-card", f"{count} of ")
         self.sound("label", ".wb-card")

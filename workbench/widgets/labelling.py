@@ -241,7 +241,10 @@ def _shown(mixed: Rows, report: Report | None, grader: str | None, shown: Rows) 
 
 
 def _balanced(mixed: Rows, report: Report | None, grader: str | None, shown: Rows) -> Rows:  # noqa: ARG001
-    """An accepted row, a refused one, an accepted one...: both kinds of mistakes need rows of their own."""
+    """Of every two rows one accepted and one refused: both kinds of mistakes need rows of their own.
+
+    Which of the two comes first is drawn: a strict turn would tell the labeller what the grader said.
+    """
     if report is None or grader is None:
         return mixed
     case = case_of(report, grader)
@@ -249,7 +252,9 @@ def _balanced(mixed: Rows, report: Report | None, grader: str | None, shown: Row
     verdict[case.rows] = case.accepted
     accepted, refused = (mixed[verdict[mixed] == one] for one in (1, 0))
     n = min(len(accepted), len(refused))
-    pairs = np.column_stack([refused[:n], accepted[:n]]).ravel()
+    pairs = (
+        np.random.default_rng(_SEED).permuted(np.column_stack([refused[:n], accepted[:n]]), axis=1).ravel()
+    )
     return np.concatenate([pairs, accepted[n:], refused[n:], mixed[verdict[mixed] < 0]])
 
 

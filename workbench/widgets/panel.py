@@ -40,10 +40,14 @@ class Panel(widgets.VBox):  # type: ignore[misc]
         super().__init__()
         for name in ("wb-panel", f"wb-{self.css}"):
             self.add_class(name)
-        with self.state.lock, self.filling():
-            self.children = [widgets.HTML(STYLE), self._alert, *self.build()]
-            self.watch(self._show_problem, "problem")
-            self.refresh()
+        try:
+            with self.state.lock, self.filling():
+                self.children = [widgets.HTML(STYLE), self._alert, *self.build()]
+                self.watch(self._show_problem, "problem")
+                self.refresh()
+        except BaseException:
+            self.let_go(end=not self._shared)  # nothing of half a panel stays
+            raise
         if not self._shared:
             keep(type(self).__name__, self)
 

@@ -168,8 +168,8 @@ class ResultsPanel(Panel):
 
     def _tell_filter(self, where: Sequence[Mapping[str, Any]]) -> None:
         """The list and the search box say what is shown, however it came to be."""
-        known = [conditions for _, conditions in self._filters]
-        self.quick.index = known.index(tuple(where)) if tuple(where) in known else None
+        known: list[Any] = [list(conditions) for _, conditions in self._filters]
+        self.quick.index = known.index([*where]) if [*where] in known else None
         self.search.value = next((str(one["text"]) for one in where if "text" in one), "")
 
     def _read(self, at: int) -> None:

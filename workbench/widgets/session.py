@@ -27,7 +27,7 @@ def cell() -> tuple[str, str]:
     from IPython import get_ipython
 
     ask = getattr(getattr(get_ipython(), "kernel", None), "get_parent", dict)
-    parent = ask() or {}
+    parent: Any = ask() or {}
     run = str(parent.get("header", {}).get("msg_id", ""))
     return str(parent.get("metadata", {}).get("cellId", "")), run
 

@@ -1,0 +1,92 @@
+"""Panels used as a person uses them, without a browser: data, waiting on what is shown, running the code that is told."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+
+import workbench as wb
+
+ROWS = [
+    {
+        "id": f"row-{n}",
+        "prompt": f"question {n}",
+        "completion": "yes" if n % 2 else f"no, {n}",
+        "expected": "yes" if n % 3 else "no",
+        "good": bool(n % 2),
+        "group": f"g{n % 4}",
+    }
+    for n in range(24)
+]
+
+GRADERS = (
+    wb.Contains(expected="yes", name="has yes"),
+    wb.ExactMatch(name="exact"),
+    wb.Length(maximum=3, name="short"),
+)
+
+TAGS = ("<script>", "<img src=x onerror=", "<svg/onload", "<b title='")
+NASTY = "<script>alert(1)</script><img src=x onerror=alert(1)>\"'><svg/onload=alert(1)><b title='\u202egnp.exe"
+"""Markup, quotes that would end an attribute, and a character that turns the direction round."""
+
+HALF = "async def grade(thread):\n    return 0.5\n"
+BROKEN = "async def grade(thread):\n    return missing\n"
+WRONG = "async def grade(thread):\n    answer = thread.completion()\n    return {}[answer]\n"
+
+
+def app_of(graders=GRADERS, samples=ROWS, **settings):
+    """A Workbench whose store is in memory."""
+    return wb.Workbench(samples, list(graders), **{"store": None, **settings})
+
+
+def ran(view, n=0, **settings):
+    """The state of a view after a run."""
+    view.state.start(n, **settings).report(60)
+    return view.state
+
+
+def until(widget, name, holds):
+    """Wait, on the trait's own news, until it meets a condition; its value."""
+    seen = threading.Event()
+
+    def look(change):
+        if holds(change["new"]):
+            seen.set()
+
+    widget.observe(look, name)
+    if not holds(getattr(widget, name)):
+        assert seen.wait(60), f"{name} is {getattr(widget, name)!r}"
+    widget.unobserve(look, name)
+    return getattr(widget, name)
+
+
+def tried(panel, *graders):
+    """What Try shows when these graders (all by default) have answered."""
+    waits = graders or panel.state.chosen
+    return until(panel.results, "value", lambda _: all(name in panel._found for name in waits))
+
+
+def gated(gate, name="waits"):
+    """A grader that waits for somebody to open the gate."""
+
+    async def wait(thread):
+        while not gate.is_set():
+            await asyncio.sleep(0.01)
+        return 1.0
+
+    return wb.CustomGrader.of(wait, name=name)
+
+
+def repeated(app, name=None):
+    """Run the code that the app shows in a namespace as the next cell has it; a name's value out of it."""
+    space = {"wb": wb, "app": app}
+    exec(app.state.code, space)  # noqa: S102 (that is what is tested)
+    return space.get(name) if name else space
+
+
+def valued(app):
+    """The value of the last line of the code that the app shows."""
+    *lines, last = app.state.code.splitlines()
+    space = {"wb": wb, "app": app}
+    exec("\n".join(lines), space)  # noqa: S102
+    return eval(last, space)  # noqa: S307
