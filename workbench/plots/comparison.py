@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.errors import ReportError
-from workbench.plots.look import SCALE, bare_layout, check_graders, text
+from workbench.plots.look import SHADES, bare_layout, check_graders, text
 from workbench.plots.register import figure
 from workbench.report.bins import edges_of, within
 
@@ -56,13 +56,13 @@ def plot_comparison(report: Report, graders: Sequence[str] | None = None) -> Any
         hovertemplate="%{hovertext}<extra></extra>",
         text=[[f"{count:,}" if count else "" for count in line] for line in counts],
         texttemplate="%{text}" if few else "",
-        colorscale=SCALE, showscale=False, xgap=1, ygap=1, zmin=0,
+        showscale=False, xgap=1, ygap=1, zmin=0,
     )  # fmt: skip
     axes = [
         {**_axis(cells), "title": {"text": text(name, 40)}}
         for name, cells in zip(names, (across, up), strict=True)
     ]
-    return go.Figure(heat, layout=bare_layout(_HEIGHT, xaxis=axes[0], yaxis=axes[1]))
+    return go.Figure(heat, layout=bare_layout(_HEIGHT, template=SHADES, xaxis=axes[0], yaxis=axes[1]))
 
 
 Cell = tuple[float, float]

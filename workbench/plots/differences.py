@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from workbench.plots.look import SCALE, bare_layout, check_graders, text
+from workbench.plots.look import SHADES, bare_layout, check_graders, text
 from workbench.plots.register import figure
 from workbench.report.where import matching
 
@@ -53,7 +53,6 @@ def plot_differences(report: Report, graders: Sequence[str] | None = None) -> An
         hovertemplate="%{hovertext}<extra></extra>",
         text=[["" if share is None else f"{share:.0%}" for share, _ in line] for line in pairs],
         texttemplate="%{text}" if len(names) <= 12 else "",
-        colorscale=SCALE,
         showscale=False,
         xgap=2,
         ygap=2,
@@ -66,7 +65,7 @@ def plot_differences(report: Report, graders: Sequence[str] | None = None) -> An
         "showgrid": False,
         "zeroline": False,
     }
-    layout = bare_layout(_FRAME + _LINE_HEIGHT * len(names))
+    layout = bare_layout(_FRAME + _LINE_HEIGHT * len(names), template=SHADES)
     layout |= {
         "xaxis": {**ticks, "automargin": True},
         "yaxis": {**ticks, "automargin": True, "autorange": "reversed"},

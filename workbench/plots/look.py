@@ -9,12 +9,14 @@ from typing import Any
 from workbench.errors import ReportError
 from workbench.visible import one_line
 
-__all__ = ["COLOURS", "INK", "LINE", "QUIET", "SCALE", "bare_layout", "check_graders", "text"]
+__all__ = ["COLOURS", "INK", "LINE", "QUIET", "SHADES", "bare_layout", "check_graders", "text"]
 
 INK, QUIET, LINE = "#808080", "#8a8a8a", "rgba(128,128,128,0.3)"
 COLOURS = ("#4c8bd6", "#d9822b", "#3d9970", "#b46ad1", "#c75d5d")
-SCALE = [[0.0, "rgba(76,139,214,0.06)"], [1.0, "rgba(76,139,214,1)"]]
-"""Counts: from nearly nothing to the first colour."""
+SHADES = {
+    "data": {"heatmap": [{"colorscale": [[0.0, "rgba(76,139,214,0.06)"], [1.0, "rgba(76,139,214,1)"]]}]}
+}
+"""A template for counts: from nearly nothing to the first colour. A live chart has the page's own ground in its place."""
 
 
 def text(value: str, limit: int = 60) -> str:

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from workbench.plots.look import SCALE, bare_layout, check_graders, text
+from workbench.plots.look import SHADES, bare_layout, check_graders, text
 from workbench.plots.register import figure
 
 if TYPE_CHECKING:
@@ -43,14 +43,13 @@ def plot_overview(report: Report, graders: Sequence[str] | None = None) -> Any:
         customdata=[_conditions(report, name) for name in names],
         hovertext=[_hover(report, name) for name in names],
         hovertemplate="%{hovertext}<extra></extra>",
-        colorscale=SCALE,
         showscale=False,
         xgap=1,
         ygap=2,
         zmin=0,
         zmax=1,
     )
-    layout = bare_layout(_FRAME + _LINE_HEIGHT * len(names))
+    layout = bare_layout(_FRAME + _LINE_HEIGHT * len(names), template=SHADES)
     ticks = {"tickvals": list(range(len(names))), "ticktext": [text(name, 28) for name in names]}
     layout |= {"xaxis": {"title": {"text": "score"}, "showgrid": False, "zeroline": False}}
     layout |= {

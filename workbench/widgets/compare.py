@@ -83,7 +83,8 @@ class ComparePanel(Panel):
             self.verdict.value = quiet("Choose two different graders.")
             return
         comparison = report.compare(a, b)
-        self.verdict.value = f"<b>{text(comparison.verdict, 1_500)}</b><p>{text(comparison, 2_000)}</p>"
+        numbers = f"<details><summary>all numbers</summary>{text(comparison, 2_000)}</details>"
+        self.verdict.value = f"<b>{text(comparison.verdict, 1_500)}</b>{numbers}"
         kind = next((one for one in figures(report, pair=True) if one.name == self.figure.value), None)
         self.chart.label = f"{a} against {b}"
         self.chart.figure = None if kind is None else kind.draw(report, [a, b])

@@ -54,6 +54,7 @@ class LabelPanel(Panel):
         self.card.on_more(self._more)
         self.watch(self.refresh, "report")
         self.watch(self._follow, "where")
+        self.watch(self._deal, "labelled")
         return [row(self.order, self.grader, self.labeller, self.reveal), self.card, self.kept]
 
     def refresh(self) -> None:
@@ -128,7 +129,6 @@ class LabelPanel(Panel):
         name = str(self._samples.ids[self._rows[seq]])
         self.state.label(name, _VALUES[action], note)
         self._rows.pop(seq)
-        self._deal()
 
     def _undo(self) -> None:
         name = self.state.undo_label()

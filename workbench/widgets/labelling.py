@@ -216,7 +216,8 @@ class Queue:
         graders = report.graders if report is not None else []
         name = grader if grader in graders else next(iter(graders), None)
         self.rows: Rows = ORDERS[order](mixed, report, name, np.asarray(shown, dtype=np.intp))
-        self._ids = [str(samples.ids[row]) for row in self.rows]
+        ids = samples.ids  # a copy each time it is asked for
+        self._ids = [str(ids[row]) for row in self.rows]
         self._back: list[int] = []
 
     def __len__(self) -> int:

@@ -168,21 +168,30 @@ def options(pairs: Iterable[tuple[str, Any]]) -> tuple[tuple[str, Any], ...]:
     return tuple(made)
 
 
-def replace_options(control: Any, pairs: Iterable[tuple[str, Any]], default: Any = None) -> None:
-    """Give a list other options; what was chosen stays where it still is there."""
+def replace_options(
+    control: Any, pairs: Iterable[tuple[str, Any]], default: Any = None, *, keep: bool = True
+) -> None:
+    """Give a list other options.
+
+    Args:
+        control: The list.
+        pairs: Titles and values.
+        default: What is chosen where nothing is kept; the first by default.
+        keep: Whether what was chosen stays where it still is there.
+    """
     made = options(pairs)
-    before = control.value
     values = [value for _, value in made]
-    if tuple(control.options) == made:
-        return
-    control.options = made
-    wanted = before if before in values else default
+    wanted = control.value if keep and control.value in values else default
+    if tuple(control.options) != made:
+        control.options = made
     control.index = values.index(wanted) if wanted in values else 0 if values else None
 
 
 STYLE = """<style>
 .wb-panel{font-size:13px;overflow:visible}
 .wb-panel>*{flex:0 0 auto}
+.wb-panel .widget-button{width:auto;min-width:8em}
+.wb-panel summary{cursor:pointer}
 .wb-app .lm-TabBar .lm-TabBar-tab{flex:1 1 auto!important;min-width:0!important;padding:0 6px!important}
 .wb-app .lm-TabBar .lm-TabBar-tabLabel{text-overflow:ellipsis}
 .wb-panel .wb-controls{overflow:visible;flex:0 0 auto;gap:4px 12px}
@@ -192,7 +201,6 @@ STYLE = """<style>
 .wb-panel pre{white-space:pre-wrap;overflow-wrap:anywhere;margin:.2em 0;background:transparent;color:inherit;font-size:12px}
 .wb-panel .widget-html-content{line-height:1.45}
 .wb-panel .wb-problem{border-left:4px solid var(--jp-error-color1,#d2483f);padding:.3em .8em;margin:.3em 0;background:rgba(210,72,63,.08)}
-.wb-panel .wb-problem summary{cursor:pointer}
 .wb-panel table.wb-plain{border-collapse:collapse;width:100%;table-layout:auto}
 .wb-panel table.wb-plain th,.wb-panel table.wb-plain td{text-align:left;vertical-align:top;padding:3px 10px 3px 0;
 border-bottom:1px solid rgba(128,128,128,.3);background:none;overflow-wrap:anywhere;white-space:pre-wrap}

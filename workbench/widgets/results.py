@@ -77,6 +77,7 @@ class ResultsPanel(Panel):
         self.table.on_select(lambda at: self.acts(lambda: self._read(at))())
         self.watch(self.refresh, "report")
         self.watch(self._filter, "where")
+        self.watch(self._offer_labels, "labelled")
 
     def refresh(self) -> None:
         """See `Panel`."""
@@ -86,7 +87,8 @@ class ResultsPanel(Panel):
             return
         kinds = figures(report)
         first = "overview" if len(report.graders) > _MANY else "scores"
-        replace_options(self.figure, [(one.title, one.name) for one in kinds], first)
+        seen = self._rows is not None  # the first report decides what is seen first
+        replace_options(self.figure, [(one.title, one.name) for one in kinds], first, keep=seen)
         replace_options(self.grader, [("all graders", ""), *((name, name) for name in report.graders)])
         self._offer_filters()
         self.findings.show(report.findings, empty="No findings: nothing speaks against these graders.")

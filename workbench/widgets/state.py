@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from traitlets import Any as AnyTrait
-from traitlets import Bool, HasTraits, Unicode
+from traitlets import Bool, HasTraits, Int, Unicode
 
 from workbench.errors import ReportError, WorkbenchError
 from workbench.graders import Grader, SandboxedGrader
@@ -56,6 +56,7 @@ class State(HasTraits):
         row: Number of the row that is read, None for none.
         problem: The last error of a callback.
         code: Lines that repeat the last action.
+        labelled: Counts labels put and taken back.
 
     Args:
         samples: Whatever `Suite.run` takes.
@@ -77,6 +78,7 @@ class State(HasTraits):
     row = AnyTrait(None, allow_none=True)
     problem = AnyTrait(None, allow_none=True)
     code = Unicode("")
+    labelled = Int(0)
 
     def __init__(
         self,
@@ -379,6 +381,7 @@ class State(HasTraits):
             StoreError: It could not be kept.
         """
         self.labelling.put(name, value, note)
+        self.labelled += 1
         self.code = label_code(self.labelling, name, value, note)
 
     def undo_label(self) -> str:
@@ -388,6 +391,7 @@ class State(HasTraits):
             WorkbenchError: There is none of this session.
         """
         name = self.labelling.undo()
+        self.labelled += 1
         self.code = undo_code(self.labelling, name)
         return name
 

@@ -227,7 +227,7 @@ function onToldCard(view, told) {
 function render({ model, el }) {
   const ends = new AbortController();
   const view = {
-    model, id: Math.random().toString(36).slice(2), root: make("div", "wb-card"), signal: ends.signal, card: {}, shownCard: null,
+    model, id: Math.random().toString(36).slice(2), root: make("div", "wb-widget wb-card"), signal: ends.signal, card: {}, shownCard: null,
     turn: 0, acked: 0, done: 0, decided: new Set(), waiting: false, folds: new Set(), pendingMore: new Map(),
   };
   buildCard(view);

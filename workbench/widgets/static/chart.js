@@ -281,7 +281,7 @@ async function load(view) {
 
 function render({ model, el }) {
   const ends = new AbortController();
-  const view = { model, root: make("div", "wb-chart"), signal: ends.signal, figure: null, drawing: 0, at: null };
+  const view = { model, root: make("div", "wb-widget wb-chart"), signal: ends.signal, figure: null, drawing: 0, at: null };
   build(view);
   el.append(view.root);
   view.painted = Promise.resolve();

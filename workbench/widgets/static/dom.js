@@ -1,4 +1,4 @@
-// Shared by the three widgets; each module starts with this text.
+// Shared by our widgets; each module starts with this text.
 
 /** An element with a class and text. Text is only ever set as text: rows are data, never markup. */
 function make(tag, className = "", text = "") {

@@ -188,7 +188,7 @@ function render({ model, el }) {
   const ends = new AbortController();
   const id = `wb-${Math.random().toString(36).slice(2)}`;
   const view = {
-    model, id, root: make("div", "wb-table"), signal: ends.signal, rows: new Map(), pages: new Map(), pendingMore: new Map(),
+    model, id, root: make("div", "wb-widget wb-table"), signal: ends.signal, rows: new Map(), pages: new Map(), pendingMore: new Map(),
     folds: new Set(), columns: [], headAt: 0, cursor: -1, open: false, asked: null, sent: null, epoch: null, order: "",
   };
   buildTable(view);

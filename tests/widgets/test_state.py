@@ -1,0 +1,318 @@
+"""The state behind the panels: graders and their proofs, runs, errors, and the code that repeats an action."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+import workbench as wb
+from tests.widgets import using
+from workbench.widgets.state import State
+
+
+@pytest.fixture
+def state():
+    """A state on the rows, its store in memory."""
+    made = State(using.ROWS, list(using.GRADERS), store=None)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def app(tmp_path):
+    """A Workbench with a store on disk, labels in a column."""
+    made = using.app_of(store=f"sqlite:///{tmp_path}/labels.db", labels="good", labeller="ada")
+    yield made
+    made.close()
+
+
+def half(text=using.HALF, name="half"):
+    """A function grader."""
+    return wb.FunctionGrader.from_source(text, name=name)
+
+
+# ---- graders
+
+
+def test_the_same_text_keeps_its_proof_and_another_loses_it(state):
+    """A grader defined again with the same text stays proved; with another it is unproved and not run."""
+    state.add(half())
+    state.validate("half")
+    using.ran(type("view", (), {"state": state}))
+    assert state.unrun == frozenset()
+    state.add(half())
+    assert state.proofs["half"].ok
+    assert state.graders["half"].validation.ok
+    assert state.unrun == frozenset()
+    state.add(half(using.BROKEN))
+    assert state.proofs["half"] is None
+    assert state.unrun == {"half"}
+
+
+def test_a_grader_redefined_during_a_run_is_still_to_be_run(state):
+    """A run that had begun with the old text says nothing of the new one."""
+    gate = threading.Event()
+    state.add(using.gated(gate))
+    job = state.start()
+    state.add(wb.Contains(expected="x", name="exact"))
+    gate.set()
+    job.report(60)
+    assert state.unrun == {"exact"}
+
+
+def test_take_keeps_what_was_written_and_drops_what_is_no_longer_given(state):
+    """Graders of the list come and go with it; one written in the app stays, whatever the list."""
+    state.write(using.HALF, name="half")
+    state.take([using.GRADERS[1]])
+    assert list(state.graders) == ["exact", "half"]
+    assert set(state.chosen) == {"exact", "half"}
+    assert set(state.proofs) == set(state.graders)
+    assert state.unrun <= set(state.graders)
+
+
+@pytest.mark.parametrize("what", [3, "contains", None])
+def test_what_is_no_grader_is_refused(state, what):
+    """A Workbench takes graders only."""
+    with pytest.raises(TypeError, match="takes graders"):
+        state.add(what)
+
+
+def test_choose_keeps_the_lists_order_and_knows_its_names(state):
+    """The order is that of the list; an unknown name is told with those there are."""
+    state.choose(["short", "has yes"])
+    assert state.chosen == ("has yes", "short")
+    with pytest.raises(wb.errors.WorkbenchError, match="no grader 'other'"):
+        state.choose(["other"])
+    assert state.chosen == ("has yes", "short")
+
+
+def test_a_suite_keeps_its_rule_and_its_names():
+    """With all its graders chosen a suite runs as it is; with some of them as a plain list under its names."""
+    entries = [wb.Entry(using.GRADERS[0], "first", weight=3.0), wb.Entry(using.GRADERS[1], "second")]
+    state = State(using.ROWS, wb.Suite(entries, combine=wb.Mean(), name="both"), store=None)
+    assert state.start().report(60).graders == ["first", "second", "both"]
+    state.choose(["second"])
+    assert state.start().report(60).graders == ["second"]
+    state.close()
+
+
+# ---- errors
+
+
+def test_news_leave_an_error_to_be_read_and_an_act_takes_it_away(state):
+    """What a person did wrong stays until that person does something else."""
+    with state.guard("Try", act=True):
+        raise ValueError("bad")
+    assert (state.problem.what, state.problem.where) == ("ValueError: bad", "Try")
+    with state.guard("Run"):
+        pass
+    assert state.problem is not None
+    with state.guard("Try", act=True):
+        pass
+    assert state.problem is None
+
+
+def test_an_interrupt_in_a_callback_is_told(state):
+    """The stop button ends a callback, not the app."""
+    with state.guard("Write", act=True):
+        raise KeyboardInterrupt
+    assert state.problem.what == "Interrupted."
+
+
+def test_a_listener_that_fails_ends_in_the_problem_and_the_run_goes_on(state):
+    """News of a run that a view cannot show do not end the run."""
+
+    def fails(change):
+        with state.guard("a view"):
+            raise RuntimeError("cannot draw")
+
+    state.observe(fails, "progress")
+    report = state.start().report(60)
+    assert state.report is report
+    assert state.problem.what == "RuntimeError: cannot draw"
+
+
+# ---- runs
+
+
+def test_the_report_is_there_when_the_job_is_over(state):
+    """Who waits for the job finds the state told: report, graders run, and no run under way."""
+    for _ in range(5):
+        report = state.start().report(60)
+        assert state.report is report
+        assert not state.running
+
+
+def test_a_state_that_is_closed_stops_its_run():
+    """Closing cancels what runs and says nothing more."""
+    gate = threading.Event()
+    state = State(using.ROWS, [using.gated(gate)], store=None)
+    job = state.start()
+    state.close()
+    assert job.report(60).summary.loc["waits", "scored"] == 0
+    assert state.problem is None
+
+
+def test_versions_need_the_same_rows(state):
+    """What a grader said before stands beside it over the same rows, and not over others."""
+    state.start().report(60)
+    state.add(wb.Contains(expected="no", name="has yes"))
+    state.start().report(60)
+    assert state.versions().graders == ["has yes", "exact", "short", "has yes (before)"]
+    state.add(wb.Contains(expected="n", name="has yes"))
+    state.start(8).report(60)
+    assert state.versions().graders == ["has yes", "exact", "short"]
+
+
+def test_look_refuses_what_the_report_cannot_answer(state):
+    """A condition of a grader that is not there changes nothing."""
+    state.look({"label": True})
+    assert state.where == ()
+    state.start().report(60)
+    state.look({"grader": "exact", "passed": True})
+    with pytest.raises(wb.errors.ReportError, match="no grader 'other'"):
+        state.look({"grader": "other", "passed": True})
+    assert state.where == ({"grader": "exact", "passed": True},)
+    state.look({"text": "1"}, add=True)
+    assert len(state.where) == 2
+
+
+# ---- everything the app does, the code API does
+
+
+@pytest.mark.parametrize("n", [0, 10])
+@pytest.mark.parametrize("labelled", [False, True])
+def test_code_of_a_run_gives_the_same_report(app, n, labelled):
+    """All rows or a draw, with labels of a column or of people: the same rows, grades and labels."""
+    if labelled:
+        app.state.label("row-2", True)
+    app.state.start(n, seed=4, by="good" if n else None).report(60)
+    again = using.repeated(app, "report")
+    assert list(again.samples.ids) == list(app.report.samples.ids)
+    assert again.scores.equals(app.report.scores)
+    assert again.labels == app.report.labels
+
+
+def test_code_of_a_run_with_a_list_of_labels_and_a_budget():
+    """Labels given as a list need no name that the next cell does not have."""
+    app = using.app_of(labels=[bool(row["good"]) for row in using.ROWS])
+    app.state.start(8, budget=2.5).report(60)
+    assert "budget=2.5" in app.state.code
+    assert using.repeated(app, "report").labels == app.report.labels
+    app.close()
+
+
+def test_code_of_a_suites_run_keeps_names_weights_and_rule():
+    """Names, weights and rule of a suite are in the code's report too, for all of its graders or some."""
+    entries = [wb.Entry(using.GRADERS[0], "first", weight=3.0), wb.Entry(using.GRADERS[1], "second")]
+    app = wb.Workbench(using.ROWS, wb.Suite(entries, combine=wb.Mean(), name="both"), store=None)
+    for names in (["first", "second"], ["second"]):
+        app.state.choose(names)
+        app.state.start().report(60)
+        assert using.repeated(app, "report").scores.equals(app.report.scores)
+    app.close()
+
+
+def test_code_of_a_look_gives_the_selected_rows(app):
+    """The rows of the code are those the app shows."""
+    app.state.start().report(60)
+    for where in (
+        [{"grader": "exact", "passed": True}],
+        [{"any": [[{"label": True}], [{"text": "question 3"}]]}, {"wrong": "exact"}],
+        [{"apart": ["exact", "short"], "least": 0.5}, {"text": "it's \"1\""}],
+    ):
+        app.state.look(*where)
+        assert using.valued(app).equals(app.selected)
+
+
+def test_code_of_new_labels_gives_the_same_findings(app):
+    """Findings read anew with labels of people, over a draw."""
+    app.state.start(12).report(60)
+    for row in app.report.samples.ids[:5]:
+        app.state.label(row, False)
+    app.state.relabel()
+    again = using.repeated(app, "report")
+    assert again.labels == app.report.labels
+    assert again.findings == app.report.findings
+
+
+def test_code_of_a_label_and_of_its_undo(app):
+    """The code puts the same label, and takes it back."""
+    store = app.state.labelling.store
+    app.state.label("row-3", False, "it's \"so\"\n")
+    kept = store.labels.latest(dataset=app.state.labelling.dataset)["row-3"]
+    put = app.state.code
+    app.state.undo_label()
+    undo = app.state.code
+    assert store.labels.latest(dataset=app.state.labelling.dataset) == {}
+    exec(put, {"wb": wb, "app": app})  # noqa: S102
+    again = store.labels.latest(dataset=app.state.labelling.dataset)["row-3"]
+    assert (again.value, again.labeller, again.note) == (kept.value, kept.labeller, kept.note)
+    exec(undo, {"wb": wb, "app": app})  # noqa: S102
+    assert store.labels.latest(dataset=app.state.labelling.dataset) == {}
+
+
+def test_code_of_a_label_in_memory_reaches_the_apps_store():
+    """A store in memory has no address: the code names the app's own."""
+    app = using.app_of()
+    app.state.label("row-3", True)
+    app.state.labelling.undo()
+    using.repeated(app)
+    assert app.state.labelling.store.labels.latest(dataset=app.state.labelling.dataset)["row-3"].value is True
+    app.close()
+
+
+def test_code_of_a_proof(app):
+    """The code validates the same grader."""
+    app.add(half())
+    app.state.validate("half")
+    assert using.valued(app).ok
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ('{"kind": "contains", "expected": "yes", "ignore_case": true}', "mine"),
+        ('  {"kind": "contains", "name": "own", "expected": "\\u00e9"}', ""),
+        (using.HALF, "not an identifier"),
+        (using.HALF, "class"),
+        ("function grade(sample) { return 1.0 }\n", "js grader"),
+    ],
+)
+def test_code_of_a_written_text_makes_the_same_grader(app, text, name):
+    """Rules as specs, and sources whose name no magic takes."""
+    name = app.state.write(text, name=name)
+    made = app.graders[name]
+    app.state.remove(name)
+    assert using.repeated(app, "grader") == made or app.graders[name].spec() == made.spec()
+    assert app.graders[name].name == name
+
+
+def test_code_of_a_written_function_is_a_cell(app):
+    """A function is told as a %%grader cell, which makes the same grader and puts it into the open app."""
+    testing = pytest.importorskip("IPython.core.interactiveshell")
+    shell = testing.InteractiveShell()
+    shell.run_line_magic("load_ext", "workbench")
+    for text, name in ((using.HALF, "written"), ("function grade(sample) { return 1.0 }\n", "scripted")):
+        app.state.write(text, name=name)
+        made = app.state.graders[name]
+        code = app.state.code
+        assert code.startswith("%%grader")
+        app.state.remove(name)
+        assert shell.run_cell(code).success
+        again = app.state.graders[name]
+        assert again.source.text.strip() == made.source.text.strip()
+        assert again.name == made.name
+        assert again.validation.ok
+
+
+def test_code_of_a_comparison(app):
+    """The code compares the same two, also with what one said before."""
+    app.state.start().report(60)
+    app.state.compared("exact", "short")
+    assert str(using.valued(app)) == str(app.report.compare("exact", "short"))
+    app.add(wb.Contains(expected="no", name="exact"))
+    app.state.start().report(60)
+    app.state.compared("exact (before)", "exact")
+    assert str(using.valued(app)) == str(app.versions.compare("exact (before)", "exact"))
