@@ -365,7 +365,7 @@ def test_results_shows_whatever_a_diagnostic_says(make):
 
     def odd(case):
         yield Finding(
-            grader=case.name, kind="of-a-test", severity=Severity.WARNING, statistic="rows", value=2.0, interval=None,
+            grader=case.grader, kind="of-a-test", severity=Severity.WARNING, statistic="rows", value=2.0, interval=None,
             n=24, needed=0, message="rows of a test", advice="look at them", rows=(5, 2),
         )  # fmt: skip
 

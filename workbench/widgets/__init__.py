@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from workbench.widgets.run import RunPanel as RunPanel
     from workbench.widgets.source import SourceView as SourceView
     from workbench.widgets.table import ScoreTable as ScoreTable
+    from workbench.widgets.thread_view import ThreadView as ThreadView
     from workbench.widgets.try_ import TryPanel as TryPanel
     from workbench.widgets.write import WritePanel as WritePanel
 
@@ -29,6 +30,7 @@ _HOMES = {
     "RunPanel": "run",
     "ScoreTable": "table",
     "SourceView": "source",
+    "ThreadView": "thread_view",
     "TryPanel": "try_",
     "Workbench": "app",
     "WritePanel": "write",
@@ -44,6 +46,7 @@ __all__ = [
     "RunPanel",
     "ScoreTable",
     "SourceView",
+    "ThreadView",
     "TryPanel",
     "Workbench",
     "WritePanel",

@@ -16,6 +16,7 @@ from workbench.errors import WorkbenchError
 from workbench.report.settings import label_column
 from workbench.report.where import case_of
 from workbench.samples import Samples
+from workbench.visible import one_line
 
 if TYPE_CHECKING:
     from workbench.report import Report
@@ -182,7 +183,7 @@ class Labelling:
 def _name_of(samples: Samples) -> str:
     """The file's name, else a short hash of what the first rows say: row numbers would fit any dataset."""
     if samples.source:
-        return Path(samples.source).name
+        return one_line(Path(samples.source).name, 160).strip()[:200]  # what a store takes as a name
     wires = [thread.to_wire()[0] for thread in samples.head(_FEW).threads]
     return (
         "samples-" + hashlib.sha256(repr((len(samples), wires)).encode("utf-8", "replace")).hexdigest()[:12]

@@ -91,9 +91,10 @@ class ResultsPanel(Panel):
         replace_options(self.figure, [(one.title, one.name) for one in kinds], first, keep=seen)
         replace_options(self.grader, [("all graders", ""), *((name, name) for name in report.graders)])
         self._offer_filters()
-        self.findings.show(report.findings, empty="No findings: nothing speaks against these graders.")
         self._draw()
         self._filter()
+        # Last: a diagnostic that fails leaves figure and rows.
+        self.findings.show(report.findings, empty="No findings: nothing speaks against these graders.")
 
     def _empty(self, nothing: bool) -> None:
         for part in (self.figure, self.grader, self.chart, self.quick, self.search, self.clear, self.table):

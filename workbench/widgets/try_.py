@@ -13,12 +13,10 @@ from workbench.widgets.panel import Panel, quiet, row, text
 from workbench.widgets.rows import sample_of
 from workbench.widgets.shelf import asks_models
 from workbench.widgets.snippets import grader_code
+from workbench.widgets.thread_view import ThreadView
 from workbench.widgets.trying import Trial, find_row, paste, random_row, with_completion
 
 __all__ = ["TryPanel"]
-
-_PROMPT = 6_000
-"""Characters of the conversation before the answer."""
 
 
 class TryPanel(Panel):
@@ -42,7 +40,7 @@ class TryPanel(Panel):
             layout=wide,
         )
         self.use = widgets.Button(description="Use pasted messages")
-        self.thread = widgets.HTML()
+        self.thread = ThreadView()
         self.answer = widgets.Textarea(
             description="Answer",
             rows=6,
@@ -67,7 +65,7 @@ class TryPanel(Panel):
         self._row = -1
         self._trial = Trial(self._told, self.state.lock)
         self._listen()
-        return [row(self.wanted, self.random), fold, self.thread, self.answer, self.score, self.results]
+        return [row(self.wanted, self.random), fold, self.thread, self.answer, row(self.score), self.results]
 
     def _listen(self) -> None:
         self.wanted.observe(self.acts(self._find), "value")
@@ -98,7 +96,7 @@ class TryPanel(Panel):
 
     def _take(self, sample: Sample, code: str) -> None:
         self._sample, self._code = sample, code
-        self.thread.value = _conversation(sample)
+        self.thread.show(sample, last=False)
         with self.filling():
             self.answer.value = sample.thread.completion() or ""
         self._ask(free=True)
@@ -170,14 +168,3 @@ def _cells(grade: Grade) -> tuple[str, ...]:
     time = "" if grade.seconds is None else f"{1_000 * grade.seconds:,.1f} ms"
     cost = "" if grade.cost is None else f"<br>${grade.cost:.6f}"
     return score, passed, said, f"{time}{cost}"
-
-
-def _conversation(sample: Sample) -> str:
-    """What comes before the answer, and what is known of it, as text."""
-    turns = sample.thread.get_turns()
-    before = turns[:-1] if turns and turns[-1].role == "assistant" else turns
-    shown = [f"<b>{text(turn.role, 40)}</b><pre>{text(turn.content, _PROMPT)}</pre>" for turn in before]
-    known = (
-        f"<b>reference</b><pre>{text(sample.reference, 2_000)}</pre>" if sample.reference is not None else ""
-    )
-    return f"{quiet(f'row {sample.id}')}{''.join(shown)}{known}"

@@ -11,6 +11,7 @@ from typing import Any
 import ipywidgets as widgets
 
 from workbench import background
+from workbench.errors import WorkbenchError
 from workbench.graders import Grader, SandboxedGrader
 from workbench.sandbox.info import SandboxInfo, sandbox_info
 from workbench.widgets.panel import Panel, heading, options, quiet, replace_options, row, text
@@ -66,7 +67,7 @@ class WritePanel(Panel):
         self._ask_isolation()
         return [
             row(self.grader, self.prove, self.edit), self.state_line, self.checks, self.source, self.isolation,
-            heading("Write another"), row(self.template, self.name), self.editor, self.add,
+            heading("Write another"), row(self.template, self.name), self.editor, row(self.add),
         ]  # fmt: skip
 
     def _listen(self) -> None:
@@ -154,7 +155,10 @@ def shown_as(grader: Grader) -> tuple[str, str, str]:
     if isinstance(grader, SandboxedGrader):
         script = grader.language == "javascript"
         return grader.source.text, grader.language, f"{_file(grader.name)}.{'js' if script else 'py'}"
-    spec = json.dumps(grader.spec(), indent=2, ensure_ascii=False, default=repr)
+    try:
+        spec = json.dumps(grader.spec(), indent=2, ensure_ascii=False, default=repr)
+    except WorkbenchError as error:  # a function without an import path has no spec
+        return str(error), "", ""
     return spec, "json", f"{_file(grader.name)}.json"
 
 
