@@ -14,6 +14,8 @@ HEAVY = [
     "openai",
     "plotly",
     "ipywidgets",
+    "anywidget",
+    "pygments",
     "sqlalchemy",
     "dask",
     "pandas",
