@@ -1,0 +1,72 @@
+"""What an export would write."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import pytest
+
+import workbench as wb
+from tests.widgets import using
+from workbench.widgets.exporting import format_names, named, preview, state_of_proof
+
+
+def half():
+    """A suite of one function grader that is not validated."""
+    return wb.Suite([wb.FunctionGrader.from_source(using.HALF, name="half")])
+
+
+@pytest.mark.parametrize("name", [name for _, name in format_names()])
+def test_a_preview_is_what_export_writes(name, tmp_path):
+    """The same files, byte for byte, and the same losses; or the same refusal."""
+    suite = wb.Suite([using.GRADERS[0], using.GRADERS[1]])
+    for on_loss in ("refuse", "report"):
+        seen = preview(suite, "mine", name, on_loss=on_loss)
+        target = tmp_path / on_loss / named("mine", name)
+        target.parent.mkdir()
+        try:
+            written = wb.export(suite, target, name, on_loss=on_loss)
+        except wb.errors.WorkbenchError as error:
+            assert seen.problem.splitlines()[0] == str(error).splitlines()[0].replace(f"{target.parent}/", "")
+            assert seen.files == {}
+            continue
+        assert seen.problem == ""
+        assert {one.name: one.read_bytes() for one in target.parent.iterdir()} == {
+            one: text.encode() for one, text in seen.files.items()
+        }
+        assert (seen.losses, seen.notes) == (written.losses, written.notes)
+        assert seen.main == written.paths[0].read_text("utf-8")
+
+
+def test_what_is_not_validated_is_refused_and_then_allowed():
+    """The refusal names the grader."""
+    seen = preview(half(), "mine")
+    assert "half" in seen.problem
+    assert preview(half(), "mine", allow_unvalidated=True).files
+    assert state_of_proof(half()) == [("half", False, "not validated")]
+
+
+def test_a_failed_proof_is_told():
+    """Which check it was."""
+    suite = wb.Suite([wb.FunctionGrader.from_source("async def grade(thread):\n    return missing\n", name="broken")])
+    suite.graders[0].validate()
+    ((name, good, words),) = state_of_proof(suite)
+    assert (name, good) == ("broken", False)
+    assert words.endswith(" failed")
+
+
+@pytest.mark.parametrize("name", ["", "  ", "a/b/c", "../up", "/etc/passwd", "..", "x" * 300, "a\x00b", using.NASTY, "a.b"])
+def test_any_name_is_previewed_or_refused(name):
+    """A file's name never leads out of the folder that is thrown away, and never ends in a bare error."""
+    before = set(Path(tempfile.gettempdir()).glob("workbench-preview-*"))
+    seen = preview(wb.Suite([using.GRADERS[0]]), name)
+    assert bool(seen.files) != bool(seen.problem)
+    assert tempfile.gettempdir() not in seen.problem
+    assert set(Path(tempfile.gettempdir()).glob("workbench-preview-*")) <= before
+
+
+def test_every_format_has_a_title():
+    """What a list offers."""
+    assert all(name in title and name != title for title, name in format_names())
+    assert format_names()[0][1] == "native"

@@ -1,0 +1,70 @@
+"""Typed texts as graders, and the code that makes the same."""
+
+from __future__ import annotations
+
+import pytest
+
+import workbench as wb
+from tests.widgets import using
+from workbench.errors import WorkbenchError
+from workbench.widgets.templates import TEMPLATES
+from workbench.widgets.written import code_of, written
+
+
+class App:
+    """What the code of a text calls `app`."""
+
+    def __init__(self):
+        self.added = None
+
+    def add(self, grader):
+        """Remember it."""
+        self.added = grader
+
+
+@pytest.mark.parametrize("template", TEMPLATES, ids=lambda one: one.name)
+def test_templates_are_graders_of_their_name(template):
+    """Each can be read, under its own name or another."""
+    assert written(template.text, template.name).name == template.name
+    assert written(template.text, "other").name == "other"
+
+
+@pytest.mark.parametrize("template", [one for one in TEMPLATES if one.text.startswith("{")], ids=lambda one: one.name)
+def test_code_of_a_spec_is_python(template):
+    """True, false and null of JSON are Python's in the code, and the name is the one that was typed."""
+    app, space = App(), {"wb": wb}
+    space["app"] = app
+    exec(code_of(template.text, "typed"), space)  # noqa: S102
+    assert app.added.spec() == written(template.text, "typed").spec()
+
+
+def test_a_docstring_that_speaks_of_a_function_is_still_python():
+    """JavaScript is what Python cannot read."""
+    text = '"""Like\nfunction grade(sample) of the old platform."""\nasync def grade(thread):\n    return 1.0\n'
+    assert isinstance(written(text), wb.FunctionGrader)
+    assert code_of(text, "mine").startswith("%%grader mine\n")
+    script = "export async function grade(sample) { return 1.0 }\n"
+    assert isinstance(written(script), wb.ScriptGrader)
+    assert code_of(script, "mine").startswith("%%grader --js mine\n")
+
+
+@pytest.mark.parametrize("name", ["two words", "class", "a-b", "1st", "quo'te"])
+def test_code_of_a_name_that_no_magic_takes(name):
+    """Such a grader is made by its class."""
+    app = App()
+    exec(code_of(using.HALF, name), {"wb": wb, "app": app})  # noqa: S102
+    assert (app.added.name, app.added.source.text) == (name, using.HALF)
+
+
+@pytest.mark.parametrize("text", ["", "\n\t", "{", '{"kind": 3}', '{"kind": "contains", "other": 1}', "{" * 99_999, '{"a": ' * 9_999])
+def test_what_is_no_grader_is_an_error_of_ours(text):
+    """Never a bare Python error: what is wrong is told in words."""
+    with pytest.raises(WorkbenchError):
+        written(text)
+
+
+def test_nothing_of_a_text_runs(tmp_path):
+    """Reading a text has no effect, whatever its top level would do."""
+    path = tmp_path / "ran"
+    written(f"open({str(path)!r}, 'w')\nasync def grade(thread):\n    return 1.0\n")
+    assert not path.exists()
