@@ -85,7 +85,7 @@ def test_a_grader_of_a_later_cell_appears_in_every_panel(app):
         scope = {"wb": wb}
         text = f"@wb.grader\nasync def later(thread):\n    return {score}\n"
         linecache.cache[f"<cell {score}>"] = (len(text), None, text.splitlines(True), f"<cell {score}>")
-        exec(compile(text, f"<cell {score}>", "exec"), scope)  # noqa: S102
+        exec(compile(text, f"<cell {score}>", "exec"), scope)
         return scope["later"]
 
     made = define(0.25)
@@ -149,7 +149,7 @@ def attacked(tmp_path):
         }
         for n in range(12)
     ]  # fmt: skip
-    client = wb.ScriptedClient('{"reasoning": %s, "score": "PASS"}' % json.dumps(nasty))
+    client = wb.ScriptedClient(json.dumps({"reasoning": nasty, "score": "PASS"}))
 
     async def fails(thread):
         raise ValueError(nasty)
@@ -174,7 +174,9 @@ def test_nothing_of_anybodys_is_markup(tmp_path, monkeypatch):
     def look():
         seen.extend(html_of(app))
 
-    attempt, write, run = (app.panel(getattr(wb.widgets, name)) for name in ("TryPanel", "WritePanel", "RunPanel"))
+    attempt, write, run = (
+        app.panel(getattr(wb.widgets, name)) for name in ("TryPanel", "WritePanel", "RunPanel")
+    )
     attempt.score.click()
     using.tried(attempt)
     look()
@@ -183,7 +185,7 @@ def test_nothing_of_anybodys_is_markup(tmp_path, monkeypatch):
         if not write.prove.disabled:
             write.prove.click()
         look()
-    write.editor.value = '{"kind": "%s"}' % using.NASTY.replace('"', "'")
+    write.editor.value = json.dumps({"kind": using.NASTY})
     write.add.click()
     look()
     run.rows.value = 12

@@ -11,7 +11,13 @@ from workbench.widgets.findings import MOST, FindingCards
 
 def finding(n=0, **settings):
     """A finding."""
-    told = {"grader": f"g{n}", "kind": "of-a-test", "message": "it is so", "advice": "mend it", "rows": (1, 2)}
+    told = {
+        "grader": f"g{n}",
+        "kind": "of-a-test",
+        "message": "it is so",
+        "advice": "mend it",
+        "rows": (1, 2),
+    }
     numbers = {"statistic": "rows", "value": 2.0, "interval": None, "n": 24, "needed": 0}
     return Finding(**{**told, **numbers, "severity": Severity.WARNING, **settings})
 

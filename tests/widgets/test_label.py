@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 import workbench as wb
@@ -44,7 +46,9 @@ def test_decisions_are_in_the_store_before_the_next_card(panel, url):
         press(panel, action, note)
         assert panel.state.problem is None
         assert panel.card.card["id"] not in names
-    expected = dict(zip(names, [(True, "", "ada"), (False, "too short", "ada"), (None, "unsure", "ada")], strict=True))
+    expected = dict(
+        zip(names, [(True, "", "ada"), (False, "too short", "ada"), (None, "unsure", "ada")], strict=True)
+    )
     assert kept(url, panel) == expected
     assert (panel.card.done, panel.card.total) == (3, 24)
     assert "1 good, 1 bad, 1 skipped" in panel.kept.value
@@ -108,7 +112,9 @@ def test_a_store_that_cannot_be_written_loses_nothing(panel, url, monkeypatch):
     assert kept(url, panel) == {name: (False, "why", "ada")}
 
 
-@pytest.mark.xfail(strict=True, reason="card.py: _decided notes a decision as recent although its callback kept nothing")
+@pytest.mark.xfail(
+    strict=True, reason="card.py: _decided notes a decision as recent although its callback kept nothing"
+)
 def test_a_decision_that_was_not_kept_is_not_among_the_last_ones(panel, monkeypatch):
     """The strip of the last decisions shows what is in the store."""
 
@@ -160,7 +166,9 @@ def test_disagreement_first_and_as_shown(panel):
     assert gaps == sorted(gaps, reverse=True)
     panel.order.value = "as shown"
     panel.state.look({"grader": "exact", "passed": True})
-    assert panel._queue.rows.tolist() == panel.state.report.where({"grader": "exact", "passed": True}).tolist()
+    assert (
+        panel._queue.rows.tolist() == panel.state.report.where({"grader": "exact", "passed": True}).tolist()
+    )
 
 
 def test_agreement_moves_with_every_label(panel):
@@ -169,10 +177,12 @@ def test_agreement_moves_with_every_label(panel):
     seen = [panel.card.status]
     for action in ("good", "bad", "good"):
         press(panel, action)
-        expected = panel.state.report.agreement("has yes", panel.state.labelling.people(panel.state.report.samples))
+        expected = panel.state.report.agreement(
+            "has yes", panel.state.labelling.people(panel.state.report.samples)
+        )
         assert panel.card.status == [list(line) for line in expected.lines]
         seen.append(panel.card.status)
-    assert all(one != two for one, two in zip(seen, seen[1:], strict=False))
+    assert all(one != two for one, two in pairwise(seen))
 
 
 def test_scores_are_shown_only_when_asked_for(panel):

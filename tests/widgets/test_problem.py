@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.widgets import using
 from workbench.errors import SamplesError
 from workbench.widgets.problem import Problem, as_html
@@ -9,10 +11,9 @@ from workbench.widgets.problem import Problem, as_html
 
 def raised(error):
     """The problem of an error that was raised."""
-    try:
+    with pytest.raises(type(error)) as found:
         raise error
-    except BaseException as found:  # noqa: BLE001
-        return Problem.of(found, "Try")
+    return Problem.of(found.value, "Try")
 
 
 def test_an_error_of_ours_speaks_for_itself():

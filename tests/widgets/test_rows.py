@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -20,26 +22,34 @@ async def some(thread):
     return len(text) / 9
 
 
-REPORT = wb.Suite([*using.GRADERS, wb.CustomGrader.of(some, name="some")]).run(using.ROWS, progress=False)
+@cache
+def report():
+    """A run; not at import, which a grader with an import path would wait for."""
+    return wb.Suite([*using.GRADERS, wb.CustomGrader.of(some, name="some")]).run(using.ROWS, progress=False)
+
+
 LABELS = [None if n % 5 == 0 else bool(n % 2) for n in range(24)]
 KEYS = ["", "row", "prompt", "completion", "reference", "score 0", "score 3", "label", "reasoning"]
 
 
 def rows_of(rows, **settings):
     """Rows with every column there is."""
-    return ReportRows(REPORT, np.array(rows, dtype=np.intp), reasons="some", labels=LABELS, **settings)
+    return ReportRows(report(), np.array(rows, dtype=np.intp), reasons="some", labels=LABELS, **settings)
 
 
 def values_of(key):
     """What a column holds for each row of the report, None for nothing."""
     if key.startswith("score"):
-        name = REPORT.graders[int(key.split()[1])]
-        return [None if np.isnan(score) else float(score) for score in REPORT.grades[name].scores]
+        name = report().graders[int(key.split()[1])]
+        return [None if np.isnan(score) else float(score) for score in report().grades[name].scores]
     if key == "label":
         return [None if label is None else float(label) for label in LABELS]
     if key == "reasoning":
-        grades = REPORT.grades["some"]
-        return [str(grades.errors[n]) if n in grades.errors else grades.reasoning.get(n) or None for n in range(24)]
+        grades = report().grades["some"]
+        return [
+            str(grades.errors[n]) if n in grades.errors else grades.reasoning.get(n) or None
+            for n in range(24)
+        ]
     names = {"prompt": "prompt", "completion": "completion", "reference": "expected"}
     return [row[names[key]] for row in using.ROWS] if key in names else list(range(24))
 
@@ -87,7 +97,7 @@ def test_detail_and_more_follow_the_order():
     source.sort("row", True)
     found = source.detail(0)
     assert (found["id"], found["label"]) == ("row-9", True)
-    assert {one["grader"] for one in found["grades"]} == {*REPORT.graders}
+    assert {one["grader"] for one in found["grades"]} == {*report().graders}
     assert source.more(0, found["turns"][-1]["part"]) == "yes"
 
 
@@ -101,5 +111,5 @@ def test_sorting_nothing_is_nothing():
 
 def test_ids_out_of_a_dataset_are_text():
     """An id with markup and hidden characters is a visible text."""
-    report = wb.Suite([using.GRADERS[0]]).run([{**using.ROWS[0], "id": "a\u202eb\nc"}], progress=False)
-    assert ReportRows(report, np.arange(1)).window(0, 1)[0][0] == "a⟨U+202E⟩b c"
+    odd = wb.Suite([using.GRADERS[0]]).run([{**using.ROWS[0], "id": "a\u202eb\nc"}], progress=False)
+    assert ReportRows(odd, np.arange(1)).window(0, 1)[0][0] == "a⟨U+202E⟩b c"

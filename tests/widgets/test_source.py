@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,7 +21,7 @@ def test_tokens_are_the_text(text, language):
     view = SourceView(text, language=language)
     assert "".join(part for _, part in view.tokens) == visible(text)
     kinds = [kind for kind, _ in view.tokens]
-    assert all(one != two for one, two in zip(kinds, kinds[1:], strict=False))
+    assert all(one != two for one, two in pairwise(kinds))
     view.close()
 
 

@@ -220,7 +220,7 @@ def test_code_of_a_look_gives_the_selected_rows(app):
     for where in (
         [{"grader": "exact", "passed": True}],
         [{"any": [[{"label": True}], [{"text": "question 3"}]]}, {"wrong": "exact"}],
-        [{"apart": ["exact", "short"], "least": 0.5}, {"text": "it's \"1\""}],
+        [{"apart": ["exact", "short"], "least": 0.5}, {"text": 'it\'s "1"'}],
     ):
         app.state.look(*where)
         assert using.valued(app).equals(app.selected)
@@ -240,16 +240,16 @@ def test_code_of_new_labels_gives_the_same_findings(app):
 def test_code_of_a_label_and_of_its_undo(app):
     """The code puts the same label, and takes it back."""
     store = app.state.labelling.store
-    app.state.label("row-3", False, "it's \"so\"\n")
+    app.state.label("row-3", False, 'it\'s "so"\n')
     kept = store.labels.latest(dataset=app.state.labelling.dataset)["row-3"]
     put = app.state.code
     app.state.undo_label()
     undo = app.state.code
     assert store.labels.latest(dataset=app.state.labelling.dataset) == {}
-    exec(put, {"wb": wb, "app": app})  # noqa: S102
+    exec(put, {"wb": wb, "app": app})
     again = store.labels.latest(dataset=app.state.labelling.dataset)["row-3"]
     assert (again.value, again.labeller, again.note) == (kept.value, kept.labeller, kept.note)
-    exec(undo, {"wb": wb, "app": app})  # noqa: S102
+    exec(undo, {"wb": wb, "app": app})
     assert store.labels.latest(dataset=app.state.labelling.dataset) == {}
 
 
@@ -316,3 +316,30 @@ def test_code_of_a_comparison(app):
     app.state.start().report(60)
     app.state.compared("exact (before)", "exact")
     assert str(using.valued(app)) == str(app.versions.compare("exact (before)", "exact"))
+
+
+def test_a_run_knows_what_another_notebook_labelled(tmp_path):
+    """Labels that came into the store since are in the next report, and read anew they are in the findings."""
+    url = f"sqlite:///{tmp_path}/labels.db"
+    one, two = (State(using.ROWS, list(using.GRADERS), store=url) for _ in range(2))
+    assert one.start().report(60).labels is None
+    two.label("row-3", True)
+    assert one.start().report(60).labels[3] is True
+    two.label("row-4", False)
+    one.relabel()
+    assert one.report.labels[3:5] == [True, False]
+    one.close()
+    two.close()
+
+
+def test_closing_in_the_middle_of_a_run_with_a_store_is_no_error(tmp_path):
+    """The run ends as one that was stopped, although the store is closed under it."""
+    gate = threading.Event()
+    state = State(using.ROWS, [using.GRADERS[0], using.gated(gate)], store=f"sqlite:///{tmp_path}/labels.db")
+    told = threading.Event()
+    state.observe(lambda _: told.set(), "progress")
+    job = state.start()
+    assert told.wait(60)
+    state.close()
+    assert job.report(60).summary.loc["has yes", "scored"] == 24
+    assert state.problem is None

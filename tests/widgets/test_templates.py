@@ -36,7 +36,10 @@ def test_the_tool_template_reads_calls():
     grader = written(next(one.text for one in TEMPLATES if one.name == "calls_tools"))
     call = {"id": "1", "type": "function", "function": {"name": "search", "arguments": "{}"}}
     for calls, score in (([call], 1.0), ([call, call], 0.0), ([], 0.0)):
-        told = [{"role": "user", "content": "?"}, {"role": "assistant", "content": "", **({"tool_calls": calls} if calls else {})}]
+        told = [
+            {"role": "user", "content": "?"},
+            {"role": "assistant", "content": "", **({"tool_calls": calls} if calls else {})},
+        ]
         assert grader(wb.StringThread.from_messages(told)).score == score
 
 

@@ -18,7 +18,9 @@ from workbench.thread import StringThread
 from workbench.widgets.trying import Trial, find_row, paste, random_row, with_completion
 
 SAMPLES = wb.read_samples(using.ROWS)
-TURNS = st.lists(st.tuples(st.sampled_from(["system", "user", "assistant", "tool"]), st.text(max_size=20)), max_size=5)
+TURNS = st.lists(
+    st.tuples(st.sampled_from(["system", "user", "assistant", "tool"]), st.text(max_size=20)), max_size=5
+)
 
 
 def test_find_row_prefers_the_id_and_goes_round():
@@ -53,8 +55,16 @@ def test_with_completion_round_trip(turns, text):
     changed = with_completion(sample, text)
     ends = bool(turns) and turns[-1][0] == "assistant"
     assert changed.thread.completion() == text
-    assert [tuple(turn) for turn in changed.thread.get_turns()] == [*(turns[:-1] if ends else turns), ("assistant", text)]
-    assert (changed.id, changed.reference, changed.group, changed.thread.metadata) == ("a", "ref", "g", {"k": 1})
+    assert [tuple(turn) for turn in changed.thread.get_turns()] == [
+        *(turns[:-1] if ends else turns),
+        ("assistant", text),
+    ]
+    assert (changed.id, changed.reference, changed.group, changed.thread.metadata) == (
+        "a",
+        "ref",
+        "g",
+        {"k": 1},
+    )
     assert [tuple(turn) for turn in sample.thread.get_turns()] == turns
     if ends:
         back = with_completion(changed, turns[-1][1])

@@ -29,18 +29,22 @@ def test_templates_are_graders_of_their_name(template):
     assert written(template.text, "other").name == "other"
 
 
-@pytest.mark.parametrize("template", [one for one in TEMPLATES if one.text.startswith("{")], ids=lambda one: one.name)
+@pytest.mark.parametrize(
+    "template", [one for one in TEMPLATES if one.text.startswith("{")], ids=lambda one: one.name
+)
 def test_code_of_a_spec_is_python(template):
     """True, false and null of JSON are Python's in the code, and the name is the one that was typed."""
     app, space = App(), {"wb": wb}
     space["app"] = app
-    exec(code_of(template.text, "typed"), space)  # noqa: S102
+    exec(code_of(template.text, "typed"), space)
     assert app.added.spec() == written(template.text, "typed").spec()
 
 
 def test_a_docstring_that_speaks_of_a_function_is_still_python():
     """JavaScript is what Python cannot read."""
-    text = '"""Like\nfunction grade(sample) of the old platform."""\nasync def grade(thread):\n    return 1.0\n'
+    text = (
+        '"""Like\nfunction grade(sample) of the old platform."""\nasync def grade(thread):\n    return 1.0\n'
+    )
     assert isinstance(written(text), wb.FunctionGrader)
     assert code_of(text, "mine").startswith("%%grader mine\n")
     script = "export async function grade(sample) { return 1.0 }\n"
@@ -52,11 +56,14 @@ def test_a_docstring_that_speaks_of_a_function_is_still_python():
 def test_code_of_a_name_that_no_magic_takes(name):
     """Such a grader is made by its class."""
     app = App()
-    exec(code_of(using.HALF, name), {"wb": wb, "app": app})  # noqa: S102
+    exec(code_of(using.HALF, name), {"wb": wb, "app": app})
     assert (app.added.name, app.added.source.text) == (name, using.HALF)
 
 
-@pytest.mark.parametrize("text", ["", "\n\t", "{", '{"kind": 3}', '{"kind": "contains", "other": 1}', "{" * 99_999, '{"a": ' * 9_999])
+@pytest.mark.parametrize(
+    "text",
+    ["", "\n\t", "{", '{"kind": 3}', '{"kind": "contains", "other": 1}', "{" * 99_999, '{"a": ' * 9_999],
+)
 def test_what_is_no_grader_is_an_error_of_ours(text):
     """Never a bare Python error: what is wrong is told in words."""
     with pytest.raises(WorkbenchError):

@@ -26,7 +26,9 @@ GRADERS = (
 )
 
 TAGS = ("<script>", "<img src=x onerror=", "<svg/onload", "<b title='")
-NASTY = "<script>alert(1)</script><img src=x onerror=alert(1)>\"'><svg/onload=alert(1)><b title='\u202egnp.exe"
+NASTY = (
+    "<script>alert(1)</script><img src=x onerror=alert(1)>\"'><svg/onload=alert(1)><b title='\u202egnp.exe"
+)
 """Markup, quotes that would end an attribute, and a character that turns the direction round."""
 
 HALF = "async def grade(thread):\n    return 0.5\n"
@@ -80,7 +82,7 @@ def gated(gate, name="waits"):
 def repeated(app, name=None):
     """Run the code that the app shows in a namespace as the next cell has it; a name's value out of it."""
     space = {"wb": wb, "app": app}
-    exec(app.state.code, space)  # noqa: S102 (that is what is tested)
+    exec(app.state.code, space)
     return space.get(name) if name else space
 
 
@@ -88,5 +90,17 @@ def valued(app):
     """The value of the last line of the code that the app shows."""
     *lines, last = app.state.code.splitlines()
     space = {"wb": wb, "app": app}
-    exec("\n".join(lines), space)  # noqa: S102
-    return eval(last, space)  # noqa: S307
+    exec("\n".join(lines), space)
+    return eval(last, space)
+
+
+class AppOf:
+    """What the code of a panel alone calls `app`."""
+
+    def __init__(self, panel):
+        self.state, self.graders, self.samples = panel.state, panel.state.graders, panel.state.samples
+
+    @property
+    def suite(self):
+        """The chosen graders."""
+        return self.state.chosen_suite()

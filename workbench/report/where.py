@@ -57,7 +57,7 @@ def matching(report: Report, conditions: Iterable[Condition]) -> Rows:
 
 
 def _is_unordered(condition: Condition) -> bool:
-    return not {"finding", "rows"} & set(condition)
+    return not (isinstance(condition, Mapping) and {"finding", "rows"} & set(condition))
 
 
 def _rows(report: Report, condition: Condition) -> Rows:

@@ -93,7 +93,8 @@ class Panel(widgets.VBox):  # type: ignore[misc]
 
     def close(self) -> None:
         """End the panel and everything in it, and what it knows unless it shares that with others."""
-        self.let_go(end=not self._shared)
+        if hasattr(self, "_watched"):  # else its samples could not be read, and Python cleans up
+            self.let_go(end=not self._shared)
 
     def let_go(self, *, end: bool) -> None:
         """Close the widgets; with `end` the state too, and the run in it."""

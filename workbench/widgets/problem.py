@@ -40,7 +40,7 @@ def as_html(problem: Problem | None) -> str:
     """The message, and its traceback behind a fold; "" for none."""
     if problem is None:
         return ""
-    where = f"{html.escape(problem.where)}: " if problem.where else ""
+    where = f"{_text(problem.where)}: " if problem.where else ""
     fold = (
         f"<details><summary>traceback</summary><pre>{_text(problem.trace)}</pre></details>"
         if problem.trace

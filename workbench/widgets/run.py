@@ -127,6 +127,8 @@ class RunPanel(Panel):
         self.graders.disabled = state.running
         if moment is not None:
             self.bar.max, self.bar.value = max(moment.total, 1), moment.done
+        elif state.running:
+            self.bar.value = 0
         self.status.value = self._status(moment)
 
     def _status(self, moment: Progress | None) -> str:

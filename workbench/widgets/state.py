@@ -273,6 +273,7 @@ class State(HasTraits):
                 raise WorkbenchError("a run is under way", hint="cancel it, or wait for its end")
             suite = self.chosen_suite()
             rows = self.samples.draw(n, seed=seed, by=by) if n else self.samples
+            self.labelling.reload()  # another notebook may have labelled meanwhile
             labels = self.labelling.known(rows)
             given = {} if not self.labelling.store_url else {"store": self.labelling.store}
             self.progress, self.running = None, True
@@ -366,6 +367,7 @@ class State(HasTraits):
     def relabel(self) -> None:
         """Read the findings anew with the labels there are now."""
         if self.report is not None:
+            self.labelling.reload()
             labels = self.labelling.known(self.report.samples)
             with self.lock:
                 self.report = self.report.diagnose(labels=labels)

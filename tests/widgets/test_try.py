@@ -1,0 +1,150 @@
+"""The Try panel, by its own controls."""
+
+from __future__ import annotations
+
+import json
+import threading
+from concurrent.futures import Future
+
+import workbench as wb
+from tests.widgets import using
+
+
+def test_try_finds_rows_by_id_words_and_chance(make):
+    """An id is that row, words the next row that has them, Random any."""
+    panel = make("TryPanel")
+    panel.wanted.value = "row-7"
+    assert panel.sample.id == "row-7"
+    panel.wanted.value = "QUESTION 1"
+    assert panel.sample.id == "row-10"
+    assert "question 10" in str(panel.thread.row["turns"])
+    panel.random.click()
+    assert panel.sample.id in {row["id"] for row in using.ROWS}
+    panel.wanted.value = "nobody said this"
+    assert "no row has this id or these words" in panel.state.problem.what
+    panel.wanted.value = "row-1"
+    assert panel.state.problem is None
+
+
+def test_try_shows_each_grader_and_follows_an_edited_answer(make):
+    """Scores of the row's answer stand side by side, and change with it."""
+    panel = make("TryPanel")
+    panel.wanted.value = "row-1"
+    using.tried(panel)
+    assert {name: grade.score for name, grade in panel._found.items()} == {
+        "has yes": 1.0,
+        "exact": 1.0,
+        "short": 1.0,
+    }
+    panel.answer.value = "oh yes"
+    using.tried(panel)
+    assert {name: grade.score for name, grade in panel._found.items()} == {
+        "has yes": 1.0,
+        "exact": 0.0,
+        "short": 0.0,
+    }
+    assert panel.results.value.count("<tr>") == 4
+    assert " ms" in panel.results.value
+
+
+def test_try_takes_pasted_messages(make):
+    """A list of messages, or an object with a reference; what cannot be read names its place, and the old row stays."""
+    panel = make("TryPanel")
+    messages = [{"role": "user", "content": "1 + 1?"}, {"role": "assistant", "content": "two"}]
+    panel.pasted.value = json.dumps({"messages": messages, "reference": "two"})
+    panel.use.click()
+    assert (panel.sample.id, panel.answer.value) == ("pasted", "two")
+    using.tried(panel)
+    assert panel._found["exact"].score == 1.0
+    for bad in (
+        "{",
+        "3",
+        '{"messages": 1}',
+        '[{"content": "x"}]',
+        '["x"]',
+        '[{"role": "user", "content": 3}]',
+        "[" * 99_999,
+    ):
+        panel.pasted.value = bad
+        panel.use.click()
+        assert panel.state.problem.what.startswith("the pasted"), (bad[:40], panel.state.problem)
+        assert panel.answer.value == "two"
+
+
+def test_try_asks_no_model_before_score(make):
+    """A judge costs: it waits for the button, also when the answer is edited."""
+    client = wb.ScriptedClient('{"reasoning": "fine", "score": "PASS"}')
+    judge = wb.BinaryJudge(name="judge", criteria="is fine", client=client)
+    panel = make("TryPanel", graders=[using.GRADERS[0], judge])
+    using.tried(panel, "has yes")
+    panel.answer.value = "another answer"
+    using.tried(panel, "has yes")
+    assert client.calls == []
+    assert "press Score" in panel.results.value
+    assert "judge" not in panel.state.code
+    panel.score.click()
+    using.tried(panel)
+    assert len(client.calls) == 1
+    assert "fine" in panel.results.value
+
+
+def test_try_drops_what_comes_too_late(make):
+    """An answer to an earlier question never stands beside a later one."""
+    gate = threading.Event()
+    told = []
+    panel = make("TryPanel", graders=[using.gated(gate)])
+    panel._trial._told = lambda name, grade: told.append((panel.answer.value, grade))
+    panel.answer.value = "first"
+    panel.answer.value = "second"
+    old = panel._trial._number - 1
+    late = Future()
+    late.set_result(wb.Grade(0.123))
+    panel._trial._ended(old, "waits", late)
+    assert told == []
+    del panel._trial._told
+    panel._trial._told = panel._told
+    gate.set()
+    using.tried(panel)
+    assert panel._found["waits"].score == 1.0
+
+
+def test_try_shows_the_graders_own_line_of_an_error(make):
+    """A grader that fails says where in its own text; it has no score."""
+    panel = make("TryPanel", graders=[wb.FunctionGrader.from_source(using.WRONG, name="wrong")])
+    using.tried(panel)
+    assert panel._found["wrong"].score is None
+    assert "KeyError" in panel.results.value
+    assert "return {}[answer]" in panel.results.value or "line 3" in panel.results.value
+    assert "failed" in panel.results.value
+
+
+def test_code_of_a_trial_gives_the_same_grades(make):
+    """A row, an edited row and a pasted conversation, edited too: the code asks the same graders the same."""
+    panel = make("TryPanel")
+    app = using.AppOf(panel)
+
+    def same():
+        using.tried(panel)
+        space = using.repeated(app)
+        assert (
+            space["sample"] == panel.sample
+            or space["sample"].thread.to_wire() == panel.sample.thread.to_wire()
+        )
+        assert space["sample"].reference == panel.sample.reference
+        lines = panel.state.code.splitlines()[1:]
+        assert len(lines) == 3
+        grades = [eval(line, space) for line in lines]
+        assert [one.score for one in grades] == [panel._found[name].score for name in panel.state.chosen]
+
+    panel.wanted.value = "row-7"
+    same()
+    panel.answer.value = 'it\'s "no",\n\\n 7'
+    same()
+    messages = [{"role": "user", "content": "1 + 1?"}, {"role": "assistant", "content": "yes"}]
+    panel.pasted.value = json.dumps(
+        {"messages": messages, "reference": "yes", "metadata": {"a": None}}, indent=1
+    )
+    panel.use.click()
+    same()
+    panel.answer.value = "two"
+    same()
