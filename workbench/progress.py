@@ -25,6 +25,8 @@ class Progress:
         tokens: Tokens they have taken.
         kept: Answers that came out of a store.
         waiting: Questions that wait because a judge's server is full.
+        rows: Rows with a verdict of the grader at work.
+        since: Seconds since it began.
     """
 
     grader: str
@@ -36,15 +38,19 @@ class Progress:
     tokens: int = 0
     kept: int = 0
     waiting: int = 0
+    rows: int = 0
+    since: float = 0.0
 
     @property
     def rate(self) -> float:
-        """Rows a second so far; 0 at the start."""
+        """Rows a second of the grader at work; of the run before it has any, and 0 at the start."""
+        if self.rows and self.since > 0:
+            return self.rows / self.since
         return self.done / self.seconds if self.seconds > 0 else 0.0
 
     @property
     def seconds_left(self) -> float | None:
-        """At this rate; None while nothing is known."""
+        """At this rate, for the graders to come as well; None while nothing is known."""
         return (self.total - self.done) / self.rate if self.rate > 0 else None
 
 

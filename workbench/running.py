@@ -43,7 +43,7 @@ class Run:
         line.stopped = self._control.cancel.is_set
         self._grades: dict[str, Grades] = {}
         self._current, self._now = "", (0, 0)
-        self._start = self._told = time.monotonic()
+        self._start = self._told = self._began = time.monotonic()
 
     def go(self) -> tuple[Mapping[str, Grades], bool]:
         """Grades by entry name, and whether the run was interrupted."""
@@ -66,7 +66,7 @@ class Run:
     async def _all(self) -> None:
         with sharing(self._line):
             for at, entry in enumerate(self._entries):
-                self._current = entry.name
+                self._current, self._began = entry.name, time.monotonic()
                 self._line.spending.share(sum(map(_asks, self._entries[at:])) if _asks(entry) else 1)
                 grades = await entry.grade_all(self._samples, self._control)
                 self._grades[entry.name] = grades
@@ -92,6 +92,8 @@ class Run:
             tokens=self._line.spending.tokens,
             kept=self._line.spending.kept,
             waiting=self._line.waiting,
+            rows=self._now[0],
+            since=self._told - self._began,
         )
         if self._listen(moment) is False and moment.done < moment.total:
             self._control.cancel.set()

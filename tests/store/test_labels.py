@@ -73,6 +73,16 @@ def test_undo_goes_back_step_by_step(store):
     assert store.labels.undo("a") is None
 
 
+def test_how_rows_were_drawn_stays_with_the_label(store):
+    """Each label says how its row was drawn, and an undo brings that back with it."""
+    store.labels.put("a", True, drawn="random", note="one")
+    store.labels.put(["a", "b"], False, drawn="class-balanced 1/4")
+    assert {label.drawn for label in store.labels.latest().values()} == {"class-balanced 1/4"}
+    assert (store.labels.undo("a").drawn, store.labels.latest()["a"].note) == ("random", "one")
+    with pytest.raises(StoreError, match="how rows were drawn"):
+        store.labels.put("a", True, drawn="x\ny")
+
+
 def test_labellers_do_not_overwrite_each_other(store, samples):
     """Each has a column; without a name the last word counts, and an undo uncovers the other's."""
     store.labels.put(samples, True, labeller="kim")

@@ -245,25 +245,45 @@ def test_an_older_store_is_brought_up_to_date(shared_url, monkeypatch):
     """All steps run in order, once, and what it held is there."""
     with open_store(shared_url) as store:
         store.labels.put("a", True)
-    monkeypatch.setattr(schema, "VERSION", 3)
-    done = []
-    monkeypatch.setattr(schema, "STEPS", {2: add_colour, 3: lambda connection: done.append(3)})
+    last, done = schema.VERSION + 2, []
+    monkeypatch.setattr(schema, "VERSION", last)
+    monkeypatch.setattr(schema, "STEPS", {last - 1: add_colour, last: lambda connection: done.append(3)})
     for _ in range(2):
         with open_store(shared_url) as store:
             assert store.labels.get("a") == [True]
             assert "colour" in columns_of(store)
             with store._database.reading() as connection:
-                assert schema.version_of(connection) == 3
+                assert schema.version_of(connection) == last
     assert done == [3]
+
+
+def test_labels_of_the_first_version_are_kept(shared_url):
+    """A store from before labels said how their rows were drawn opens, keeps them, and says it of new ones."""
+    with open_store(shared_url) as store:
+        store.labels.put("a", False, note="old", labeller="kim", dataset="d")
+        with store._database.writing() as connection:
+            connection.exec_driver_sql("ALTER TABLE workbench_labels DROP COLUMN drawn")
+            connection.exec_driver_sql("UPDATE workbench_meta SET value = '1'")
+    for _ in range(2):
+        with open_store(shared_url) as store:
+            old = store.labels.latest(dataset="d")["a"]
+            assert (old.value, old.note, old.labeller, old.drawn) == (False, "old", "kim", "")
+            with store._database.reading() as connection:
+                assert schema.version_of(connection) == schema.VERSION
+    with open_store(shared_url) as store:
+        store.labels.put("a", True, labeller="kim", dataset="d", drawn="random")
+        assert store.labels.latest(dataset="d")["a"].drawn == "random"
+        assert store.labels.undo("a", labeller="kim", dataset="d").drawn == ""
 
 
 def test_a_step_that_fails_leaves_the_store_as_it_was(shared_url, monkeypatch):
     """None of the steps is done, and the release before can still open it."""
     with open_store(shared_url) as store:
         store.labels.put("a", True)
+    last = schema.VERSION + 2
     with monkeypatch.context() as patch:
-        patch.setattr(schema, "VERSION", 3)
-        patch.setattr(schema, "STEPS", {2: add_colour, 3: fail_late})
+        patch.setattr(schema, "VERSION", last)
+        patch.setattr(schema, "STEPS", {last - 1: add_colour, last: fail_late})
         with pytest.raises(StoreError, match="no_such_table"):
             open_store(shared_url)
     with open_store(shared_url) as store:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 import workbench as wb
 from tests.widgets import using
 from workbench.widgets.exporting import state_of_proof
@@ -92,3 +94,90 @@ def test_export_into_a_folder_that_is_not_there(make, tmp_path):
     panel.write.click()
     assert panel.state.problem is None
     assert (tmp_path / "out.json").exists()
+
+
+def half(name="half"):
+    """A function grader without a proof."""
+    return wb.FunctionGrader.from_source(using.HALF, name=name)
+
+
+def test_a_grader_changed_since_the_run_is_marked(make):
+    """What would be written is not what the scores are of: said of graders with source and without, until they run."""
+    panel = make("ExportPanel", graders=[half(), wb.Contains(expected="yes", name="same"), using.GRADERS[1]])
+    assert "since the run" not in panel.proofs.value
+    using.ran(panel)
+    assert "since the run" not in panel.proofs.value
+    panel.state.write(using.HALF.replace("0.5", "0.25"), name="half")
+    panel.state.add(wb.Contains(expected="no", name="same"))
+    panel.state.add(wb.Length(maximum=3, name="new"))
+    lines = {line.split("</span> ")[1].split(":")[0]: line for line in panel.proofs.value.split("<br>")}
+    assert list(lines) == ["half", "same", "new"]
+    assert ["changed since the run" in line for line in lines.values()] == [True, True, False]
+    assert "not part of the last run" in lines["new"]
+    using.ran(panel)
+    assert "since the run" not in panel.proofs.value
+
+
+def test_validate_all_proves_what_is_inside(make, tmp_path):
+    """Parts of a combined grader, at any depth, are validated; then it is written, and the code does the same."""
+    inner = wb.Combined(name="inner", entries=(half("deep"), wb.ExactMatch(name="rule")))
+    outer = wb.Combined(name="outer", entries=(inner, half("shallow")))
+    panel = make("ExportPanel", graders=[outer, half("alone")])
+    panel.path.value = str(tmp_path / "out")
+    assert panel.write.disabled
+    panel.prove.click()
+    assert panel.state.problem is None
+    assert (panel.prove.layout.display, panel.write.disabled) == ("none", False)
+    told = panel.state.code
+    assert told.splitlines() == [
+        "app.graders['outer'].entries[0].grader.entries[0].grader.validate()",
+        "app.graders['outer'].entries[1].grader.validate()",
+        "app.graders['alone'].validate()",
+    ]
+    using.repeated(using.AppOf(panel))
+    panel.write.click()
+    assert panel.state.problem is None
+    assert (tmp_path / "out.json").exists()
+
+
+def test_validate_all_names_the_part_that_fails(make):
+    """The part and its check are told; the others are proved all the same."""
+    broken = wb.FunctionGrader.from_source(using.BROKEN, name="broken")
+    panel = make("ExportPanel", graders=[wb.Combined(name="both", entries=(broken, half()))])
+    panel.prove.click()
+    assert "both: broken: " in panel.proofs.value
+    assert " failed" in panel.proofs.value
+    assert panel.write.disabled
+    assert "broken" in panel.losses.value
+    assert panel.state.graders["both"].entries[1].grader.validation.ok
+
+
+@pytest.mark.parametrize("path", ["out/", ".", "..", "out/..", "./", ".hidden", "out/.hidden", "...", "out."])
+def test_a_path_that_is_no_name_of_a_file_is_refused(make, tmp_path, monkeypatch, path):
+    """A folder or a hidden name: said at once and when written, and nothing is there afterwards."""
+    monkeypatch.chdir(tmp_path)
+    panel = make("ExportPanel")
+    panel.path.value = path
+    assert panel.state.problem is None
+    assert panel.write.disabled
+    assert "expected: a name such as" in panel.losses.value
+    panel.write.click()
+    assert "dot" in panel.state.problem.what or "folder" in panel.state.problem.what
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_rule_and_a_gate_that_a_choice_leaves_out_are_told(make):
+    """Some of a suite's graders are another suite: the panel says what is missing before it is written."""
+    suite = wb.Suite(
+        list(using.GRADERS),
+        combine=wb.AllPass(),
+        gate=wb.SimpleGate(grader="exact", metric="mean", at_least=0.5),
+    )
+    panel = wb.widgets.ExportPanel(using.ROWS, suite, store=None)
+    assert "cannot be applied" not in panel.losses.value
+    panel.state.choose(["exact", "short"])
+    assert "wb-warn" in panel.losses.value
+    assert "rule and gate" in panel.losses.value
+    panel.state.choose([])
+    assert "cannot be applied" not in panel.losses.value
+    panel.close()

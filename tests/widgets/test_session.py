@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import uuid
 
+import numpy as np
+import pandas as pd
 import pytest
 
 import workbench as wb
@@ -32,8 +34,8 @@ def notebook(monkeypatch):
     made = Notebook()
     monkeypatch.setattr(session, "cell", lambda: made.now)
     yield made
-    for _, view in list(session._held.values()):
-        view.close()
+    for held in list(session._held.values()):
+        held.view.close()
     assert session._held == {}
 
 
@@ -60,6 +62,102 @@ def test_another_question_is_another_state(notebook, changed):
     assert again.state is not first.state
     first.state.add(using.gated(None, name="alive"))  # it hears nothing, and harms nothing
     assert "alive" not in again.graders
+
+
+MANY = [{"id": str(n), "prompt": f"q{n}", "completion": "yes"} for n in range(3_000)]
+"""So many that an array of their labels has a cut repr."""
+
+
+@pytest.mark.parametrize("column", [np.array, pd.Series, list], ids=lambda one: one.__name__)
+def test_labels_count_by_what_they_hold(notebook, column):
+    """Equal labels in a new object keep the state; one other label, deep inside, begins anew with it."""
+    good = [True] * len(MANY)
+    one_bad = [*good[:1_500], False, *good[1_501:]]
+    graders = [using.GRADERS[0]]
+    first = notebook.run("a", lambda: using.app_of(graders, MANY, labels=column(good)))
+    again = notebook.run("a", lambda: using.app_of(graders, MANY, labels=column(good)))
+    assert again.state is first.state
+    changed = notebook.run("a", lambda: using.app_of(graders, MANY, labels=column(one_bad)))
+    assert changed.state is not first.state
+    assert changed.labels == one_bad
+
+
+def test_labels_changed_in_place_are_other_labels(notebook):
+    """The very same list with another entry is read anew."""
+    labels = [True] * len(using.ROWS)
+    first = notebook.run("a", lambda: using.app_of(labels=labels))
+    assert notebook.run("a", lambda: using.app_of(labels=labels)).state is first.state
+    labels[3] = False
+    again = notebook.run("a", lambda: using.app_of(labels=labels))
+    assert again.labels == labels
+
+
+def test_a_store_is_itself_and_an_address_is_its_text(notebook, tmp_path):
+    """A store made anew is another, even where its address is equal; an address leads to the same place again."""
+    with wb.open_store("sqlite://") as one, wb.open_store("sqlite://") as two:
+        first = notebook.run("a", lambda: using.app_of(store=one))
+        assert notebook.run("a", lambda: using.app_of(store=one)).state is first.state
+        again = notebook.run("a", lambda: using.app_of(store=two))
+        again.state.label("row-0", True)
+        dataset = again.state.labelling.dataset
+        assert (len(one.labels.latest(dataset=dataset)), len(two.labels.latest(dataset=dataset))) == (0, 1)
+    address = f"sqlite:///{tmp_path / 'labels.db'}"
+    first = notebook.run("b", lambda: using.app_of(store=address))
+    assert notebook.run("b", lambda: using.app_of(store="".join(address))).state is first.state
+
+
+@pytest.mark.parametrize("key", ["id", "group", "expected", "good"])
+def test_any_part_of_the_rows_that_changed_is_seen(notebook, key):
+    """Ids, groups, references and metadata are read anew when one of them is another."""
+    changed = [dict(row) for row in using.ROWS]
+    changed[7][key] = "another"
+    columns = {"group": "group", "reference": "expected", "id": "id"}
+
+    def make(rows):
+        return lambda: using.app_of(samples=wb.Samples(rows, columns=columns))
+
+    first = notebook.run("a", make(using.ROWS))
+    assert notebook.run("a", make(using.ROWS)).state is first.state
+    again = notebook.run("a", make(changed))
+    assert again.state is not first.state
+    assert again.samples.frame[key][7] == "another"
+
+
+def test_a_reference_of_another_type_is_another(notebook):
+    """1 and True are equal in Python, and not in a dataset."""
+    first, again = (
+        notebook.run("a", lambda rows=rows: using.app_of(samples=wb.Samples(rows)))
+        for rows in ([{"completion": "x", "reference": 1}], [{"completion": "x", "reference": True}])
+    )
+    assert again.state is not first.state
+
+
+def test_groups_that_changed_alone_are_seen(notebook):
+    """The group column is in no thread: it counts by itself."""
+    rows = pd.DataFrame(
+        {"prompt": ["q"] * 20, "completion": ["yes"] * 20, "group": [str(n) for n in range(20)]}
+    )
+    first = notebook.run("a", lambda: using.app_of(samples=rows))
+    again = notebook.run("a", lambda: using.app_of(samples=rows.assign(group="all")))
+    assert len(set(first.samples.groups)) == 20
+    assert set(again.samples.groups) == {"all"}
+
+
+def test_the_same_rows_of_another_file_are_another_dataset(notebook, tmp_path):
+    """Labels are kept under the file's name, so the name counts."""
+    for name in ("one.csv", "two.csv"):
+        pd.DataFrame(using.ROWS).to_csv(tmp_path / name, index=False)
+    first = notebook.run("a", lambda: using.app_of(samples=tmp_path / "one.csv"))
+    assert notebook.run("a", lambda: using.app_of(samples=tmp_path / "one.csv")).state is first.state
+    again = notebook.run("a", lambda: using.app_of(samples=tmp_path / "two.csv"))
+    assert again.state.labelling.dataset == "two.csv"
+
+
+def test_a_setting_that_is_none_is_still_an_error(notebook):
+    """A second run with a word that no view takes is refused like the first."""
+    notebook.run("a", using.app_of)
+    with pytest.raises(TypeError, match="colour"):
+        notebook.run("a", lambda: using.app_of(colour="red"))
 
 
 def test_graders_of_the_second_run_are_taken(notebook):

@@ -40,6 +40,17 @@ def test_what_is_shown_has_a_limit_and_what_is_asked_for_has_none(monkeypatch):
     view.close()
 
 
+@pytest.mark.parametrize("text", ["", "a\u200b\r\nb\x0c\ufeff", using.NASTY])
+def test_what_a_page_copies_and_saves_is_the_text_itself(text, monkeypatch):
+    """What is asked for has no character spelled out and no line end turned, however short it is."""
+    view = SourceView(text, language="python")
+    sent = []
+    monkeypatch.setattr(view, "send", sent.append)
+    view.hear({"ask": "text"})
+    assert [one["text"].encode() for one in sent] == [text.encode()]
+    view.close()
+
+
 def test_hidden_characters_are_seen():
     """A character that turns the direction round is written as its code point."""
     view = SourceView(f"# {using.NASTY}\n", language="python")

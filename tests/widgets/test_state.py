@@ -154,15 +154,24 @@ def test_a_state_that_is_closed_stops_its_run():
     assert state.problem is None
 
 
-def test_versions_need_the_same_rows(state):
-    """What a grader said before stands beside it over the same rows, and not over others."""
+def test_versions_stand_on_the_rows_that_both_runs_have(state):
+    """What a grader said before stands beside it, on fewer rows where the draws differ, and stays there."""
     state.start().report(60)
     state.add(wb.Contains(expected="no", name="has yes"))
     state.start().report(60)
     assert state.versions().graders == ["has yes", "exact", "short", "has yes (before)"]
     state.add(wb.Contains(expected="n", name="has yes"))
     state.start(8).report(60)
-    assert state.versions().graders == ["has yes", "exact", "short"]
+    versions = state.versions()
+    assert (versions.graders, len(versions)) == (["has yes", "exact", "short", "has yes (before)"], 8)
+    by_name = {
+        name: versions.grades["has yes (before)"].scores[row] for row, name in enumerate(versions.samples.ids)
+    }
+    whole = wb.Contains(expected="no", name="has yes").run(state.samples, progress=False)
+    for row, name in enumerate(whole.samples.ids):
+        assert by_name.get(name, whole.grades["has yes"].scores[row]) == whole.grades["has yes"].scores[row]
+    state.start(8).report(60)  # the same definition again: what it said before the change is not forgotten
+    assert "has yes (before)" in state.versions().graders
 
 
 def test_look_refuses_what_the_report_cannot_answer(state):

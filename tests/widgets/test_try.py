@@ -31,14 +31,14 @@ def test_try_shows_each_grader_and_follows_an_edited_answer(make):
     panel = make("TryPanel")
     panel.wanted.value = "row-1"
     using.tried(panel)
-    assert {name: grade.score for name, grade in panel._found.items()} == {
+    assert {name: grade.score for name, grade in panel.grades.items()} == {
         "has yes": 1.0,
         "exact": 1.0,
         "short": 1.0,
     }
     panel.answer.value = "oh yes"
     using.tried(panel)
-    assert {name: grade.score for name, grade in panel._found.items()} == {
+    assert {name: grade.score for name, grade in panel.grades.items()} == {
         "has yes": 1.0,
         "exact": 0.0,
         "short": 0.0,
@@ -55,7 +55,7 @@ def test_try_takes_pasted_messages(make):
     panel.use.click()
     assert (panel.sample.id, panel.answer.value) == ("pasted", "two")
     using.tried(panel)
-    assert panel._found["exact"].score == 1.0
+    assert panel.grades["exact"].score == 1.0
     for bad in (
         "{",
         "3",
@@ -95,7 +95,9 @@ def test_try_drops_what_comes_too_late(make):
     panel = make("TryPanel", graders=[using.gated(gate)])
     panel._trial._told = lambda name, grade: told.append((panel.answer.value, grade))
     panel.answer.value = "first"
+    panel.score.click()
     panel.answer.value = "second"
+    panel.score.click()
     old = panel._trial._number - 1
     late = Future()
     late.set_result(wb.Grade(0.123))
@@ -105,14 +107,14 @@ def test_try_drops_what_comes_too_late(make):
     panel._trial._told = panel._told
     gate.set()
     using.tried(panel)
-    assert panel._found["waits"].score == 1.0
+    assert panel.grades["waits"].score == 1.0
 
 
 def test_try_shows_the_graders_own_line_of_an_error(make):
     """A grader that fails says where in its own text; it has no score."""
     panel = make("TryPanel", graders=[wb.FunctionGrader.from_source(using.WRONG, name="wrong")])
     using.tried(panel)
-    assert panel._found["wrong"].score is None
+    assert panel.grades["wrong"].score is None
     assert "KeyError" in panel.results.value
     assert "return {}[answer]" in panel.results.value or "line 3" in panel.results.value
     assert "failed" in panel.results.value
@@ -134,7 +136,7 @@ def test_code_of_a_trial_gives_the_same_grades(make):
         lines = panel.state.code.splitlines()[1:]
         assert len(lines) == 3
         grades = [eval(line, space) for line in lines]
-        assert [one.score for one in grades] == [panel._found[name].score for name in panel.state.chosen]
+        assert [one.score for one in grades] == [panel.grades[name].score for name in panel.state.chosen]
 
     panel.wanted.value = "row-7"
     same()
@@ -148,3 +150,35 @@ def test_code_of_a_trial_gives_the_same_grades(make):
     same()
     panel.answer.value = "two"
     same()
+
+
+def test_what_was_paid_for_stays_while_the_question_is_the_same(make):
+    """Another grader appears, one is dropped: the judge's answer is still there, and was asked for once."""
+    client = wb.ScriptedClient(lambda _: '{"reasoning": "fine", "score": "PASS"}')
+    judge = wb.BinaryJudge(name="judge", criteria="kind", model="m", client=client)
+    panel = make("TryPanel", graders=[judge, using.GRADERS[0]])
+    panel.score.click()
+    using.tried(panel)
+    panel.state.add(wb.Length(name="short", maximum=3))
+    using.tried(panel)
+    assert (panel.grades["judge"].passed, len(client.calls)) == (True, 1)
+    panel.answer.value = "another answer"
+    assert "judge" not in panel.grades
+
+
+def test_a_grader_is_tried_as_the_suite_has_it(make):
+    """Negation and threshold of an entry count in Try as they do in a run."""
+    suite = wb.Suite([wb.Entry(wb.Contains(expected="yes"), "no yes", negate=True)])
+    panel = make("TryPanel", graders=suite)
+    using.tried(panel)
+    sample = panel.sample
+    assert panel.grades["no yes"].score == suite.grade(sample).parts["no yes"].score
+
+
+def test_services_wait_for_the_button(make):
+    """Opening Try sends nothing to anybody: an endpoint is asked when somebody says so."""
+    panel = make(
+        "TryPanel", graders=[wb.Endpoint(url="http://127.0.0.1:9/score", name="service"), using.GRADERS[0]]
+    )
+    assert "asks a service: press Score" in panel.results.value
+    assert "service" not in panel._trial._under_way

@@ -72,8 +72,11 @@ def test_edit_takes_a_copy_and_the_same_name_replaces_it(make):
     panel = make("WritePanel", graders=[wb.FunctionGrader.from_source(using.HALF, name="half")])
     panel.prove.click()
     panel.edit.click()
-    assert (panel.editor.value, panel.name.value) == (using.HALF, "half")
-    panel.editor.value = using.BROKEN
+    assert (panel.editor.value, panel.name.value) == (
+        using.HALF,
+        "half_2",
+    )  # a copy replaces nothing by itself
+    panel.editor.value, panel.name.value = using.BROKEN, "half"
     panel.add.click()
     assert panel.state.graders["half"].source.text == using.BROKEN
     assert not panel.state.proofs["half"].ok
@@ -99,3 +102,25 @@ def test_validating_while_try_answers_does_not_hang(make):
     using.tried(attempt)
     assert write.state.proofs["half"].ok
     attempt.close()
+
+
+def test_what_was_typed_is_not_lost_to_a_template(make):
+    """A template or a copy over a typed text: the text is a click away, and back again."""
+    panel = make("WritePanel")
+    panel.editor.value, panel.name.value = "my precious text", "precious"
+    panel.template.value = 0
+    assert panel.editor.value != "my precious text"
+    assert panel.back.layout.display == ""
+    panel.back.click()
+    assert (panel.editor.value, panel.name.value) == ("my precious text", "precious")
+    panel.back.click()
+    assert panel.editor.value != "my precious text"
+
+
+def test_a_grader_can_be_dropped(make):
+    """Remove takes it out of the list; reports keep what it said."""
+    panel = make("WritePanel")
+    name = panel.grader.value
+    panel.drop.click()
+    assert name not in panel.state.graders
+    assert panel.grader.value in panel.state.graders

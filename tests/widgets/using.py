@@ -65,7 +65,7 @@ def until(widget, name, holds):
 def tried(panel, *graders):
     """What Try shows when these graders (all by default) have answered."""
     waits = graders or panel.state.chosen
-    return until(panel.results, "value", lambda _: all(name in panel._found for name in waits))
+    return until(panel.results, "value", lambda _: all(name in panel.grades for name in waits))
 
 
 def gated(gate, name="waits"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from html import escape
 from typing import Any
 
@@ -24,6 +24,8 @@ from workbench.visible import one_line
 __all__ = ["Agreement", "agreement", "agreement_of"]
 
 _MOST_LABELS = 5_000
+_SAME = 1e-9  # of the largest: weights that differ in rounding
+_NOTHING = Interval(math.nan, math.nan)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -31,7 +33,9 @@ class Agreement:
     """How far verdicts agree with labels. Prints as a few plain sentences.
 
     A `Share` has `k`, `n`, `value` and `interval()`, an `Estimate` has `value`, `interval()` and, where there is
-    no number, the `reason` and NaN. All intervals are of 95 % and know which rows answer one prompt.
+    no number, the `reason` and NaN. All intervals are of 95 % and know which rows answer one prompt. Where rows were
+    drawn for labelling unequally often, each counts for as many as it stands for (`weights` of `Report.agreement`): the
+    counts are of labels, the shares and estimates of the report's rows.
 
     Attributes:
         grader: Name of the grader, or of whoever gave the verdicts.
@@ -49,7 +53,8 @@ class Agreement:
         base_rate: Share of labels that are good.
         sensitivity: Share of good rows accepted (TPR).
         specificity: Share of bad rows rejected (TNR); EvalGen calls it coverage.
-        auroc: The chance that a good row scores above a bad one; NaN without scores, or without both classes.
+        auroc: The chance that a good row scores above a bad one; NaN without scores, without both classes, or where
+            rows count unequally.
         auroc_interval: Its interval.
         accepted: Share of all rows with a verdict that are accepted, with a label or without.
         corrected: What share of these is really good, by Rogan & Gladen 1978.
@@ -84,8 +89,12 @@ class Agreement:
     @property
     def false_failure_rate(self) -> Share:
         """Share of good rows rejected."""
-        kept = self.sensitivity
-        return Share(kept.n - kept.k, kept.n, kept.effective, kept.df)
+        return self.sensitivity.other
+
+    @property
+    def is_weighted(self) -> bool:
+        """Whether rows stand for unequally many others."""
+        return self.observed.rate is not None
 
     @property
     def needed(self) -> int | None:
@@ -156,14 +165,22 @@ class Agreement:
             return f"{name} and {other} have no row in common that both judged."
         lo, hi = self.observed.interval()
         said = (
-            f"{name} agrees with {other} on {self.observed.k:,} of {self.n:,} rows "
+            f"{name} agrees with {other} on {self._of_rows()} "
             f"(95 % interval {percent(lo)} to {percent(hi)}), kappa {self.kappa}; {self.verdict}."
         )
         beside = f" AC1 is {self.ac1}, as {percent(self.base_rate.value)} of labels are good."
         return f"{said} {self._errors()}{beside if is_lopsided(self.base_rate) else ''}"
 
+    def _of_rows(self) -> str:
+        if not self.is_weighted:
+            return f"{self.observed.k:,} of {self.n:,} rows"
+        return f"{percent(self.observed.value)} of rows, by {self.n:,} labels weighted by how their rows were drawn"
+
     def _errors(self) -> str:
         bad, good = self.specificity, self.sensitivity
+        if self.is_weighted:
+            said = [f"{percent(one.value) if one.n else '-'}" for one in (bad, good)]
+            return f"Caught: {said[0]} of bad ones; kept: {said[1]} of good ones."
         return f"Caught: {bad.k:,} of {bad.n:,} bad ones; kept: {good.k:,} of {good.n:,} good ones."
 
     def __repr__(self) -> str:
@@ -226,27 +243,51 @@ def agreement(
         accepted=share(given[judged] == 1, _compact(codes[judged])),
         unlabelled=int(judged.sum()) - len(rows),
         unscored=int((truth >= 0).sum()) - len(rows),
-        area=(math.nan, Interval(math.nan, math.nan)),
+        area=(math.nan, _NOTHING),
     )
 
 
-def agreement_of(case: Case, labeller: str = "") -> Agreement:
+def agreement_of(case: Case, labeller: str = "", weights: Any = None) -> Agreement:
     """How far one grader agrees with the labels of its case; see `Agreement`.
 
     Args:
         case: Grades, labels, prompts and pass mark.
         labeller: Who gave the labels; "" for "labels".
+        weights: As in `Report.agreement`.
+
+    Raises:
+        ReportError: A labelled row with a weight that is no number above 0, or another number of weights than rows.
     """
     found, rows = against_labels(case)
+    found = _weighed(found, rows, weights, len(case.labels))
     scores = case.scores[np.searchsorted(case.rows, rows)]
+    area = (math.nan, _NOTHING) if found.weights is not None else auroc(scores, found.truth, found.groups)
     return _summed_up(
         found,
         (case.grader, labeller or "labels"),
         accepted=share(case.accepted, case.scored_groups),
         unlabelled=len(case.rows) - len(found),
         unscored=int((case.labels >= 0).sum()) - len(found),
-        area=auroc(scores, found.truth, found.groups),
+        area=area,
     )
+
+
+def _weighed(found: Confusion, rows: NDArray[np.intp], weights: Any, n: int) -> Confusion:
+    """The verdicts with what each row stands for; as they are where all count alike."""
+    if weights is None:
+        return found
+    given = np.asarray(weights, dtype=np.float64)
+    if given.shape != (n,):
+        raise ReportError("weights must have one entry a row", found=f"{given.size:,} entries", expected=f"{n:,}")
+    used = given[rows]
+    if not (np.isfinite(used).all() and (used > 0).all()):
+        raise ReportError(
+            "a labelled row has no weight", where=f"row {rows[~(np.isfinite(used) & (used > 0))][0]}",
+            expected="how many rows it stands for, a number above 0",
+        )  # fmt: skip
+    if not len(used) or np.ptp(used) <= _SAME * used.max():
+        return found
+    return replace(found, weights=used)
 
 
 def _compact(codes: NDArray[np.intp]) -> NDArray[np.intp]:
@@ -287,8 +328,10 @@ def _summed_up(
 
 
 def _counted(found: Share) -> str:
-    """Such as "18 of 20, 0.70 to 0.97"."""
+    """Such as "18 of 20, 0.70 to 0.97"; "0.93 (0.70 to 0.97)" where rows count unequally."""
     lo, hi = found.interval()
+    if found.rate is not None:
+        return f"{found.rate:.2f} ({lo:.2f} to {hi:.2f})"
     return f"{found.k:,} of {found.n:,}, {lo:.2f} to {hi:.2f}" if found.n else "-"
 
 

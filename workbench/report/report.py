@@ -243,6 +243,7 @@ class Report:
         labels: Sequence[bool | None] | str | None = None,
         *,
         labeller: str = "",
+        weights: Any = None,
     ) -> Agreement:
         """How far a grader's verdicts agree with labels: kappa, what it catches and what it keeps.
 
@@ -250,14 +251,17 @@ class Report:
             grader: Its name. May be left out where the report has one.
             labels: As in `Report`; the report's own by default.
             labeller: Who gave them, shown in the text.
+            weights: How many rows each labelled row stands for, on any scale, (n,), where they were drawn unequally
+                often: as many accepted as refused ones, say (Begg & Greenes 1983). None for labels of all rows, of rows
+                drawn at random, or of probes.
 
         Raises:
-            ReportError: An unknown grader, no name where the report has several, or labels that cannot be read.
+            ReportError: An unknown grader, no name where the report has several, or labels or weights that cannot be read.
         """
         names = self._names(grader)
         if len(names) != 1:
             raise ReportError("agreement is of one grader", expected=" or ".join(map(repr, names)))
-        return agreement_of(labelled_case(self, names[0], self._codes, labels), labeller)
+        return agreement_of(labelled_case(self, names[0], self._codes, labels), labeller, weights)
 
     def merge(self, other: Report, *, suffix: str = "") -> Report:
         """This report's graders and the other's, side by side, over the same samples.

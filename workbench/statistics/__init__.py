@@ -1,9 +1,9 @@
 """Intervals, effective sample sizes and spread, on numpy alone.
 
 `shares` holds what is exact for shares (Wilson, clusters, Holm), `resampling` the cluster bootstrap,
-`agreement` kappa and AC1, `confusion` verdicts against the truth, `ranks` Spearman and AUROC, `paired` two
-graders on the same rows, `spread` the measures of a column of scores, `passes` and `runs` several tries of
-one test. Scores are float64 (n,) without NaN: whoever calls has already left out rows that have no score.
+`agreement` kappa and AC1, `confusion` verdicts against the truth, `weighted` rows that stand for unequally many
+others, `ranks` Spearman and AUROC, `paired` two graders on the same rows, `spread` the measures of a column of
+scores, `passes` and `runs` several tries of one test. Scores are float64 (n,) without NaN: whoever calls has already left out rows that have no score.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ from workbench.statistics.shares import wilson as wilson
 from workbench.statistics.spread import mean as mean
 from workbench.statistics.spread import quantiles as quantiles
 from workbench.statistics.spread import sample_sd as sample_sd
+from workbench.statistics.weighted import Weighted as Weighted
 
 __all__ = [
     "Bootstrap",
@@ -45,6 +46,7 @@ __all__ = [
     "Interval",
     "Share",
     "Verdicts",
+    "Weighted",
     "ac1",
     "accuracy_difference",
     "auroc",

@@ -14,12 +14,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from workbench.statistics.estimate import Estimate
 from workbench.statistics.shares import cluster_df, effective_n
+from workbench.statistics.weighted import Weighted
 
 __all__ = ["ac1", "kappa", "table", "weighted_kappa"]
 
@@ -45,7 +48,9 @@ def table(a: Codes, b: Codes, *, levels: int = 2) -> NDArray[np.int64]:
     return counts.reshape(levels, levels).astype(np.int64)
 
 
-def kappa(a: Codes, b: Codes, groups: Codes | None = None, *, levels: int = 2) -> Estimate:
+def kappa(
+    a: Codes, b: Codes, groups: Codes | None = None, *, levels: int = 2, weights: Floats | None = None
+) -> Estimate:
     """Cohen's kappa (1960): agreement beyond what the two columns' own shares give by chance, -1 to 1.
 
     NaN where both columns have one category only: then chance alone agrees everywhere.
@@ -55,6 +60,7 @@ def kappa(a: Codes, b: Codes, groups: Codes | None = None, *, levels: int = 2) -
         b: Category codes from 0 on, (n,).
         groups: Integer cluster codes (n,) from 0 on; None when every row stands alone.
         levels: How many categories there are.
+        weights: How many rows each stands for, (n,), see `Weighted`; None when all count alike.
 
     Example:
         >>> import numpy as np
@@ -62,7 +68,7 @@ def kappa(a: Codes, b: Codes, groups: Codes | None = None, *, levels: int = 2) -
         >>> print(kappa(good, said))
         0.40 (0.14 to 0.63)
     """
-    return _estimate(a, b, groups, np.eye(levels), _kappa)
+    return _estimate(_Table(a, b, groups, np.eye(levels), weights), _kappa)
 
 
 def weighted_kappa(a: Codes, b: Codes, groups: Codes | None = None, *, levels: int) -> Estimate:
@@ -75,10 +81,12 @@ def weighted_kappa(a: Codes, b: Codes, groups: Codes | None = None, *, levels: i
         levels: How many categories there are, at least 2.
     """
     steps = np.subtract.outer(np.arange(levels), np.arange(levels)) / (levels - 1)
-    return _estimate(a, b, groups, 1.0 - steps**2, _kappa)
+    return _estimate(_Table(a, b, groups, 1.0 - steps**2), _kappa)
 
 
-def ac1(a: Codes, b: Codes, groups: Codes | None = None, *, levels: int = 2) -> Estimate:
+def ac1(
+    a: Codes, b: Codes, groups: Codes | None = None, *, levels: int = 2, weights: Floats | None = None
+) -> Estimate:
     """Gwet's AC1 (2008): agreement beyond chance that does not collapse where one category is rare.
 
     "Computing inter-rater reliability and its variance in the presence of high agreement". Kappa falls to
@@ -89,24 +97,57 @@ def ac1(a: Codes, b: Codes, groups: Codes | None = None, *, levels: int = 2) -> 
         b: Category codes from 0 on, (n,).
         groups: Integer cluster codes (n,) from 0 on; None when every row stands alone.
         levels: How many categories there are, at least 2.
+        weights: As in `kappa`.
     """
-    return _estimate(a, b, groups, np.eye(levels), _ac1)
+    return _estimate(_Table(a, b, groups, np.eye(levels), weights), _ac1)
 
 
-def _estimate(a: Codes, b: Codes, groups: Codes | None, weights: Floats, formula: Formula) -> Estimate:
-    n, counts = len(a), table(a, b, levels=len(weights)).astype(float)
+@dataclass(frozen=True, eq=False)
+class _Table:
+    """Two columns of codes, their clusters, how near each two categories are, and what each row stands for."""
+
+    a: Codes
+    b: Codes
+    groups: Codes | None
+    near: Floats
+    weights: Floats | None = None
+
+    @cached_property
+    def weighted(self) -> Weighted | None:
+        """The rows where they count unequally; None else."""
+        if self.weights is None or not len(self.a):
+            return None
+        return Weighted(self.a, self.b, self.weights, self.groups, len(self.near))
+
+    @property
+    def shares(self) -> Floats:
+        """Share of the rows in each cell."""
+        if self.weighted is not None:
+            return self.weighted.shares
+        return table(self.a, self.b, levels=len(self.near)).astype(float) / len(self.a)
+
+    def worth(self, influence: Floats, formula: Formula) -> float:
+        """What the rows are worth as independent rows."""
+        if self.weighted is None:
+            return effective_n(influence[self.a, self.b], self.groups)
+        return self.weighted.worth(formula(self.weighted.smoothed, self.near)[1])
+
+
+def _estimate(rows: _Table, formula: Formula) -> Estimate:
+    n = len(rows.a)
     if not n:
         return Estimate(math.nan, 0, reason="there are no rows to compare")
-    value, influence = formula(counts / n, weights)
+    found = rows.shares
+    value, influence = formula(found, rows.near)
     if math.isnan(value):
         return Estimate(math.nan, n, reason="both have one category only")
-    worth = effective_n(influence[a, b], groups)
-    error = math.sqrt(float((counts / n * influence**2).sum()) / worth)
-    smooth = counts * (worth / n) + _ADDED / counts.size
+    worth = rows.worth(influence, formula)
+    error = math.sqrt(float((found * influence**2).sum()) / worth)
+    smooth = found * worth + _ADDED / found.size
     shares = smooth / smooth.sum()
-    centre, around = formula(shares, weights)
+    centre, around = formula(shares, rows.near)
     spread = math.sqrt(float((shares * around**2).sum() / smooth.sum()))
-    return Estimate(value, n, error, centre, spread, cluster_df(n, groups))
+    return Estimate(value, n, error, centre, spread, cluster_df(n, rows.groups))
 
 
 def _kappa(shares: Floats, weights: Floats) -> tuple[float, Floats]:

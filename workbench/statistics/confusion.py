@@ -12,11 +12,14 @@ from numpy.typing import NDArray
 from workbench.statistics.agreement import ac1, kappa
 from workbench.statistics.estimate import Estimate
 from workbench.statistics.shares import Share, share
+from workbench.statistics.weighted import Weighted
 
 __all__ = ["Confusion", "corrected_rate"]
 
 Flags = NDArray[np.bool_]
 _TELLS_APART = 1.2
+_GOOD = np.array([[False, False], [True, True]])
+_ACCEPTED = np.array([[False, True], [False, True]])
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,11 +30,13 @@ class Confusion:
         truth: Which rows are good, bool (n,).
         verdict: Which rows are accepted, bool (n,).
         groups: Integer cluster codes (n,) from 0 on; None when every row stands alone.
+        weights: How many rows each stands for, (n,), see `Weighted`; None when all count alike.
     """
 
     truth: Flags
     verdict: Flags
     groups: NDArray[np.intp] | None = None
+    weights: NDArray[np.float64] | None = None
 
     def __len__(self) -> int:
         return len(self.truth)
@@ -59,27 +64,27 @@ class Confusion:
     @cached_property
     def sensitivity(self) -> Share:
         """Share of good rows that are accepted: TPR."""
-        return self._among(self.verdict, self.truth)
+        return self._among(_ACCEPTED, _GOOD)
 
     @cached_property
     def specificity(self) -> Share:
         """Share of bad rows that are rejected: TNR, which EvalGen calls coverage."""
-        return self._among(~self.verdict, ~self.truth)
+        return self._among(~_ACCEPTED, ~_GOOD)
 
     @cached_property
     def false_failures(self) -> Share:
         """Share of good rows that are rejected: EvalGen's false failure rate (Shankar 2024)."""
-        return self._among(~self.verdict, self.truth)
+        return self._among(~_ACCEPTED, _GOOD)
 
     @cached_property
     def observed(self) -> Share:
         """Share of rows on which the two say the same."""
-        return share(self.truth == self.verdict, self.groups)
+        return self._among(_GOOD == _ACCEPTED)
 
     @cached_property
     def base_rate(self) -> Share:
         """Share of rows that are good."""
-        return share(self.truth, self.groups)
+        return self._among(_GOOD)
 
     @property
     def alignment(self) -> float:
@@ -90,12 +95,12 @@ class Confusion:
     @cached_property
     def kappa(self) -> Estimate:
         """Cohen's kappa; NaN where the truth has one class only, since no verdict could then do better than 0."""
-        return self._one_class or kappa(*self._codes, self.groups)
+        return self._one_class or kappa(*self._codes, self.groups, weights=self.weights)
 
     @cached_property
     def ac1(self) -> Estimate:
         """Gwet's AC1, to be read beside kappa where the base rate is outside 0.2 to 0.8."""
-        return ac1(*self._codes, self.groups)
+        return ac1(*self._codes, self.groups, weights=self.weights)
 
     @property
     def _one_class(self) -> Estimate | None:
@@ -108,8 +113,13 @@ class Confusion:
     def _codes(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         return self.truth.astype(np.intp), self.verdict.astype(np.intp)
 
-    def _among(self, flags: Flags, rows: Flags) -> Share:
-        return share(flags[rows], None if self.groups is None else self.groups[rows])
+    def _among(self, hit: Flags, among: Flags | None = None) -> Share:
+        """The share of some cells in others, both bool (2, 2): bad and good down, rejected and accepted across."""
+        truth, verdict = self._codes
+        if self.weights is not None and len(self):
+            return Weighted(truth, verdict, self.weights, self.groups).share(hit, among)
+        rows = np.ones(len(self), bool) if among is None else among[truth, verdict]
+        return share(hit[truth, verdict][rows], None if self.groups is None else self.groups[rows])
 
 
 def corrected_rate(accepted: Share, sensitivity: Share, specificity: Share) -> Estimate:

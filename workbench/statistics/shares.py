@@ -123,19 +123,29 @@ class Share:
     Attributes:
         k: Hits.
         n: Rows.
-        effective: What the rows are worth as independent rows, at most n.
+        effective: What the rows are worth as independent rows, at most n where all count alike.
         df: Clusters minus one; infinite where every row stands alone.
+        rate: The share where rows stand for unequally many others; None for k of n.
     """
 
     k: int
     n: int
     effective: float
     df: float = math.inf
+    rate: float | None = None
 
     @property
     def value(self) -> float:
         """The share itself, NaN over no rows."""
+        if self.rate is not None:
+            return self.rate
         return self.k / self.n if self.n else math.nan
+
+    @property
+    def other(self) -> Share:
+        """The share of the rest of the rows."""
+        rate = None if self.rate is None else 1 - self.rate
+        return Share(self.n - self.k, self.n, self.effective, self.df, rate)
 
     def interval(self, confidence: float = 0.95) -> Interval:
         """The two-sided interval; 0 to 1 where nothing is known."""

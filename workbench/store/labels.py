@@ -46,6 +46,7 @@ class Label:
         note: What they wrote beside it.
         at: When, in UTC.
         withdrawn: Whether this is an undo that left no label.
+        drawn: How its row came to be labelled, such as "random"; "" where nobody says.
     """
 
     sample: str
@@ -54,6 +55,7 @@ class Label:
     note: str
     at: datetime
     withdrawn: bool = False
+    drawn: str = ""
 
 
 class Labels:
@@ -66,7 +68,8 @@ class Labels:
         self._database = database
 
     def put(
-        self, samples: Which, value: Any, *, labeller: str = "", dataset: str = "", note: str | Sequence[str] = ""
+        self, samples: Which, value: Any, *, labeller: str = "", dataset: str = "", note: str | Sequence[str] = "",
+        drawn: str = "",
     ) -> None:  # fmt: skip
         """Keep a label for each sample; all of them or, on an error, none. Returns when they are committed.
 
@@ -76,11 +79,14 @@ class Labels:
             labeller: Who says so.
             dataset: Whose samples they are.
             note: A remark; one for all or one each.
+            drawn: How these rows were chosen, such as "random": labels of rows that were chosen for what a
+                grader said of them make its rates wrong.
 
         Raises:
             StoreError: A value that is none of these, or another number of them than of samples.
         """
         _check(labeller, dataset)
+        check_name("how rows were drawn", drawn, empty=True)
         ids = _ids(samples)
         words = [_word(one) for one in _each(value, len(ids), "values")]
         notes = [_note(one) for one in _each(note, len(ids), "notes")]
@@ -89,7 +95,8 @@ class Labels:
             at = now()
             rows = [
                 _row(name, dataset, labeller, at)
-                | {"value": word, "note": text, "before": before[name].id if name in before else None}
+                | {"value": word, "note": text, "drawn": drawn}
+                | {"before": before[name].id if name in before else None}
                 for name, word, text in zip(ids, words, notes, strict=True)
             ]
             if rows:
@@ -111,9 +118,9 @@ class Labels:
                 raise StoreError(f"sample {name!r} has no label to undo"[:300])
             below = _by_id(connection, last.before)
             row = _row(name, dataset, labeller, now())
-            held = {"value": _NONE, "note": "", "before": None}
+            held = {"value": _NONE, "note": "", "before": None, "drawn": ""}
             if below is not None:
-                held = {"value": below.value, "note": below.note, "before": below.before}
+                held = {name: getattr(below, name) for name in held}
             connection.execute(labels.insert().values(row | held))
         return self.latest([name], labeller=labeller, dataset=dataset).get(name)
 
@@ -250,4 +257,4 @@ def _by_id(connection: Connection, number: int | None) -> Any:
 def _label(row: Any) -> Label:
     value = _VALUES.get(row.value)
     at = datetime.fromisoformat(row.at)
-    return Label(read(row.sample), row.labeller, value, read(row.note), at, row.value == _NONE)
+    return Label(read(row.sample), row.labeller, value, read(row.note), at, row.value == _NONE, row.drawn)

@@ -28,9 +28,7 @@ __all__ = [
     "runs",
 ]
 
-VERSION = 1
-STEPS: dict[int, Callable[[Connection], None]] = {}
-"""Version reached to what makes it out of the one before."""
+VERSION = 2
 
 _ADVISORY_LOCK = 0x67726164
 """PostgreSQL: two processes that prepare one database do it one after the other. The number is ours ("grad")."""
@@ -94,9 +92,11 @@ labels = sa.Table(
     sa.Column("note", sa.Text, nullable=False),
     sa.Column("before", _NUMBER),
     sa.Column("at", _TIME, nullable=False),
+    sa.Column("drawn", _KEY, nullable=False, server_default=""),
     sa.Index("workbench_labels_by_sample", "dataset", "labeller", "sample_key", "id"),
 )
-"""Rows are added, never changed: the last of a sample and labeller holds. `before` is what an undo returns to."""
+"""Rows are added, never changed: the last of a sample and labeller holds. `before` is what an undo returns to, `drawn` how
+the row came to be labelled."""
 runs = sa.Table(
     "workbench_runs",
     metadata,
@@ -111,6 +111,16 @@ runs = sa.Table(
     sa.Column("summary", sa.Text, nullable=False),
     sa.Column("findings", sa.Text, nullable=False),
 )
+
+
+def _add_drawn(connection: Connection) -> None:
+    """Version 2: how a label's row was drawn; of older labels nobody knows."""
+    kind = _KEY.compile(connection.dialect)
+    connection.exec_driver_sql(f"ALTER TABLE {labels.name} ADD COLUMN drawn {kind} NOT NULL DEFAULT ''")
+
+
+STEPS: dict[int, Callable[[Connection], None]] = {2: _add_drawn}
+"""Version reached to what makes it out of the one before."""
 
 _MOST = 10**15  # sums of thousands of these still fit a column
 

@@ -83,6 +83,9 @@ class Workbench(Panel):
         self._head()
         self._code()
 
+    def _show_problem(self) -> None:
+        """The open panel shows it."""
+
     def _open(self) -> None:
         """Make a panel when its tab is first opened: a page loads faster, and pays only for what is looked at."""
         self.panel(PANELS[self.tabs.selected_index or 0])

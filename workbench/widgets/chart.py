@@ -8,11 +8,11 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-import anywidget
 import traitlets
 
 from workbench.visible import one_line
 from workbench.widgets.assets import static
+from workbench.widgets.views import View
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -22,7 +22,7 @@ __all__ = ["Chart"]
 Picked = Callable[[list[Any]], None]
 
 
-class Chart(anywidget.AnyWidget):
+class Chart(View):
     """A figure in the page's own colours, whose marks can be picked.
 
     `FigureWidget` keeps 5 MB of plotly.js in every figure's state and forgets changes on reload. Here the
@@ -59,7 +59,6 @@ class Chart(anywidget.AnyWidget):
         self._callbacks: list[Picked] = []
         super().__init__(label=one_line(label), plotly=_version())
         self.figure = figure
-        self.on_msg(_heard)
 
     @property
     def figure(self) -> Figure | None:
@@ -85,18 +84,8 @@ class Chart(anywidget.AnyWidget):
             for callback in tuple(self._callbacks):
                 callback(list(self.picked))
 
-    def close(self) -> None:
-        """Leave the page, with the layout model that came along."""
-        self.layout.close()
-        super().close()
-
     def __repr__(self) -> str:
         return f"Chart({self.label!r})" if self.label else "Chart()"
-
-
-def _heard(chart: Chart, message: Any, _buffers: Any) -> None:
-    if isinstance(message, Mapping):
-        chart.hear(message)
 
 
 def _spec(figure: Figure | None) -> str:

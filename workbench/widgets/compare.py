@@ -16,6 +16,7 @@ from workbench.widgets.panel import Panel, heading, options, quiet, replace_opti
 from workbench.widgets.results import spanned
 from workbench.widgets.rows import ReportRows
 from workbench.widgets.table import ScoreTable
+from workbench.widgets.versions import BEFORE
 
 __all__ = ["ComparePanel"]
 
@@ -59,11 +60,14 @@ class ComparePanel(Panel):
         for part in (self.a, self.b, self.figure, self.chart, self.all, self.table):
             part.layout.display = "" if ready else "none"
         if report is None or not ready:
-            self.verdict.value = quiet("Run two graders, or run one again after a change, to compare them.")
+            why = (
+                self.state.no_version or "Run two graders, or run one again after a change, to compare them."
+            )
+            self.verdict.value = quiet(why)
             return
-        before = [name for name in names if name.endswith(" (before)")]
+        before = [name for name in names if name.endswith(BEFORE)]
         first = before[0] if before else names[0]
-        second = first.removesuffix(" (before)") if before else names[1]
+        second = first.removesuffix(BEFORE) if before else names[1]
         replace_options(self.figure, [(one.title, one.name) for one in figures(report, pair=True)])
         replace_options(self.a, [(name, name) for name in names], first)
         replace_options(self.b, [(name, name) for name in names], second)
@@ -73,7 +77,8 @@ class ComparePanel(Panel):
 
     def _choose(self) -> None:
         self._compare()
-        self.state.compared(self.a.value, self.b.value)
+        if self.a.value != self.b.value:
+            self.state.compared(self.a.value, self.b.value)
 
     def _compare(self) -> None:
         report, a, b = self._report, self.a.value, self.b.value
@@ -81,10 +86,12 @@ class ComparePanel(Panel):
             return
         if a == b:
             self.verdict.value = quiet("Choose two different graders.")
+            self.chart.figure, self.table.source, self.shown.value = None, None, ""
             return
         comparison = report.compare(a, b)
+        why = quiet(self.state.no_version) if self.state.no_version else ""
         numbers = f"<details><summary>all numbers</summary>{text(comparison, 2_000)}</details>"
-        self.verdict.value = f"<b>{text(comparison.verdict, 1_500)}</b>{numbers}"
+        self.verdict.value = f"<b>{text(comparison.verdict, 1_500)}</b>{numbers}{why}"
         kind = next((one for one in figures(report, pair=True) if one.name == self.figure.value), None)
         self.chart.label = f"{a} against {b}"
         self.chart.figure = None if kind is None else kind.draw(report, [a, b])

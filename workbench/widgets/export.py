@@ -11,8 +11,9 @@ import ipywidgets as widgets
 
 from workbench.formats import export
 from workbench.visible import visible
-from workbench.widgets.exporting import Preview, format_names, named, preview, state_of_proof
+from workbench.widgets.exporting import Preview, format_names, named, preview, proofs_to_come, state_of_proof
 from workbench.widgets.panel import Panel, options, quiet, row, text
+from workbench.widgets.snippets import grader_code
 from workbench.widgets.source import SourceView
 
 __all__ = ["ExportPanel"]
@@ -56,9 +57,10 @@ class ExportPanel(Panel):
         for control in (self.format, self.path, self.drop, self.unproved):
             control.observe(self.acts(self.refresh), "value")
         self.file.observe(self.acts(self._show_file), "value")
-        self.prove.on_click(self.acts(self._prove))
+        self.prove.on_click(self.acts(self._prove, slow=True))
         self.write.on_click(self.acts(self._write))
         self.watch(self.refresh, "graders", "chosen", "proofs")
+        self.watch(self._show_proofs, "unrun", "report")
         return [
             self.format, self.path, row(self.drop, self.unproved), row(self.proofs, self.prove), self.losses,
             self.file, self.view, row(self.write, self.said),
@@ -88,13 +90,23 @@ class ExportPanel(Panel):
 
     def _show_proofs(self) -> None:
         states = state_of_proof(self.state.chosen_suite()) if self.state.chosen else []
-        lines = [_mark(name, good, words) for name, good, words in states]
+        news = {name: self._news(name) for name in self.state.chosen}
+        lines = [_mark(name, good, words, news.pop(name, "")) for name, good, words in states]
+        lines += [_mark(name, True, "needs no proof", said) for name, said in news.items() if said]
         self.proofs.value = "<br>".join(lines) or quiet("rules of the workbench only: nothing needs a proof")
         self.prove.layout.display = "" if not all(good for _, good, _ in states) else "none"
+
+    def _news(self, name: str) -> str:
+        """What the last run does not know of a grader; "" for nothing, or before a run."""
+        if self.state.report is None or name not in self.state.unrun:
+            return ""
+        return "changed since the run" if name in self.state.report.grades else "not part of the last run"
 
     def _show_losses(self) -> None:
         found = self._preview
         parts = [f"<pre class='wb-no'>{html.escape(visible(found.problem))}</pre>"] if found.problem else []
+        left_out = self.state.left_out if self.state.chosen else ""
+        parts += [f"<li class='wb-warn'>{text(left_out, 600)}</li>"] if left_out else []
         parts += [f"<li><b>dropped</b> {text(loss, 600)}</li>" for loss in found.losses]
         parts += [f"<li>{text(note, 600)}</li>" for note in found.notes]
         fits = quiet("Everything can be said in this format.")
@@ -108,9 +120,18 @@ class ExportPanel(Panel):
         )
 
     def _prove(self) -> None:
-        for name, good, _ in state_of_proof(self.state.chosen_suite()):
-            if not good and name in self.state.graders and hasattr(self.state.graders[name], "validate"):
-                self.state.validate(name)
+        with self.state.lock:
+            graders = {name: self.state.graders[name] for name in self.state.chosen}
+        done: list[str] = []
+        try:
+            for name, grader in graders.items():
+                for code, part in proofs_to_come(grader, grader_code(name)):
+                    self.state.validate(name) if part is grader else part.validate()
+                    done.append(f"{code}.validate()")
+        finally:
+            with self.state.lock, self.filling():
+                self.state.code = "\n".join(done) or self.state.code
+                self.refresh()
 
     def _write(self) -> None:
         target = named(self.path.value, self.format.value)
@@ -130,6 +151,7 @@ class ExportPanel(Panel):
         self.state.code = f"wb.export({graders}, {target!r}, {self.format.value!r}{settings})"
 
 
-def _mark(name: str, good: bool, words: str) -> str:
+def _mark(name: str, good: bool, words: str, news: str = "") -> str:
     sign, kind = ("✓", "wb-ok") if good else ("✗", "wb-no")
-    return f"<span class='{kind}'>{sign}</span> {text(name, 80)}: {text(words)}"
+    changed = f" <span class='wb-warn'>{text(news)}</span>" if news else ""
+    return f"<span class='{kind}'>{sign}</span> {text(name, 80)}: {text(words)}{changed}"

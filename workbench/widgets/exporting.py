@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from workbench.records import parts
 from workbench.suite import Suite
 from workbench.widgets.shelf import needs_proof
 
-__all__ = ["Preview", "format_names", "preview", "state_of_proof"]
+__all__ = ["Preview", "format_names", "named", "preview", "proofs_to_come", "state_of_proof"]
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,10 @@ def preview(
         on_loss: As in `export`.
         allow_unvalidated: As in `export`.
     """
-    target = Path(named(name, format)).name
+    try:
+        target = Path(named(name, format)).name
+    except WorkbenchError as error:
+        return Preview(problem=str(error))
     with tempfile.TemporaryDirectory(prefix="workbench-preview-") as folder:
         try:
             written = export(
@@ -75,8 +79,22 @@ def preview(
 
 
 def named(name: str, format: str) -> str:  # noqa: A002
-    """The file's name with the format's ending where it has none."""
+    """The file's name with the format's ending where it has none.
+
+    Raises:
+        WorkbenchError: It names a folder, or a file that would be hidden.
+    """
     plain = name.strip() or "graders"
+    last = re.split(r"[/\\]", plain)[-1]
+    if not last.strip(". "):
+        raise WorkbenchError(
+            "this names a folder, not a file", found=repr(plain)[:200], expected="a name such as out/graders"
+        )
+    if last.startswith(".") or last.endswith("."):
+        raise WorkbenchError(
+            "a file's name neither begins nor ends with a dot here: it would be hidden, or odd",
+            found=repr(last)[:200], expected="a name such as graders, with or without an ending",
+        )  # fmt: skip
     return plain if Path(plain).suffix else plain + get_format(format).suffix
 
 
@@ -85,10 +103,26 @@ def state_of_proof(suite: Suite) -> list[tuple[str, bool, str]]:
     return [(entry.name, *_proof(entry.grader)) for entry in suite.entries if needs_proof(entry.grader)]
 
 
+def proofs_to_come(grader: Grader, code: str) -> Iterator[tuple[str, SandboxedGrader]]:
+    """What is inside a grader, itself included, that is not proved: how code reaches it, and it.
+
+    Args:
+        grader: It.
+        code: How code reaches it.
+    """
+    if isinstance(grader, SandboxedGrader) and not (grader.validation and grader.validation.ok):
+        yield code, grader
+    for at, entry in enumerate(getattr(grader, "entries", ())):
+        yield from proofs_to_come(entry.grader, f"{code}.entries[{at}].grader")
+    if isinstance(held := getattr(grader, "grader", None), Grader):
+        yield from proofs_to_come(held, f"{code}.grader")
+
+
 def _proof(grader: Grader) -> tuple[bool, str]:
-    proofs = [part.validation for part in parts(grader) if isinstance(part, SandboxedGrader)]
-    done = [proof for proof in proofs if proof is not None]
-    bad = next((proof for proof in done if not proof.ok), None)
-    if bad is not None:
-        return False, f"{bad.failure.name} failed" if bad.failure else "the checks did not end"
+    proofs = [(part, part.validation) for part in parts(grader) if isinstance(part, SandboxedGrader)]
+    for part, proof in proofs:
+        if proof is not None and not proof.ok:
+            said = f"{proof.failure.name} failed" if proof.failure else "the checks did not end"
+            return False, said if part is grader else f"{part.name}: {said}"
+    done = [proof for _, proof in proofs if proof is not None]
     return (True, f"validated, {done[0].isolation}") if len(done) == len(proofs) else (False, "not validated")

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import anywidget
 import traitlets
 
 from workbench.diagnostics import Finding
 from workbench.visible import one_line
 from workbench.widgets.assets import static
+from workbench.widgets.views import View
 
 __all__ = ["MOST", "FindingCards"]
 
@@ -18,7 +18,7 @@ MOST = 24
 """Cards shown; what is left is in `report.findings`."""
 
 
-class FindingCards(anywidget.AnyWidget):
+class FindingCards(View):
     """The findings of a report. Whatever a diagnostic says appears here: a card knows no kind.
 
     Attributes:
@@ -38,7 +38,6 @@ class FindingCards(anywidget.AnyWidget):
         self._findings: Sequence[Finding] = ()
         super().__init__(empty=empty)
         self.show(findings)
-        self.on_msg(_heard)
 
     def show(self, findings: Sequence[Finding], *, empty: str | None = None) -> None:
         """Show other findings."""
@@ -70,18 +69,8 @@ class FindingCards(anywidget.AnyWidget):
         if message.get("do") == "pick" and isinstance(at, int) and 0 <= at < len(self._findings):
             self.pick(at)
 
-    def close(self) -> None:
-        """Leave the page, with the layout model that came along."""
-        self.layout.close()
-        super().close()
-
     def __repr__(self) -> str:
         return f"FindingCards({len(self._findings):,} findings)"
-
-
-def _heard(cards: FindingCards, message: Any, _buffers: Any) -> None:
-    if isinstance(message, Mapping):
-        cards.hear(message)
 
 
 def _item(finding: Finding) -> dict[str, Any]:

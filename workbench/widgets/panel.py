@@ -69,11 +69,18 @@ class Panel(widgets.VBox):  # type: ignore[misc]
         self.state.observe(changed, list(names))
         self._watched.append((changed, list(names)))
 
-    def acts(self, action: Callable[[], object]) -> Callable[..., None]:
-        """A callback for a control: errors are shown in the panel."""
+    def acts(self, action: Callable[[], object], *, slow: bool = False) -> Callable[..., None]:
+        """A callback for a control: errors are shown in the panel.
+
+        Args:
+            action: What it does.
+            slow: It may take seconds and takes the lock itself, so that the news of a run go on meanwhile.
+        """
 
         def act(*_: Any) -> None:
-            with self.state.guard(self.title, act=not self._filled):
+            with (
+                self.state.watched(self.title) if slow else self.state.guard(self.title, act=not self._filled)
+            ):
                 if not self._filled:
                     action()
 
@@ -205,6 +212,8 @@ STYLE = """<style>
 .wb-panel table.wb-plain{border-collapse:collapse;width:100%;table-layout:auto}
 .wb-panel table.wb-plain th,.wb-panel table.wb-plain td{text-align:left;vertical-align:top;padding:3px 10px 3px 0;
 border-bottom:1px solid rgba(128,128,128,.3);background:none;overflow-wrap:anywhere;white-space:pre-wrap}
+.wb-panel table.wb-plain th,.wb-panel table.wb-plain td:nth-child(2),.wb-panel table.wb-plain td:nth-child(3),
+.wb-panel table.wb-plain td:nth-child(5){white-space:nowrap;overflow-wrap:normal}
 .wb-panel .wb-ok{color:var(--jp-success-color1,#2e7d32)} .wb-panel .wb-no{color:var(--jp-error-color1,#c62828)}
 .wb-panel .wb-warn{color:#b26a00}
 .wb-panel textarea{font-family:var(--jp-code-font-family,monospace);font-size:12px}

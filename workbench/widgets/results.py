@@ -73,7 +73,7 @@ class ResultsPanel(Panel):
         self.quick.observe(self.acts(self._choose), "value")
         self.search.observe(self.acts(self._seek), "value")
         self.clear.on_click(self.acts(self._clear))
-        self.relabel.on_click(self.acts(self.state.relabel))
+        self.relabel.on_click(self.acts(self.state.relabel, slow=True))
         self.table.on_select(lambda at: self.acts(lambda: self._read(at))())
         self.watch(self.refresh, "report")
         self.watch(self._filter, "where")
@@ -127,10 +127,15 @@ class ResultsPanel(Panel):
     def _pick(self, picks: Sequence[Any]) -> None:
         """Marks of the figure: one is its conditions, several of one grader the bin they span."""
         wanted = [list(one) for one in picks if isinstance(one, list | tuple) and one]
-        self.state.look(*(spanned(wanted) if len(wanted) > 1 else wanted[0] if wanted else ()))
+        self.state.look(*(spanned(wanted) if len(wanted) > 1 else wanted[0] if wanted else ()), *self._words)
+
+    @property
+    def _words(self) -> list[Mapping[str, Any]]:
+        """The search goes on when something is clicked."""
+        return [one for one in self.state.where if "text" in one]
 
     def _open(self, finding: Finding) -> None:
-        self.state.look({"finding": [finding.grader, finding.kind]})
+        self.state.look({"finding": [finding.grader, finding.kind]}, *self._words)
 
     def _choose(self) -> None:
         at = self.quick.value
@@ -160,9 +165,6 @@ class ResultsPanel(Panel):
         self._rows = ReportRows(report, rows, graders=shown, reasons=reasons, labels=report.labels)
         self.table.source = self._rows
         self._tell_filter(where)
-        with self.filling():
-            chosen = next((at for at, (_, held) in enumerate(self._filters) if held == where), 0)
-            self.quick.index = chosen if self._filters else None
         self.findings.mark([tuple(one["finding"]) for one in where if "finding" in one])
         count = f"{len(rows):,} of {len(report):,} rows"
         self.shown.value = (

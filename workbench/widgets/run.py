@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import ipywidgets as widgets
 
+from workbench.errors import WorkbenchError
 from workbench.widgets.panel import Panel, options, quiet, row, text
-from workbench.widgets.shelf import asks_models
+from workbench.widgets.shelf import asks_models, waits_for
 
 if TYPE_CHECKING:
     from workbench.progress import Progress
+    from workbench.report import Report
 
 __all__ = ["RunPanel"]
 
@@ -34,11 +36,13 @@ class RunPanel(Panel):
         """See `Panel`."""
         total = len(self.state.samples)
         wide = widgets.Layout(width="100%", max_width="640px")
-        self.graders = widgets.SelectMultiple(description="Graders", rows=4, layout=wide)
+        self.graders = widgets.SelectMultiple(
+            description="Graders", rows=4, layout=wide, tooltip="Ctrl-click or Shift-arrow for several"
+        )
         self.rows = widgets.BoundedIntText(min(_FIRST, total), min=0, max=total, description="Rows")
-        self.seed = widgets.IntText(0, description="Seed")
+        self.seed = widgets.BoundedIntText(0, min=0, max=2**31 - 1, description="Seed")
         self.by = widgets.Dropdown(description="Stratify by", options=options(self._strata()))
-        self.budget = widgets.BoundedFloatText(0.0, min=0.0, max=1e6, step=0.1, description="Budget, $")
+        self.budget = widgets.Text(description="Budget, $", placeholder="no limit", continuous_update=False)
         self.start = widgets.Button(
             description="Run", button_style="primary", icon="play", tooltip="Grade the rows"
         )
@@ -72,7 +76,9 @@ class RunPanel(Panel):
     def _strata(self) -> list[tuple[str, str]]:
         """Columns with few values: what one would stratify by."""
         frame = self.state.samples.frame
+        texts = {name for role, name in self.state.samples.columns.items() if role != "group"}
         few = [str(name) for name in frame.columns if 1 < _distinct(frame[name]) <= _MOST_STRATA]
+        few = [name for name in few if name not in texts]
         return [("nothing", ""), *((name, name) for name in few)]
 
     def _graders(self) -> None:
@@ -105,21 +111,53 @@ class RunPanel(Panel):
 
     def _plan(self) -> None:
         rows, graders = self.rows.value or len(self.state.samples), len(self.state.chosen)
+        every = "all" if not self.rows.value else f"{rows:,}"
+        said = [
+            f"{every} of {len(self.state.samples):,} rows x {graders:,} graders = {rows * graders:,} grades"
+        ]
+        said += self._asked(rows)
+        said += [self.state.left_out] if self.state.left_out else []
+        said += (
+            ["Rows 0 means all; Ctrl-click chooses several graders"] if len(self.state.graders) > 1 else []
+        )
+        self.plan.value = quiet(". ".join(said))
+
+    def _asked(self, rows: int) -> list[str]:
+        """What the run asks of others, and about what that costs by the last run."""
+        chosen = {name: self.state.graders[name] for name in self.state.chosen}
+        judges = [name for name, one in chosen.items() if asks_models(one)]
         said = (
-            f"{rows:,} of {len(self.state.samples):,} rows x {graders:,} graders = {rows * graders:,} grades"
-        )
-        judges = self._judges()
-        asks = (
-            f"; at least {rows * judges:,} questions to a model, fewer where answers are in the store"
+            [f"At least {rows * len(judges):,} questions to a model, fewer where the store has answers"]
             if judges
-            else ""
+            else []
         )
-        self.plan.value = quiet(said + asks)
+        report = self.state.report
+        spent = {} if report is None else report.summary["cost"].to_dict()
+        known = [spent[name] / len(report) * rows for name in judges if spent.get(name, 0) > 0]
+        said += [f"about ${sum(known):.4f} by the last run"] if known and len(known) == len(judges) else []
+        others = [name for name, one in chosen.items() if waits_for(one) and name not in judges]
+        return said + [f"{name}: {waits_for(chosen[name])}, for every row" for name in others]
 
     def _start(self) -> None:
         self.state.start(
-            self.rows.value, seed=self.seed.value, by=self.by.value or None, budget=self.budget.value or None
+            self.rows.value, seed=self.seed.value, by=self.by.value or None, budget=self._budget()
         )
+
+    def _budget(self) -> float | None:
+        """US dollars; None for no limit.
+
+        Raises:
+            WorkbenchError: No number.
+        """
+        said = self.budget.value.strip().removeprefix("$")
+        try:
+            return float(said) if said and self._judges() else None
+        except ValueError:
+            raise WorkbenchError(
+                "the budget is no number",
+                found=said[:60],
+                expected="US dollars such as 0.50, or nothing for no limit",
+            ) from None
 
     def _news(self) -> None:
         state, moment = self.state, self.state.progress
@@ -135,11 +173,21 @@ class RunPanel(Panel):
         state = self.state
         if state.running:
             return text(news(moment), 400) if moment else "starting"
+        failed = "<b>The last run failed; see above.</b>" if state.failed else ""
         if state.report is None:
-            return quiet("Nothing has run yet.")
-        spent = f", {state.report.spending}" if state.report.spending else ""
-        said = f"done: {len(state.report):,} rows, {len(state.report.graders):,} graders{spent}; {state.report.isolation}"
-        return "<br>".join([text(said, 600), *(f"<b>{text(note, 600)}</b>" for note in state.report.notes)])
+            return failed or quiet("Nothing has run yet.")
+        return (
+            f"{failed} {quiet('What follows is of the run before.') if failed else ''}{_done(state.report)}"
+        )
+
+
+def _done(report: Report) -> str:
+    """A run that is over, in words: what it graded, what it cost, and why it ended early."""
+    stopped = any(note.startswith("Interrupted") for note in report.notes)
+    spent = f", {report.spending}" if report.spending else ""
+    word = "stopped" if stopped else "done"
+    said = f"{word}: {len(report):,} rows, {len(report.graders):,} graders{spent}; {report.isolation}"
+    return "<br>".join([text(said, 600), *(f"<b>{text(note, 600)}</b>" for note in report.notes)])
 
 
 def news(moment: Progress) -> str:

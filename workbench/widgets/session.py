@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.diagnostics.labels import read_labels
+from workbench.report.settings import label_column
 from workbench.samples import Samples, as_samples
 from workbench.widgets.state import DEFAULTS, State
 
@@ -13,8 +18,16 @@ __all__ = ["adopted", "cell", "forget", "keep"]
 Place = tuple[str, str, int]
 """A cell, a kind of view, and which of them it is: a cell may show several."""
 
-_held: dict[Place, tuple[State, Any]] = {}
-"""The state behind each view, and the view."""
+
+class _Held(NamedTuple):
+    """A view, the state behind it, and the labels it was given, as they were then."""
+
+    state: State
+    view: Any
+    labels: NDArray[np.int8]
+
+
+_held: dict[Place, _Held] = {}
 
 _made: dict[tuple[str, str], tuple[str, int]] = {}
 """By cell and kind: its last run, and how many views that run has made."""
@@ -51,14 +64,9 @@ def adopted(key: str, samples: Any, graders: Any = None, **settings: Any) -> Sta
     data = as_samples(samples)
     place = _place(key)
     held = None if place is None else _held.get(place)
-    if (
-        held is not None
-        and _same(held[0].samples, data)
-        and _equal(held[0].settings, {**DEFAULTS, **settings})
-    ):
-        state = held[0]
-        state.take(graders)
-        return state
+    if held is not None and _asks_the_same(held, data, {**DEFAULTS, **settings}):
+        held.state.take(graders)
+        return held.state
     return State(data, graders, **settings)
 
 
@@ -69,28 +77,53 @@ def keep(key: str, view: Any) -> None:
         return
     name, run = cell()
     _made[name, key] = (run, place[2] + 1)
-    before = _held.get(place)
-    _held[place] = (view.state, view)
+    before, state = _held.get(place), view.state
+    again = before is not None and before.state is state
+    labels = before.labels if before is not None and again else _labels(state.samples, state.settings)
+    _held[place] = _Held(state, view, labels)
     if before is not None:
-        before[1].let_go(end=before[0] is not view.state)
+        before.view.let_go(end=not again)
 
 
 def forget(view: Any) -> None:
     """Drop a view that is closed."""
-    for place in [place for place, held in _held.items() if held[1] is view]:
+    for place in [place for place, held in _held.items() if held.view is view]:
         del _held[place]
 
 
-def _equal(one: dict[str, Any], two: dict[str, Any]) -> bool:
-    """Whether settings are the same; columns of labels count by what they hold."""
-    return one.keys() == two.keys() and all(
-        one[name] is two[name] or repr(one[name]) == repr(two[name]) for name in one
+def _asks_the_same(held: _Held, samples: Samples, settings: dict[str, Any]) -> bool:
+    """Whether a state answers what is asked for now: labels count by what they say."""
+    before = held.state.settings
+    return (
+        before.keys() == settings.keys()
+        and all(before[name] == settings[name] for name in ("labeller", "dataset"))
+        and _same_store(before["store"], settings["store"])
+        and _same(held.state.samples, samples)
+        and np.array_equal(held.labels, _labels(samples, settings))
     )
 
 
+def _labels(samples: Samples, settings: dict[str, Any]) -> NDArray[np.int8]:
+    return read_labels(label_column(samples, settings["labels"]), len(samples))
+
+
+def _same_store(one: Any, two: Any) -> bool:
+    """Whether these lead to one store: a `Store` only to itself, for each one in memory is another; else an address."""
+    return one is two or (type(one) is type(two) and bool(one == two))
+
+
 def _same(one: Samples, two: Samples) -> bool:
-    """Whether these are the same rows with the same contents."""
+    """Whether these are the same rows of the same source with the same contents."""
     if one is two:
         return True
-    alike = len(one) == len(two) and list(one.ids) == list(two.ids)
-    return alike and one.packed().batches == two.packed().batches
+    alike = (len(one), one.source, one.columns) == (len(two), two.source, two.columns)
+    return alike and all(
+        part(one) == part(two)
+        for part in (
+            lambda rows: list(rows.ids),
+            lambda rows: rows.packed().batches,  # turns, tools and metadata
+            lambda rows: rows.problems,
+            lambda rows: list(map(repr, rows.references)),  # 1 is not True, and NaN is NaN
+            lambda rows: list(rows.groups),
+        )
+    )

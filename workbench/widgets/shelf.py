@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from workbench.graders import Grader, SandboxedGrader
-from workbench.graders.combine import Entry
+from workbench.graders import CustomGrader, Grader, SandboxedGrader
+from workbench.judges import Endpoint
 from workbench.judges.base import Judge
 from workbench.records import parts
 from workbench.suite import Suite
@@ -13,7 +13,7 @@ from workbench.suite import Suite
 if TYPE_CHECKING:
     from workbench.sandbox.validate import Validation
 
-__all__ = ["as_named", "asks_models", "keep_proof", "needs_proof", "proof_of", "suite_of"]
+__all__ = ["asks_models", "keep_proof", "needs_proof", "proof_of", "suite_of", "waits_for"]
 
 
 def suite_of(graders: Any) -> Suite | None:
@@ -21,11 +21,6 @@ def suite_of(graders: Any) -> Suite | None:
     if graders is None or (isinstance(graders, list | tuple) and not graders):
         return None
     return graders if isinstance(graders, Suite) else Suite(graders)
-
-
-def as_named(grader: Grader, name: str) -> Grader | Entry:
-    """The grader under the name it has here."""
-    return grader if grader.name == name else Entry(grader, name)
 
 
 def needs_proof(grader: Grader) -> bool:
@@ -36,6 +31,16 @@ def needs_proof(grader: Grader) -> bool:
 def asks_models(grader: Grader) -> bool:
     """Whether a model is asked, which costs time and money."""
     return any(isinstance(part, Judge) for part in parts(grader))
+
+
+def waits_for(grader: Grader) -> str:
+    """Why a grader is not asked before somebody says so; "" for rules and sandboxed code, which cost nothing."""
+    reasons = (
+        (Judge, "asks a model, which costs"),
+        (Endpoint, "asks a service"),
+        (CustomGrader, "is a function of your own, of unknown cost"),
+    )
+    return next((why for kind, why in reasons if any(isinstance(one, kind) for one in parts(grader))), "")
 
 
 def proof_of(grader: Grader) -> Validation | None:

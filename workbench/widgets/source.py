@@ -5,20 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import anywidget
 import traitlets
 
 from workbench.visible import one_line, visible
 from workbench.widgets.assets import static
+from workbench.widgets.views import View
 
 __all__ = ["LIMIT", "SourceView"]
 
 LIMIT = 64 * 1024
-"""Characters shown: the largest source of a grader. What is copied or saved is whole."""
+"""Characters shown: the largest source of a grader."""
 
 
-class SourceView(anywidget.AnyWidget):
+class SourceView(View):
     """A text with line breaks kept, every part of it shown as text.
+
+    Hidden characters are shown as their code points, and long texts cut; what is copied and saved is the text itself,
+    which the page asks for.
 
     Args:
         text: What is shown, copied and saved.
@@ -42,7 +45,6 @@ class SourceView(anywidget.AnyWidget):
     ) -> None:
         super().__init__(title=one_line(title), file=file, height=height)
         self.show(text, language=language)
-        self.on_msg(_heard)
 
     @property
     def text(self) -> str:
@@ -65,18 +67,8 @@ class SourceView(anywidget.AnyWidget):
         if message.get("ask") == "text":
             self.send({"tell": "text", "text": self._text})
 
-    def close(self) -> None:
-        """Leave the page, with the layout model that came along."""
-        self.layout.close()
-        super().close()
-
     def __repr__(self) -> str:
         return f"SourceView({self.title!r}, {len(self._text):,} characters)"
-
-
-def _heard(view: SourceView, message: Any, _buffers: Any) -> None:
-    if isinstance(message, Mapping):
-        view.hear(message)
 
 
 _KINDS = {"Keyword": "k", "Literal.String": "s", "Comment": "c", "Literal.Number": "m", "Name.Function": "n"}

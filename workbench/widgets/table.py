@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
-import anywidget
 import traitlets
 
 from workbench.visible import one_line
 from workbench.widgets.assets import static
+from workbench.widgets.views import View
 
 __all__ = ["Column", "RowSource", "ScoreTable"]
 
@@ -70,7 +70,7 @@ class RowSource(Protocol):
         ...
 
 
-class ScoreTable(anywidget.AnyWidget):
+class ScoreTable(View):
     """Rows in a grid, sorted by a click on a head, with a reader beside it for the row selected.
 
     The page asks for the rows in view and for nothing else, so messages do not grow with the data. Each
@@ -104,7 +104,6 @@ class ScoreTable(anywidget.AnyWidget):
         self._callbacks: list[Selected] = []
         super().__init__(label=one_line(label), height=height)
         self.source = source
-        self.on_msg(_heard)
 
     @property
     def source(self) -> RowSource | None:
@@ -194,18 +193,8 @@ class ScoreTable(anywidget.AnyWidget):
             raise
         self.send({**told, "value": found})
 
-    def close(self) -> None:
-        """Leave the page, with the layout model that came along."""
-        self.layout.close()
-        super().close()
-
     def __repr__(self) -> str:
         return f"ScoreTable({self.count:,} rows)"
-
-
-def _heard(table: ScoreTable, message: Any, _buffers: Any) -> None:
-    if isinstance(message, Mapping):
-        table.hear(message)
 
 
 def _head(column: Column) -> dict[str, str]:

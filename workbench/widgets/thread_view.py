@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import anywidget
 import traitlets
 
 from workbench.grade import Grade
@@ -13,11 +12,12 @@ from workbench.samples import Sample
 from workbench.thread import StringThread
 from workbench.widgets.assets import static
 from workbench.widgets.reader import read_row, whole
+from workbench.widgets.views import View
 
 __all__ = ["ThreadView"]
 
 
-class ThreadView(anywidget.AnyWidget):
+class ThreadView(View):
     """The reader of a `ScoreTable`, by itself.
 
     Args:
@@ -34,7 +34,6 @@ class ThreadView(anywidget.AnyWidget):
         self._sample: Sample | None = None
         self._grades: Mapping[str, Grade] = {}
         self.show(sample)
-        self.on_msg(_heard)
 
     def show(
         self,
@@ -64,15 +63,5 @@ class ThreadView(anywidget.AnyWidget):
         if message.get("ask") == "more" and isinstance(part, str) and self._sample is not None:
             self.send({"tell": "more", "part": part, "value": whole(self._sample, self._grades, part)})
 
-    def close(self) -> None:
-        """Leave the page, with the layout model that came along."""
-        self.layout.close()
-        super().close()
-
     def __repr__(self) -> str:
         return f"ThreadView({self.row.get('id', '')!r})"
-
-
-def _heard(view: ThreadView, message: Any, _buffers: Any) -> None:
-    if isinstance(message, Mapping):
-        view.hear(message)

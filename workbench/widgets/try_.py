@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import threading
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import ipywidgets as widgets
 
 from workbench.grade import Grade
+from workbench.graders.combine import Entry
+from workbench.judges.budget import Spending
+from workbench.judges.line import Line
 from workbench.samples import Sample
 from workbench.widgets.panel import Panel, quiet, row, text
 from workbench.widgets.rows import sample_of
-from workbench.widgets.shelf import asks_models
+from workbench.widgets.shelf import asks_models, waits_for
 from workbench.widgets.snippets import grader_code
 from workbench.widgets.thread_view import ThreadView
 from workbench.widgets.trying import Trial, find_row, paste, random_row, with_completion
@@ -19,10 +23,14 @@ from workbench.widgets.trying import Trial, find_row, paste, random_row, with_co
 __all__ = ["TryPanel"]
 
 
+_REST = 0.3
+"""Seconds without a key until an edited answer is graded."""
+
+
 class TryPanel(Panel):
     """Choose a row, by its id, by words or at random, or paste a conversation; edit the answer and see the scores.
 
-    Graders that cost nothing answer at every change; those that ask a model wait for the button. See `Panel` for the
+    Rules and sandboxed code answer at every change; what asks a model or a service waits for the button. See `Panel` for the
     arguments.
     """
 
@@ -35,6 +43,7 @@ class TryPanel(Panel):
         self.wanted = widgets.Text(description="Row", placeholder="id or words", continuous_update=False)
         self.random = widgets.Button(description="Random row", icon="random")
         self.pasted = widgets.Textarea(
+            description="Messages",
             placeholder='[{"role": "user", "content": "..."}, {"role": "assistant", "content": "..."}]',
             rows=3,
             layout=wide,
@@ -45,7 +54,6 @@ class TryPanel(Panel):
             description="Answer",
             rows=6,
             layout=wide,
-            continuous_update=False,
             placeholder="what the model wrote",
         )
         self.score = widgets.Button(
@@ -59,19 +67,31 @@ class TryPanel(Panel):
             (self.score, "score"),
         ):
             control.add_class(f"wb-{name}")
-        fold = widgets.Accordion(children=[widgets.VBox([self.pasted, self.use])], titles=["Paste messages"])
+        self.paste = widgets.ToggleButton(description="Paste messages", tooltip="Try messages of your own")
+        self.fold = widgets.VBox([self.pasted, row(self.use)], layout=widgets.Layout(display="none"))
         self._sample: Sample | None = None
-        self._found: dict[str, Grade] = {}
+        self._found: dict[str, tuple[Entry, Grade]] = {}
+        self._about: Any = None
+        self._asked: dict[str, Entry] = {}
+        self._wait: threading.Timer | None = None
         self._row = -1
         self._trial = Trial(self._told, self.state.lock)
         self._listen()
-        return [row(self.wanted, self.random), fold, self.thread, self.answer, row(self.score), self.results]
+        return [
+            row(self.wanted, self.random, self.paste),
+            self.fold,
+            self.thread,
+            self.answer,
+            row(self.score),
+            self.results,
+        ]
 
     def _listen(self) -> None:
         self.wanted.observe(self.acts(self._find), "value")
         self.random.on_click(self.acts(lambda: self._take_row(random_row(self.state.samples))))
         self.use.on_click(self.acts(self._take_pasted))
-        self.answer.observe(self.acts(lambda: self._ask(free=True)), "value")
+        self.paste.observe(self.acts(self._unfold), "value")
+        self.answer.observe(self.acts(self._typed), "value")
         self.score.on_click(self.acts(lambda: self._ask(free=False)))
         self.watch(self.refresh, "chosen", "graders")
 
@@ -109,47 +129,102 @@ class TryPanel(Panel):
             return sample
         return with_completion(sample, self.answer.value)
 
+    def _unfold(self) -> None:
+        self.fold.layout.display = "" if self.paste.value else "none"
+
+    def _typed(self) -> None:
+        """The scores are of another answer from now on; ask again when the typing rests."""
+        self._forget_others()
+        self._show()
+        if self._wait is not None:
+            self._wait.cancel()
+        self._wait = threading.Timer(_REST, self.acts(lambda: self._ask(free=True)))
+        self._wait.daemon = True
+        self._wait.start()
+
+    def _forget_others(self) -> None:
+        """Drop grades of another conversation, or of graders that have changed: what was paid for stays."""
+        about = (id(self._sample), self.answer.value)
+        entries = self.state.chosen_entries()
+        same = {name: held for name, held in self._found.items() if _is(held[0], entries.get(name))}
+        self._found = same if about == self._about else {}
+        self._about = about
+
+    @property
+    def grades(self) -> dict[str, Grade]:
+        """What each grader says of `sample`, by name; who is still at work is missing."""
+        return {name: grade for name, (_, grade) in self._found.items()}
+
     def _ask(self, *, free: bool) -> None:
         sample = self.sample
         if sample is None:
             return
-        chosen = {name: self.state.graders[name] for name in self.state.chosen}
-        asked = {name: one for name, one in chosen.items() if not (free and asks_models(one))}
-        self._found = {}
+        same = self._about == (id(self._sample), self.answer.value)
+        self._forget_others()
+        if not free:
+            self._found = {}
+        entries = self.state.chosen_entries()
+        asked = {name: one for name, one in entries.items() if not (free and waits_for(one.grader))}
+        new = {name: one for name, one in asked.items() if name not in self._found}
         self._show()
-        self._trial.ask(sample, asked)
+        self._trial.ask(sample, new, self._line(new), keep=same and free and not self._changed(entries))
         if asked and not self._filled:
             self.state.code = self._repeat(sample, asked)
 
-    def _repeat(self, sample: Sample, asked: Iterable[str]) -> str:
-        names = "\n".join(f"{grader_code(name)}(sample)" for name in asked)
+    def _changed(self, entries: Mapping[str, Entry]) -> bool:
+        """Whether a grader is another than when it was last asked: then what it is at work on does not count."""
+        before, self._asked = self._asked, dict(entries)
+        return any(name in before and not _is(before[name], one) for name, one in entries.items())
+
+    def _line(self, entries: Mapping[str, Entry]) -> Line | None:
+        """How judges ask: an answer that the store has is not paid for again."""
+        labelling = self.state.labelling
+        if not labelling.store_url or not any(asks_models(one.grader) for one in entries.values()):
+            return None
+        return Line(Spending(None), labelling.store.replies)
+
+    def _repeat(self, sample: Sample, asked: Mapping[str, Entry]) -> str:
+        plain = {name: Entry(one.grader, name) == one for name, one in asked.items()}
+        lines = [
+            f"{grader_code(name)}(sample)"
+            if plain[name]
+            else f"app.state.entry({name!r}).outcome({grader_code(name)}(sample))"
+            for name in asked
+        ]
         changed = f"wb.widgets.trying.with_completion({self._code}, {self.answer.value!r})"
-        return f"sample = {self._code if sample is self._sample else changed}\n{names}"
+        return "\n".join([f"sample = {self._code if sample is self._sample else changed}", *lines])
 
     def _told(self, name: str, grade: Grade) -> None:
         with self.state.guard(self.title):
-            self._found[name] = grade
+            if name in self.state.chosen:
+                self._found[name] = (self.state.entry(name), grade)
             self._show()
 
     def _show(self) -> None:
-        lines = [self._line(name) for name in self.state.chosen]
+        lines = [self._result(name) for name in self.state.chosen]
         head = "<tr><th>grader</th><th>score</th><th>passed</th><th>reasoning, or what went wrong</th><th>time</th></tr>"
         table = f"<table class='wb-plain'><thead>{head}</thead><tbody>{''.join(lines)}</tbody></table>"
         self.results.value = table if lines else quiet("No grader is chosen: choose some in Run.")
 
-    def _line(self, name: str) -> str:
-        grade = self._found.get(name)
-        if grade is None:
-            waits = asks_models(self.state.graders[name])
-            said = "asks a model, which costs: press Score" if waits else "at work"
-            return f"<tr><td>{text(name)}</td><td colspan='4'>{quiet(said)}</td></tr>"
-        cells = "".join(f"<td>{cell}</td>" for cell in _cells(grade))
+    def _result(self, name: str) -> str:
+        found = self._found.get(name)
+        if found is None:
+            why = waits_for(self.state.graders[name])
+            return f"<tr><td>{text(name)}</td><td colspan='4'>{quiet(f'{why}: press Score' if why else 'at work')}</td></tr>"
+        cells = "".join(f"<td>{cell}</td>" for cell in _cells(found[1]))
         return f"<tr><td>{text(name)}</td>{cells}</tr>"
 
     def let_go(self, *, end: bool) -> None:
         """See `Panel`."""
         self._trial.stop()
+        if self._wait is not None:
+            self._wait.cancel()
         super().let_go(end=end)
+
+
+def _is(one: Entry, two: Entry | None) -> bool:
+    """Whether these are the very same grader in the same part: an equal judge may ask another client."""
+    return two is not None and one == two and one.grader is two.grader
 
 
 def _cells(grade: Grade) -> tuple[str, ...]:

@@ -17,9 +17,10 @@ import numpy as np
 from workbench import background
 from workbench.errors import SamplesError
 from workbench.grade import Grade
-from workbench.graders import Grader
+from workbench.graders import Entry, Grader
 from workbench.graders.base import as_sample
 from workbench.graders.rules.threads import reference_of
+from workbench.judges.line import Line, sharing
 from workbench.report.frames import row_texts
 from workbench.samples import Sample, Samples
 from workbench.samples.columns import ROLES
@@ -130,25 +131,50 @@ class Trial:
         self._told = told
         self._lock = threading.RLock() if lock is None else lock
         self._number = 0
-        self._under_way: list[Future[Grade]] = []
+        self._under_way: dict[str, Future[Grade]] = {}
 
-    def ask(self, sample: Sample, graders: Mapping[str, Grader]) -> None:
-        """Begin; what is under way is given up."""
-        self.stop()
-        number = self._number
+    def ask(
+        self,
+        sample: Sample,
+        graders: Mapping[str, Grader | Entry],
+        line: Line | None = None,
+        *,
+        keep: bool = False,
+    ) -> None:
+        """Begin; what is under way is given up.
+
+        Args:
+            sample: What is graded.
+            graders: By name; an entry of a suite is asked as the suite would.
+            line: How judges ask, so that answers out of a store cost nothing; each asks by itself without.
+            keep: The question is still the same one: who is at work on it goes on, and is not asked twice.
+        """
+        if not keep:
+            self.stop()
         for name, grader in graders.items():
-            future = background.submit(grader.grade_one(sample))
-            self._under_way.append(future)
-            background.then(future, partial(self._ended, number, name))
+            if name not in self._under_way:
+                self._begin(name, background.submit(_graded(grader, sample, line)))
+
+    def _begin(self, name: str, future: Future[Grade]) -> None:
+        self._under_way[name] = future
+        background.then(future, partial(self._ended, self._number, name))
 
     def stop(self) -> None:
         """Give up what is under way."""
         self._number += 1
-        for future in self._under_way:
+        for future in self._under_way.values():
             future.cancel()
-        self._under_way = []
+        self._under_way = {}
 
     def _ended(self, number: int, name: str, done: Future[Grade]) -> None:
         with self._lock:
             if number == self._number:
+                self._under_way.pop(name, None)
                 self._told(name, done.result())
+
+
+async def _graded(grader: Grader | Entry, sample: Sample, line: Line | None) -> Grade:
+    if line is None:
+        return await grader.grade_one(sample)
+    with sharing(line):
+        return await grader.grade_one(sample)

@@ -39,6 +39,13 @@ class WritePanel(Panel):
             description="Validate", icon="check", tooltip="Run the five checks in the sandbox"
         )
         self.edit = widgets.Button(description="Edit a copy", tooltip="Take this text into the editor below")
+        self.drop = widgets.Button(
+            description="Remove", tooltip="Drop this grader from the list; reports keep it"
+        )
+        self.back = widgets.Button(
+            description="Bring back what was there", layout=widgets.Layout(display="none"), icon="undo"
+        )
+        self._kept, self._filled_in = ("", ""), ""
         self.state_line, self.checks = widgets.HTML(), widgets.HTML()
         self.source = SourceView()
         self.isolation = widgets.HTML()
@@ -51,6 +58,7 @@ class WritePanel(Panel):
         )
         self.name = widgets.Text(description="Name", placeholder="my_grader")
         self.editor = widgets.Textarea(
+            description="Text",
             rows=12,
             layout=widgets.Layout(width="calc(100% - 6px)"),
             placeholder="async def grade(thread: StringThread) -> float:",
@@ -66,16 +74,18 @@ class WritePanel(Panel):
         self._listen()
         self._ask_isolation()
         return [
-            row(self.grader, self.prove, self.edit), self.state_line, self.checks, self.source, self.isolation,
-            heading("Write another"), row(self.template, self.name), self.editor, row(self.add),
+            row(self.grader, self.prove, self.edit, self.drop), self.state_line, self.checks, self.source, self.isolation,
+            heading("Write another"), row(self.template, self.name), self.editor, row(self.add, self.back),
         ]  # fmt: skip
 
     def _listen(self) -> None:
         self.grader.observe(self.acts(self._show), "value")
-        self.prove.on_click(self.acts(self._prove))
+        self.prove.on_click(self.acts(self._prove, slow=True))
         self.edit.on_click(self.acts(self._edit))
+        self.drop.on_click(self.acts(self._drop))
+        self.back.on_click(self.acts(self._bring_back))
         self.template.observe(self.acts(self._start), "value")
-        self.add.on_click(self.acts(self._add))
+        self.add.on_click(self.acts(self._add, slow=True))
         self.watch(self.refresh, "graders", "proofs", "unrun")
 
     def refresh(self) -> None:
@@ -120,7 +130,12 @@ class WritePanel(Panel):
         self.checks.value = proof._repr_html_() if proof is not None else ""
 
     def _prove(self) -> None:
-        self.state.validate(self.grader.value)
+        self.state_line.value = "<b>checking</b>"
+        try:
+            self.state.validate(self.grader.value)
+        finally:
+            with self.state.lock, self.filling():
+                self._show()
 
     def _ask_isolation(self) -> None:
         """Try the locks of this machine, which takes a moment, and show what holds when it is known."""
@@ -136,16 +151,40 @@ class WritePanel(Panel):
     def _edit(self) -> None:
         grader = self._current
         if grader is not None:
-            self.editor.value, self.name.value = shown_as(grader)[0], grader.name
+            self._put(shown_as(grader)[0], self._free_name(self.grader.value))
 
     def _start(self) -> None:
         if self.template.value >= 0:
             chosen = TEMPLATES[self.template.value]
-            self.editor.value, self.name.value = chosen.text, chosen.name
+            self._put(chosen.text, self._free_name(chosen.name))
+
+    def _free_name(self, name: str) -> str:
+        """A name that replaces nothing."""
+        taken = self.state.graders
+        numbered = (f"{name}_{number}" for number in range(2, len(taken) + 3))
+        return name if name not in taken else next(one for one in numbered if one not in taken)
+
+    def _put(self, source: str, name: str) -> None:
+        """Fill the editor; a text that somebody typed can be brought back."""
+        typed = self.editor.value.strip() and self.editor.value != self._filled_in
+        if typed:
+            self._kept = (self.editor.value, self.name.value)
+            self.back.layout.display = ""
+        self.editor.value, self.name.value = source, name
+        self._filled_in = source
+
+    def _bring_back(self) -> None:
+        (self.editor.value, self.name.value), self._kept = self._kept, (self.editor.value, self.name.value)
+
+    def _drop(self) -> None:
+        if self._current is not None:
+            self.state.remove(self.grader.value)
 
     def _add(self) -> None:
         name = self.state.write(self.editor.value, name=self.name.value.strip())
-        self.grader.value = name
+        with self.state.lock, self.filling():
+            self.grader.value = name
+            self._show()
         if isinstance(self._current, SandboxedGrader):
             self._prove()
 

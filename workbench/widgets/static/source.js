@@ -4,8 +4,8 @@ function showTokens(pre, tokens) {
   pre.replaceChildren(...tokens.map(([kind, text]) => (kind ? make("span", `wb-${kind}`, text) : document.createTextNode(text))));
 }
 
-/** Copy by the clipboard where the page may use it, else by a selection: plain http has no clipboard. */
-async function copyText(text) {
+/** Copy a text to the letter: by the clipboard where the page may use it, else by a copy event: plain http has no clipboard. */
+async function copyText(text, shown) {
   if (navigator.clipboard && window.isSecureContext) {
     try {
       await navigator.clipboard.writeText(text);
@@ -14,13 +14,17 @@ async function copyText(text) {
       // Refused by the browser: the old way may still do.
     }
   }
-  const area = make("textarea");
-  area.value = text;
-  area.style.position = "fixed";
-  document.body.append(area);
-  area.select();
+  // A selection, because some browsers copy nothing without one; where they refuse, it is left for the reader's own hand.
+  getSelection().selectAllChildren(shown);
+  const put = (event) => {
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    event.clipboardData.setData("text/plain", text);
+  };
+  window.addEventListener("copy", put, true);
   const copied = document.execCommand("copy");
-  area.remove();
+  window.removeEventListener("copy", put, true);
+  if (copied) getSelection().removeAllRanges();
   return copied;
 }
 
@@ -33,16 +37,17 @@ function saveText(text, name) {
   URL.revokeObjectURL(url);
 }
 
-/** The whole text: as shown, or from Python where only its beginning is shown. */
-function wholeText(model) {
-  if (!model.get("cut")) return Promise.resolve(model.get("tokens").map(([, text]) => text).join(""));
+/** The text itself, from Python: what is shown may be cut, and has hidden characters spelled out. */
+function wholeText(model, signal) {
   return new Promise((resolve) => {
+    const end = () => model.off("msg:custom", hear);
     const hear = (told) => {
       if (told.tell !== "text") return;
-      model.off("msg:custom", hear);
+      end();
       resolve(told.text);
     };
     model.on("msg:custom", hear);
+    signal.addEventListener("abort", end);
     model.send({ ask: "text" });
   });
 }
@@ -54,11 +59,16 @@ function render({ model, el }) {
   const title = make("span", "wb-source-title");
   const said = attributes(make("span", "wb-source-said"), { role: "status" });
   const pre = attributes(make("pre", "wb-source-text"), { tabindex: 0 });
+  const whole = () => {
+    said.textContent = "waiting for Python";
+    return wholeText(model, ended.signal);
+  };
   const copy = makeButton("wb-source-copy", "Copy", async () => {
-    said.textContent = (await copyText(await wholeText(model))) ? "copied" : "select the text and copy it by hand";
+    const copied = await copyText(await whole(), pre);
+    said.textContent = copied ? "copied" : "the browser refused: what is shown is selected, copy it by hand";
   });
   const download = makeButton("wb-source-download", "Download", async () => {
-    saveText(await wholeText(model), model.get("file") || "text.txt");
+    saveText(await whole(), model.get("file") || "text.txt");
     said.textContent = "downloaded";
   });
   bar.append(title, said, copy, download);

@@ -1,0 +1,117 @@
+"""What each grader said before it was changed, so that it can be compared with itself. No widget here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.columns import Grades
+from workbench.graders.combine import Entry
+from workbench.report import Report
+
+__all__ = ["BEFORE", "Versions", "restricted"]
+
+BEFORE = " (before)"
+"""Put behind the name of a grader's last other definition."""
+
+
+@dataclass(frozen=True)
+class _Run:
+    """What one definition said last."""
+
+    entry: Entry
+    report: Report
+
+
+@dataclass
+class Versions:
+    """The last run of each grader, and the last run under another definition.
+
+    Attributes:
+        why_not: Why a changed grader cannot be compared with itself; "" where it can, or none was changed.
+    """
+
+    why_not: str = ""
+    _last: dict[str, _Run] = field(default_factory=dict)
+    _other: dict[str, _Run] = field(default_factory=dict)
+
+    def note(self, report: Report, entries: Mapping[str, Entry]) -> None:
+        """Keep a run.
+
+        Args:
+            report: What it said.
+            entries: What ran, by name.
+        """
+        for name in set(entries) & set(report.graders):
+            last = self._last.get(name)
+            if last is not None and last.entry != entries[name]:
+                self._other[name] = last
+            self._last[name] = _Run(entries[name], report)
+
+    def beside(self, report: Report) -> Report:
+        """A report with what changed graders said before, on the rows that all of these runs have.
+
+        Args:
+            report: The last run's.
+
+        Returns:
+            The report itself where there is nothing to set beside it.
+        """
+        runs = {name: self._other[name].report for name in report.graders if name in self._other}
+        rows = _shared([report, *runs.values()])
+        self.why_not = ""
+        if not runs or not len(rows[0]):
+            self.why_not = "The runs before the change have no row in common with this one." if runs else ""
+            return report
+        merged = restricted(report, rows[0])
+        for (name, run), its in zip(runs.items(), rows[1:], strict=True):
+            old = replace(restricted(run, its), grades={name: _part(run.grades[name], its)}, sources={})
+            merged = _beside(merged, old, name)
+        return merged
+
+
+def _beside(report: Report, old: Report, name: str) -> Report:
+    """The rows are the same by construction, so nothing is compared again."""
+    return replace(report, grades={**report.grades, f"{name}{BEFORE}": old.grades[name]})
+
+
+def _shared(reports: list[Report]) -> list[NDArray[np.intp]]:
+    """Row numbers of the shared samples in each report, in the first one's order."""
+    places = [{str(name): row for row, name in enumerate(report.samples.ids)} for report in reports]
+    names = [name for name in places[0] if all(name in one for one in places[1:])]
+    return [np.array([one[name] for name in names], dtype=np.intp) for one in places]
+
+
+def restricted(report: Report, rows: NDArray[np.intp]) -> Report:
+    """A report over some of its rows, in this order; the report itself for all of them as they are."""
+    if len(rows) == len(report) and bool((rows == np.arange(len(report))).all()):
+        return report
+    labels = report.labels
+    samples: Any = report.samples
+    return replace(
+        report,
+        samples=samples.take(rows),
+        grades={name: _part(grades, rows) for name, grades in report.grades.items()},
+        labels=None if labels is None else [labels[row] for row in rows],  # type: ignore[misc]
+        gate=None,
+        notes=(),
+    )
+
+
+def _part(grades: Grades, rows: NDArray[np.intp]) -> Grades:
+    """Grades of some rows, numbered anew."""
+    place = {int(row): at for at, row in enumerate(rows)}
+    columns: dict[str, Any] = {name: getattr(grades, name)[rows] for name in _COLUMNS}
+    notes: dict[str, Any] = {
+        name: {place[row]: held for row, held in getattr(grades, name).items() if row in place}
+        for name in _NOTES
+    }
+    return replace(grades, **columns, **notes)
+
+
+_COLUMNS = ("scores", "codes", "passed", "seconds", "tokens", "cost")
+_NOTES = ("errors", "reasoning", "metadata", "ungraded")
