@@ -14,7 +14,7 @@ def make():
     made = []
 
     def new(name, samples=using.ROWS, graders=using.GRADERS, **settings):
-        given = graders if graders is None else list(graders)
+        given = graders if graders is None or isinstance(graders, wb.Suite) else list(graders)
         made.append(getattr(wb.widgets, name)(samples, given, **{"store": None, **settings}))
         return made[-1]
 

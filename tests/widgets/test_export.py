@@ -168,11 +168,7 @@ def test_a_path_that_is_no_name_of_a_file_is_refused(make, tmp_path, monkeypatch
 
 def test_a_rule_and_a_gate_that_a_choice_leaves_out_are_told(make):
     """Some of a suite's graders are another suite: the panel says what is missing before it is written."""
-    suite = wb.Suite(
-        list(using.GRADERS),
-        combine=wb.AllPass(),
-        gate=wb.SimpleGate(grader="exact", metric="mean", at_least=0.5),
-    )
+    suite = wb.Suite(list(using.GRADERS), combine=wb.AllPass(), gate=wb.SimpleGate(value=0.5))
     panel = wb.widgets.ExportPanel(using.ROWS, suite, store=None)
     assert "cannot be applied" not in panel.losses.value
     panel.state.choose(["exact", "short"])

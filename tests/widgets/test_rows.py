@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from functools import cache
 
 import numpy as np
@@ -26,6 +28,14 @@ async def some(thread):
 def report():
     """A run; not at import, which a grader with an import path would wait for."""
     return wb.Suite([*using.GRADERS, wb.CustomGrader.of(some, name="some")]).run(using.ROWS, progress=False)
+
+
+def test_logic_loads_no_widget():
+    """What says that no widget is imported there loads none, so it works without a notebook."""
+    names = ("row_source", "rows", "reader", "exporting", "written", "snippets")
+    code = f"import sys; from workbench.widgets import {', '.join(names)}; print({{'anywidget', 'ipywidgets'}} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert done.stdout.strip() == "set()"
 
 
 LABELS = [None if n % 5 == 0 else bool(n % 2) for n in range(24)]

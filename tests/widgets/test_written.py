@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from types import SimpleNamespace
+
 import pytest
 
 import workbench as wb
 from tests.widgets import using
 from workbench.errors import WorkbenchError
+from workbench.widgets.magics import make
 from workbench.widgets.templates import TEMPLATES
 from workbench.widgets.written import code_of, written
 
@@ -52,12 +56,25 @@ def test_a_docstring_that_speaks_of_a_function_is_still_python():
     assert code_of(script, "mine").startswith("%%grader --js mine\n")
 
 
-@pytest.mark.parametrize("name", ["two words", "class", "a-b", "1st", "quo'te"])
+@pytest.mark.parametrize(
+    "name", ["two words", "class", "a-b", "1st", "quo'te", "print", "In", "_i3", "\ufb01le"]
+)
 def test_code_of_a_name_that_no_magic_takes(name):
     """Such a grader is made by its class."""
+    with pytest.raises(WorkbenchError):
+        if (made := make(name, using.HALF, {})).name != name:
+            raise WorkbenchError(f"it would be called {made.name}")
     app = App()
     exec(code_of(using.HALF, name), {"wb": wb, "app": app})
     assert (app.added.name, app.added.source.text) == (name, using.HALF)
+
+
+def test_code_of_a_name_that_is_a_module_here(monkeypatch):
+    """The same name heads a cell where it is free, and not in a notebook that has imported it."""
+    assert code_of(using.HALF, "json").startswith("%%grader json\n")
+    shell = SimpleNamespace(user_ns={"json": json})
+    monkeypatch.setattr("IPython.get_ipython", lambda: shell)
+    assert code_of(using.HALF, "json").startswith("grader = wb.FunctionGrader.")
 
 
 @pytest.mark.parametrize(

@@ -1,34 +1,49 @@
-"""A person's labels: which row comes next, what is known, and going back. No widget is imported here."""
+"""People's labels: what is known, what of it makes a rate, keeping and going back. No widget is imported here."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+import marshal
+import math
+import os
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from workbench.diagnostics.labels import read_labels
 from workbench.errors import WorkbenchError
+from workbench.report import agreement
 from workbench.report.settings import label_column
-from workbench.report.where import case_of
 from workbench.samples import Samples
 from workbench.visible import one_line
+from workbench.widgets.drawn import is_at_random, weights_of
 
 if TYPE_CHECKING:
-    from workbench.report import Report
+    from workbench.report import Agreement, Report
     from workbench.store import Label, Store
 
-__all__ = ["ORDERS", "Labelling", "Queue"]
+__all__ = ["Counted", "Labelling"]
 
-Rows = NDArray[np.intp]
 
-_SEED = 0
-_FEW = 100
-"""Rows whose content names a dataset that has no source."""
+@dataclass(frozen=True)
+class Counted:
+    """People's labels as a rate takes them.
+
+    Attributes:
+        labels: True good, False bad, None for none that counts, one a row.
+        weights: How many rows each stands for, one a row; NaN where there is no label.
+        chosen: Labels of rows that were chosen for what graders say of them: of these there is no rate.
+    """
+
+    labels: list[bool | None]
+    weights: list[float]
+    chosen: int
+
+    @property
+    def n(self) -> int:
+        """Labels that count."""
+        return sum(value is not None for value in self.labels)
 
 
 class Labelling:
@@ -50,6 +65,7 @@ class Labelling:
         self._address, self._given = store, given
         self._codes = read_labels(label_column(samples, given), len(samples))
         self._undoable: list[str] = []
+        self._drawn: dict[str, str] = {}
 
     # ---- the store
 
@@ -71,7 +87,7 @@ class Labelling:
         """Where labels and answers are kept, without password; "" for memory."""
         if self._address is None:
             return ""
-        return str(getattr(self._address, "url", self._address))
+        return _told(getattr(self._address, "url", self._address))
 
     @property
     def in_memory(self) -> bool:
@@ -89,41 +105,94 @@ class Labelling:
         """What the store holds of this dataset: sample id to the last label, whoever gave it."""
         return dict(self.store.labels.latest(dataset=self.dataset))
 
+    @property
+    def own(self) -> dict[str, Label]:
+        """What this labeller said: sample id to the last label."""
+        return self._by.setdefault(self.labeller, {})
+
+    @cached_property
+    def _by(self) -> dict[str, dict[str, Label]]:
+        """Each labeller's labels."""
+        labels = self.store.labels
+        return {
+            name: dict(labels.latest(labeller=name, dataset=self.dataset))
+            for name in labels.labellers(dataset=self.dataset)
+        }
+
     def reload(self) -> None:
-        """Read the store anew: another notebook may have labelled meanwhile."""
-        self.__dict__.pop("held", None)
+        """Read the store anew: another notebook, or code, may have labelled meanwhile."""
+        for name in ("held", "_by"):
+            self.__dict__.pop(name, None)
 
     # ---- what is known
 
     def known(self, samples: Any) -> list[bool | None] | None:
-        """One entry a row: True good, False bad, None unknown; None where nothing is known of any row.
+        """What findings and rates may rest on, one entry a row: True good, False bad, None unknown.
+
+        That is the given column, and people's labels of rows of that column, of rows drawn at random, and of those
+        labelled by hand. Labels of rows that were drawn for what a grader said of them would make its rates wrong, and
+        stay out: see `left_out`. None where nothing is known of any row.
+        """
+        return _or_none([self._value(str(name), rates=True) for name in samples.ids])
+
+    def shown(self, samples: Any) -> list[bool | None] | None:
+        """All that is known, to be shown: as `known`, with every label that people gave.
 
         A person's label goes before the column's.
         """
-        found = [self._known(str(name)) for name in samples.ids]
-        return found if any(one is not None for one in found) else None
+        return _or_none([self._value(str(name), rates=False) for name in samples.ids])
 
-    def people(self, samples: Any) -> list[bool | None] | None:
-        """As `known`, of people's labels alone."""
-        held = self.held
-        if not any(label.value is not None for label in held.values()):
-            return None
-        labels = (held.get(str(name)) for name in samples.ids)
-        return [None if label is None else label.value for label in labels]
-
-    def _known(self, name: str) -> bool | None:
+    def _value(self, name: str, *, rates: bool) -> bool | None:
         label = self.held.get(name)
-        if label is not None and label.value is not None:
-            return label.value
         code = self._codes[self._place[name]] if name in self._place else -1
+        if label is not None and label.value is not None and (not rates or code >= 0 or is_at_random(label.drawn)):
+            return label.value
         return None if code < 0 else bool(code)
+
+    @property
+    def left_out(self) -> int:
+        """Labels that stay out of findings, as their rows were not drawn at random."""
+        return sum(
+            label.value is not None and self._value(name, rates=True) is None for name, label in self.held.items()
+        )
+
+    def counted(self, samples: Any) -> Counted:
+        """People's labels of these rows, with how many rows each stands for; a column's do not count."""
+        held = self.held
+        there = [held.get(str(name)) for name in samples.ids] if held else [None] * len(samples)
+        rows = [row for row, label in enumerate(there) if label is not None and label.value is not None]
+        found = weights_of([label.drawn for row in rows if (label := there[row]) is not None])
+        labels: list[bool | None] = [None] * len(there)
+        weights = [math.nan] * len(there)
+        for row, weight in zip(rows, found, strict=True):
+            label = there[row]
+            if weight is not None and label is not None:
+                labels[row], weights[row] = label.value, weight
+        return Counted(labels, weights, found.count(None))
+
+    def others(self) -> list[Agreement]:
+        """How this labeller agrees with each other one, on the rows both labelled; most rows first."""
+        found = (self._with(name) for name in self._by if name != self.labeller)
+        return sorted((one for one in found if one.n), key=lambda one: -one.n)
+
+    def _with(self, other: str) -> Agreement:
+        mine, theirs = self.own, self._by[other]
+        both = [name for name in mine if name in theirs and name in self._place]
+        groups = self._prompts[[self._place[name] for name in both]] if both else []
+        names = (self.labeller or "you", other or "no name")
+        columns = ([one[name].value for name in both] for one in (mine, theirs))
+        return agreement(*columns, groups=groups, names=names)
 
     @cached_property
     def _place(self) -> dict[str, int]:
         return {str(name): row for row, name in enumerate(self.samples.ids)}
 
+    @cached_property
+    def _prompts(self) -> Any:
+        return self.samples.groups
+
     def fresh(self, report: Report) -> bool:
-        """Whether more or other labels are known now than the report was read with."""
+        """Whether findings could rest on more or other labels now than the report was read with."""
         return self.known(report.samples) != report.labels
 
     def code_for(self, rows: str) -> str:
@@ -142,13 +211,29 @@ class Labelling:
 
     # ---- labelling
 
-    def put(self, name: str, value: bool | None, note: str = "") -> None:
+    def deal(self, name: str, drawn: str) -> None:
+        """Note how a sample came to be shown to a labeller; its label will say so."""
+        self._drawn[name] = drawn
+
+    def put(self, name: str, value: bool | None, note: str = "", *, drawn: str | None = None) -> None:
         """Keep a label; it is committed when this returns.
+
+        Args:
+            name: The sample.
+            value: True good, False bad, None skipped.
+            note: A remark.
+            drawn: How its row came to be labelled; as it was dealt by default, "" where it was not. A row that this
+                labeller labelled before was drawn then.
 
         Raises:
             StoreError: It could not be kept.
         """
-        self.store.labels.put(name, value, labeller=self.labeller, dataset=self.dataset, note=note)
+        before = self.own.get(name)
+        drawn = self._drawn.get(name, "") if drawn is None else drawn
+        drawn = drawn if before is None else before.drawn
+        self.store.labels.put(
+            name, value, labeller=self.labeller, dataset=self.dataset, note=note, drawn=drawn
+        )
         self._undoable.append(name)
         self._refresh(name)
 
@@ -167,12 +252,13 @@ class Labelling:
         return name
 
     def _refresh(self, name: str) -> None:
-        held = self.held
-        label = self.store.labels.latest([name], dataset=self.dataset).get(name)
-        if label is None:
-            held.pop(name, None)
-        else:
-            held[name] = label
+        labels = self.store.labels
+        for held, who in ((self.held, None), (self.own, self.labeller)):
+            label = labels.latest([name], labeller=who, dataset=self.dataset).get(name)
+            if label is None:
+                held.pop(name, None)
+            else:
+                held[name] = label
 
     def by(self, labeller: str) -> None:
         """From now on somebody else labels."""
@@ -180,103 +266,35 @@ class Labelling:
         self._undoable = []
 
 
+def _or_none(found: list[bool | None]) -> list[bool | None] | None:
+    return found if any(one is not None for one in found) else None
+
+
+def _told(address: Any) -> str:
+    """An address as it was given, but for secrets in it."""
+    from workbench.store.address import parse
+    from workbench.store.errors import StoreError
+
+    typed = os.fspath(address) if isinstance(address, os.PathLike) else str(address)
+    try:
+        found = parse(address)
+    except StoreError as error:
+        return error.where or error.found
+    return typed if found.masked(typed) == typed and "***" not in found.shown else found.shown
+
+
 def _name_of(samples: Samples) -> str:
-    """The file's name, else a short hash of what the first rows say: row numbers would fit any dataset."""
-    if samples.source:
-        return one_line(Path(samples.source).name, 160).strip()[:200]  # what a store takes as a name
-    wires = [thread.to_wire()[0] for thread in samples.head(_FEW).threads]
-    return (
-        "samples-" + hashlib.sha256(repr((len(samples), wires)).encode("utf-8", "replace")).hexdigest()[:12]
-    )
+    """The file's name; where ids are row numbers, which would fit any rows, with a short hash of what the rows say."""
+    file = one_line(Path(samples.source).name, 160).strip() if samples.source else ""
+    if file and not any(str(name) == str(row) for row, name in enumerate(samples.ids)):
+        return file[:200]  # what a store takes as a name
+    return f"{file[:180] or 'samples'}-{_digest(samples)}"
 
 
-class Queue:
-    """The rows of a report, or of a dataset without one, in the order they are to be labelled.
-
-    Args:
-        order: Out of `ORDERS`.
-        samples: The rows, n of them.
-        report: Grades of these rows; None before a run.
-        grader: Whose verdict balances the classes; the first one by default.
-        shown: Rows that are looked at now, for "as shown".
-    """
-
-    def __init__(
-        self,
-        order: str,
-        samples: Any,
-        *,
-        report: Report | None = None,
-        grader: str | None = None,
-        shown: Sequence[int] | Rows = (),
-    ) -> None:
-        if order not in ORDERS:
-            raise WorkbenchError("there is no such order", found=repr(order), expected=", ".join(ORDERS))
-        self.samples = samples
-        mixed = np.random.default_rng(_SEED).permutation(len(samples)).astype(np.intp)
-        graders = report.graders if report is not None else []
-        name = grader if grader in graders else next(iter(graders), None)
-        self.rows: Rows = ORDERS[order](mixed, report, name, np.asarray(shown, dtype=np.intp))
-        ids = samples.ids  # a copy each time it is asked for
-        self._ids = [str(ids[row]) for row in self.rows]
-        self._back: list[int] = []
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def next(self, decided: Mapping[str, Any], count: int = 1) -> list[int]:
-        """The first rows nobody has decided, at most so many."""
-        left = (int(row) for row, name in zip(self.rows, self._ids, strict=True) if name not in decided)
-        return [row for row, _ in zip(left, range(count), strict=False)]
-
-    def done(self, decided: Mapping[str, Any]) -> int:
-        """Rows of the queue that are decided."""
-        return sum(name in decided for name in self._ids)
-
-
-def _random(mixed: Rows, report: Report | None, grader: str | None, shown: Rows) -> Rows:  # noqa: ARG001
-    return mixed
-
-
-def _shown(mixed: Rows, report: Report | None, grader: str | None, shown: Rows) -> Rows:  # noqa: ARG001
-    return shown if len(shown) else mixed
-
-
-def _balanced(mixed: Rows, report: Report | None, grader: str | None, shown: Rows) -> Rows:  # noqa: ARG001
-    """Of every two rows one accepted and one refused: both kinds of mistakes need rows of their own.
-
-    Which of the two comes first is drawn: a strict turn would tell the labeller what the grader said.
-    """
-    if report is None or grader is None:
-        return mixed
-    case = case_of(report, grader)
-    verdict = np.full(len(report), -1)
-    verdict[case.rows] = case.accepted
-    accepted, refused = (mixed[verdict[mixed] == one] for one in (1, 0))
-    n = min(len(accepted), len(refused))
-    pairs = (
-        np.random.default_rng(_SEED).permuted(np.column_stack([refused[:n], accepted[:n]]), axis=1).ravel()
-    )
-    return np.concatenate([pairs, accepted[n:], refused[n:], mixed[verdict[mixed] < 0]])
-
-
-def _disagreements(mixed: Rows, report: Report | None, grader: str | None, shown: Rows) -> Rows:
-    """Rows on which the graders lie furthest apart, whatever their scales."""
-    if report is None or len(report.graders) < 2:
-        return _balanced(mixed, report, grader, shown)
-    scores = report.scores.to_numpy(dtype=float)
-    there = ~np.isnan(scores)
-    high = np.where(there, scores, -np.inf).max(1)
-    low = np.where(there, scores, np.inf).min(1)
-    with np.errstate(over="ignore", invalid="ignore"):
-        gap = np.where(there.sum(1) > 1, high - low, -1.0)
-    return mixed[np.argsort(-gap[mixed], kind="stable")]
-
-
-ORDERS: dict[str, Callable[[Rows, Any, str | None, Rows], Rows]] = {
-    "class-balanced": _balanced,
-    "disagreement first": _disagreements,
-    "random": _random,
-    "as shown": _shown,
-}
-"""Orders of a label queue by name; all are the same for the same report."""
+def _digest(samples: Samples) -> str:
+    """What the rows' turns say, in 12 hexadecimal digits."""
+    digest = hashlib.sha256()
+    for batch in samples.packed().batches:  # they are encoded for the sandbox anyway
+        turns = [wire[0] for wire in marshal.loads(batch)]  # noqa: S302 (bytes of this process)
+        digest.update(repr(turns).encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()[:12]

@@ -5,7 +5,9 @@ from __future__ import annotations
 import builtins
 import keyword
 import re
+import sys
 import unicodedata
+from collections.abc import Mapping
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +21,7 @@ from workbench.sandbox.capture.foreign import signature_of
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
-__all__ = ["load"]
+__all__ = ["load", "notebook_names", "taken_by"]
 
 _IPYTHON = frozenset({"In", "Out", "get_ipython", "exit", "quit", "display"})
 _HISTORY = re.compile(r"_{1,3}|_i*\d*|_(oh|dh|ih)|__\w+__")
@@ -69,7 +71,8 @@ def make(line: str, cell: str, namespace: dict[str, Any]) -> FunctionGrader | Sc
     words = line.split()
     script = "--js" in words
     options = _options([word for word in words if word != "--js"], line)
-    _check_name(options["name"], namespace)
+    if taken := taken_by(options["name"], namespace):
+        raise WorkbenchError(f"%%grader {options['name']}: the name is {taken}", hint="choose another name")
     try:
         if script:
             return ScriptGrader.from_source(cell, **options)
@@ -81,14 +84,21 @@ def make(line: str, cell: str, namespace: dict[str, Any]) -> FunctionGrader | Sc
         raise WorkbenchError("%%grader cannot use these settings", found=str(error)) from None
 
 
-def _check_name(name: str, namespace: dict[str, Any]) -> None:
-    """Refuse a name that cannot be typed, or that would hide something else."""
+def taken_by(name: str, namespace: Mapping[str, Any]) -> str:
+    """Why a cell's grader cannot have a name that Python can read: it would hide something else; "" where it can."""
     taken = "a Python keyword" if keyword.iskeyword(name) else ""
     taken = taken or ("a builtin" if hasattr(builtins, name) else "")
     taken = taken or ("IPython's own" if name in _IPYTHON or _HISTORY.fullmatch(name) else "")
-    taken = taken or ("a module of this notebook" if isinstance(namespace.get(name), ModuleType) else "")
-    if taken:
-        raise WorkbenchError(f"%%grader {name}: the name is {taken}", hint="choose another name")
+    return taken or ("a module of this notebook" if isinstance(namespace.get(name), ModuleType) else "")
+
+
+def notebook_names() -> Mapping[str, Any]:
+    """The names of the notebook that runs; none outside of one."""
+    if "IPython" not in sys.modules:
+        return {}
+    from IPython import get_ipython
+
+    return getattr(get_ipython(), "user_ns", {})
 
 
 def _options(words: list[str], line: str) -> dict[str, Any]:

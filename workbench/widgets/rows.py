@@ -1,4 +1,4 @@
-"""Rows of a report as a table asks for them: a window at a time, sorted on demand. Logic only."""
+"""Rows of a report as a table asks for them: a window at a time, sorted on demand. No widget is imported here."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from workbench.samples import Sample
 from workbench.thread import StringThread
 from workbench.visible import one_line
 from workbench.widgets.reader import read_row, whole
-from workbench.widgets.table import Column
+from workbench.widgets.row_source import Column
 
 __all__ = ["ReportRows"]
 

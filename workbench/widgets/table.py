@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import traitlets
 
 from workbench.visible import one_line
 from workbench.widgets.assets import static
+from workbench.widgets.row_source import Column, RowSource
 from workbench.widgets.views import View
 
 __all__ = ["Column", "RowSource", "ScoreTable"]
@@ -25,49 +25,6 @@ KINDS = ("good", "bad", "failed", "skipped", "note")
 """How a cell's words may look."""
 
 Selected = Callable[[int], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """A column of a `ScoreTable`.
-
-    Attributes:
-        key: What `RowSource.sort` is told.
-        title: What its head says.
-        kind: How its cells look. A verdict is True, False or None; a score or number is a float or None; any
-            cell may be `{"text": ..., "kind": ...}` with kind good, bad, failed, skipped or note.
-    """
-
-    key: str
-    title: str
-    kind: Literal["row", "text", "score", "verdict", "status", "number"] = "text"
-
-
-class RowSource(Protocol):
-    """Where a table's rows come from, a window at a time."""
-
-    @property
-    def columns(self) -> Sequence[Column]:
-        """The columns, in order."""
-        ...
-
-    def __len__(self) -> int: ...
-
-    def window(self, start: int, stop: int) -> list[list[Any]]:
-        """Cells of the rows from `start` to `stop` in the current order, plain JSON."""
-        ...
-
-    def sort(self, key: str, descending: bool) -> None:
-        """Change the order; "" is the natural one."""
-        ...
-
-    def detail(self, at: int) -> dict[str, Any]:
-        """What the reader shows of a row: see `reader.read_row`."""
-        ...
-
-    def more(self, at: int, part: str) -> str:
-        """The whole text of a part that was cut: see `reader.whole`."""
-        ...
 
 
 class ScoreTable(View):

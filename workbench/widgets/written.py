@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 import json
-import keyword
 import re
+import unicodedata
 
 from workbench.errors import FormatError, WorkbenchError
 from workbench.graders import FunctionGrader, Grader, ScriptGrader
 from workbench.records import from_record
+from workbench.widgets.magics import notebook_names, taken_by
 
 __all__ = ["code_of", "written"]
 
@@ -47,10 +48,16 @@ def code_of(source: str, name: str) -> str:
         told = {"format": "grader-workbench", "version": 1, "graders": [spec]}
         return f"grader = wb.loads({told!r})[0]\napp.add(grader)"
     script = _is_script(source)
-    if not name.isidentifier() or keyword.iskeyword(name):  # no name of a magic's cell
+    if not _heads_a_cell(name):
         made = "ScriptGrader" if script else "FunctionGrader"
         return f"grader = wb.{made}.from_source({source!r}, name={name!r})\napp.add(grader)"
     return f"%%grader {'--js ' if script else ''}{name}\n{source}"
+
+
+def _heads_a_cell(name: str) -> bool:
+    """Whether `%%grader` takes a name, and as it is."""
+    read = unicodedata.normalize("NFKC", name)
+    return name.isidentifier() and read == name and not taken_by(name, notebook_names())
 
 
 def _is_script(source: str) -> bool:
