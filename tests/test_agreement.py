@@ -216,6 +216,88 @@ class TestArguments:
             against().agreement(labels=[True])
 
 
+class TestWeights:
+    """Rows that stand for unequally many others: verification bias and its remedy."""
+
+    def half_and_half(self):
+        """90 accepted and 10 rejected rows; all rejected and 10 accepted ones are labelled, 2 of each wrongly judged."""
+        truth = np.repeat([True, False, True, False], [8, 2, 2, 8])
+        labels = truth.tolist() + [None] * 80
+        scores = np.repeat([1.0, 0.0, 1.0], [10, 10, 80])
+        weights = np.repeat([9.0, 1.0, math.nan], [10, 10, 80])
+        return Report(make_samples(100), {"g": make_grades(scores)}, labels=labels), weights
+
+    def test_each_row_counts_for_what_it_stands_for(self):
+        """Begg & Greenes by hand: 72 and 18 accepted rows, 2 and 8 rejected ones."""
+        report, weights = self.half_and_half()
+        found = report.agreement(weights=weights)
+        assert found.is_weighted
+        assert found.sensitivity.value == pytest.approx(72 / 74)
+        assert found.specificity.value == pytest.approx(8 / 26)
+        assert found.false_failure_rate.value == pytest.approx(2 / 74)
+        assert found.base_rate.value == pytest.approx(0.74)
+        assert found.observed.value == pytest.approx(0.8)
+        truth, verdict = np.repeat([1, 0, 1, 0], [72, 18, 2, 8]), np.repeat([1, 1, 0, 0], [72, 18, 2, 8])
+        assert found.kappa.value == pytest.approx(metrics.cohen_kappa_score(truth, verdict))
+        assert found.corrected.value == pytest.approx(0.74)
+        assert (found.n, found.accepted_good, math.isnan(found.auroc)) == (20, 8, True)
+        assert "80 % of rows, by 20 labels weighted by how their rows were drawn" in str(found)
+        assert "Caught: 30.8 % of bad ones; kept: 97.3 % of good ones." in str(found)
+        assert dict(found.lines)["keeps good"].startswith("0.97 (")
+        assert not report.agreement().is_weighted
+
+    @pytest.mark.parametrize("weight", [1, 0.25, 7])
+    def test_equal_weights_change_nothing(self, weight):
+        """To the last digit, whatever the scale of the weights."""
+        report = against()
+        one, two = report.agreement(), report.agreement(weights=[weight] * 50)
+        assert (one.lines, one.table, str(one)) == (two.lines, two.table, str(two))
+
+    def test_a_stratum_without_a_mistake_is_not_taken_for_certain(self):
+        """No good row among 20 rejected ones that stand for 900 leaves room for many."""
+        truth, scores = np.repeat([True, False], [20, 20]), np.repeat([1.0, 0.0], [20, 20])
+        report = Report(make_samples(40), {"g": make_grades(scores)}, labels=truth.tolist())
+        found = report.agreement(weights=np.repeat([5.0, 45.0], 20))
+        lo, hi = found.sensitivity.interval()
+        assert (found.sensitivity.value, hi) == (1.0, 1.0)
+        assert lo < 0.5 < report.agreement().sensitivity.interval().lo
+
+    def test_prompts_count(self):
+        """Rows of one prompt widen weighted intervals as they widen others."""
+        rng = np.random.default_rng(1)
+        labels = np.repeat(rng.random(40) < 0.5, 10)
+        scores = np.where(np.repeat(rng.random(40) < 0.2, 10), ~labels, labels).astype(float)
+        weights = np.where(scores == 1, 3.0, 1.0)
+        alone, shared = (
+            Report(
+                make_samples(400, per_prompt=size), {"g": make_grades(scores)}, labels=labels.tolist()
+            ).agreement(weights=weights)
+            for size in (1, 10)
+        )
+        assert shared.kappa.spread > 2 * alone.kappa.spread
+        assert shared.sensitivity.effective < alone.sensitivity.effective / 3
+
+    @pytest.mark.parametrize("weights", [[1.0], [0.0] * 50, [math.nan] * 50, [-1.0] * 50, [math.inf] * 50])
+    def test_wrong_weights_are_refused(self, weights):
+        """One a row, each a number above 0 where there is a label."""
+        with pytest.raises(ReportError, match="weight"):
+            against().agreement(weights=weights)
+
+    @settings(deadline=None, max_examples=60)
+    @given(
+        st.tuples(*[st.integers(0, 20)] * 4),
+        st.lists(st.sampled_from([0.1, 1.0, 40.0]), min_size=80, max_size=80),
+    )
+    def test_any_weighted_table_can_be_told(self, counts, weights):
+        """No table crashes, warns or shows a NaN, and every interval holds its value."""
+        found = against(counts).agreement(weights=weights[: sum(counts)])
+        said = f"{found} {found!r} {found.verdict} {found.lines} {found.table} {found._repr_html_()}"
+        assert "nan" not in said.lower()
+        for one in (found.sensitivity, found.specificity, found.observed, found.kappa, found.ac1):
+            lo, hi = one.interval()
+            assert math.isnan(one.value) or lo - 1e-9 <= one.value <= hi + 1e-9
+
+
 class TestPeople:
     def test_two_columns(self):
         """Labels of two people, with gaps on either side."""

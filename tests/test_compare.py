@@ -17,6 +17,7 @@ from workbench.grade import Grade
 from workbench.report import Report
 from workbench.report.bins import within
 from workbench.report.compare import compare
+from workbench.statistics import accuracy_difference
 
 
 def two(a, b, **rest):
@@ -38,8 +39,11 @@ class TestVerdicts:
         assert told.p == pytest.approx(stats.binomtest(4, 35).pvalue)
         assert found.kappa.value == pytest.approx(metrics.cohen_kappa_score(a, b))
         assert found.verdict == (
-            "b accepts 31 rows that a rejects, and rejects 4 that a accepts (McNemar p < 0.00001)."
+            "b accepts 31 rows that a rejects, and rejects 4 that a accepts (McNemar p < 0.00001); "
+            "share accepted by b less a +0.270 (95 % interval +0.170 to +0.380)."
         )
+        gap = accuracy_difference(np.ones(100, bool), a == 1, b == 1)
+        assert (told.difference.value, told.difference.interval) == (pytest.approx(0.27), gap.interval)
 
     def test_no_difference_is_not_claimed(self):
         """Four against six is chance."""
@@ -49,7 +53,9 @@ class TestVerdicts:
 
     def test_the_same_verdicts_are_said_to_be(self):
         """Not "no difference": they accept the same rows, here."""
-        assert two(*verdicts((5, 0, 0, 5))).compare("a", "b").verdict == "a and b accept the same rows."
+        assert two(*verdicts((5, 0, 0, 5))).compare("a", "b").verdict == (
+            "a and b accept the same rows; share accepted by b less a +0.000 (95 % interval -0.278 to +0.278)."
+        )
 
     def test_prompts_are_not_taken_for_rows(self):
         """Ten answers a prompt that part alike: the test is by prompt, and says so."""

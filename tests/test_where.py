@@ -82,6 +82,22 @@ def test_each_condition_means_what_the_table_says():
     assert rows({"apart": ["a", "b"], "least": 1.0}) == rows({"verdicts": ["a", "b"], "are": [True, False]})
 
 
+def test_labels_are_read_once_for_all_marks_of_a_figure(monkeypatch):
+    """Twenty graders ask hundreds of times of a hundred thousand labels."""
+    report = wb.Suite([wb.Contains(expected="o", name=name) for name in "abc"]).run(
+        [{"prompt": "p", "completion": "o"}] * 20, progress=False, labels=[True, False] * 10
+    )
+    report = report.diagnose(labels=[True, False] * 10)
+    read, read_labels = [], cases.read_labels
+    monkeypatch.setattr(cases, "read_labels", lambda *given: read.append(1) or read_labels(*given))
+    for name in ("labels", "differences"):
+        FIGURES[name].draw(report, None)
+    for condition in ({"label": True}, {"wrong": "a"}, {"grader": "b", "passed": True}):
+        assert len(matching(report, [condition])) in {10, 20}
+    report.compare("a", "b")
+    assert len(read) == 1
+
+
 def test_a_findings_rows_stand_in_its_order():
     """Evidence first to last, also where another condition holds."""
     report = wb.Suite([wb.Contains(expected="o", name="all")]).run(
@@ -100,7 +116,7 @@ def test_a_findings_rows_stand_in_its_order():
         {"grader": "a", "score": 3}, {"grader": "a", "score": ["x", 1]}, {"grader": "a", "score": [1]},
         {"grader": "a", "status": "odd"}, {"finding": ["a", "none"]}, {"finding": 3}, {"apart": ["a"], "least": 1},
         {"apart": ["a", "b"], "least": "x"}, {"rows": [99]}, {"rows": 3}, {"rows": ["x"]}, {"any": 3}, {"any": [3]},
-        {"any": [[3]]}, {"verdicts": ["a", "b"], "are": [True]}, {"wrong": "no"}, {"wrong": []},
+        {"any": [[3]]}, {"verdicts": ["a", "b"], "are": [True]}, {"wrong": "no"}, {"wrong": []}, {"scaled_apart": ["a", "no"], "least": 1}, {"scaled_apart": ["a", "b"], "least": None},
     ],
 )  # fmt: skip
 def test_what_cannot_be_read_is_an_error_of_ours(bad):
@@ -114,6 +130,8 @@ def test_what_cannot_be_read_is_an_error_of_ours(bad):
     [
         ({"grader": "a", "score": [0.95, 1]}, "a: score 0.95 to 1"),
         ({"label": None}, "without a label"),
+        ({"apart": ["a", "b"], "least": 0.2}, "a and b differ by 0.2 or more"),
+        ({"scaled_apart": ["a", "b"], "least": 0.5}, "a and b differ by 50 % of their scales or more"),
         ({"verdicts": ["a", "b"], "are": [True, False]}, "a accepts, b refuses"),
         ({"any": [[{"label": True}, {"wrong": "a"}], [{"rows": [1, 2]}]]}, "labelled good and a differs from the label, or 2 chosen rows"),
         ({"other": 1}, ""),

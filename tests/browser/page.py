@@ -45,7 +45,7 @@ KNOWN_STRANGERS: dict[str, str] = {
 }
 """Addresses on other hosts that are not asked for by us: how they begin, and the reason. They are refused all the same."""
 
-TIMEOUT_MS = int(os.environ.get("WB_T", "120000"))
+TIMEOUT_MS = 120_000
 
 
 def chromium() -> str | None:

@@ -6,6 +6,8 @@ import re
 
 import numpy as np
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 import workbench as wb
 from tests.plots.test_scores import make_report
@@ -109,6 +111,55 @@ def test_a_figure_of_ones_own_is_offered():
         assert "mine" in [one.name for one in figures(scored(8))]
     finally:
         del FIGURES["mine"]
+
+
+LEVELS = st.lists(
+    st.one_of(
+        st.sampled_from([0.0, 0.5, 0.5000005, 0.5 + 1e-9, 1.0, 500.0, 1000.0, -1000.0, 5e-324, 1e9, 1e9 + 1, 1e308, -1e308]),
+        st.floats(allow_nan=False, allow_infinity=False),
+    ),
+    min_size=1, max_size=8,
+)  # fmt: skip
+
+
+@settings(deadline=None, max_examples=80)
+@given(LEVELS, LEVELS, st.integers(0, 5))
+@example([0.0, 500.0, 1000.0], [0.0, 5000.0, 10000.0], 0)
+@example([-1000.0, 0.0, 1000.0], [0.5, 0.5000005], 0)
+@example([1e9, 1e9 + 1], [0.0, 1.0], 1)
+def test_cells_of_a_comparison_part_the_rows(a, b, failed):
+    """Whatever the levels, each row scored by both is in one cell, and a cell's conditions find what it counts."""
+    rng = np.random.default_rng(0)
+    scores = {"a": rng.choice(a, 40), "b": rng.choice(b, 40)}
+    scores["a"][:failed] = np.nan
+    report = make_report(scores)
+    (drawn,) = plot_comparison(report).data
+    cells = [
+        (int(count or 0), report.where(*conditions).tolist())
+        for counts, line in zip(drawn.z, drawn.customdata, strict=True)
+        for count, conditions in zip(counts, line, strict=True)
+    ]
+    assert [count for count, _ in cells] == [len(rows) for _, rows in cells]
+    assert sorted(row for _, rows in cells for row in rows) == list(range(failed, 40))
+
+
+def test_graders_of_other_scales_differ_by_their_own(scored_lengths):
+    """A length in characters is not half a scale away from a share because it counts in hundreds."""
+    report, shares, lengths = scored_lengths
+    (drawn,) = FIGURES["differences"].draw(report, None).data
+    expected = np.mean(np.abs(shares - lengths / 300) >= 0.5)
+    assert drawn.z[0][1] == drawn.z[1][0] == pytest.approx(expected)
+    assert 0 < expected < 1
+    rows = report.where(*drawn.customdata[0][1])
+    assert rows.tolist() == np.flatnonzero(np.abs(shares - lengths / 300) >= 0.5).tolist()
+
+
+@pytest.fixture
+def scored_lengths():
+    """A share and a length of up to 300 over the same rows."""
+    rng = np.random.default_rng(5)
+    shares, lengths = rng.random(200), np.append(rng.integers(5, 300, 199), 300).astype(float)
+    return make_report({"share": shares, "length": lengths}), shares, lengths
 
 
 def test_a_comparison_is_of_two():

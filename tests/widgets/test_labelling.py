@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from functools import cache
+from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -11,7 +14,10 @@ from hypothesis import strategies as st
 import workbench as wb
 from tests.widgets import using
 from workbench.errors import WorkbenchError
-from workbench.widgets.labelling import ORDERS, Labelling, Queue
+from workbench.widgets.labelling import Labelling
+from workbench.widgets import versions
+from workbench.widgets.queue import ORDERS, Queue
+from workbench.widgets.snippets import label_code, undo_code
 
 SAMPLES = wb.read_samples(using.ROWS)
 REPORT = wb.Suite(list(using.GRADERS)).run(SAMPLES, progress=False)
@@ -72,6 +78,30 @@ def test_orders_are_the_same_each_time_and_unknown_ones_are_told():
         Queue("by chance", SAMPLES)
 
 
+def test_disagreements_are_of_the_graders_own_scales():
+    """A length in characters does not outweigh all the others by counting in hundreds."""
+    rng = np.random.default_rng(2)
+    rows = [{"prompt": "p", "completion": "x" * int(n)} for n in rng.integers(5, 300, 60)]
+    one, two = (wb.CustomGrader.of(function, name=function.__name__) for function in (length, last_digit))
+    report = wb.Suite([one, two]).run(rows, progress=False)
+    scores = report.scores.to_numpy()
+    scaled = scores / np.maximum(scores.max(0), 1)
+    gaps = np.abs(scaled[:, 0] - scaled[:, 1])[
+        Queue("disagreement first", report.samples, report=report).rows
+    ]
+    assert np.all(np.diff(gaps) <= 1e-12)
+
+
+async def length(thread):
+    """Characters."""
+    return float(len(thread.completion()))
+
+
+async def last_digit(thread):
+    """0 to 1."""
+    return len(thread.completion()) % 10 / 9
+
+
 def test_a_persons_label_goes_before_the_columns(labelling):
     """Known is the column, but for rows that people labelled; a skip leaves the column's."""
     assert labelling.known(SAMPLES) == [bool(n % 2) for n in range(24)]
@@ -80,7 +110,7 @@ def test_a_persons_label_goes_before_the_columns(labelling):
     labelling.put("row-2", True, "note")
     known = labelling.known(SAMPLES.take([1, 2, 3, 4]))
     assert known == [False, True, True, False]
-    assert labelling.people(SAMPLES.take([1, 2, 3])) == [False, True, None]
+    assert labelling.counted(SAMPLES.take([1, 2, 3])).labels == [False, True, None]
     assert labelling.counts == {"good": 1, "bad": 1, "skipped": 1}
 
 
@@ -90,6 +120,7 @@ def test_undo_takes_back_the_last_one_and_no_one_elses(labelling):
     other.labels.put("row-5", True, labeller="bob", dataset=labelling.dataset)
     labelling.reload()
     labelling.put("row-5", False)
+    assert labelling.last == "row-5"
     assert labelling.held["row-5"].value is False
     assert labelling.undo() == "row-5"
     assert labelling.held["row-5"].value is True
@@ -102,29 +133,179 @@ def test_nothing_is_known_without_labels():
     """Without column and labels there is nothing, rather than a list of unknowns."""
     labelling = Labelling(SAMPLES, None, None)
     assert labelling.known(SAMPLES) is None
-    assert labelling.people(SAMPLES) is None
+    assert labelling.shown(SAMPLES) is None
+    assert labelling.counted(SAMPLES).n == 0
     assert labelling.code_for("rows") == ""
     labelling.put("row-1", True)
     assert labelling.known(SAMPLES.take([0, 1])) == [None, True]
     labelling.close()
 
 
+def named(path, *lines):
+    """The dataset's name of a file with these lines."""
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("".join(json.dumps({"prompt": "p", **line}) + "\n" for line in lines), "utf-8")
+    return Labelling(wb.read_samples(path), None, None).dataset
+
+
 def test_the_datasets_name_is_its_files_or_its_contents(tmp_path):
-    """A file gives its name; a frame a name of what it says; other content, another name; odd files names that fit."""
-    path = tmp_path / "rows.jsonl"
-    path.write_text('{"prompt": "p", "completion": "c"}\n', "utf-8")
-    assert Labelling(wb.read_samples(path), None, None).dataset == "rows.jsonl"
+    """A file with ids gives its name; a frame a name of what it says; odd files names that fit."""
+    assert named(tmp_path / "rows.jsonl", {"id": "a", "completion": "c"}) == "rows.jsonl"
     names = {
         Labelling(wb.read_samples(rows), None, None).dataset
         for rows in (using.ROWS, using.ROWS[:5], using.ROWS[:5])
     }
     assert len(names) == 2
     odd = tmp_path / ("\u202e" + "x" * 190 + ".jsonl")
-    odd.write_text('{"prompt": "p", "completion": "c", "id": "a"}\n', "utf-8")
+    odd.write_text('{"prompt": "p", "completion": "c"}\n', "utf-8")
     labelling = Labelling(wb.read_samples(odd), None, None)
-    labelling.put("a", True)
-    assert labelling.held["a"].value is True
+    labelling.put("0", True)
+    assert labelling.held["0"].value is True
     labelling.close()
+
+
+def test_row_numbers_do_not_carry_labels_to_other_rows(tmp_path):
+    """Without ids, another file of the same name, or the file less a line, is another dataset; more columns are not."""
+    rows = [{"completion": text} for text in "abc"]
+    first = named(tmp_path / "rows.jsonl", *rows)
+    others = [
+        named(tmp_path / "rows.jsonl", *rows[1:]),
+        named(tmp_path / "other" / "rows.jsonl", *rows[:2], {"completion": "d"}),
+    ]
+    assert len({first, *others}) == 3
+    assert named(tmp_path / "rows.jsonl", *({**row, "good": True} for row in rows)) == first
+    assert first.startswith("rows.jsonl-")
+    kept = [{"id": text, "completion": text} for text in "abc"]
+    assert named(tmp_path / "ids.jsonl", *kept) == named(tmp_path / "ids.jsonl", *kept[1:])
+    assert Labelling(SAMPLES, None, None, dataset="mine").dataset == "mine"
+
+
+@pytest.mark.parametrize(
+    ("address", "shown"),
+    [
+        ("sqlite:///labels.db", "sqlite:///labels.db"),
+        ("labels.db", "labels.db"),
+        (Path("labels.db"), "labels.db"),
+        ("postgresql://ann:s3cret@host/x", "postgresql+psycopg://ann:***@host/x"),
+        ("postgresql://host/x?password=s3cret", "postgresql+psycopg://host/x?password=***"),
+        ("nosuch://ann:s3cret@host/x", "nosuch://ann:***@host/x"),
+        ("ann:s3cret@host", "***"),
+        (None, ""),
+    ],
+)
+def test_where_labels_are_kept_is_told_without_password(address, shown):
+    """As it was given, but for a password; the lines of code say the same."""
+    labelling = Labelling(SAMPLES, None, address)
+    assert shown in labelling.store_url
+    assert "s3cret" not in f"{labelling.store_url} {label_code(labelling, 'a', True, '')}"
+    assert "s3cret" not in undo_code(labelling, "a")
+
+
+def test_only_labels_of_rows_drawn_at_random_make_findings(labelling):
+    """Labels by hand, at random, or of rows the column has; the others are shown, and counted as left out."""
+    plain = Labelling(SAMPLES, None, None)
+    for row, drawn in enumerate(("", "random", "class-balanced 3/4", "disagreement first", "as shown")):
+        plain.put(f"row-{row}", True, drawn=drawn)
+    assert plain.known(SAMPLES.head(5)) == [True, True, None, None, None]
+    assert plain.shown(SAMPLES.head(5)) == [True] * 5
+    assert plain.left_out == 3
+    counted = plain.counted(SAMPLES.head(6))
+    assert (counted.labels, counted.chosen, counted.n) == ([True] * 3 + [None] * 3, 2, 3)
+    plain.close()
+    labelling.put("row-2", True, drawn="as shown")
+    assert labelling.known(SAMPLES.take([2])) == [True], "the column has this row whoever looks at it"
+    assert labelling.left_out == 0
+
+
+def test_a_row_stays_drawn_as_it_was_first(labelling):
+    """Who changes their mind about a row drawn at random has still drawn it at random; dealing says how by default."""
+    labelling.deal("row-1", "random")
+    labelling.put("row-1", False)
+    labelling.put("row-1", True, drawn="as shown")
+    assert labelling.held["row-1"].drawn == "random"
+    labelling.undo()
+    assert (labelling.held["row-1"].value, labelling.held["row-1"].drawn) == (False, "random")
+
+
+def test_two_labellers_are_compared_on_rows_both_labelled(labelling):
+    """Each has labels of their own; the agreement of two is that of `wb.agreement`."""
+    for row in range(10):
+        labelling.put(f"row-{row}", row % 2 == 0)
+    labelling.by("bob")
+    assert (labelling.own, len(labelling.held)) == ({}, 10)
+    for row in range(5, 12):
+        labelling.put(f"row-{row}", row % 3 == 0)
+    (found,) = labelling.others()
+    assert (found.grader, found.other, found.n) == ("bob", "ada", 5)
+    assert found.observed.k == sum((row % 3 == 0) == (row % 2 == 0) for row in range(5, 10))
+
+
+@pytest.fixture(scope="module")
+def many():
+    """Rows whose truth is known, and a report of a grader that accepts most of them."""
+    rng = np.random.default_rng(1)
+    truth = rng.random(3_000) < 0.8
+    accepted = np.where(truth, rng.random(3_000) < 0.97, rng.random(3_000) < 0.3)
+    rows = [{"prompt": f"q{n}", "completion": "yes" if yes else "no"} for n, yes in enumerate(accepted)]
+    graders = [wb.Contains(expected="yes", name="g"), wb.Contains(expected="no", name="turned round")]
+    return wb.Suite(graders).run(rows, progress=False), truth
+
+
+def labelled(report, truth, order, n, start=0):
+    """Somebody's labels of n rows of a queue, without mistakes."""
+    queue, made = (
+        Queue(order, report.samples, report=report, grader="g"),
+        Labelling(report.samples, None, None),
+    )
+    for row in queue.rows[start : start + n]:
+        made.put(str(report.samples.ids[row]), bool(truth[row]), drawn=queue.drawn(int(row)))
+    return made
+
+
+@pytest.mark.parametrize("grader", ["g", "turned round"])
+@pytest.mark.parametrize("start", [0, 150, 300])
+def test_intervals_hold_the_truth_under_class_balanced_labels(many, grader, start):
+    """Read as if drawn at random, the rates are wrong; weighted by how they were drawn, they are right for any grader."""
+    report, truth = many
+    made = labelled(report, truth, "class-balanced", 250, start)
+    counted, whole = made.counted(report.samples), report.agreement(grader, truth.tolist())
+    found = report.agreement(grader, counted.labels, weights=counted.weights)
+    naive = report.agreement(grader, counted.labels)
+    for name in ("kappa", "sensitivity", "specificity", "observed", "base_rate"):
+        lo, hi = getattr(found, name).interval()
+        assert lo <= getattr(whole, name).value <= hi, name
+    lo, hi = found.corrected.interval() if grader == "g" else (0, 1)
+    assert lo <= truth.mean() <= hi
+    lo, hi = naive.sensitivity.interval()
+    assert not lo <= whole.sensitivity.value <= hi
+    assert found.sensitivity.value == pytest.approx(whole.sensitivity.value, abs=0.03)
+    made.close()
+
+
+@pytest.mark.parametrize("order", ["random", "class-balanced"])
+def test_findings_do_not_blame_a_good_grader(many, order):
+    """Neither too strict nor too lenient is said of a grader that is neither, however rows were drawn."""
+    report, truth = many
+    made = labelled(report, truth, order, 300)
+    kinds = {
+        one.kind for one in report.diagnose(labels=made.known(report.samples)).findings if one.grader == "g"
+    }
+    assert not {"too-strict", "disagrees-with-labels"} & kinds
+    with_all = report.diagnose(labels=made.shown(report.samples)).findings
+    blamed = {one.kind for one in with_all if one.grader == "g"}
+    assert ("too-strict" in blamed) == (order == "class-balanced"), "it is these labels that would blame it"
+    made.close()
+
+
+def test_labels_of_all_rows_count_alike(many):
+    """Whoever labels the whole queue gets the numbers of the report's own labels."""
+    report, truth = many
+    small = wb.Report(report.samples.head(60), {"g": versions.restricted(report, np.arange(60)).grades["g"]})
+    made = labelled(small, truth, "class-balanced", 60)
+    counted = made.counted(small.samples)
+    found = small.agreement("g", counted.labels, weights=counted.weights)
+    assert found.lines == small.agreement("g", truth[:60].tolist()).lines
+    made.close()
 
 
 def test_a_store_that_was_given_is_left_open(tmp_path):

@@ -153,7 +153,7 @@ def test_the_same_rows_of_another_file_are_another_dataset(notebook, tmp_path):
     assert again.state.labelling.dataset == "two.csv"
 
 
-def test_a_setting_that_is_none_is_still_an_error(notebook):
+def test_a_setting_that_no_view_takes_is_still_an_error(notebook):
     """A second run with a word that no view takes is refused like the first."""
     notebook.run("a", using.app_of)
     with pytest.raises(TypeError, match="colour"):

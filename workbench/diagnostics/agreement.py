@@ -11,7 +11,7 @@ from workbench.diagnostics.case import Case, evidence
 from workbench.diagnostics.claim import Claim, about_share
 from workbench.diagnostics.finding import Finding, Severity, percent
 from workbench.diagnostics.registry import diagnostic
-from workbench.statistics import share
+from workbench.statistics import compact, share
 
 __all__ = ["accepts_known_bad", "too_lenient", "too_strict"]
 
@@ -69,7 +69,7 @@ def _mistakes(case: Case, kind: str, what: str, advice: str) -> Iterable[Claim]:
     if not judged.any():
         return
     wrong = case.accepted if lenient else ~case.accepted
-    found = share(wrong[judged], np.unique(case.scored_groups[judged], return_inverse=True)[1])
+    found = share(wrong[judged], compact(case.scored_groups[judged]))
     said = what.format(k=f"{found.k:,}", n=f"{found.n:,}", part=percent(found.value))
     at = np.flatnonzero(judged & wrong)
     order = np.argsort(-case.scores[at] if lenient else case.scores[at], kind="stable")

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.columns import Grades
-from workbench.grade import Status
+from workbench.columns import SCORED, Grades
+from workbench.statistics import compact
 
 __all__ = ["MOST_ROWS", "Case", "evidence"]
 
@@ -43,7 +43,7 @@ class Case:
     @cached_property
     def rows(self) -> NDArray[np.intp]:
         """Numbers of the scored rows, (m,). No other row enters a statistic of scores."""
-        return np.flatnonzero(self.status == Status.SCORED)
+        return np.flatnonzero(self.grades.codes == SCORED)
 
     @cached_property
     def status(self) -> NDArray[Any]:
@@ -76,8 +76,7 @@ class Case:
     @cached_property
     def scored_groups(self) -> NDArray[np.intp]:
         """Prompt codes of the scored rows, counted from 0 without gaps, (m,)."""
-        codes: NDArray[np.intp] = np.unique(self.groups[self.rows], return_inverse=True)[1]
-        return codes
+        return compact(self.groups[self.rows])
 
     @cached_property
     def on_scale(self) -> bool:

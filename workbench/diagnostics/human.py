@@ -16,7 +16,7 @@ from workbench.diagnostics.case import Case, evidence
 from workbench.diagnostics.claim import Claim, about_estimate
 from workbench.diagnostics.finding import Finding, Severity, percent
 from workbench.diagnostics.registry import diagnostic
-from workbench.statistics import Confusion, Share
+from workbench.statistics import Confusion, Share, compact
 
 __all__ = ["KAPPA", "LABELS", "against_labels", "disagrees_with_labels", "is_lopsided", "worse_than_chance"]
 
@@ -63,8 +63,7 @@ def against_labels(case: Case) -> tuple[Confusion, NDArray[np.intp]]:
     """The verdicts of the scored rows that have a label against these labels, and the rows' numbers."""
     known = case.labels[case.rows] >= 0
     rows = case.rows[known]
-    codes: NDArray[np.intp] = np.unique(case.groups[rows], return_inverse=True)[1]
-    return Confusion(case.labels[rows] == 1, case.accepted[known], codes), rows
+    return Confusion(case.labels[rows] == 1, case.accepted[known], compact(case.groups[rows])), rows
 
 
 def is_lopsided(base_rate: Share) -> bool:

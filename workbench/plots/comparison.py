@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 __all__ = ["plot_comparison"]
 
 _MOST_LEVELS = 6
-_SLACK = 1e-6
+_APART = 1e-8
+"""Levels nearer than this part of a grader's span share a cell: bins take scores a tenth of it apart for equal."""
 _HEIGHT = 380  # pixels
 
 
@@ -65,17 +66,44 @@ def plot_comparison(report: Report, graders: Sequence[str] | None = None) -> Any
     return go.Figure(heat, layout=bare_layout(_HEIGHT, template=SHADES, xaxis=axes[0], yaxis=axes[1]))
 
 
-Cell = tuple[float, float]
+class _Cell(NamedTuple):
+    """Scores from one end on, up to the other: left end in, right end out, but for the last cell's."""
+
+    lo: float
+    hi: float
+    name: str
 
 
-def _cells(report: Report, name: str) -> list[Cell]:
-    """Ends of the cells of one grader: around each level where there are few, else its bins."""
+def _cells(report: Report, name: str) -> list[_Cell]:
+    """The cells of one grader: one a level where there are few, else its bins. Each score lies in one of them."""
     scores = _scored(report, name)
-    levels = np.unique(scores)
+    levels, edges = np.unique(scores), edges_of(scores)
     if len(levels) <= _MOST_LEVELS:
-        return [(float(level) - _SLACK, float(level) + _SLACK) for level in levels]
-    edges = edges_of(scores).tolist()
-    return list(itertools.pairwise(edges))
+        return _around(levels, edges)
+    return [_Cell(lo, hi, f"{lo:.3g} to {hi:.3g}") for lo, hi in itertools.pairwise(edges.tolist())]
+
+
+def _around(levels: NDArray[np.float64], edges: NDArray[np.float64]) -> list[_Cell]:
+    """Cells that meet halfway between neighbouring levels."""
+    halves = levels / 2  # the span of two finite scores may be infinite
+    apart = np.diff(halves) > _APART * (edges[-1] / 2 - edges[0] / 2)
+    between = (halves[:-1] + halves[1:])[apart].tolist()
+    ends = [float(edges[0]), *between, float(edges[-1])] if len(levels) else []
+    parts = [part.tolist() for part in np.split(levels, np.flatnonzero(apart) + 1)]
+    return [_Cell(*pair, said) for pair, said in zip(itertools.pairwise(ends), _names(parts), strict=False)]
+
+
+def _names(parts: Sequence[Sequence[float]]) -> list[str]:
+    """Each cell's level, or its lowest and highest, in as few digits as tell the cells apart."""
+    for digits in range(3, 18):
+        names = [
+            " to ".join(dict.fromkeys(f"{x:.{digits}g}" for x in (part[0], part[-1])))
+            for part in parts
+            if part
+        ]
+        if len(set(names)) == len(names):
+            break
+    return names
 
 
 def _scored(report: Report, name: str) -> NDArray[np.float64]:
@@ -84,25 +112,21 @@ def _scored(report: Report, name: str) -> NDArray[np.float64]:
     return scores
 
 
-def _axis(cells: Sequence[Cell]) -> dict[str, Any]:
+def _axis(cells: Sequence[_Cell]) -> dict[str, Any]:
     marks = list(range(len(cells)))
     plain = {"showgrid": False, "zeroline": False, "automargin": True, "tickvals": marks}
     if len(cells) <= _MOST_LEVELS:
-        return {**plain, "ticktext": [_level(cell) for cell in cells]}
+        return {**plain, "ticktext": [cell.name for cell in cells]}
     shown = marks[:: max(1, len(marks) // 5)]
-    return {**plain, "tickvals": shown, "ticktext": [f"{cells[at][0]:.3g}" for at in shown]}
+    return {**plain, "tickvals": shown, "ticktext": [f"{cells[at].lo:.3g}" for at in shown]}
 
 
-def _level(cell: Cell) -> str:
-    return f"{cell[0] / 2 + cell[1] / 2:.3g}"
-
-
-def _conditions(names: Sequence[str], cells: tuple[Cell, Cell]) -> list[dict[str, Any]]:
-    return [{"grader": name, "score": list(cell)} for name, cell in zip(names, cells, strict=True)]
+def _conditions(names: Sequence[str], cells: tuple[_Cell, _Cell]) -> list[dict[str, Any]]:
+    return [{"grader": name, "score": [cell.lo, cell.hi]} for name, cell in zip(names, cells, strict=True)]
 
 
 def _counts(
-    report: Report, names: Sequence[str], cells: tuple[Sequence[Cell], Sequence[Cell]]
+    report: Report, names: Sequence[str], cells: tuple[Sequence[_Cell], Sequence[_Cell]]
 ) -> list[list[int]]:
     """Rows in each cell, a line a cell of the second grader."""
     across, up = (
@@ -114,17 +138,14 @@ def _counts(
     return [[int(count) for count in line] for line in up @ across.T]
 
 
-def _inside(report: Report, name: str, cell: Cell) -> NDArray[np.bool_]:
+def _inside(report: Report, name: str, cell: _Cell) -> NDArray[np.bool_]:
     grades = report.grades[name]
     rows = np.zeros(len(grades), bool)
     scored = np.flatnonzero(grades.codes == 1)
-    rows[scored[within(grades.scores[scored], *cell)]] = True
+    rows[scored[within(grades.scores[scored], cell.lo, cell.hi)]] = True
     return rows
 
 
-def _hover(names: Sequence[str], cells: tuple[Cell, Cell], count: int) -> str:
-    said = [
-        f"{text(name)}: {_level(cell) if cell[1] - cell[0] < 3 * _SLACK else f'{cell[0]:.3g} to {cell[1]:.3g}'}"
-        for name, cell in zip(names, cells, strict=True)
-    ]
+def _hover(names: Sequence[str], cells: tuple[_Cell, _Cell], count: int) -> str:
+    said = [f"{text(name)}: {cell.name}" for name, cell in zip(names, cells, strict=True)]
     return "<br>".join([*said, f"{count:,} rows"])

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from workbench.columns import SCORED
 from workbench.plots.look import SHADES, bare_layout, check_graders, text
 from workbench.plots.register import figure
 from workbench.report.where import matching
@@ -17,13 +18,16 @@ if TYPE_CHECKING:
 __all__ = ["plot_differences"]
 
 _LEAST = 0.5
-"""Scores this far apart differ: half of the usual scale."""
+"""Scores this far apart differ: half of what a grader's histogram spans, which is 0 to 1 or wider."""
 _LINE_HEIGHT, _FRAME = 30, 110  # pixels
 
 
 @figure("differences", "Who differs", fits=lambda report: len(report.graders) > 1)
 def plot_differences(report: Report, graders: Sequence[str] | None = None) -> Any:
-    """A matrix of graders: on what share of the rows both scored do their scores lie 0.5 or more apart.
+    """A matrix of graders: on what share of the rows both scored do they lie half a scale or more apart.
+
+    Each grader's scores are brought to 0 to 1 by the ends of its histogram: a length of hundreds would else differ from
+    everything.
 
     Args:
         report: What to draw.
@@ -39,13 +43,14 @@ def plot_differences(report: Report, graders: Sequence[str] | None = None) -> An
 
     names = list(report.graders if graders is None else graders)
     check_graders(names, report.graders)
-    pairs = [[_differ(report, a, b) for b in names] for a in names]
+    half = {(a, b): _differ(report, a, b) for at, a in enumerate(names) for b in names[at:]}
+    pairs = [[half[a, b] if (a, b) in half else half[b, a] for b in names] for a in names]
     marks = list(range(len(names)))
     heat = go.Heatmap(
         z=[[share for share, _ in line] for line in pairs],
         x=marks,
         y=marks,
-        customdata=[[[{"apart": [a, b], "least": _LEAST}] for b in names] for a in names],
+        customdata=[[[_condition(a, b)] for b in names] for a in names],
         hovertext=[
             [f"{text(a)} and {text(b)}<br>{said}" for b, (_, said) in zip(names, line, strict=True)]
             for a, line in zip(names, pairs, strict=True)
@@ -73,10 +78,14 @@ def plot_differences(report: Report, graders: Sequence[str] | None = None) -> An
     return go.Figure(heat, layout=layout)
 
 
+def _condition(a: str, b: str) -> dict[str, Any]:
+    return {"scaled_apart": [a, b], "least": _LEAST}
+
+
 def _differ(report: Report, a: str, b: str) -> tuple[float | None, str]:
     one, two = report.grades[a], report.grades[b]
-    both = int(np.count_nonzero((one.codes == 1) & (two.codes == 1)))
+    both = int(np.count_nonzero((one.codes == SCORED) & (two.codes == SCORED)))
     if a == b or not both:
         return None, "no row scored by both" if a != b else "the same grader"
-    apart = len(matching(report, [{"apart": [a, b], "least": _LEAST}]))
-    return apart / both, f"{apart:,} of {both:,} rows differ by {_LEAST:g} or more"
+    apart = len(matching(report, [_condition(a, b)]))
+    return apart / both, f"{apart:,} of {both:,} rows differ by {100 * _LEAST:g} % of their scales or more"

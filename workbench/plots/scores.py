@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 __all__ = ["plot_scores"]
 
 _SEVERITY = {"error": "#d2483f", "warning": "#c77700", "note": QUIET}
-_LINE_HEIGHT, _BARS_HEIGHT, _AXIS_HEIGHT, _MARGIN = 16, 100, 44, 12  # pixels
+_LINE_HEIGHT, _BARS_HEIGHT, _AXIS_HEIGHT, _MARGIN = 16, 100, 58, 12  # pixels
 _MOST_FINDINGS = 3
-_WRAP = 100  # characters of a finding on one line of the figure
+_WRAP = 80  # characters of a finding on one line of the figure
 
 
 @figure("scores", "Distributions")

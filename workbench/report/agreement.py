@@ -18,7 +18,7 @@ from workbench.diagnostics.labels import read_labels
 from workbench.diagnostics.registry import group_codes
 from workbench.errors import ReportError
 from workbench.report.rich import STYLE
-from workbench.statistics import Confusion, Estimate, Interval, Share, auroc, corrected_rate, share
+from workbench.statistics import Confusion, Estimate, Interval, Share, auroc, compact, corrected_rate, share
 from workbench.visible import one_line
 
 __all__ = ["Agreement", "agreement", "agreement_of"]
@@ -235,12 +235,12 @@ def agreement(
         )
     given, truth, codes = read_labels(a, len(a)), read_labels(b, len(a)), group_codes(groups, len(a))
     rows = np.flatnonzero((given >= 0) & (truth >= 0))
-    found = Confusion(truth[rows] == 1, given[rows] == 1, _compact(codes[rows]))
+    found = Confusion(truth[rows] == 1, given[rows] == 1, compact(codes[rows]))
     judged = given >= 0
     return _summed_up(
         found,
         names,
-        accepted=share(given[judged] == 1, _compact(codes[judged])),
+        accepted=share(given[judged] == 1, compact(codes[judged])),
         unlabelled=int(judged.sum()) - len(rows),
         unscored=int((truth >= 0).sum()) - len(rows),
         area=(math.nan, _NOTHING),
@@ -278,7 +278,9 @@ def _weighed(found: Confusion, rows: NDArray[np.intp], weights: Any, n: int) -> 
         return found
     given = np.asarray(weights, dtype=np.float64)
     if given.shape != (n,):
-        raise ReportError("weights must have one entry a row", found=f"{given.size:,} entries", expected=f"{n:,}")
+        raise ReportError(
+            "weights must have one entry a row", found=f"{given.size:,} entries", expected=f"{n:,}"
+        )
     used = given[rows]
     if not (np.isfinite(used).all() and (used > 0).all()):
         raise ReportError(
@@ -288,11 +290,6 @@ def _weighed(found: Confusion, rows: NDArray[np.intp], weights: Any, n: int) -> 
     if not len(used) or np.ptp(used) <= _SAME * used.max():
         return found
     return replace(found, weights=used)
-
-
-def _compact(codes: NDArray[np.intp]) -> NDArray[np.intp]:
-    compact: NDArray[np.intp] = np.unique(codes, return_inverse=True)[1]
-    return compact
 
 
 def _summed_up(

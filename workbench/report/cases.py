@@ -15,7 +15,19 @@ from workbench.report.settings import label_column
 if TYPE_CHECKING:
     from workbench.report.report import Report
 
-__all__ = ["labelled_case"]
+__all__ = ["label_codes", "labelled_case"]
+
+
+def label_codes(report: Report) -> NDArray[np.int8]:
+    """A report's own labels as 1 good, 0 bad, -1 unknown, (n,); read once and kept with the report.
+
+    Raises:
+        ReportError: Labels that cannot be read.
+    """
+    held: NDArray[np.int8] | None = report.__dict__.get("_label_codes")
+    if held is None:
+        held = report.__dict__["_label_codes"] = read_labels(report.labels, len(report))
+    return held
 
 
 def labelled_case(report: Report, grader: str, groups: NDArray[np.intp], labels: Any = None) -> Case:
@@ -30,6 +42,10 @@ def labelled_case(report: Report, grader: str, groups: NDArray[np.intp], labels:
     Raises:
         ReportError: Labels that cannot be read.
     """
-    given = report.labels if labels is None else label_column(report.samples, labels)
-    known, mark = read_labels(given, len(report)), pass_mark(report.threshold, report.scale)
+    known = (
+        label_codes(report)
+        if labels is None
+        else read_labels(label_column(report.samples, labels), len(report))
+    )
+    mark = pass_mark(report.threshold, report.scale)
     return Case(grader, report.grades[grader], groups, known, mark, report.scale)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import math
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -26,6 +27,7 @@ from workbench.statistics import (
     Share,
     Verdicts,
     accuracy_difference,
+    compact,
     paired_difference,
     share,
     spearman,
@@ -134,12 +136,18 @@ class Comparison:
     def _of_verdicts(self) -> str:
         a, b, told = one_line(self.a), one_line(self.b), self.verdicts
         if not told.only_a + told.only_b:
-            return f"{a} and {b} accept the same rows"
+            return f"{a} and {b} accept the same rows; {self._rates()}"
         counts = (
             f"{b} accepts {told.only_b:,} rows that {a} rejects, and rejects {told.only_a:,} that {a} accepts "
-            f"({self._test})"
+            f"({self._test}); {self._rates()}"
         )
         return counts if told.p < _LEVEL else f"no difference shown: {counts}"
+
+    def _rates(self) -> str:
+        gap = self.verdicts.difference
+        lo, hi = gap.interval
+        told = "no interval" if math.isnan(lo) else f"95 % interval {lo:+.3f} to {hi:+.3f}"
+        return f"share accepted by {one_line(self.b)} less {one_line(self.a)} {gap.value:+.3f} ({told})"
 
     @property
     def _test(self) -> str:
@@ -245,7 +253,7 @@ def compare_cases(samples: SamplesLike, a: Case, b: Case) -> Comparison:
     """
     rows = np.intersect1d(a.rows, b.rows, assume_unique=True)
     gaps = _gaps(a.grades, b.grades, rows)
-    codes: NDArray[np.intp] = np.unique(a.groups[rows], return_inverse=True)[1]
+    codes = compact(a.groups[rows])
     verdicts = Verdicts(_accepted(a, rows), _accepted(b, rows), codes)
     told = paired_difference(gaps, codes)
     return Comparison(
@@ -277,7 +285,7 @@ def _against(labels: NDArray[np.int8], verdicts: Verdicts) -> AgainstLabels | No
     if not known.any():
         return None
     truth, a, b = labels[known] == 1, verdicts.a[known], verdicts.b[known]
-    codes = None if verdicts.groups is None else np.unique(verdicts.groups[known], return_inverse=True)[1]
+    codes = None if verdicts.groups is None else compact(verdicts.groups[known])
     gap = accuracy_difference(truth, a, b, codes)
     return AgainstLabels(share(a == truth, codes), share(b == truth, codes), gap)
 

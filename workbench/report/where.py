@@ -9,6 +9,7 @@
 | `{"wrong": g}` | `g` and the label differ |
 | `{"finding": [g, kind]}` | the evidence of a finding |
 | `{"apart": [a, b], "least": 0.2}` | scored by both, and the scores differ by at least so much |
+| `{"scaled_apart": [a, b], "least": 0.5}` | the same of scores brought to 0 to 1, each between the ends of its grader's histogram |
 | `{"verdicts": [a, b], "are": [true, false]}` | scored by both, accepted by the one and not by the other |
 | `{"text": "words"}` | id, a turn or the reference has it, without regard to case |
 | `{"any": [[...], [...]]}` | those that meet all conditions of one of these lists |
@@ -24,18 +25,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.columns import SCORED, Grades
 from workbench.diagnostics import Case
-from workbench.diagnostics.labels import read_labels
 from workbench.errors import ReportError
-from workbench.report.bins import within
-from workbench.report.cases import labelled_case
+from workbench.report.bins import edges_of, within
+from workbench.report.cases import label_codes, labelled_case
 from workbench.report.frames import row_texts
 from workbench.report.select import select
 
 if TYPE_CHECKING:
     from workbench.report.report import Report
 
-__all__ = ["case_of", "matching", "told"]
+__all__ = ["case_of", "matching", "scaled_scores", "told"]
 
 Rows = NDArray[np.intp]
 Condition = Mapping[str, Any]
@@ -79,27 +80,52 @@ def _rows(report: Report, condition: Condition) -> Rows:
 
 
 def case_of(report: Report, grader: str) -> Case:
-    """What diagnostics see of one grader of a report.
+    """What diagnostics see of one grader of a report; made once and kept with the report.
 
     Raises:
         ReportError: No such grader.
     """
+    _grades(report, grader)
+    held: dict[str, Case] = report.__dict__.setdefault("_cases", {})
+    if grader not in held:
+        held[grader] = labelled_case(report, grader, np.zeros(len(report), np.intp))
+    return held[grader]
+
+
+def _grades(report: Report, grader: str) -> Grades:
     if grader not in report.grades:
         raise ReportError(
             f"there is no grader {grader!r} in this report",
             expected=" or ".join(map(repr, report.graders)) or "none: the report is empty",
         )
-    return labelled_case(report, grader, np.zeros(len(report), np.intp))
+    return report.grades[grader]
+
+
+def scaled_scores(report: Report, grader: str) -> NDArray[np.float64]:
+    """One grader's scores brought to 0 to 1 by the ends of its histogram, NaN without, (n,); kept with the report.
+
+    Graders of different scales are compared so: a length would else differ from a share by hundreds.
+
+    Raises:
+        ReportError: No such grader.
+    """
+    grades = _grades(report, grader)
+    held: dict[str, NDArray[np.float64]] = report.__dict__.setdefault("_scaled", {})
+    if grader not in held:
+        scores = np.where(grades.codes == SCORED, grades.scores, np.nan)
+        edges = edges_of(scores[~np.isnan(scores)]) / 2  # halved: the span may be past the largest float
+        held[grader] = (scores / 2 - edges[0]) / (edges[-1] - edges[0])
+    return held[grader]
 
 
 def _by_score(report: Report, grader: str, ends: Sequence[float]) -> Rows:
-    case = case_of(report, grader)
-    low, high = (float(end) for end in ends)
-    return case.rows[within(case.grades.scores[case.rows], low, high)]
+    grades = _grades(report, grader)
+    rows, (low, high) = np.flatnonzero(grades.codes == SCORED), (float(end) for end in ends)
+    return rows[within(grades.scores[rows], low, high)]
 
 
 def _by_status(report: Report, grader: str, status: str) -> Rows:
-    return select(str(status), case_of(report, grader).grades, len(report))
+    return select(str(status), _grades(report, grader), len(report))
 
 
 def _by_verdict(report: Report, grader: str, passed: bool) -> Rows:
@@ -109,7 +135,7 @@ def _by_verdict(report: Report, grader: str, passed: bool) -> Rows:
 
 
 def _by_label(report: Report, label: bool | None) -> Rows:
-    return np.flatnonzero(read_labels(report.labels, len(report)) == (-1 if label is None else int(label)))
+    return np.flatnonzero(label_codes(report) == (-1 if label is None else int(label)))
 
 
 def _wrong(report: Report, grader: str) -> Rows:
@@ -128,10 +154,15 @@ def _of_finding(report: Report, which: Sequence[str]) -> Rows:
 
 
 def _apart(report: Report, graders: Sequence[str], least: float) -> Rows:
-    one, two = (case_of(report, name).grades for name in graders)
-    both = np.flatnonzero((one.codes == 1) & (two.codes == 1))
+    one, two = (_grades(report, name) for name in graders)
+    both = np.flatnonzero((one.codes == SCORED) & (two.codes == SCORED))
     with np.errstate(over="ignore"):
         return both[np.abs(one.scores[both] - two.scores[both]) >= float(least) - _SLACK]
+
+
+def _scaled_apart(report: Report, graders: Sequence[str], least: float) -> Rows:
+    one, two = (scaled_scores(report, name) for name in graders)
+    return np.flatnonzero(np.abs(one - two) >= float(least) - _SLACK)
 
 
 def _verdicts(report: Report, graders: Sequence[str], are: Sequence[bool]) -> Rows:
@@ -171,6 +202,7 @@ _RULES: dict[str, tuple[tuple[str, ...], Callable[..., Rows]]] = {
     "wrong": (("wrong",), _wrong),
     "finding": (("finding",), _of_finding),
     "apart": (("apart", "least"), _apart),
+    "scaled_apart": (("scaled_apart", "least"), _scaled_apart),
     "verdicts": (("verdicts", "are"), _verdicts),
     "text": (("text",), _with_text),
     "any": (("any",), _any),
@@ -196,6 +228,9 @@ _TOLD: dict[str, Callable[[Condition], str]] = {
     "wrong": lambda c: f"{c['wrong']} differs from the label",
     "finding": lambda c: f"{c['finding'][0]}: {str(c['finding'][1]).replace('-', ' ')}",
     "apart": lambda c: f"{c['apart'][0]} and {c['apart'][1]} differ by {float(c['least']):g} or more",
+    "scaled_apart": lambda c: (
+        f"{c['scaled_apart'][0]} and {c['scaled_apart'][1]} differ by {100 * float(c['least']):g} % of their scales or more"
+    ),
     "verdicts": lambda c: ", ".join(
         f"{name} {_verdict(is_so)}" for name, is_so in zip(c["verdicts"], c["are"], strict=True)
     ),

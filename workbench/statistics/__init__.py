@@ -29,6 +29,7 @@ from workbench.statistics.runs import pass_rate as pass_rate
 from workbench.statistics.runs import pass_to_the_k as pass_to_the_k
 from workbench.statistics.shares import Interval as Interval
 from workbench.statistics.shares import Share as Share
+from workbench.statistics.shares import compact as compact
 from workbench.statistics.shares import effective_n as effective_n
 from workbench.statistics.shares import holm as holm
 from workbench.statistics.shares import share as share
@@ -51,6 +52,7 @@ __all__ = [
     "accuracy_difference",
     "auroc",
     "bootstrap",
+    "compact",
     "corrected_rate",
     "effective_n",
     "holm",

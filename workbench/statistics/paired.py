@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from workbench.statistics.agreement import kappa
 from workbench.statistics.estimate import Estimate
 from workbench.statistics.resampling import mean_interval
-from workbench.statistics.shares import Interval, Share, share
+from workbench.statistics.shares import Interval, Share, compact, share
 from workbench.statistics.spread import mean
 
 __all__ = ["Difference", "Verdicts", "accuracy_difference", "mcnemar", "paired_difference"]
@@ -132,6 +132,11 @@ class Verdicts:
         return share(self.b[parted], None if self.groups is None else self.groups[parted])
 
     @cached_property
+    def difference(self) -> Difference:
+        """How much more often the second accepts, row by row, with its interval."""
+        return paired_difference(self.b.astype(float) - self.a, self.groups)
+
+    @cached_property
     def kappa(self) -> Estimate:
         """Cohen's kappa between the two."""
         return kappa(self.a.astype(np.intp), self.b.astype(np.intp), self.groups)
@@ -147,7 +152,7 @@ def paired_difference(gaps: NDArray[np.float64], groups: NDArray[np.intp] | None
         gaps: Second less first, float64 (n,).
         groups: Integer cluster codes (n,) from 0 on; None when every row stands alone.
     """
-    codes = None if groups is None else np.unique(groups, return_inverse=True)[1]
+    codes = None if groups is None else compact(groups)
     # Halved and moved, gaps within -1 to 1 are scores within 0 to 1, whose unseen rest is bounded.
     lo, hi = mean_interval(gaps / 2 + 0.5, codes)
     return Difference(mean(gaps), Interval(2 * lo - 1, 2 * hi - 1), len(gaps))

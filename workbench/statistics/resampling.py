@@ -10,12 +10,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.statistics.shares import Interval, share, wilson
+from workbench.statistics.shares import Interval, clusters, share, wilson
 from workbench.statistics.spread import tame
 
 __all__ = ["Bootstrap", "bootstrap", "mean_interval", "sd_bootstrap"]
@@ -123,9 +124,10 @@ def bootstrap(
         draws: 2,000 by default.
         seed: Same seed, same interval.
     """
-    rng = np.random.default_rng(seed)
-    sums = _bundle(_cluster_sums(columns, groups), rng)
-    values = [statistic(block) for block in _resampled(sums, draws, rng)] if len(sums) > 1 else []
+    sums = _cluster_sums(columns, groups)
+    bundles, weights = _drawn(seed, len(sums), draws)
+    sums = sums if bundles is None else _cluster_sums(sums, bundles)
+    values = [statistic(block.astype(np.float64) @ sums) for block in weights]
     drawn = np.concatenate(values) if values else np.empty(0)
     total = sums.sum(0)
     jackknife = statistic(total - sums) if len(sums) > 1 and len(columns) < _BCA_BELOW else np.empty(0)
@@ -141,21 +143,24 @@ def _cluster_sums(columns: Floats, groups: NDArray[np.intp] | None) -> Floats:
     return np.column_stack([np.bincount(groups, weights=column)[there] for column in columns.T])
 
 
-def _bundle(sums: Floats, rng: np.random.Generator) -> Floats:
-    if len(sums) <= _MOST_CLUSTERS:
-        return sums
-    return _cluster_sums(sums, rng.permutation(len(sums)) % _MOST_CLUSTERS)
+@lru_cache(maxsize=2)
+def _drawn(seed: int, found: int, draws: int) -> tuple[NDArray[np.intp] | None, list[NDArray[np.uint16]]]:
+    """The bundle of each cluster (None where each is its own), and how often each draw takes each bundle.
 
-
-def _resampled(sums: Floats, draws: int, rng: np.random.Generator) -> list[Floats]:
-    g = len(sums)
+    All graders of a report are drawn alike, so this is made once for them: at most 16 MB.
+    """
+    rng = np.random.default_rng(seed)
+    bundles = None if found <= _MOST_CLUSTERS else rng.permutation(found) % _MOST_CLUSTERS
+    g = min(found, _MOST_CLUSTERS)
+    if g < 2:
+        return bundles, []
     step = max(1, _CELLS // g)
-    return [_weights(g, min(step, draws - start), rng) @ sums for start in range(0, draws, step)]
+    return bundles, [_weights(g, min(step, draws - start), rng) for start in range(0, draws, step)]
 
 
-def _weights(g: int, rows: int, rng: np.random.Generator) -> Floats:
+def _weights(g: int, rows: int, rng: np.random.Generator) -> NDArray[np.uint16]:
     picks = rng.integers(0, g, size=(rows, g)) + np.arange(rows)[:, None] * g
-    return np.bincount(picks.ravel(), minlength=rows * g).reshape(rows, g).astype(float)
+    return np.bincount(picks.ravel(), minlength=rows * g).reshape(rows, g).astype(np.uint16)
 
 
 def mean_interval(
@@ -178,9 +183,9 @@ def mean_interval(
         return Interval(math.nan, math.nan)
     if np.isin(values, (0.0, 1.0)).all():
         return share(values == 1.0, groups).interval(confidence)
-    alone = groups is not None and len(np.unique(groups)) < 2
+    alone = groups is not None and clusters(len(values), groups) < 2
     if alone or values.min() == values.max():
-        return _unseen(values, 1 if alone else _clusters(values, groups), confidence)
+        return _unseen(values, 1 if alone else clusters(len(values), groups), confidence)
     small, factor = tame(values)
     columns = np.column_stack([np.ones_like(small), small])
     lo, hi = bootstrap(columns, _mean, groups=groups, seed=seed).interval(confidence)
@@ -189,10 +194,6 @@ def mean_interval(
 
 def _mean(sums: Floats) -> Floats:
     return np.divide(sums[..., 1], sums[..., 0])
-
-
-def _clusters(values: Floats, groups: NDArray[np.intp] | None) -> int:
-    return len(values) if groups is None else len(np.unique(groups))
 
 
 def _unseen(values: Floats, n: int, confidence: float) -> Interval:

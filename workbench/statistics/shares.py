@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from workbench.statistics.spread import tame
 
-__all__ = ["Interval", "Share", "cluster_df", "effective_n", "holm", "share", "wilson"]
+__all__ = ["Interval", "Share", "cluster_df", "clusters", "compact", "effective_n", "holm", "share", "wilson"]
 
 _NORMAL = NormalDist()
 # Below this many degrees of freedom Student's quantile is too wide to plan with.
@@ -193,8 +193,19 @@ def share(flags: NDArray[np.bool_], groups: NDArray[np.intp] | None = None) -> S
 
 def cluster_df(n: int, groups: NDArray[np.intp] | None) -> float:
     """Degrees of freedom of a bound over n rows: clusters minus one, infinite where rows stand alone."""
-    clusters = n if groups is None else len(np.unique(groups))
-    return math.inf if clusters == n else clusters - 1.0
+    found = clusters(n, groups)
+    return math.inf if found == n else found - 1.0
+
+
+def clusters(n: int, groups: NDArray[np.intp] | None) -> int:
+    """How many clusters n rows lie in. Codes are counted, not sorted: this is asked hundreds of times a report."""
+    return n if groups is None else int(np.count_nonzero(np.bincount(groups)))
+
+
+def compact(codes: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Cluster codes counted anew from 0 without gaps, in the same order, (n,)."""
+    new: NDArray[np.intp] = (np.cumsum(np.bincount(codes) > 0) - 1)[codes]
+    return new
 
 
 def _target(value: float, threshold: float, critical: float) -> int:

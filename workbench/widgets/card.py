@@ -19,7 +19,7 @@ ACTIONS = ("good", "bad", "skip", "undo", "note")
 KEYS = {"good": "1", "bad": "0", "skip": "s", "undo": "u", "note": "n"}
 RECENT = 5
 
-Decided = Callable[[str, str, int], None]
+Decided = Callable[[str, str, int], bool | None]
 
 
 class LabelCard(anywidget.AnyWidget):
@@ -63,7 +63,10 @@ class LabelCard(anywidget.AnyWidget):
         self.on_msg(_heard)
 
     def on_decide(self, callback: Decided) -> None:
-        """Call `callback` with the action, the note's text and the card's `seq`."""
+        """Call `callback` with the action, the note's text and the card's `seq`.
+
+        It returns False for what it did not do, which is then not among the last decisions.
+        """
         self._callbacks.append(callback)
 
     def on_more(self, find: Callable[[int, str], str]) -> None:
@@ -96,8 +99,8 @@ class LabelCard(anywidget.AnyWidget):
 
     def _decided(self, action: str, note: str, seq: int) -> None:
         before = self.card.get("id", "") if self.card.get("seq") == seq else self._name(seq)
-        for callback in tuple(self._callbacks):
-            callback(action, note, seq)
+        if False in [callback(action, note, seq) for callback in tuple(self._callbacks)]:
+            return
         if action == "undo":
             self.recent = self.recent[:-1]
         elif action != "note":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any
 
 import ipywidgets as widgets
@@ -10,8 +11,9 @@ import ipywidgets as widgets
 from workbench.grade import Grade
 from workbench.samples import Samples
 from workbench.widgets.card import LabelCard
-from workbench.widgets.labelling import ORDERS, Queue
+from workbench.widgets.drawn import CHOSEN
 from workbench.widgets.panel import Panel, options, quiet, replace_options, row, text
+from workbench.widgets.queue import ORDERS, Queue
 from workbench.widgets.reader import read_row, whole
 from workbench.widgets.rows import sample_of
 
@@ -24,8 +26,13 @@ class LabelPanel(Panel):
     """Read a row, press 1 for good, 0 for bad, s to skip, u to undo, n for a note.
 
     A label is in the store before the next card counts. The graders' scores are hidden, so that they do not lead; how
-    well the chosen grader agrees with the labels is shown and moves. Before a run all samples are in the queue, after it
-    the rows of the run. See `Panel` for the arguments.
+    well the chosen grader agrees with the labels is shown and moves, and how far two labellers agree. Each labeller has
+    the queue for themselves. Before a run all samples are in it, after it the rows of the run. See `Panel` for the
+    arguments.
+
+    Rows come at random by default: only of such rows do labels make findings. "class-balanced" finds mistakes with fewer
+    labels; the agreement allows for it, findings leave these labels out. Rows chosen for the graders' disagreement, or
+    in Results, teach what is wrong and make no rate.
     """
 
     title = "Label"
@@ -45,12 +52,17 @@ class LabelPanel(Panel):
         self.kept = widgets.HTML()
         self.card = LabelCard(label="Label rows")
         self._queue: Queue | None = None
-        self._seq, self._rows = 0, dict[int, int]()
-        self.order.observe(self.acts(self._requeue), "value")
-        self.grader.observe(self.acts(self._requeue), "value")
+        self._places: dict[str, int] = {}
+        self._seq, self._seqs = 0, dict[int, str]()
+        self._showing: str | None = None
+        self._again: set[str] = set()
+        self._drafts: dict[str, str] = {}
+        self._noted: set[datetime] = set()  # when a note alone was kept
+        self.order.observe(self.acts(self._anew), "value")
+        self.grader.observe(self.acts(self._anew), "value")
         self.reveal.observe(self.acts(self._deal), "value")
         self.labeller.observe(self.acts(self._rename), "value")
-        self.card.on_decide(lambda action, note, seq: self.acts(lambda: self._decide(action, note, seq))())
+        self.card.on_decide(self._decided)
         self.card.on_more(self._more)
         self.watch(self.refresh, "report")
         self.watch(self._follow, "where")
@@ -58,12 +70,19 @@ class LabelPanel(Panel):
         return [row(self.order, self.grader, self.labeller, self.reveal), self.card, self.kept]
 
     def refresh(self) -> None:
-        """See `Panel`."""
+        """See `Panel`. Labels put elsewhere meanwhile are read."""
         report = self.state.report
         names = report.graders if report is not None else []
-        self._rows = {}  # a decision on a card of other rows is for none of these
         replace_options(self.grader, [(name, name) for name in names] or [("run graders first", "")])
         self._requeue()
+
+    def show_row(self, row: int) -> None:
+        """Show this row of the report (of the samples before a run) first, also where it has a label."""
+        name = str(self._samples.ids[row])
+        self._showing = name
+        self._again.add(name)
+        self.state.labelling.deal(name, CHOSEN)
+        self._deal()
 
     @property
     def _samples(self) -> Samples:
@@ -71,44 +90,67 @@ class LabelPanel(Panel):
         return self.state.samples if report is None else report.samples
 
     def _requeue(self) -> None:
-        report = self.state.report
+        """Queue the rows anew; who reads a card keeps it while its row is there."""
+        report, labelling = self.state.report, self.state.labelling
+        labelling.reload()
         shown = report.where(*self.state.where) if report is not None and self.state.where else ()
         self._queue = Queue(
             self.order.value, self._samples, report=report, grader=self.grader.value, shown=shown
         )
+        self._places = {str(name): at for at, name in enumerate(self._samples.ids)}
+        self._seqs = {seq: name for seq, name in self._seqs.items() if name == self._showing}
         self._deal()
 
+    def _anew(self) -> None:
+        """Somebody chose other rows."""
+        self._showing, self._again = None, set()
+        self._requeue()
+
     def _follow(self) -> None:
-        if self.order.value == "as shown":
+        if self.order.value == CHOSEN:
             self._requeue()
 
     def _rename(self) -> None:
         self.state.labelling.by(self.labeller.value.strip())
+        self._drafts, self.card.recent = {}, []
+        self._anew()
 
-    def _deal(self, first: int | None = None) -> None:
-        """Show the next card, and have the one after it ready; `first` is a row that comes back."""
-        queue, held = self._queue, self.state.labelling.held
+    def _deal(self) -> None:
+        """Show a card, and have the one after it ready."""
+        queue, own = self._queue, self.state.labelling.own
         if queue is None:
             return
-        rows = [row for row in queue.next(held, 3) if row != first]
-        rows = [*([] if first is None else [first]), *rows][:2]
-        cards = [self._card(row) for row in rows] + [{}, {}]
+        first = self._kept(queue)
+        rows = [*([] if first is None else [first]), *(at for at in queue.next(own, 3) if at != first)][:2]
+        cards = [self._card(at, queue) for at in rows] + [{}, {}]
+        self._showing = cards[0].get("id")
         with self.card.hold_sync():
             self.card.card, self.card.upcoming = cards[0], cards[1]
-            self.card.done, self.card.total = queue.done(held), len(queue)
+            self.card.done, self.card.total = queue.done(own), len(queue)
             self.card.status = [list(pair) for pair in self._agreement()]
             self.card.message = "" if rows else "Every row of this queue is labelled."
         self._tell_kept()
 
-    def _card(self, at: int) -> dict[str, Any]:
-        seq = next((seq for seq, known in self._rows.items() if known == at), None)
+    def _kept(self, queue: Queue) -> int | None:
+        """The row that is read now, while it is there to be labelled."""
+        name = self._showing
+        at = None if name is None else self._places.get(name)
+        if name is None or at is None or name in self._again:
+            return at
+        return at if name not in self.state.labelling.own and at in queue else None
+
+    def _card(self, at: int, queue: Queue) -> dict[str, Any]:
+        sample, labelling = sample_of(self._samples, at), self.state.labelling
+        name = str(sample.id)
+        seq = next((seq for seq, known in self._seqs.items() if known == name), None)
         if seq is None:
             self._seq += 1
             seq = self._seq
-            self._rows[seq] = at
-        sample = sample_of(self._samples, at)
-        label = self.state.labelling.held.get(str(sample.id))
-        return {**read_row(sample, self._grades(at)), "seq": seq, "note": label.note if label else ""}
+            self._seqs[seq] = name
+            if name not in self._again:
+                labelling.deal(name, queue.drawn(at))
+        said = labelling.own[name].note if name in labelling.own else ""
+        return {**read_row(sample, self._grades(at)), "seq": seq, "note": self._drafts.get(name, said)}
 
     def _grades(self, at: int) -> dict[str, Grade]:
         report = self.state.report
@@ -117,34 +159,85 @@ class LabelPanel(Panel):
         return {name: report.grades[name][at] for name in report.graders}
 
     def _more(self, seq: int, part: str) -> str:
-        at = self._rows.get(seq)
+        at = self._places.get(self._seqs.get(seq, ""))
         return "" if at is None else whole(sample_of(self._samples, at), self._grades(at), part)
 
-    def _decide(self, action: str, note: str, seq: int) -> None:
-        if action == "undo":
-            self._undo()
-            return
-        if action == "note" or seq != self.card.card.get("seq"):
-            return  # a note goes with its label; a card that is gone was decided before
-        name = str(self._samples.ids[self._rows[seq]])
-        self.state.label(name, _VALUES[action], note)
-        self._rows.pop(seq)
+    def _decided(self, action: str, note: str, seq: int) -> bool:
+        """Whether it was done: what goes wrong is shown in the panel, and goes no further."""
+        done: list[bool] = []
+        self.acts(lambda: done.append(self._decide(action, note, seq)))()
+        return bool(done and done[0])
 
-    def _undo(self) -> None:
-        name = self.state.undo_label()
-        places = [row for row, known in enumerate(self._samples.ids) if str(known) == name]
-        self._deal(places[0] if places else None)
+    def _decide(self, action: str, note: str, seq: int) -> bool:
+        if action == "undo":
+            return self._undo()
+        name = self._seqs.get(seq)
+        if name is None:
+            return False  # a card that is gone was decided before
+        if action == "note":
+            return self._note(name, note)
+        if seq != self.card.card.get("seq"):
+            return False
+        again = name in self._again
+        self._again.discard(name)
+        try:
+            self.state.label(name, _VALUES[action], note or self._drafts.get(name, ""))
+        except BaseException:
+            self._again |= {name} if again else set()
+            raise
+        self._drafts.pop(name, None)
+        self._seqs.pop(seq)
+        return True
+
+    def _note(self, name: str, note: str) -> bool:
+        """Keep what is written until the row has a label; with the label where it has one."""
+        labelling = self.state.labelling
+        label = labelling.own.get(name)
+        self._drafts[name] = note
+        if label is not None and label.note != note:
+            self.state.label(name, label.value, note)
+            self._noted.add(labelling.own[name].at)
+            self._drafts.pop(name)
+        if self.card.card.get("id") == name:
+            self.card.card = {**self.card.card, "note": note}
+        return True
+
+    def _undo(self) -> bool:
+        """Bring the last row back, with its note; whether a decision was undone, and not a note alone."""
+        labelling, before = self.state.labelling, (self._showing, set(self._again), dict(self._drafts))
+        name = labelling.last
+        label = None if name is None else labelling.own.get(name)
+        if name is not None and label is not None:
+            self._showing, self._drafts[name] = name, label.note
+            self._again.add(name)
+        try:
+            self.state.undo_label()
+        except BaseException:
+            self._showing, self._again, self._drafts = before
+            raise
+        return label is None or label.at not in self._noted
 
     def _agreement(self) -> list[tuple[str, str]]:
-        """How the chosen grader stands to people's labels as they are now; a column's do not count here."""
-        report, grader = self.state.report, self.grader.value
-        labels = None if report is None else self.state.labelling.people(report.samples)
-        if report is None or grader not in report.grades or labels is None:
-            return []
-        return list(report.agreement(grader, labels).lines)
+        """How the chosen grader stands to people's labels as they are now, and people to each other.
+
+        A column's labels do not count here.
+        """
+        report, grader, labelling = self.state.report, self.grader.value, self.state.labelling
+        lines = [(f"kappa with {one.other}", f"{one.kappa} on {one.n:,}") for one in labelling.others()[:2]]
+        counted = None if report is None else labelling.counted(report.samples)
+        if report is None or counted is None or grader not in report.grades or not counted.n:
+            return lines
+        return [*report.agreement(grader, counted.labels, weights=counted.weights).lines, *lines]
 
     def _tell_kept(self) -> None:
-        labelling = self.state.labelling
+        labelling, report = self.state.labelling, self.state.report
         counts = ", ".join(f"{count:,} {word}" for word, count in labelling.counts.items())
         where = labelling.store_url or "memory only: pass store= to keep them"
-        self.kept.value = f"{text(counts)} {quiet(f'kept in {where}, dataset {labelling.dataset!r}')}"
+        said = [f"kept in {where}, dataset {labelling.dataset!r}"]
+        if report is not None and (chosen := labelling.counted(report.samples).chosen):
+            said.append(
+                f"{chosen:,} labels of rows chosen for what graders say do not count in the agreement"
+            )
+        if left := labelling.left_out:
+            said.append(f"{left:,} labels stay out of the findings: their rows were not drawn at random")
+        self.kept.value = f"{text(counts)} {quiet('; '.join(said))}"

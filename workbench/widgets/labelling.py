@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.diagnostics.labels import read_labels
 from workbench.errors import WorkbenchError
-from workbench.report import agreement
+from workbench.report.agreement import agreement
 from workbench.report.settings import label_column
 from workbench.samples import Samples
 from workbench.visible import one_line
@@ -145,7 +145,11 @@ class Labelling:
     def _value(self, name: str, *, rates: bool) -> bool | None:
         label = self.held.get(name)
         code = self._codes[self._place[name]] if name in self._place else -1
-        if label is not None and label.value is not None and (not rates or code >= 0 or is_at_random(label.drawn)):
+        if (
+            label is not None
+            and label.value is not None
+            and (not rates or code >= 0 or is_at_random(label.drawn))
+        ):
             return label.value
         return None if code < 0 else bool(code)
 
@@ -153,7 +157,8 @@ class Labelling:
     def left_out(self) -> int:
         """Labels that stay out of findings, as their rows were not drawn at random."""
         return sum(
-            label.value is not None and self._value(name, rates=True) is None for name, label in self.held.items()
+            label.value is not None and self._value(name, rates=True) is None
+            for name, label in self.held.items()
         )
 
     def counted(self, samples: Any) -> Counted:
@@ -236,6 +241,11 @@ class Labelling:
         )
         self._undoable.append(name)
         self._refresh(name)
+
+    @property
+    def last(self) -> str | None:
+        """The sample whose label an undo takes back; None for none."""
+        return self._undoable[-1] if self._undoable else None
 
     def undo(self) -> str:
         """Take the last label of this session back; the sample it was for.

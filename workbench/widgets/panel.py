@@ -14,7 +14,7 @@ from workbench.widgets.problem import as_html
 from workbench.widgets.session import adopted, forget, keep
 from workbench.widgets.state import State
 
-__all__ = ["Panel", "close_all", "heading", "options", "quiet", "replace_options", "row", "text"]
+__all__ = ["Panel", "beside", "close_all", "heading", "options", "quiet", "replace_options", "row", "text"]
 
 
 class Panel(widgets.VBox):  # type: ignore[misc]
@@ -165,6 +165,16 @@ def row(*children: Any) -> Any:
     return box
 
 
+def beside(left: Iterable[Any], right: Iterable[Any]) -> Any:
+    """Two columns where a page is wide enough for them, else one below the other."""
+    columns = [widgets.VBox(list(part)) for part in (left, right)]
+    for column in columns:
+        column.add_class("wb-column")
+    box = widgets.Box(columns)
+    box.add_class("wb-columns")
+    return box
+
+
 def options(pairs: Iterable[tuple[str, Any]]) -> tuple[tuple[str, Any], ...]:
     """Options with visible titles that stay apart: two alike get a number."""
     seen: dict[str, int] = {}
@@ -198,6 +208,9 @@ def replace_options(
 STYLE = """<style>
 .wb-panel{font-size:13px;overflow:visible}
 .wb-panel>*{flex:0 0 auto}
+.wb-panel .wb-columns{display:flex;flex-flow:row wrap;gap:4px 16px;overflow:visible;flex:0 0 auto;align-items:flex-start}
+.wb-panel .wb-column{flex:1 1 500px;min-width:0;overflow:visible}
+.wb-panel .wb-column>*{flex:0 0 auto}
 .wb-panel .widget-button{width:auto;min-width:8em}
 .wb-panel summary{cursor:pointer}
 .wb-app .lm-TabBar .lm-TabBar-tab{flex:1 1 auto!important;min-width:0!important;padding:0 6px!important}

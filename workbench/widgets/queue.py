@@ -49,15 +49,16 @@ class Queue:
         name = grader if grader in graders else next(iter(graders), None)
         rows = np.asarray(shown, dtype=np.intp)
         self.order = _meant(order, len(graders), len(rows))
-        self._verdicts = _verdicts(report, name) if self.order == BALANCED else np.empty(0)
-        mixed = np.random.default_rng(_SEED).permutation(len(samples)).astype(np.intp)
-        self.rows: Rows = {
-            BALANCED: lambda: _balanced(mixed, self._verdicts),
-            DISAGREEING: lambda: _disagreements(mixed, report),
-            CHOSEN: lambda: rows,
-        }.get(self.order, lambda: mixed)()
+        self._verdicts = _verdicts(report, name) if self.order == BALANCED else np.empty(0, np.int8)
+        self.rows: Rows = rows if self.order == CHOSEN else self._mixed(len(samples), report)
         ids = samples.ids  # a copy each time it is asked for
         self._ids = [str(ids[row]) for row in self.rows]
+
+    def _mixed(self, n: int, report: Any) -> Rows:
+        mixed = np.random.default_rng(_SEED).permutation(n).astype(np.intp)
+        if self.order == RANDOM:
+            return mixed
+        return _balanced(mixed, self._verdicts) if self.order == BALANCED else _disagreements(mixed, report)
 
     def __len__(self) -> int:
         return len(self.rows)

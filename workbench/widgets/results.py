@@ -13,7 +13,7 @@ from workbench.plots import FIGURES, figures
 from workbench.report.where import told
 from workbench.widgets.chart import Chart
 from workbench.widgets.findings import FindingCards
-from workbench.widgets.panel import Panel, heading, options, quiet, replace_options, row
+from workbench.widgets.panel import Panel, beside, heading, options, quiet, replace_options, row
 from workbench.widgets.rows import ReportRows
 from workbench.widgets.table import ScoreTable
 
@@ -61,9 +61,8 @@ class ResultsPanel(Panel):
         self._listen()
         controls = row(self.figure, self.grader)
         filters = row(self.quick, self.search, self.clear, self.shown)
-        return [
-            controls, self.chart, row(heading("Findings"), self.relabel), self.findings, heading("Rows"), filters, self.table,
-        ]  # fmt: skip
+        said = [controls, self.chart, row(heading("Findings"), self.relabel), self.findings]
+        return [beside(said, [heading("Rows"), filters, self.table])]
 
     def _listen(self) -> None:
         self.figure.observe(self.acts(self._draw), "value")

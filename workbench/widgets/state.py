@@ -200,10 +200,10 @@ class State(Graders):
     def _show(self, report: Report) -> None:
         """Take a new report; what the graders said before a change stays for comparing."""
         now = {name: self.entry(name) for name in self._running if name in self.graders}
-        self.unrun -= {name for name, entry in self._running.items() if now.get(name) == entry}
         self._versions.note(report, self._running)
         self.row, self.where = None, ()
         self.report = report
+        self.unrun -= {name for name, entry in self._running.items() if now.get(name) == entry}
 
     # ---- looking
 

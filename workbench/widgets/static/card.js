@@ -71,7 +71,8 @@ function showCard(view, blank) {
   else if (card.seq === undefined) showNoRow(view.host, "No more cards: all done.");
   else showRow(view.host, card, (part) => fetchCardPart(view, card.seq, part), view.folds);
   view.host.scrollTop = 0;
-  view.note.value = card.note ?? "";
+  if (view.noteOf !== card.seq) view.note.value = card.note ?? ""; // somebody may be writing about this very row
+  view.noteOf = card.seq;
   view.said.textContent = card.id ? `card ${card.id}` : "";
 }
 

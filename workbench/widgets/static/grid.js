@@ -5,7 +5,7 @@ const PAGE = 100; // rows a question asks for
 const KEPT = 60; // pages kept
 const TALLEST = 8e6; // pixels: browsers cannot hold elements much taller than twice that
 // Least width in pixels, and the share of what is left over.
-const WIDTHS = { row: [64, 0], text: [120, 3], score: [92, 1], verdict: [80, 0.6], status: [110, 0.8], number: [84, 0.8] };
+const WIDTHS = { row: [104, 0.4], text: [120, 3], score: [92, 1], verdict: [80, 0.6], status: [110, 0.8], number: [84, 0.8] };
 const KINDS = ["good", "bad", "failed", "skipped", "note"];
 
 // The head
