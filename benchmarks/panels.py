@@ -11,12 +11,17 @@ import json
 import statistics
 import time
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pandas as pd
 from ipywidgets import Widget
 
 import workbench as wb
+from workbench.plots import FIGURES
+
+GRADERS = 20
 
 
 def samples(n: int) -> wb.Samples:
@@ -46,6 +51,7 @@ class Session:
 
     def __init__(self, n: int) -> None:
         graders = [wb.Contains(), wb.ExactMatch(), wb.Length(maximum=5)]
+        graders += [wb.Contains(expected=f"{at}", name=f"has {at}") for at in range(GRADERS - len(graders))]
         self.app = wb.Workbench(samples(n), graders, labels="good", store=None)
         self.app.state.start(0).report()
         while self.app.state.running:
@@ -59,13 +65,22 @@ class Session:
     def count(self, message: object) -> None:
         self.sent += len(json.dumps(message, default=str))
 
+    def draw(self, name: str) -> None:
+        """A figure from a report that was never drawn, but whose findings are known as after a run."""
+        report = replace(self.app.state.report)
+        report.__dict__["findings"] = self.app.state.report.findings
+        FIGURES[name].draw(report, None)
+
     def table(self, **message: object) -> None:
         self.results.table.hear({**message, "version": self.results.table.version})
 
     @property
     def actions(self) -> dict[str, Callable[[], object]]:
         state = self.app.state
+        drawn = {f"figure: {kind.title}": partial(self.draw, kind.name) for kind in FIGURES.values()}
         return {
+            "findings": lambda: replace(state.report).findings,
+            **drawn,
             "show the results": self.results.refresh,
             "click a bar": lambda: state.look({"grader": "contains", "score": [0.95, 1]}),
             "all rows": state.look,

@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 import workbench as wb
 from workbench.errors import ReportError
+from workbench.plots import FIGURES
+from workbench.report import cases
 from workbench.report.where import matching, told
 
 ROWS = [

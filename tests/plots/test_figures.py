@@ -27,15 +27,11 @@ def scored(n, names=("a", ODD)):
 def marks(drawn):
     """Conditions and number of rows of every mark."""
     for trace in drawn.data:
-        data = np.asarray(trace.customdata, dtype=object)
-        for conditions, said in zip(_lists(trace.customdata), _flat(trace.hovertext), strict=True):
-            yield conditions, said
-        assert len(data)
+        yield from zip(_lists(trace.customdata), _flat(trace.hovertext), strict=True)
 
 
 def _lists(customdata):
-    for one in customdata:
-        one = list(one)
+    for one in map(list, customdata):
         if one and isinstance(one[0], dict):
             yield one
         else:

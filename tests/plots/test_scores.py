@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from itertools import pairwise
-
 import re
+from itertools import pairwise
 
 import numpy as np
 import pytest

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 import workbench as wb
 from tests.widgets import using
 from workbench.errors import WorkbenchError
-from workbench.widgets.labelling import Labelling
 from workbench.widgets import versions
+from workbench.widgets.labelling import Labelling
 from workbench.widgets.queue import ORDERS, Queue
 from workbench.widgets.snippets import label_code, undo_code
 
