@@ -103,7 +103,7 @@ def test_a_grader_of_a_later_cell_appears_in_every_panel(app):
     define(0.75)
     assert app.state.proofs["later"] is None
     assert app.state.unrun == {"later"}
-    assert "1 not run since they changed" in app.head.value
+    assert "1 to run" in app.head.value
     app.close()
     define(0.5)
     assert "0.75" in app.graders["later"].source.text

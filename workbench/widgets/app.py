@@ -105,11 +105,7 @@ class Workbench(Panel):
     def _head(self) -> None:
         state = self.state
         said = [f"{len(state.samples):,} rows", f"{len(state.graders):,} graders"]
-        said += (
-            [f"{len(state.unrun):,} not run since they changed"]
-            if state.report is not None and state.unrun
-            else []
-        )
+        said += [f"{len(state.unrun):,} to run"] if state.report is not None and state.unrun else []
         said += ["running"] if state.running else []
         said += [state.report.isolation] if state.report is not None else []
         self.head.value = f"<b>Grader workbench</b> {text(' · '.join(said))}"

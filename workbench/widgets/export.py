@@ -92,8 +92,9 @@ class ExportPanel(Panel):
         states = state_of_proof(self.state.chosen_suite()) if self.state.chosen else []
         news = {name: self._news(name) for name in self.state.chosen}
         lines = [_mark(name, good, words, news.pop(name, "")) for name, good, words in states]
-        lines += [_mark(name, True, "needs no proof", said) for name, said in news.items() if said]
-        self.proofs.value = "<br>".join(lines) or quiet("rules of the workbench only: nothing needs a proof")
+        lines += [_mark(name, True, "needs no proof", said) for name, said in news.items()]
+        whose = quiet("What is chosen in Run is exported:") if lines else ""
+        self.proofs.value = "<br>".join([whose, *lines])
         self.prove.layout.display = "" if not all(good for _, good, _ in states) else "none"
 
     def _news(self, name: str) -> str:
@@ -139,7 +140,8 @@ class ExportPanel(Panel):
             self.state.chosen_suite(), target, self.format.value,
             on_loss=self._on_loss, allow_unvalidated=self.unproved.value,
         )  # fmt: skip
-        self.said.value = f"<b>{text(written, 2_000)}</b>"
+        folder = quiet(f"in {Path(target).resolve().parent}")
+        self.said.value = f"<b>{text(written, 2_000)}</b> {folder}"
         settings = "".join(
             f", {name}={value!r}"
             for name, value, usual in (

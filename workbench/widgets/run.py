@@ -187,7 +187,8 @@ def _done(report: Report) -> str:
     spent = f", {report.spending}" if report.spending else ""
     word = "stopped" if stopped else "done"
     said = f"{word}: {len(report):,} rows, {len(report.graders):,} graders{spent}; {report.isolation}"
-    return "<br>".join([text(said, 600), *(f"<b>{text(note, 600)}</b>" for note in report.notes)])
+    lines = [text(said, 600), *(f"<b>{text(note, 600)}</b>" for note in report.notes)]
+    return "<br>".join([*lines, quiet("Results says what that means.")])
 
 
 def news(moment: Progress) -> str:

@@ -77,7 +77,7 @@ def paste(text: str) -> Sample:
         ) from None
     told = data if isinstance(data, dict) else {"messages": data}
     messages, metadata = told.get("messages"), told.get("metadata") or {}
-    if not isinstance(messages, list) or not isinstance(metadata, dict):
+    if not isinstance(messages, list) or not messages or not isinstance(metadata, dict):
         raise SamplesError(
             "the pasted JSON holds no messages", where="Try", found=repr(data)[:120], expected=_SHAPE
         )
