@@ -74,7 +74,13 @@ def _place(figure: Any, heading: list[str], domain: tuple[float, float], *, at: 
     common = {"zeroline": False, "linecolor": LINE}
     figure.update_layout(
         {
-            f"xaxis{x[1:]}": {**common, **shared, "anchor": y, "showgrid": False, "title": {"text": "score"}},
+            f"xaxis{x[1:]}": {
+                **common,
+                **shared,
+                "anchor": y,
+                "showgrid": False,
+                "title": {"text": "score", "standoff": 4},
+            },
             f"yaxis{y[1:]}": {
                 **common,
                 "anchor": x,

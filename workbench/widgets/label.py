@@ -224,8 +224,10 @@ class LabelPanel(Panel):
         """
         report, grader, labelling = self.state.report, self.grader.value, self.state.labelling
         lines = [(f"kappa with {one.other}", f"{one.kappa} on {one.n:,}") for one in labelling.others()[:2]]
-        counted = None if report is None else labelling.counted(report.samples)
-        if report is None or counted is None or grader not in report.grades or not counted.n:
+        if report is None or grader not in report.grades:
+            return lines
+        counted = labelling.counted(report.samples)
+        if not counted.n:
             return lines
         return [*report.agreement(grader, counted.labels, weights=counted.weights).lines, *lines]
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import marshal
-import math
 import os
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from workbench.diagnostics.labels import read_labels
 from workbench.errors import WorkbenchError
@@ -26,24 +28,33 @@ if TYPE_CHECKING:
 __all__ = ["Counted", "Labelling"]
 
 
+_VALUES = {1: True, 0: False, -1: None}
+
+
 @dataclass(frozen=True)
 class Counted:
     """People's labels as a rate takes them.
 
     Attributes:
         labels: True good, False bad, None for none that counts, one a row.
-        weights: How many rows each stands for, one a row; NaN where there is no label.
+        weights: How many rows each stands for, (n,), NaN where there is no label.
+        n: Labels that count.
         chosen: Labels of rows that were chosen for what graders say of them: of these there is no rate.
     """
 
     labels: list[bool | None]
-    weights: list[float]
+    weights: NDArray[np.float64]
+    n: int
     chosen: int
 
-    @property
-    def n(self) -> int:
-        """Labels that count."""
-        return sum(value is not None for value in self.labels)
+
+@dataclass(frozen=True)
+class _Rows:
+    """A dataset, the row of each of its samples, and the given column's labels of them."""
+
+    samples: Any
+    places: dict[str, int]
+    given: list[bool | None]
 
 
 class Labelling:
@@ -66,6 +77,7 @@ class Labelling:
         self._codes = read_labels(label_column(samples, given), len(samples))
         self._undoable: list[str] = []
         self._drawn: dict[str, str] = {}
+        self._kept: dict[int, _Rows] = {}
 
     # ---- the store
 
@@ -133,47 +145,64 @@ class Labelling:
         labelled by hand. Labels of rows that were drawn for what a grader said of them would make its rates wrong, and
         stay out: see `left_out`. None where nothing is known of any row.
         """
-        return _or_none([self._value(str(name), rates=True) for name in samples.ids])
+        return self._over(samples, rates=True)
 
     def shown(self, samples: Any) -> list[bool | None] | None:
         """All that is known, to be shown: as `known`, with every label that people gave.
 
         A person's label goes before the column's.
         """
-        return _or_none([self._value(str(name), rates=False) for name in samples.ids])
+        return self._over(samples, rates=False)
 
-    def _value(self, name: str, *, rates: bool) -> bool | None:
-        label = self.held.get(name)
-        code = self._codes[self._place[name]] if name in self._place else -1
-        if (
-            label is not None
-            and label.value is not None
-            and (not rates or code >= 0 or is_at_random(label.drawn))
-        ):
-            return label.value
-        return None if code < 0 else bool(code)
+    def _over(self, samples: Any, *, rates: bool) -> list[bool | None] | None:
+        """The column's labels of these rows, and people's over them."""
+        rows = self._rows_of(samples)
+        found = rows.given.copy()
+        for name, label in self.held.items():
+            at = rows.places.get(name)
+            if at is not None and label.value is not None and (not rates or self._counts(name, label)):
+                found[at] = label.value
+        return found if any(one is not None for one in found) else None
+
+    def _counts(self, name: str, label: Label) -> bool:
+        """Whether findings may rest on a label."""
+        return is_at_random(label.drawn) or self._code(name) >= 0
+
+    def _code(self, name: str) -> int:
+        return int(self._codes[self._place[name]]) if name in self._place else -1
+
+    def _rows_of(self, samples: Any) -> _Rows:
+        """Where each sample stands in a dataset, kept for the last two: every label asks for all rows."""
+        held = self._kept.get(id(samples))
+        if held is None:
+            names = [str(name) for name in samples.ids]
+            given = [_VALUES[self._code(name)] for name in names]
+            held = _Rows(samples, {name: at for at, name in enumerate(names)}, given)
+            self._kept = {**dict(list(self._kept.items())[-1:]), id(samples): held}
+        return held
 
     @property
     def left_out(self) -> int:
         """Labels that stay out of findings, as their rows were not drawn at random."""
         return sum(
-            label.value is not None and self._value(name, rates=True) is None
-            for name, label in self.held.items()
+            label.value is not None and not self._counts(name, label) for name, label in self.held.items()
         )
 
     def counted(self, samples: Any) -> Counted:
         """People's labels of these rows, with how many rows each stands for; a column's do not count."""
-        held = self.held
-        there = [held.get(str(name)) for name in samples.ids] if held else [None] * len(samples)
-        rows = [row for row, label in enumerate(there) if label is not None and label.value is not None]
-        found = weights_of([label.drawn for row in rows if (label := there[row]) is not None])
-        labels: list[bool | None] = [None] * len(there)
-        weights = [math.nan] * len(there)
-        for row, weight in zip(rows, found, strict=True):
-            label = there[row]
-            if weight is not None and label is not None:
-                labels[row], weights[row] = label.value, weight
-        return Counted(labels, weights, found.count(None))
+        places = self._rows_of(samples).places
+        there = [
+            (places[name], label)
+            for name, label in self.held.items()
+            if name in places and label.value is not None
+        ]
+        found = weights_of([label.drawn for _, label in there])
+        labels: list[bool | None] = [None] * len(samples)
+        weights = np.full(len(samples), np.nan)
+        for (at, label), weight in zip(there, found, strict=True):
+            if weight is not None:
+                labels[at], weights[at] = label.value, weight
+        return Counted(labels, weights, len(there) - found.count(None), found.count(None))
 
     def others(self) -> list[Agreement]:
         """How this labeller agrees with each other one, on the rows both labelled; most rows first."""
@@ -190,6 +219,7 @@ class Labelling:
 
     @cached_property
     def _place(self) -> dict[str, int]:
+        """Row of each sample of the dataset."""
         return {str(name): row for row, name in enumerate(self.samples.ids)}
 
     @cached_property
@@ -274,10 +304,6 @@ class Labelling:
         """From now on somebody else labels."""
         self.labeller = labeller
         self._undoable = []
-
-
-def _or_none(found: list[bool | None]) -> list[bool | None] | None:
-    return found if any(one is not None for one in found) else None
 
 
 def _told(address: Any) -> str:
