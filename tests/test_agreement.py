@@ -277,7 +277,9 @@ class TestWeights:
         assert shared.kappa.spread > 2 * alone.kappa.spread
         assert shared.sensitivity.effective < alone.sensitivity.effective / 3
 
-    @pytest.mark.parametrize("weights", [[1.0], [0.0] * 50, [math.nan] * 50, [-1.0] * 50, [math.inf] * 50])
+    @pytest.mark.parametrize(
+        "weights", [[1.0], [0.0] * 50, [math.nan] * 50, [-1.0] * 50, [math.inf] * 50, ["x"] * 50, 3]
+    )
     def test_wrong_weights_are_refused(self, weights):
         """One a row, each a number above 0 where there is a label."""
         with pytest.raises(ReportError, match="weight"):

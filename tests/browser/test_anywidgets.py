@@ -557,6 +557,27 @@ def test_card_does_not_wait_for_a_slow_kernel(browser, lab):
         assert untroubled(notebook)
 
 
+def test_card_that_changes_keeps_what_is_being_written(browser, lab):
+    """A run that ends or scores that appear change the card under the reader; the note half written stays."""
+    changed = CARD.replace("def decide", BUSY_FIRST).replace(
+        "card.card, card.upcoming, card.done = card_of(at)",
+        "card.card, card.upcoming, card.done = other_of(at)",
+    )
+    other = 'other_of = lambda at: {**card_of(at), "id": f"row-{at}, changed"}\n\ncard ='
+    cell = changed.replace("\ncard =", f"\n{other}", 1)
+    with opened(browser, lab, lab.write("changes.ipynb", [ROWS, cell])) as notebook:
+        notebook.run_all()
+        card = notebook.find(".wb-card")
+        card.locator(".wb-reader-id", has_text="row-0").wait_for()
+        card.locator(".wb-card-body").click()
+        notebook.page.keyboard.press("1")
+        notebook.page.keyboard.press("n")
+        notebook.page.keyboard.type("half a th")
+        card.locator(".wb-reader-id", has_text="row-1, changed").wait_for()
+        assert card.locator("textarea").input_value() == "half a th"
+        assert untroubled(notebook)
+
+
 OPEN_ALL = "() => document.querySelectorAll('.wb-table details').forEach(fold => { fold.open = true; })"
 
 

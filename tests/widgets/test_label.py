@@ -252,8 +252,10 @@ def test_a_label_says_how_its_row_was_drawn(panel, order, drawn):
     name = panel.card.card["id"]
     press(panel, "good")
     assert panel.state.labelling.held[name].drawn == drawn
-    assert ("1 labels stay out of the findings" in panel.kept.value) == (order != "random")
-    assert ("do not count in the agreement" in panel.kept.value) == (
+    assert ("1 label of rows not drawn at random: not in the findings" in panel.kept.value) == (
+        order != "random"
+    )
+    assert ("1 label of rows chosen for what graders say: not in the agreement" in panel.kept.value) == (
         order in {"disagreement first", "as shown"}
     )
     assert (panel.card.status == []) == (order in {"disagreement first", "as shown"})

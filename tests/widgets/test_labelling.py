@@ -232,6 +232,7 @@ def test_two_labellers_are_compared_on_rows_both_labelled(labelling):
     for row in range(10):
         labelling.put(f"row-{row}", row % 2 == 0)
     labelling.by("bob")
+    assert labelling.others() == []
     assert (labelling.own, len(labelling.held)) == ({}, 10)
     for row in range(5, 12):
         labelling.put(f"row-{row}", row % 3 == 0)

@@ -17,6 +17,7 @@ from workbench.diagnostics.human import KAPPA, LABELS, against_labels, is_lopsid
 from workbench.diagnostics.labels import read_labels
 from workbench.diagnostics.registry import group_codes
 from workbench.errors import ReportError
+from workbench.report.cases import read_weights
 from workbench.report.rich import STYLE
 from workbench.statistics import Confusion, Estimate, Interval, Share, auroc, compact, corrected_rate, share
 from workbench.visible import one_line
@@ -24,7 +25,6 @@ from workbench.visible import one_line
 __all__ = ["Agreement", "agreement", "agreement_of"]
 
 _MOST_LABELS = 5_000
-_SAME = 1e-9  # of the largest: weights that differ in rounding
 _NOTHING = Interval(math.nan, math.nan)
 
 
@@ -259,7 +259,7 @@ def agreement_of(case: Case, labeller: str = "", weights: Any = None) -> Agreeme
         ReportError: A labelled row with a weight that is no number above 0, or another number of weights than rows.
     """
     found, rows = against_labels(case)
-    found = _weighed(found, rows, weights, len(case.labels))
+    found = replace(found, weights=read_weights(weights, rows, len(case.labels)))
     scores = case.scores[np.searchsorted(case.rows, rows)]
     area = (math.nan, _NOTHING) if found.weights is not None else auroc(scores, found.truth, found.groups)
     return _summed_up(
@@ -270,26 +270,6 @@ def agreement_of(case: Case, labeller: str = "", weights: Any = None) -> Agreeme
         unscored=int((case.labels >= 0).sum()) - len(found),
         area=area,
     )
-
-
-def _weighed(found: Confusion, rows: NDArray[np.intp], weights: Any, n: int) -> Confusion:
-    """The verdicts with what each row stands for; as they are where all count alike."""
-    if weights is None:
-        return found
-    given = np.asarray(weights, dtype=np.float64)
-    if given.shape != (n,):
-        raise ReportError(
-            "weights must have one entry a row", found=f"{given.size:,} entries", expected=f"{n:,}"
-        )
-    used = given[rows]
-    if not (np.isfinite(used).all() and (used > 0).all()):
-        raise ReportError(
-            "a labelled row has no weight", where=f"row {rows[~(np.isfinite(used) & (used > 0))][0]}",
-            expected="how many rows it stands for, a number above 0",
-        )  # fmt: skip
-    if not len(used) or np.ptp(used) <= _SAME * used.max():
-        return found
-    return replace(found, weights=used)
 
 
 def _summed_up(

@@ -10,12 +10,15 @@ from numpy.typing import NDArray
 from workbench.diagnostics import Case
 from workbench.diagnostics.labels import read_labels
 from workbench.diagnostics.registry import pass_mark
+from workbench.errors import ReportError
 from workbench.report.settings import label_column
 
 if TYPE_CHECKING:
     from workbench.report.report import Report
 
-__all__ = ["label_codes", "labelled_case"]
+__all__ = ["label_codes", "labelled_case", "read_weights"]
+
+_SAME = 1e-9  # of the largest: weights that differ in rounding
 
 
 def label_codes(report: Report) -> NDArray[np.int8]:
@@ -49,3 +52,33 @@ def labelled_case(report: Report, grader: str, groups: NDArray[np.intp], labels:
     )
     mark = pass_mark(report.threshold, report.scale)
     return Case(grader, report.grades[grader], groups, known, mark, report.scale)
+
+
+def read_weights(weights: Any, rows: NDArray[np.intp], n: int) -> NDArray[np.float64] | None:
+    """How many rows each of these stands for, (m,); None where all count alike.
+
+    Args:
+        weights: As in `Report.agreement`: one entry a row of the report, or None.
+        rows: Numbers of the rows that have a label and a verdict, (m,).
+        n: Rows of the report.
+
+    Raises:
+        ReportError: Not one entry a row, or one of these rows has no number above 0.
+    """
+    if weights is None:
+        return None
+    try:
+        given = np.asarray(weights, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ReportError("weights must be numbers", found=str(error)[:120]) from None
+    if given.shape != (n,):
+        found = f"{given.size:,} entries"
+        raise ReportError("weights must have one entry a row", found=found, expected=f"{n:,}")
+    used = given[rows]
+    wrong = ~(np.isfinite(used) & (used > 0))
+    if wrong.any():
+        where, expected = f"row {rows[wrong][0]}", "how many rows it stands for, a number above 0"
+        raise ReportError(
+            "a labelled row has no weight", where=where, found=str(used[wrong][0]), expected=expected
+        )
+    return used if len(used) and np.ptp(used) > _SAME * used.max() else None

@@ -236,10 +236,13 @@ class LabelPanel(Panel):
         counts = ", ".join(f"{count:,} {word}" for word, count in labelling.counts.items())
         where = labelling.store_url or "memory only: pass store= to keep them"
         said = [f"kept in {where}, dataset {labelling.dataset!r}"]
-        if report is not None and (chosen := labelling.counted(report.samples).chosen):
-            said.append(
-                f"{chosen:,} labels of rows chosen for what graders say do not count in the agreement"
-            )
+        chosen = 0 if report is None else labelling.counted(report.samples).chosen
+        if chosen:
+            said.append(f"{_labels(chosen)} of rows chosen for what graders say: not in the agreement")
         if left := labelling.left_out:
-            said.append(f"{left:,} labels stay out of the findings: their rows were not drawn at random")
+            said.append(f"{_labels(left)} of rows not drawn at random: not in the findings")
         self.kept.value = f"{text(counts)} {quiet('; '.join(said))}"
+
+
+def _labels(count: int) -> str:
+    return f"{count:,} label{'' if count == 1 else 's'}"

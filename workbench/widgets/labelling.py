@@ -206,7 +206,7 @@ class Labelling:
 
     def others(self) -> list[Agreement]:
         """How this labeller agrees with each other one, on the rows both labelled; most rows first."""
-        found = (self._with(name) for name in self._by if name != self.labeller)
+        found = (self._with(name) for name in tuple(self._by) if name != self.labeller)
         return sorted((one for one in found if one.n), key=lambda one: -one.n)
 
     def _with(self, other: str) -> Agreement:
