@@ -356,3 +356,14 @@ def test_reading_goes_on_in_a_store_that_is_written_to(tmp_path):
             made.exec_driver_sql("DELETE FROM workbench_replies")
             assert background.run(two.replies.get("k")) == Reply("x")
             assert two.graders.list() == ()
+
+
+def test_a_file_deleted_under_an_open_store_is_noticed(tmp_path):
+    """Writes and reads say that the file is gone, instead of going on in one that nobody can find."""
+    with wb.open_store(tmp_path / "gone.db") as store:
+        store.labels.put("one", True)
+        for file in tmp_path.iterdir():
+            file.unlink()
+        for use in (lambda: store.labels.put("two", True), store.labels.latest):
+            with pytest.raises(wb.StoreError, match="file is gone"):
+                use()

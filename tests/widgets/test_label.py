@@ -354,3 +354,12 @@ def test_a_long_turn_is_fetched_whole(url):
     assert panel._more(panel.card.card["seq"], turn["part"]) == "word " * 4_000
     assert panel._more(99, turn["part"]) == ""
     panel.close()
+
+
+def test_the_card_does_not_tell_what_the_column_says(make):
+    """A column given as labels is no part of the metadata that a labeller reads, until the scores are shown."""
+    rows = [{**row, "good": True} for row in using.ROWS]
+    panel = make("LabelPanel", samples=rows, labels="good")
+    assert '"good"' not in panel.card.card["metadata"]
+    panel.reveal.value = True
+    assert '"good"' in panel.card.card["metadata"]

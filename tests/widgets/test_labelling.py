@@ -338,3 +338,17 @@ def test_puts_and_undos_leave_what_the_store_says(moves, undone):
     }
     assert held == {f"row-{row}": value for row, value in moves[: len(moves) - min(undone, len(moves))]}
     labelling.close()
+
+
+def test_the_usual_file_that_cannot_be_is_memory_with_a_warning(tmp_path, monkeypatch):
+    """In a folder nobody may write to the app goes on, and says that nothing outlives the kernel."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "workbench.db").mkdir()  # root may write anywhere: a folder in its place refuses everybody
+    labelling = Labelling(wb.Samples(using.ROWS), None, "sqlite:///workbench.db")
+    labelling.put(str(labelling.samples.ids[0]), True)
+    assert (labelling.store_url, labelling.in_memory) == ("", True)
+    assert "memory only" in labelling.warning
+    labelling.close()
+    asked = Labelling(wb.Samples(using.ROWS), None, str(tmp_path / "workbench.db"))
+    with pytest.raises(wb.StoreError):
+        asked.put("x", True)

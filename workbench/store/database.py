@@ -44,10 +44,11 @@ class Database:
     def __init__(self, address: Address, timeout: float) -> None:
         self.address = address
         self._timeout = timeout
-        self._closed = False
+        self._closed = self._made = False
         self._start()
         try:
             self._open()
+            self._made = True
         except BaseException:
             self.close()
             raise
@@ -121,6 +122,12 @@ class Database:
             raise StoreError("the store is closed", where=self.address.shown, hint="open it again")
         if self._pid != os.getpid():
             self._after_fork()
+        if self._made and not (self.address.path is None or self.address.path.exists()):
+            # SQLite would go on writing into a file that nobody can find any more.
+            raise StoreError(
+                "the store's file is gone: nothing more can be kept in it", where=self.address.shown,
+                hint="put the file back, or open a store anew",
+            )  # fmt: skip
         return self._engine
 
     def _after_fork(self) -> None:

@@ -88,7 +88,12 @@ class Workbench(Panel):
 
     def _open(self) -> None:
         """Make a panel when its tab is first opened: a page loads faster, and pays only for what is looked at."""
-        self.panel(PANELS[self.tabs.selected_index or 0])
+        kind = PANELS[self.tabs.selected_index or 0]
+        seen = PANELS.index(kind) in self._made
+        panel = self.panel(kind)
+        if seen and isinstance(panel, LabelPanel):
+            with panel.filling():
+                panel.refresh()  # labels put by code meanwhile
 
     def panel(self, kind: type[Panel]) -> Panel:
         """A panel of this app, made when it is first asked for."""
@@ -162,11 +167,19 @@ class Workbench(Panel):
 
     @property
     def labels(self) -> list[bool | None]:
-        """What is known of each sample: True good, False bad, None unknown; `labels=` of a run takes it."""
-        return self.state.labelling.known(self.samples) or [None] * len(self.samples)
+        """All that is known of each sample: True good, False bad, None unknown; a person's word before the column's.
+
+        For a run or its findings `labels_of` has those that rates may rest on.
+        """
+        self.state.labelling.reload()  # a cell may have labelled meanwhile
+        return self.state.labelling.shown(self.samples) or [None] * len(self.samples)
 
     def labels_of(self, samples: Samples) -> list[bool | None] | None:
-        """What is known of each of these rows; None where nothing is known of any."""
+        """What findings and rates may rest on, for each of these rows; None where nothing is known of any.
+
+        That leaves out labels of rows that were drawn for what a grader said of them; see the Label panel.
+        """
+        self.state.labelling.reload()
         return self.state.labelling.known(samples)
 
     def add(self, grader: Grader | Iterable[Grader]) -> None:

@@ -111,7 +111,10 @@ class ComparePanel(Panel):
             report, report.where({"apart": [self.a.value, self.b.value], "least": 0}, *where)
         )
         self.table.source = ReportRows(
-            report, rows, graders=[self.a.value, self.b.value], labels=report.labels
+            report,
+            rows,
+            graders=[self.a.value, self.b.value],
+            labels=self.state.labelling.shown(report.samples),
         )
         said = " and ".join(map(told, where))
         self.shown.value = f"<b>{len(rows):,} rows</b> {quiet(said or 'largest difference first')}"

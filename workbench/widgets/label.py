@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 import ipywidgets as widgets
 
 from workbench.grade import Grade
-from workbench.samples import Samples
+from workbench.samples import Sample, Samples
+from workbench.thread import StringThread
 from workbench.widgets.card import LabelCard
 from workbench.widgets.drawn import CHOSEN
 from workbench.widgets.panel import Panel, options, quiet, replace_options, row, text
@@ -140,7 +142,7 @@ class LabelPanel(Panel):
         return at if name not in self.state.labelling.own and at in queue else None
 
     def _card(self, at: int, queue: Queue) -> dict[str, Any]:
-        sample, labelling = sample_of(self._samples, at), self.state.labelling
+        sample, labelling = self._sample(at), self.state.labelling
         name = str(sample.id)
         seq = next((seq for seq, known in self._seqs.items() if known == name), None)
         if seq is None:
@@ -160,7 +162,16 @@ class LabelPanel(Panel):
 
     def _more(self, seq: int, part: str) -> str:
         at = self._places.get(self._seqs.get(seq, ""))
-        return "" if at is None else whole(sample_of(self._samples, at), self._grades(at), part)
+        return "" if at is None else whole(self._sample(at), self._grades(at), part)
+
+    def _sample(self, at: int) -> Sample:
+        """A row without what the given column says of it: who labels is not to be led."""
+        sample, column = sample_of(self._samples, at), self.state.labelling.column
+        turns, metadata, *rest = sample.thread.to_wire()
+        if self.reveal.value or not isinstance(metadata, dict) or column not in metadata:
+            return sample
+        told = {key: value for key, value in metadata.items() if key != column}
+        return replace(sample, thread=StringThread.from_wire((turns, told, *rest)))
 
     def _decided(self, action: str, note: str, seq: int) -> bool:
         """Whether it was done: what goes wrong is shown in the panel, and goes no further."""

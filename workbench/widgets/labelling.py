@@ -57,6 +57,10 @@ class _Rows:
     given: list[bool | None]
 
 
+STORE = "sqlite:///workbench.db"
+"""Where labels, judges' answers and run summaries are kept where nobody says otherwise."""
+
+
 class Labelling:
     """Labels of one dataset: those that came with it, and those people give, in a store.
 
@@ -75,24 +79,37 @@ class Labelling:
         self.dataset = dataset or _name_of(samples)
         self._address, self._given = store, given
         self._codes = read_labels(label_column(samples, given), len(samples))
+        self.warning = ""
         self._undoable: list[str] = []
         self._drawn: dict[str, str] = {}
         self._kept: dict[int, _Rows] = {}
 
     # ---- the store
 
+    @property
+    def column(self) -> str | None:
+        """The column that what is known beforehand came from; None for none."""
+        return self._given if isinstance(self._given, str) else None
+
     @cached_property
     def store(self) -> Store:
-        """The store, opened when it is first needed.
+        """The store, opened when it is first needed. Where the usual file cannot be, one in memory: see `warning`.
 
         Raises:
-            StoreError: It cannot be opened.
+            StoreError: A store that was asked for cannot be opened.
         """
-        from workbench.store import Store, open_store
+        from workbench.store import Store, StoreError, open_store
 
         if isinstance(self._address, Store):
             return self._address
-        return open_store("sqlite://" if self._address is None else self._address)
+        try:
+            return open_store("sqlite://" if self._address is None else self._address)
+        except StoreError as error:
+            if self._address != STORE:
+                raise
+            self.warning = f"Labels and answers are kept in memory only, until this kernel ends: {error.what}"
+            self._address = None
+            return open_store("sqlite://")
 
     @property
     def store_url(self) -> str:
@@ -225,6 +242,11 @@ class Labelling:
     @cached_property
     def _prompts(self) -> Any:
         return self.samples.groups
+
+    def drawn_of(self, name: str) -> str:
+        """How the row of a label was drawn; "" where that is not known."""
+        label = self.__dict__.get("held", {}).get(name)
+        return "" if label is None else str(label.drawn)
 
     def fresh(self, report: Report) -> bool:
         """Whether findings could rest on more or other labels now than the report was read with."""

@@ -65,6 +65,7 @@ class Panel(widgets.VBox):  # type: ignore[misc]
         def changed(_: Any) -> None:
             with self.state.guard(self.title), self.filling():
                 show()
+            self._show_problem()
 
         self.state.observe(changed, list(names))
         self._watched.append((changed, list(names)))
@@ -96,7 +97,9 @@ class Panel(widgets.VBox):  # type: ignore[misc]
             self._filled = before
 
     def _show_problem(self) -> None:
-        self._alert.value = as_html(self.state.problem)
+        warning = self.state.labelling.warning
+        kept = f"<p class='wb-warn' role='status'>{text(warning, 600)}</p>" if warning else ""
+        self._alert.value = as_html(self.state.problem) + kept
 
     def close(self) -> None:
         """End the panel and everything in it, and what it knows unless it shares that with others."""

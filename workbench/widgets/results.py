@@ -161,7 +161,9 @@ class ResultsPanel(Panel):
         )
         shown = [name for name in report.graders if name in first[:_COLUMNS]]
         reasons = meant[0] if meant else shown[0] if len(shown) == 1 else None
-        self._rows = ReportRows(report, rows, graders=shown, reasons=reasons, labels=report.labels)
+        self._rows = ReportRows(
+            report, rows, graders=shown, reasons=reasons, labels=self.state.labelling.shown(report.samples)
+        )
         self.table.source = self._rows
         self._tell_filter(where)
         self.findings.mark([tuple(one["finding"]) for one in where if "finding" in one])
@@ -188,7 +190,7 @@ def _needs_all(name: str) -> bool:
 def named_in(condition: Mapping[str, Any]) -> list[str]:
     """The graders that a condition is about."""
     held = condition.get("grader", condition.get("wrong"))
-    pair = condition.get("apart", condition.get("verdicts"))
+    pair = condition.get("apart", condition.get("scaled_apart", condition.get("verdicts")))
     one = [condition["finding"][0]] if "finding" in condition else []
     return [*([held] if held is not None else []), *(pair or []), *one]
 
@@ -202,7 +204,7 @@ def quick_filters(report: Report) -> list[tuple[str, Conditions]]:
     if report.labels is not None:
         found += [(f"{name} differs from the label", ({"wrong": name},)) for name in names]
         found += [("labelled good", ({"label": True},)), ("labelled bad", ({"label": False},))]
-    found += [(f"{a} and {b} differ", ({"apart": [a, b], "least": 0.5},)) for a, b in _pairs(names)]
+    found += [(f"{a} and {b} differ", ({"scaled_apart": [a, b], "least": 0.5},)) for a, b in _pairs(names)]
     for status in ("failed", "skipped"):
         there = [name for name in names if getattr(report.grades[name], f"n_{status}")]
         found += [(f"{name} {status}", ({"grader": name, "status": status},)) for name in there]

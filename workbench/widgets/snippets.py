@@ -29,7 +29,8 @@ def call(function: str, *values: Any, **named: Any) -> str:
 
 def label_code(labelling: Labelling, name: str, value: bool | None, note: str) -> str:
     """A label put into the store."""
-    return call(f"{_store(labelling)}.labels.put", name, value, **_who(labelling), **_said(note=note))
+    said = _said(note=note, drawn=labelling.drawn_of(name))
+    return call(f"{_store(labelling)}.labels.put", name, value, **_who(labelling), **said)
 
 
 def undo_code(labelling: Labelling, name: str) -> str:

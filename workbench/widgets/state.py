@@ -19,7 +19,7 @@ from workbench.graders.announce import listen
 from workbench.graders.combine import Entry
 from workbench.samples import as_samples
 from workbench.widgets.graders import Graders
-from workbench.widgets.labelling import Labelling
+from workbench.widgets.labelling import STORE, Labelling
 from workbench.widgets.problem import Problem
 from workbench.widgets.snippets import call, label_code, undo_code
 from workbench.widgets.versions import BEFORE, Versions
@@ -33,7 +33,6 @@ __all__ = ["DEFAULTS", "State"]
 
 Condition = Mapping[str, Any]
 
-STORE = "sqlite:///workbench.db"
 DEFAULTS: dict[str, Any] = {"labels": None, "store": STORE, "labeller": "", "dataset": ""}
 
 
