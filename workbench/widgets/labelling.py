@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
-import marshal
 import os
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +15,7 @@ from workbench.errors import WorkbenchError
 from workbench.report.agreement import agreement
 from workbench.report.settings import label_column
 from workbench.samples import Samples
-from workbench.visible import one_line
+from workbench.widgets.dataset import name_of
 from workbench.widgets.drawn import is_at_random, weights_of
 
 if TYPE_CHECKING:
@@ -76,7 +73,7 @@ class Labelling:
         self, samples: Samples, given: Any, store: Any, *, labeller: str = "", dataset: str = ""
     ) -> None:
         self.samples, self.labeller = samples, labeller
-        self.dataset = dataset or _name_of(samples)
+        self.dataset = dataset or name_of(samples)
         self._address, self._given = store, given
         self._codes = read_labels(label_column(samples, given), len(samples))
         self.warning = ""
@@ -339,20 +336,3 @@ def _told(address: Any) -> str:
     except StoreError as error:
         return error.where or error.found
     return typed if found.masked(typed) == typed and "***" not in found.shown else found.shown
-
-
-def _name_of(samples: Samples) -> str:
-    """The file's name; where ids are row numbers, which would fit any rows, with a short hash of what the rows say."""
-    file = one_line(Path(samples.source).name, 160).strip() if samples.source else ""
-    if file and not any(str(name) == str(row) for row, name in enumerate(samples.ids)):
-        return file[:200]  # what a store takes as a name
-    return f"{file[:180] or 'samples'}-{_digest(samples)}"
-
-
-def _digest(samples: Samples) -> str:
-    """What the rows' turns say, in 12 hexadecimal digits."""
-    digest = hashlib.sha256()
-    for batch in samples.packed().batches:  # they are encoded for the sandbox anyway
-        turns = [wire[0] for wire in marshal.loads(batch)]  # noqa: S302 (bytes of this process)
-        digest.update(repr(turns).encode("utf-8", "surrogatepass"))
-    return digest.hexdigest()[:12]
