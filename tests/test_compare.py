@@ -239,3 +239,10 @@ class TestLooks:
         assert one.labels.difference.value == pytest.approx(-other.labels.difference.value)
         assert np.array_equal(one.joint.counts, other.joint.counts.T)
         assert not math.isnan(one.interval.lo)
+
+
+@pytest.mark.parametrize("given", [(wb.ExactMatch(), wb.Contains()), ("one", "two"), (None, "one")])
+def test_graders_are_no_reports(given):
+    """What one types first: it says to run them, and how."""
+    with pytest.raises(wb.errors.ReportError, match="reports are compared, not graders"):
+        wb.compare(*given)

@@ -233,6 +233,13 @@ def compare(report: Report, a: str | Report, b: str | None = None) -> Comparison
     """
     from workbench.report.versions import side_by_side
 
+    if not hasattr(report, "grades") or not (isinstance(a, str) or hasattr(a, "grades")):
+        wrong = a if hasattr(report, "grades") else report
+        raise ReportError(
+            "reports are compared, not graders",
+            found=type(wrong).__name__,
+            hint="run both: wb.compare(wb.Suite([one, other]).run(samples), 'one', 'other')",
+        )
     if isinstance(a, str):
         if b is None:
             raise ReportError(
