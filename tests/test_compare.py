@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from sklearn import metrics
 
+import workbench as wb
 from tests.test_report import NASTY, make_grades, make_samples
 from workbench.errors import ReportError
 from workbench.grade import Grade
@@ -241,8 +242,8 @@ class TestLooks:
         assert not math.isnan(one.interval.lo)
 
 
-@pytest.mark.parametrize("given", [(wb.ExactMatch(), wb.Contains()), ("one", "two"), (None, "one")])
-def test_graders_are_no_reports(given):
+@pytest.mark.parametrize("asked", [(wb.ExactMatch(), wb.Contains()), ("one", "two"), (None, "one")])
+def test_graders_are_no_reports(asked):
     """What one types first: it says to run them, and how."""
     with pytest.raises(wb.errors.ReportError, match="reports are compared, not graders"):
-        wb.compare(*given)
+        wb.compare(*asked)
