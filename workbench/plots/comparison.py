@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.columns import SCORED
 from workbench.errors import ReportError
-from workbench.plots.look import SHADES, bare_layout, check_graders, text
+from workbench.plots.look import SHADES, bare_layout, chosen, text
 from workbench.plots.register import figure
-from workbench.report.bins import edges_of, within
+from workbench.report.bins import edges_of
+from workbench.report.joint import joint
 
 if TYPE_CHECKING:
     from workbench.report import Report
@@ -43,8 +45,7 @@ def plot_comparison(report: Report, graders: Sequence[str] | None = None) -> Any
     """
     from plotly import graph_objects as go
 
-    names = list(report.graders[:2] if graders is None else graders)
-    check_graders(names, report.graders)
+    names = chosen(report, report.graders[:2] if graders is None else graders)
     if len(names) != 2:
         raise ReportError("a comparison is of two graders", found=", ".join(map(repr, names)) or "none")
     across, up = (_cells(report, name) for name in names)
@@ -108,7 +109,7 @@ def _names(parts: Sequence[Sequence[float]]) -> list[str]:
 
 def _scored(report: Report, name: str) -> NDArray[np.float64]:
     grades = report.grades[name]
-    scores: NDArray[np.float64] = grades.scores[grades.codes == 1]
+    scores: NDArray[np.float64] = grades.scores[grades.codes == SCORED]
     return scores
 
 
@@ -129,21 +130,10 @@ def _counts(
     report: Report, names: Sequence[str], cells: tuple[Sequence[_Cell], Sequence[_Cell]]
 ) -> list[list[int]]:
     """Rows in each cell, a line a cell of the second grader."""
-    across, up = (
-        np.array([_inside(report, name, cell) for cell in part], dtype=np.float64).reshape(
-            len(part), len(report)
-        )
-        for name, part in zip(names, cells, strict=True)
-    )
-    return [[int(count) for count in line] for line in up @ across.T]
-
-
-def _inside(report: Report, name: str, cell: _Cell) -> NDArray[np.bool_]:
-    grades = report.grades[name]
-    rows = np.zeros(len(grades), bool)
-    scored = np.flatnonzero(grades.codes == 1)
-    rows[scored[within(grades.scores[scored], cell.lo, cell.hi)]] = True
-    return rows
+    a, b = (report.grades[name] for name in names)
+    across, up = (np.array([*(cell.lo for cell in part), *(cell.hi for cell in part[-1:])]) for part in cells)
+    found: list[list[int]] = joint(a, b, a_edges=across, b_edges=up).counts.T.tolist()
+    return found
 
 
 def _hover(names: Sequence[str], cells: tuple[_Cell, _Cell], count: int) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from workbench.columns import SCORED
-from workbench.plots.look import SHADES, bare_layout, check_graders, text
+from workbench.plots.look import SHADES, bare_layout, chosen, grader_ticks, text
 from workbench.plots.register import figure
 from workbench.report.where import matching
 
@@ -22,7 +22,7 @@ _LEAST = 0.5
 _LINE_HEIGHT, _FRAME = 30, 110  # pixels
 
 
-@figure("differences", "Who differs", fits=lambda report: len(report.graders) > 1)
+@figure("differences", "Who differs", fits=lambda report: len(report.graders) > 1, whole=True)
 def plot_differences(report: Report, graders: Sequence[str] | None = None) -> Any:
     """A matrix of graders: on what share of the rows both scored do they lie half a scale or more apart.
 
@@ -41,8 +41,7 @@ def plot_differences(report: Report, graders: Sequence[str] | None = None) -> An
     """
     from plotly import graph_objects as go
 
-    names = list(report.graders if graders is None else graders)
-    check_graders(names, report.graders)
+    names = chosen(report, graders)
     half = {(a, b): _differ(report, a, b) for at, a in enumerate(names) for b in names[at:]}
     pairs = [[half[a, b] if (a, b) in half else half[b, a] for b in names] for a in names]
     marks = list(range(len(names)))
@@ -64,16 +63,11 @@ def plot_differences(report: Report, graders: Sequence[str] | None = None) -> An
         zmin=0,
         zmax=1,
     )
-    ticks = {
-        "tickvals": marks,
-        "ticktext": [text(name, 20) for name in names],
-        "showgrid": False,
-        "zeroline": False,
-    }
+    ticks = {**grader_ticks(names, 20), "zeroline": False}
     layout = bare_layout(_FRAME + _LINE_HEIGHT * len(names), template=SHADES)
     layout |= {
-        "xaxis": {**ticks, "automargin": True},
-        "yaxis": {**ticks, "automargin": True, "autorange": "reversed"},
+        "xaxis": ticks,
+        "yaxis": {**ticks, "autorange": "reversed"},
     }
     return go.Figure(heat, layout=layout)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from workbench.plots.look import COLOURS, bare_layout, check_graders, text
+from workbench.plots.look import COLOURS, bare_layout, chosen, grader_ticks, text
 from workbench.plots.register import figure
 from workbench.report.where import case_of
 
@@ -35,13 +35,11 @@ def plot_labels(report: Report, graders: Sequence[str] | None = None) -> Any:
     """
     from plotly import graph_objects as go
 
-    names = list(report.graders if graders is None else graders)
-    check_graders(names, report.graders)
+    names = chosen(report, graders)
     drawn = go.Figure(layout=bare_layout(_FRAME + _LINE_HEIGHT * len(names), barmode="relative", bargap=0.35))
     for label, accepted, colour in _PARTS:
         drawn.add_trace(_bars(report, names, (label, accepted), COLOURS[colour]))
-    ticks = {"tickvals": list(range(len(names))), "ticktext": [text(name, 28) for name in names]}
-    drawn.update_yaxes(**ticks, autorange="reversed", automargin=True, showgrid=False)
+    drawn.update_yaxes(**grader_ticks(names), autorange="reversed")
     title = "← known bad &nbsp; rows &nbsp; known good →"
     drawn.update_xaxes(title={"text": title}, zeroline=True, zerolinecolor="#808080", tickformat=",~s")
     return drawn

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import html
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from workbench.errors import ReportError
+from workbench.report.select import check_graders
 from workbench.visible import one_line
 
-__all__ = ["COLOURS", "INK", "LINE", "QUIET", "SHADES", "bare_layout", "check_graders", "text"]
+if TYPE_CHECKING:
+    from workbench.report import Report
+
+__all__ = ["COLOURS", "INK", "LINE", "QUIET", "SHADES", "bare_layout", "chosen", "grader_ticks", "text"]
 
 INK, QUIET, LINE = "#808080", "#8a8a8a", "rgba(128,128,128,0.3)"
 COLOURS = ("#4c8bd6", "#d9822b", "#3d9970", "#b46ad1", "#c75d5d")
@@ -42,14 +45,28 @@ def bare_layout(height: int, **rest: Any) -> dict[str, Any]:
     return {**plain, **rest}
 
 
-def check_graders(names: Sequence[str], known: Sequence[str]) -> None:
-    """Refuse a grader that is not in the report.
+def chosen(report: Report, graders: Sequence[str] | None) -> list[str]:
+    """The graders to draw, in their order: all of a report for None.
 
     Raises:
-        ReportError: With the names there are.
+        ReportError: An unknown grader.
     """
-    missing = [name for name in names if name not in known]
-    if missing:
-        raise ReportError(
-            f"there is no grader {missing[0]!r} in this report", expected=" or ".join(map(repr, known))
-        )
+    names = list(report.graders if graders is None else graders)
+    check_graders(names, report.graders)
+    return names
+
+
+def grader_ticks(names: Sequence[str], limit: int = 28) -> dict[str, Any]:
+    """Settings of an axis with one line a grader, numbered from 0.
+
+    Args:
+        names: The graders.
+        limit: Characters of a name.
+    """
+    marks = list(range(len(names)))
+    return {
+        "tickvals": marks,
+        "ticktext": [text(name, limit) for name in names],
+        "automargin": True,
+        "showgrid": False,
+    }

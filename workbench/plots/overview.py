@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from workbench.plots.look import SHADES, bare_layout, check_graders, text
+from workbench.plots.look import SHADES, bare_layout, chosen, grader_ticks, text
 from workbench.plots.register import figure
 
 if TYPE_CHECKING:
@@ -17,7 +16,7 @@ __all__ = ["plot_overview"]
 _LINE_HEIGHT, _FRAME = 26, 90  # pixels
 
 
-@figure("overview", "Overview", fits=lambda report: len(report.graders) > 1)
+@figure("overview", "Overview", fits=lambda report: len(report.graders) > 1, whole=True)
 def plot_overview(report: Report, graders: Sequence[str] | None = None) -> Any:
     """Shares of each grader's scores in 20 bins, as a heatmap: for many graders side by side.
 
@@ -34,8 +33,7 @@ def plot_overview(report: Report, graders: Sequence[str] | None = None) -> Any:
     """
     from plotly import graph_objects as go
 
-    names = list(report.graders if graders is None else graders)
-    check_graders(names, report.graders)
+    names = chosen(report, graders)
     heat = go.Heatmap(
         z=[_shares(report, name) for name in names],
         y=list(range(len(names))),
@@ -50,11 +48,8 @@ def plot_overview(report: Report, graders: Sequence[str] | None = None) -> Any:
         zmax=1,
     )
     layout = bare_layout(_FRAME + _LINE_HEIGHT * len(names), template=SHADES)
-    ticks = {"tickvals": list(range(len(names))), "ticktext": [text(name, 28) for name in names]}
     layout |= {"xaxis": {"title": {"text": "score"}, "showgrid": False, "zeroline": False}}
-    layout |= {
-        "yaxis": {**ticks, "autorange": "reversed", "automargin": True, "showgrid": False, "zeroline": False}
-    }
+    layout |= {"yaxis": {**grader_ticks(names), "autorange": "reversed", "zeroline": False}}
     return go.Figure(heat, layout=layout)
 
 
@@ -63,18 +58,13 @@ def _shares(report: Report, name: str) -> list[float]:
     return [float(count) / max(counted.scored, 1) for count in counted.counts]
 
 
-def _ends(report: Report, name: str) -> list[list[float]]:
-    edges = report.histograms[name].edges.tolist()
-    return [list(pair) for pair in itertools.pairwise(edges)]
-
-
 def _conditions(report: Report, name: str) -> list[list[dict[str, Any]]]:
-    return [[{"grader": name, "score": pair}] for pair in _ends(report, name)]
+    return [[{"grader": name, "score": pair}] for pair in report.histograms[name].ends]
 
 
 def _hover(report: Report, name: str) -> list[str]:
-    counts = report.histograms[name].counts
+    counted = report.histograms[name]
     return [
         f"{text(name)}<br>{low:.3g} to {high:.3g}: {int(count):,} rows"
-        for (low, high), count in zip(_ends(report, name), counts, strict=True)
+        for (low, high), count in zip(counted.ends, counted.counts, strict=True)
     ]

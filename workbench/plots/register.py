@@ -24,6 +24,7 @@ class FigureKind:
         draw: From a report and names of graders (None for all) to a `plotly.graph_objects.Figure`.
         fits: Whether a report has what it shows.
         pair: Whether it compares two graders, and is given their names.
+        whole: Whether it says something of all graders together only.
     """
 
     name: str
@@ -31,6 +32,7 @@ class FigureKind:
     draw: Draw
     fits: Callable[[Report], bool]
     pair: bool = False
+    whole: bool = False
 
 
 FIGURES: dict[str, FigureKind] = {}
@@ -38,7 +40,12 @@ FIGURES: dict[str, FigureKind] = {}
 
 
 def figure(
-    name: str, title: str, *, fits: Callable[[Report], bool] = lambda _: True, pair: bool = False
+    name: str,
+    title: str,
+    *,
+    fits: Callable[[Report], bool] = lambda _: True,
+    pair: bool = False,
+    whole: bool = False,
 ) -> Callable[[Draw], Draw]:
     """Register a function from a report to a figure; panels offer it from then on.
 
@@ -47,10 +54,11 @@ def figure(
         title: For people.
         fits: Whether a report has what it shows.
         pair: Whether it compares two graders, and is given their names.
+        whole: Whether it says something of all graders together only: a choice of one does not matter to it.
     """
 
     def register(draw: Draw) -> Draw:
-        FIGURES[name] = FigureKind(name, title, draw, fits, pair)
+        FIGURES[name] = FigureKind(name, title, draw, fits, pair, whole)
         return draw
 
     return register

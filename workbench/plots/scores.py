@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from workbench.plots.look import COLOURS, LINE, QUIET, bare_layout, check_graders, text
+from workbench.plots.look import COLOURS, LINE, QUIET, bare_layout, chosen, text
 from workbench.plots.register import figure
 from workbench.report.bins import Histogram
 from workbench.report.terminal import number
@@ -44,8 +44,7 @@ def plot_scores(report: Report, graders: Sequence[str] | None = None) -> Any:
     """
     from plotly import graph_objects as go
 
-    names = list(report.graders if graders is None else graders)
-    check_graders(names, report.graders)
+    names = chosen(report, graders)
     headings = [_heading(name, report) for name in names]
     heights = [len(lines) * _LINE_HEIGHT + _BARS_HEIGHT + _AXIS_HEIGHT for lines in headings]
     total = max(sum(heights), 1)
@@ -103,8 +102,7 @@ def _axis(letter: str, at: int) -> str:
 def _bars(counted: Histogram, name: str, colour: str) -> Any:
     from plotly import graph_objects as go
 
-    lows, highs = counted.edges[:-1].tolist(), counted.edges[1:].tolist()
-    ends = [list(pair) for pair in zip(lows, highs, strict=True)]
+    ends = counted.ends
     return go.Bar(
         x=[low / 2 + high / 2 for low, high in ends],
         y=counted.counts.tolist(),

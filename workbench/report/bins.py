@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +33,11 @@ class Histogram:
     scored: int
     failed: int
     skipped: int
+
+    @property
+    def ends(self) -> list[list[float]]:
+        """[low, high] of each bin."""
+        return [list(pair) for pair in pairwise(self.edges.tolist())]
 
 
 def histogram(grades: Grades) -> Histogram:

@@ -1,4 +1,4 @@
-"""Two graders' scores counted together into fixed bins, so that a figure of them does not grow with the rows."""
+"""Two graders' scores counted together into bins, so that a figure of them does not grow with the rows."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.columns import SCORED, Grades
-from workbench.report.bins import BINS, edges_of, within
+from workbench.report.bins import edges_of, within
 
 __all__ = ["Joint", "joint"]
 
@@ -18,9 +18,9 @@ class Joint:
     """How many rows got which pair of scores.
 
     Attributes:
-        a_edges: float64 (21,), the bins of the first grader's own histogram.
-        b_edges: float64 (21,), those of the second's.
-        counts: int64 (20, 20): rows with a score of the first grader in bin i and of the second in bin j.
+        a_edges: float64, ends of the first grader's bins; the 21 of its own histogram by default.
+        b_edges: float64, those of the second's.
+        counts: int64 (i, j): rows with a score of the first grader in its bin i and of the second in bin j.
     """
 
     a_edges: NDArray[np.float64]
@@ -28,21 +28,35 @@ class Joint:
     counts: NDArray[np.int64]
 
 
-def joint(a: Grades, b: Grades) -> Joint:
-    """Count the rows both have scored. The bins of each are those of its histogram, and open the same rows."""
+def joint(
+    a: Grades,
+    b: Grades,
+    *,
+    a_edges: NDArray[np.float64] | None = None,
+    b_edges: NDArray[np.float64] | None = None,
+) -> Joint:
+    """Count the rows both have scored, in bins that open the same rows as those of a histogram do.
+
+    Args:
+        a: One grader's grades, n rows.
+        b: The other's, over the same rows.
+        a_edges: Ends of neighbouring bins that hold every score of `a`; those of its histogram by default.
+        b_edges: The same of `b`.
+    """
     both = (a.codes == SCORED) & (b.codes == SCORED)
-    (a_edges, i), (b_edges, j) = _binned(a), _binned(b)
-    counts = np.bincount(i[both] * BINS + j[both], minlength=BINS * BINS)
-    return Joint(a_edges, b_edges, counts.reshape(BINS, BINS).astype(np.int64))
+    (a_ends, i), (b_ends, j) = _binned(a, a_edges), _binned(b, b_edges)
+    shape = tuple(max(len(ends) - 1, 0) for ends in (a_ends, b_ends))
+    counts = np.bincount(i[both] * shape[1] + j[both], minlength=shape[0] * shape[1])
+    return Joint(a_ends, b_ends, counts.reshape(shape).astype(np.int64))
 
 
-def _binned(grades: Grades) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+def _binned(grades: Grades, ends: NDArray[np.float64] | None) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
     """The edges, and the bin of each row, (n,); 0 where there is no score."""
     scored = grades.codes == SCORED
     scores = grades.scores[scored]
-    edges, bins = edges_of(scores), np.zeros(len(grades), np.intp)
-    found = np.zeros(len(scores), np.intp)
-    for at in range(1, BINS):
+    edges = edges_of(scores) if ends is None else ends
+    bins, found = np.zeros(len(grades), np.intp), np.zeros(len(scores), np.intp)
+    for at in range(1, len(edges) - 1):
         found[within(scores, edges[at], edges[at + 1])] = at
     bins[scored] = found
     return edges, bins

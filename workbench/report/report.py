@@ -25,7 +25,7 @@ from workbench.report.frames import long_frame, row_frame, score_frame, summary_
 from workbench.report.protocols import SamplesLike
 from workbench.report.rich import as_html
 from workbench.report.same import require_same_rows
-from workbench.report.select import ordered, select
+from workbench.report.select import check_graders, ordered, select
 from workbench.report.settings import label_column
 from workbench.report.spending import spending_line
 from workbench.report.terminal import as_text, isolation_line
@@ -220,11 +220,7 @@ class Report:
     def _names(self, grader: str | None) -> list[str]:
         if grader is None:
             return self.graders
-        if grader not in self.grades:
-            raise ReportError(
-                f"there is no grader {grader!r} in this report",
-                expected=" or ".join(map(repr, self.graders)) or "none: the report is empty",
-            )
+        check_graders([grader], self.grades)
         return [grader]
 
     def compare(self, a: str, b: str) -> Comparison:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from workbench.errors import ReportError
 from workbench.grade import Status
 from workbench.report.bins import within
 
-__all__ = ["ordered", "select"]
+__all__ = ["check_graders", "ordered", "select"]
 
 Rows = NDArray[np.intp]
 
@@ -37,6 +37,21 @@ def select(where: Any, grades: Grades | None, n: int) -> Rows:
     if isinstance(where, str) or callable(where) or _is_bin(where):
         return _by_score(where, _needed(grades))
     return _by_array(where, n)
+
+
+def check_graders(names: Iterable[str], known: Iterable[str]) -> None:
+    """Refuse a grader that is not in the report.
+
+    Raises:
+        ReportError: With the names there are.
+    """
+    held = list(known)
+    missing = next((name for name in names if name not in held), None)
+    if missing is not None:
+        raise ReportError(
+            f"there is no grader {missing!r} in this report",
+            expected=" or ".join(map(repr, held)) or "none: the report is empty",
+        )
 
 
 def _needed(grades: Grades | None) -> Grades:

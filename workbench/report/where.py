@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import reduce
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,12 +31,12 @@ from workbench.errors import ReportError
 from workbench.report.bins import edges_of, within
 from workbench.report.cases import label_codes, labelled_case
 from workbench.report.frames import row_texts
-from workbench.report.select import select
+from workbench.report.select import check_graders, select
 
 if TYPE_CHECKING:
     from workbench.report.report import Report
 
-__all__ = ["case_of", "matching", "scaled_scores", "told"]
+__all__ = ["case_of", "graders_in", "matching", "scaled_scores", "told"]
 
 Rows = NDArray[np.intp]
 Condition = Mapping[str, Any]
@@ -62,15 +62,15 @@ def _is_unordered(condition: Condition) -> bool:
 
 
 def _rows(report: Report, condition: Condition) -> Rows:
-    key = next((name for name in _RULES if isinstance(condition, Mapping) and name in condition), None)
-    if key is None or set(condition) != set(_RULES[key][0]):
+    rule = _rule_of(condition)
+    if rule is None or set(condition) != set(rule.keys):
         raise ReportError(
             "a condition on rows cannot be read",
             found=repr(condition)[:120],
-            expected="one of " + "; ".join(", ".join(names) for names, _ in _RULES.values()),
+            expected="one of " + "; ".join(", ".join(one.keys) for one in _RULES.values()),
         )
     try:
-        return _RULES[key][1](report, *(condition[name] for name in _RULES[key][0]))
+        return rule.rows(report, *(condition[name] for name in rule.keys))
     except (TypeError, ValueError) as error:
         if isinstance(error, ReportError):
             raise
@@ -93,11 +93,7 @@ def case_of(report: Report, grader: str) -> Case:
 
 
 def _grades(report: Report, grader: str) -> Grades:
-    if grader not in report.grades:
-        raise ReportError(
-            f"there is no grader {grader!r} in this report",
-            expected=" or ".join(map(repr, report.graders)) or "none: the report is empty",
-        )
+    check_graders([grader], report.grades)
     return report.grades[grader]
 
 
@@ -194,47 +190,89 @@ def _any(report: Report, choices: Sequence[Sequence[Condition]]) -> Rows:
     return np.unique(np.concatenate([np.empty(0, np.intp), *found]))
 
 
-_RULES: dict[str, tuple[tuple[str, ...], Callable[..., Rows]]] = {
-    "score": (("grader", "score"), _by_score),
-    "status": (("grader", "status"), _by_status),
-    "passed": (("grader", "passed"), _by_verdict),
-    "label": (("label",), _by_label),
-    "wrong": (("wrong",), _wrong),
-    "finding": (("finding",), _of_finding),
-    "apart": (("apart", "least"), _apart),
-    "scaled_apart": (("scaled_apart", "least"), _scaled_apart),
-    "verdicts": (("verdicts", "are"), _verdicts),
-    "text": (("text",), _with_text),
-    "any": (("any",), _any),
-    "rows": (("rows",), _these),
-}
+class _Rule(NamedTuple):
+    """One kind of condition: its keys, the rows that meet it, what it says, and the graders it is about."""
 
-
-def told(condition: Condition) -> str:
-    """A condition in words, such as "exact: score 0.95 to 1"."""
-    key = next((name for name in _TOLD if name in condition), None)
-    return _TOLD[key](condition) if key else ""
+    keys: tuple[str, ...]
+    rows: Callable[..., Rows]
+    told: Callable[[Condition], str]
+    graders: Callable[[Condition], Sequence[str]] = lambda _: ()
 
 
 def _verdict(passed: Any) -> str:
     return "accepts" if passed else "refuses"
 
 
-_TOLD: dict[str, Callable[[Condition], str]] = {
-    "score": lambda c: f"{c['grader']}: score {float(c['score'][0]):.3g} to {float(c['score'][1]):.3g}",
-    "status": lambda c: f"{c['grader']}: {c['status']}",
-    "passed": lambda c: f"{c['grader']} {_verdict(c['passed'])}",
-    "label": lambda c: {True: "labelled good", False: "labelled bad"}.get(c["label"], "without a label"),
-    "wrong": lambda c: f"{c['wrong']} differs from the label",
-    "finding": lambda c: f"{c['finding'][0]}: {str(c['finding'][1]).replace('-', ' ')}",
-    "apart": lambda c: f"{c['apart'][0]} and {c['apart'][1]} differ by {float(c['least']):g} or more",
-    "scaled_apart": lambda c: (
-        f"{c['scaled_apart'][0]} and {c['scaled_apart'][1]} differ by {100 * float(c['least']):g} % of their scales or more"
+_RULES: dict[str, _Rule] = {
+    "score": _Rule(
+        ("grader", "score"),
+        _by_score,
+        lambda c: f"{c['grader']}: score {float(c['score'][0]):.3g} to {float(c['score'][1]):.3g}",
+        lambda c: [c["grader"]],
     ),
-    "verdicts": lambda c: ", ".join(
-        f"{name} {_verdict(is_so)}" for name, is_so in zip(c["verdicts"], c["are"], strict=True)
+    "status": _Rule(
+        ("grader", "status"), _by_status, lambda c: f"{c['grader']}: {c['status']}", lambda c: [c["grader"]]
     ),
-    "text": lambda c: f"text {str(c['text'])!r}",
-    "any": lambda c: ", or ".join(" and ".join(map(told, one)) for one in c["any"]),
-    "rows": lambda c: f"{len(c['rows']):,} chosen rows",
+    "passed": _Rule(
+        ("grader", "passed"),
+        _by_verdict,
+        lambda c: f"{c['grader']} {_verdict(c['passed'])}",
+        lambda c: [c["grader"]],
+    ),
+    "label": _Rule(
+        ("label",),
+        _by_label,
+        lambda c: {True: "labelled good", False: "labelled bad"}.get(c["label"], "without a label"),
+    ),
+    "wrong": _Rule(
+        ("wrong",), _wrong, lambda c: f"{c['wrong']} differs from the label", lambda c: [c["wrong"]]
+    ),
+    "finding": _Rule(
+        ("finding",),
+        _of_finding,
+        lambda c: f"{c['finding'][0]}: {str(c['finding'][1]).replace('-', ' ')}",
+        lambda c: [c["finding"][0]],
+    ),
+    "apart": _Rule(
+        ("apart", "least"),
+        _apart,
+        lambda c: f"{c['apart'][0]} and {c['apart'][1]} differ by {float(c['least']):g} or more",
+        lambda c: c["apart"],
+    ),
+    "scaled_apart": _Rule(
+        ("scaled_apart", "least"),
+        _scaled_apart,
+        lambda c: (
+            f"{c['scaled_apart'][0]} and {c['scaled_apart'][1]} differ by {100 * float(c['least']):g} % of their scales or more"
+        ),
+        lambda c: c["scaled_apart"],
+    ),
+    "verdicts": _Rule(
+        ("verdicts", "are"),
+        _verdicts,
+        lambda c: ", ".join(
+            f"{name} {_verdict(is_so)}" for name, is_so in zip(c["verdicts"], c["are"], strict=True)
+        ),
+        lambda c: c["verdicts"],
+    ),
+    "text": _Rule(("text",), _with_text, lambda c: f"text {str(c['text'])!r}"),
+    "any": _Rule(("any",), _any, lambda c: ", or ".join(" and ".join(map(told, one)) for one in c["any"])),
+    "rows": _Rule(("rows",), _these, lambda c: f"{len(c['rows']):,} chosen rows"),
 }
+
+
+def _rule_of(condition: Condition) -> _Rule | None:
+    key = next((name for name in _RULES if isinstance(condition, Mapping) and name in condition), None)
+    return None if key is None else _RULES[key]
+
+
+def told(condition: Condition) -> str:
+    """A condition in words, such as "exact: score 0.95 to 1"; "" for none of the table."""
+    rule = _rule_of(condition)
+    return "" if rule is None else rule.told(condition)
+
+
+def graders_in(condition: Condition) -> list[str]:
+    """The graders that a condition is about; those of a list of choices are left to the choices."""
+    rule = _rule_of(condition)
+    return [] if rule is None else list(rule.graders(condition))

@@ -10,7 +10,7 @@ import ipywidgets as widgets
 
 from workbench.diagnostics import Finding
 from workbench.plots import FIGURES, figures
-from workbench.report.where import told
+from workbench.report.where import graders_in, told
 from workbench.widgets.chart import Chart
 from workbench.widgets.findings import FindingCards
 from workbench.widgets.panel import Panel, beside, heading, options, quiet, replace_options, row
@@ -112,7 +112,7 @@ class ResultsPanel(Panel):
         if report is None or kind is None:
             return
         one = self.grader.value
-        names = [one] if one in report.graders and not _needs_all(kind.name) else None
+        names = [one] if one in report.graders and not kind.whole else None
         self.chart.label = f"{kind.title}: {', '.join(names or report.graders)}"
         self.chart.figure = kind.draw(report, names)
 
@@ -155,7 +155,7 @@ class ResultsPanel(Panel):
         if report is None:
             return
         rows = report.where(*where)
-        meant = [name for one in where for name in named_in(one) if name in report.graders]
+        meant = [name for one in where for name in graders_in(one) if name in report.graders]
         first = list(
             dict.fromkeys([*meant, *([self.grader.value] if self.grader.value else []), *report.graders])
         )
@@ -181,18 +181,6 @@ class ResultsPanel(Panel):
     def _read(self, at: int) -> None:
         if self._rows is not None:
             self.state.row = int(self._rows.rows[at])
-
-
-def _needs_all(name: str) -> bool:
-    return name in {"differences", "overview"}
-
-
-def named_in(condition: Mapping[str, Any]) -> list[str]:
-    """The graders that a condition is about."""
-    held = condition.get("grader", condition.get("wrong"))
-    pair = condition.get("apart", condition.get("scaled_apart", condition.get("verdicts")))
-    one = [condition["finding"][0]] if "finding" in condition else []
-    return [*([held] if held is not None else []), *(pair or []), *one]
 
 
 Conditions = tuple[dict[str, Any], ...]
