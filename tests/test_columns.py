@@ -26,6 +26,8 @@ def test_what_is_put_comes_back():
         grades.put(row, grade)
     assert list(grades) == kept
     assert grades.statuses.tolist() == [Status.SCORED, Status.FAILED, Status.SKIPPED]
+    assert list(grades.take(np.array([2, 0]))) == [kept[2], kept[0]]
+    assert list(grades.take(np.array([], int))) == []
 
 
 def test_failing_a_scored_row_takes_its_number():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,8 @@ __all__ = ["SCORED", "Grades"]
 _MISSING, _SCORED, _FAILED, _SKIPPED = range(4)
 SCORED = _SCORED
 """The code of a scored row."""
+_COLUMNS = ("scores", "codes", "passed", "seconds", "tokens", "cost")
+_NOTES = ("errors", "reasoning", "metadata", "ungraded")
 _STATUS_NAMES = np.array(["missing", Status.SCORED, Status.FAILED, Status.SKIPPED], dtype=object)
 
 
@@ -87,6 +89,20 @@ class Grades:
             tokens=None if np.isnan(self.tokens[row]) else int(self.tokens[row]),
             cost=_known(self.cost[row]),
         )
+
+    def take(self, rows: NDArray[np.intp]) -> Grades:
+        """The grades of some rows, in this order and numbered anew.
+
+        Args:
+            rows: Row numbers (m,), each at most once.
+        """
+        place = {int(row): at for at, row in enumerate(rows)}
+        columns: dict[str, Any] = {name: getattr(self, name)[rows] for name in _COLUMNS}
+        notes: dict[str, Any] = {
+            name: {place[row]: held for row, held in getattr(self, name).items() if row in place}
+            for name in _NOTES
+        }
+        return replace(self, **columns, **notes)
 
     def put(self, row: int, grade: Grade) -> None:
         """Store one grade."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from playwright.sync_api import BrowserContext, Locator
+    from playwright.sync_api import BrowserContext, Locator, Page
 
 COLOURS = """async png => {
   const image = new Image();
@@ -25,6 +25,12 @@ BOXES = """all => all.map(e => {
           left: box.left, top: box.top, right: box.right, bottom: box.bottom};
 })"""
 
+FRAMES = """() => new Promise(done => {
+  const next = left => left ? requestAnimationFrame(() => next(left - 1)) : done();
+  next(4);
+})"""
+"""Until the page has been drawn a few times."""
+
 NESTED = "([one, other]) => one.contains(other) || other.contains(one)"
 
 TOLERANCE = 1.5
@@ -38,6 +44,20 @@ def colours(context: BrowserContext, png: bytes) -> int:
         return int(page.evaluate(COLOURS, base64.b64encode(png).decode()))
     finally:
         page.close()
+
+
+def wait_still(page: Page, elements: Sequence[Locator]) -> None:
+    """Until nothing moves or changes its size any more: what is still being drawn may cover its neighbours.
+
+    Raises:
+        TimeoutError: It never stood still.
+    """
+    for _ in range(200):
+        before = [locator.evaluate_all(BOXES) for locator in elements]
+        page.evaluate(FRAMES)
+        if before == [locator.evaluate_all(BOXES) for locator in elements]:
+            return
+    raise TimeoutError("parts of the page move on and on")
 
 
 def assert_sized(elements: Sequence[Locator]) -> None:

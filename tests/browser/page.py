@@ -19,7 +19,15 @@ from tests.browser import look
 from tests.browser.lab import ROOT, Server
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, ConsoleMessage, FloatRect, Locator, Page, Route
+    from playwright.sync_api import (
+        Browser,
+        ConsoleMessage,
+        FloatRect,
+        Locator,
+        LocatorAssertions,
+        Page,
+        Route,
+    )
 
 ARTIFACTS = ROOT / "artifacts"
 
@@ -134,6 +142,13 @@ class View:
         found.wait_for()
         return found
 
+    def expect(self, what: str | Locator) -> LocatorAssertions:
+        """Assertions that wait until they hold: pages answer when they can, and one part after another."""
+        from playwright.sync_api import expect
+
+        expect.set_options(timeout=TIMEOUT_MS)
+        return expect(self.find(what) if isinstance(what, str) else what)
+
     def picture(
         self, name: str, element: Locator | None = None, *, clip: tuple[Locator, Locator] | None = None
     ) -> Path:
@@ -166,10 +181,12 @@ class View:
             of: What to show; the window by default.
             colours: At least so many; text alone has dozens, an empty panel a handful.
         """
+        self.page.evaluate(look.FRAMES)
         path = self.picture(name, of)
         seen = look.colours(self.page.context, path.read_bytes())
         assert seen >= colours, f"{path}: only {seen} colours"
         found = [self.find(one) if isinstance(one, str) else one for one in elements]
+        look.wait_still(self.page, found)
         look.assert_sized(found)
         look.assert_apart(found)
         return path
@@ -218,8 +235,9 @@ class Notebook(View):
         self.page.evaluate(_RUN_ALL)
 
     def wait_done(self) -> None:
-        """Until the last cell has ended, or one has failed, and the kernel is idle."""
+        """Until the last cell has ended, or one has failed, the kernel is idle, and what came is drawn."""
         self.page.wait_for_function(_DONE)
+        self.page.evaluate(look.FRAMES)
 
     def run_all(self) -> None:
         """Run all cells to the end."""

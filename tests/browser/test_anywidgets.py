@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tests.browser.page import opened
@@ -349,7 +351,7 @@ ip.HBox([button("change", change), button("choose", lambda: setattr(table, "sele
         notebook.find(".wb-reader-id").filter(has_text="row-2").wait_for()
         notebook.find("button.change").click()
         row(notebook, "Now 2.").wait_for()
-        assert "wb-chosen" in row(notebook, "Now 2.").get_attribute("class")
+        notebook.expect(row(notebook, "Now 2.")).to_contain_class("wb-chosen")
         notebook.find("button.choose").click()
         notebook.find(".wb-reader-id").filter(has_text="row-5000").wait_for()
         row(notebook, "Now 5000.").wait_for()
@@ -358,7 +360,7 @@ ip.HBox([button("change", change), button("choose", lambda: setattr(table, "sele
         notebook.find("button.fewer").click()
         row(notebook, "It is 4.").wait_for()
         notebook.find(".wb-table-reader").wait_for(state="hidden")
-        assert notebook.find(".wb-row").count() == 3
+        notebook.expect(".wb-row").to_have_count(3)
         notebook.find("button.none").click()
         notebook.find(".wb-facts").filter(has_text="no rows").wait_for()
         assert untroubled(notebook)
@@ -370,13 +372,10 @@ def row(notebook, text):
 
 def few_rows(notebook):
     assert 10 < notebook.find(".wb-row").count() < 40
-    grid = notebook.find(".wb-grid")
-    assert [grid.get_attribute(name) for name in ("role", "aria-rowcount", "aria-label")] == [
-        "grid",
-        "100001",
-        "graded rows",
-    ]
-    assert "failed: timeout" in row(notebook, "It is 10.").inner_text()
+    grid = notebook.expect(".wb-grid")
+    for name, value in {"role": "grid", "aria-rowcount": "100001", "aria-label": "graded rows"}.items():
+        grid.to_have_attribute(name, value)
+    notebook.expect(row(notebook, "It is 10.")).to_contain_text("failed: timeout")
 
 
 def scrolled(notebook):
@@ -385,21 +384,22 @@ def scrolled(notebook):
     )
     row(notebook, "It is 199998.").wait_for()
     assert notebook.find(".wb-row").count() < 40
-    assert row(notebook, "It is 199998.").get_attribute("aria-rowindex") == "100001"
-    assert row(notebook, "It is 199998.").is_visible()
+    last = notebook.expect(row(notebook, "It is 199998."))
+    last.to_have_attribute("aria-rowindex", "100001")
+    last.to_be_visible()
 
 
 def sorted_by_head(notebook):
     head = notebook.find(".wb-th").filter(has_text="judge of politeness")
     head.locator("button").click()
     row(notebook, "It is 2000.").wait_for()  # every thousandth row has the score 0
-    assert head.get_attribute("aria-sort") == "ascending"
+    notebook.expect(head).to_have_attribute("aria-sort", "ascending")
     head.locator("button").click()
     notebook.find(".wb-facts").filter(has_text="by judge of politeness ↓").wait_for()
     notebook.find(".wb-td").filter(has_text="0.999").first.wait_for()
     notebook.page.keyboard.press("Enter")  # the head keeps the focus: once more is the natural order
     row(notebook, "It is 0.").wait_for()
-    assert head.get_attribute("aria-sort") == "none"
+    notebook.expect(head).to_have_attribute("aria-sort", "none")
 
 
 def moved(notebook):
@@ -419,8 +419,8 @@ def moved(notebook):
     press("PageUp")
     press("Enter")
     notebook.find(".wb-reader-id").filter(has_text="row-0").wait_for()
-    assert notebook.find(".wb-row.wb-chosen").get_attribute("aria-selected") == "true"
-    assert notebook.find(".wb-grid").get_attribute("aria-activedescendant").endswith("-0")
+    notebook.expect(".wb-row.wb-chosen").to_have_attribute("aria-selected", "true")
+    notebook.expect(".wb-grid").to_have_attribute("aria-activedescendant", re.compile(r"-0$"))
 
 
 def test_reader_shows_the_whole_row(browser, dark_lab):
@@ -429,13 +429,12 @@ def test_reader_shows_the_whole_row(browser, dark_lab):
         notebook.run_all()
         row(notebook, "It is 2.").click()
         reader = notebook.find(".wb-reader")
-        reader.wait_for()
-        roles = reader.locator(".wb-turn > .wb-role").all_inner_texts()
-        assert roles == ["system", "user", "assistant", "tool", "assistant", "reference"]
-        assert "add" in reader.locator(".wb-call").inner_text()
-        assert "[more](javascript:alert(1))" in reader.inner_text()
-        assert reader.locator(".wb-grade").count() == 2
-        assert "timeout: no answer within 1 s" in reader.inner_text()
+        roles = ["system", "user", "assistant", "tool", "assistant", "reference"]
+        notebook.expect(reader.locator(".wb-turn > .wb-role")).to_have_text(roles)
+        notebook.expect(reader.locator(".wb-call")).to_contain_text("add")
+        notebook.expect(reader).to_contain_text("[more](javascript:alert(1))")
+        notebook.expect(reader.locator(".wb-grade")).to_have_count(2)
+        notebook.expect(reader).to_contain_text("timeout: no answer within 1 s")
         reader.locator("summary", has_text="Document 1").click()
         reader.get_by_text("Sums are even.").wait_for()
         reader.locator("summary", has_text="Metadata").click()
@@ -447,7 +446,7 @@ def test_reader_shows_the_whole_row(browser, dark_lab):
         assert reader.locator(".wb-role-assistant .wb-text").last.inner_text().count("and so on") == 1000
         notebook.find(".wb-pane-bar .wb-tool").nth(1).click()
         notebook.find(".wb-reader-id").filter(has_text="row-2").wait_for()
-        assert reader.get_by_text('"topic": "sums"').is_visible()  # what was open stays open
+        notebook.expect(reader.get_by_text('"topic": "sums"')).to_be_visible()  # what was open stays open
         notebook.picture("reader-dark", notebook.find(".wb-table"))
         notebook.find(".wb-close").click()
         notebook.find(".wb-table-reader").wait_for(state="hidden")
@@ -494,14 +493,14 @@ def note_typed(notebook, card):
     press = notebook.page.keyboard.press
     press("n")
     notebook.page.keyboard.type("10 sud?")
-    assert card.locator("textarea").input_value() == "10 sud?"
+    notebook.expect(card.locator("textarea")).to_have_value("10 sud?")
     press("Escape")
     told(notebook, "['note', 2, '10 sud?']")
-    assert card.locator("textarea").input_value() == "10 sud?"
+    notebook.expect(card.locator("textarea")).to_have_value("10 sud?")
     press("1")
     told(notebook, "['good', 2, '10 sud?']")
     card.locator(".wb-reader-id", has_text="row-3").wait_for()
-    assert card.locator("textarea").input_value() == ""
+    notebook.expect(card.locator("textarea")).to_have_value("")
 
 
 def ended(notebook, card):
@@ -512,14 +511,15 @@ def ended(notebook, card):
         notebook.page.keyboard.press("1")
     card.get_by_text("all done").wait_for()
     card.locator(".wb-card-count", has_text="6 of 6").wait_for()
-    assert card.locator("button", has_text="Good").is_disabled()
+    notebook.expect(card.locator("button", has_text="Good")).to_be_disabled()
     notebook.page.keyboard.press("u")
     card.locator(".wb-reader-id", has_text="row-5").wait_for()
 
 
 BUSY_FIRST = """def slow(*_):
-    import time
-    time.sleep(0.5)
+    import pathlib, time
+    while not pathlib.Path(GO).exists():
+        time.sleep(0.01)
 
 card.on_decide(slow)
 
@@ -537,9 +537,9 @@ WATCH = """() => {
 
 def test_card_does_not_wait_for_a_slow_kernel(browser, lab):
     """The next card is shown before Python has answered, quick keys are not lost, and nothing jumps back."""
-    with opened(
-        browser, lab, lab.write("slow.ipynb", [ROWS, CARD.replace("def decide", BUSY_FIRST)])
-    ) as notebook:
+    go = lab.notebooks / "slow.go"
+    cells = [f"GO = {str(go)!r}", ROWS, CARD.replace("def decide", BUSY_FIRST)]
+    with opened(browser, lab, lab.write("slow.ipynb", cells)) as notebook:
         notebook.run_all()
         card = notebook.find(".wb-card")
         card.locator(".wb-reader-id", has_text="row-0").wait_for()
@@ -549,6 +549,7 @@ def test_card_does_not_wait_for_a_slow_kernel(browser, lab):
         card.locator(".wb-reader-id", has_text="row-1").wait_for()
         assert notebook.find(".told").inner_text() == "nothing"
         notebook.page.keyboard.press("0")
+        go.touch()
         told(notebook, "[['good', 0, ''], ['bad', 1, '']]")
         card.locator(".wb-reader-id", has_text="row-2").wait_for()
         card.locator(".wb-card-count", has_text="2 of 6").wait_for()
@@ -565,7 +566,8 @@ def test_card_that_changes_keeps_what_is_being_written(browser, lab):
     )
     other = 'other_of = lambda at: {**card_of(at), "id": f"row-{at}, changed"}\n\ncard ='
     cell = changed.replace("\ncard =", f"\n{other}", 1)
-    with opened(browser, lab, lab.write("changes.ipynb", [ROWS, cell])) as notebook:
+    go = lab.notebooks / "changes.go"
+    with opened(browser, lab, lab.write("changes.ipynb", [f"GO = {str(go)!r}", ROWS, cell])) as notebook:
         notebook.run_all()
         card = notebook.find(".wb-card")
         card.locator(".wb-reader-id", has_text="row-0").wait_for()
@@ -573,8 +575,9 @@ def test_card_that_changes_keeps_what_is_being_written(browser, lab):
         notebook.page.keyboard.press("1")
         notebook.page.keyboard.press("n")
         notebook.page.keyboard.type("half a th")
+        go.touch()
         card.locator(".wb-reader-id", has_text="row-1, changed").wait_for()
-        assert card.locator("textarea").input_value() == "half a th"
+        notebook.expect(card.locator("textarea")).to_have_value("half a th")
         assert untroubled(notebook)
 
 

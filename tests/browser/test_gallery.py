@@ -25,6 +25,7 @@ def test_every_cell_runs_without_errors(run):
 
 def test_each_kind_passes_and_fails_once(run):
     """Every line of the galleries shows a higher score for the conversation that should pass, and why."""
+    run.find("table.dataframe, table[id^='T_']").first.wait_for()
     tables = run.find("table.dataframe, table[id^='T_']").all()
     scored = [
         [line.locator("td").all_inner_texts() for line in table.locator("tbody tr").all()] for table in tables
@@ -46,7 +47,7 @@ def test_each_kind_passes_and_fails_once(run):
 def test_javascript_shows_its_checks(run):
     """The script's cell shows five ticks."""
     checks = run.find(".wb-checks").first
-    assert checks.locator("td:nth-child(1)").all_inner_texts() == ["✓"] * 5
+    run.expect(checks.locator("td:nth-child(1)")).to_have_text(["✓"] * 5)
 
 
 def test_page_is_quiet_and_stays_at_home(run):

@@ -33,7 +33,7 @@ def test_every_cell_runs_without_errors(run):
 def test_what_is_scripted_says_so(run):
     """The label stands at the choice, at the first run and at the comparison."""
     for text in ("scripted_judge(messages)", "report = first.run(", "both.compare(", "def mistakes("):
-        assert "SCRIPTED: no model is asked" in output(run, text).inner_text()
+        run.expect(output(run, text)).to_contain_text("SCRIPTED: no model is asked")
     run.picture("judges-choice", output(run, "scripted_judge(messages)"))
 
 
@@ -60,16 +60,16 @@ def test_the_diagnosis_names_cost_and_fault(run):
 def test_wrongly_accepted_rows_can_be_read(run):
     """Prompt, completion and reason of the accepted bad answers stand in one table."""
     shown = output(run, "where=accepted & ~good")
-    assert shown.locator("tbody tr").count() == 6
-    assert "Paolo Venn as its mayor" in shown.inner_text()
+    run.expect(shown.locator("tbody tr")).to_have_count(6)
+    run.expect(shown).to_contain_text("Paolo Venn as its mayor")
     run.picture("judges-accepted", shown)
 
 
 def test_the_comparison_is_paired_and_priced(run):
     """The sentence has its interval, the table both prompts' mistakes and dollars."""
     compared = output(run, "both.compare(")
-    assert "95 % interval of the difference" in compared.inner_text()
-    assert compared.locator("tbody tr").count() == 5
+    run.expect(compared).to_contain_text("95 % interval of the difference")
+    run.expect(compared.locator("tbody tr")).to_have_count(5)
     table = output(run, "def mistakes(").locator("table")
     lines = [line.locator("td").all_inner_texts() for line in table.locator("tbody tr").all()]
     assert lines[:2] == [["56 of 112", "2 of 112"], ["0 of 88", "0 of 88"]]

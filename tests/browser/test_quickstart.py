@@ -91,6 +91,7 @@ def test_every_cell_runs_without_errors(run):
 
 def test_checklists_show_five_checks(run):
     """The cell magic shows five ticks; the first try shows its cross and what to do."""
+    run.find(".wb-checks").nth(1).wait_for()
     lists = run.find(".wb-checks").all()
     names = [checks.locator("td:nth-child(2)").all_inner_texts() for checks in lists]
     marks = [checks.locator("td:nth-child(1)").all_inner_texts() for checks in lists]
@@ -109,10 +110,10 @@ def test_chart_is_drawn(run):
 def test_report_names_the_finding_with_its_evidence(run):
     """The report says too lenient, with an interval, and unfolds to rows."""
     report = run.find(".wb-report").filter(has_text="too lenient").first
-    assert "95 % interval" in report.inner_text()
+    run.expect(report).to_contain_text("95 % interval")
     evidence = report.locator("details").first
     evidence.locator("summary").click()
-    assert evidence.locator("tr").count() >= 2
+    run.expect(evidence.locator("tr").nth(1)).to_be_visible()
     evidence.locator("summary").click()
 
 

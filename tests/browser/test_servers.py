@@ -66,7 +66,7 @@ def test_voila_answers_a_click(browser, voila):
         page.sound("voila-tiny", ".wb-press", ".wb-status", ".wb-probe")
         assert page.trouble.known
         assert len(server.processes()) == 1
-    wait_until(lambda: not server.processes(), what="the app's kernel ends", seconds=20)
+    wait_until(lambda: not server.processes(), what="the app's kernel ends")
 
 
 def test_voila_shows_errors(browser, voila):

@@ -22,11 +22,11 @@ def test_every_panel_in_jupyterlab_and_the_same_after_a_reload(browser, lab):
         shown = notebook.text(".wb-shown")
         notebook.save_and_reload()
         again = Walk(notebook, "lab-reloaded")
-        assert notebook.wait_text(".wb-shown", "rows").inner_text() == shown
+        notebook.wait_text(".wb-shown", shown)
         notebook.find(".wb-results .wb-chart .main-svg").first.wait_for()
         notebook.find(".wb-results .wb-table [role=row]:not([aria-busy])").nth(1).wait_for()
-        assert "done: 300 rows" in again.open("Run").inner_text()
-        assert "3 of 300" in again.open("Label").inner_text()
+        notebook.expect(again.open("Run")).to_contain_text("done: 300 rows")
+        notebook.expect(again.open("Label")).to_contain_text("3 of 300")
         again.quiet()
 
 
@@ -61,7 +61,7 @@ def test_voila_is_a_usable_app(browser, voila):
         walk.run()
         walk.results()
         walk.label(20)
-        assert re.search(r"kappa|agreement", page.text(".wb-label .wb-card"))
+        page.wait_text(".wb-label .wb-card", re.compile("kappa|agreement"))
         walk.compare()
         walk.write()
         walk.export()
@@ -90,8 +90,7 @@ def test_graders_of_later_cells_appear(browser, lab):
         notebook.run_all()
         walk = Walk(notebook, "later")
         walk.open("Run")
-        choice = notebook.find(".wb-run select option:has-text('late')")
-        assert choice.inner_text().replace("\xa0", " ") == "late · not run yet"
+        notebook.expect(".wb-run select option:has-text('late')").to_have_text("late · not run yet")
         walk.open("Write")
         notebook.find(".wb-write select").first.select_option("late")
         notebook.wait_text(".wb-write .wb-source", "return 0.5")
@@ -151,7 +150,7 @@ def test_hostile_text_is_text_everywhere(browser, lab):
         walk.open("Write")
         notebook.wait_text(".wb-write .wb-source", "onerror")
         assert notebook.page.evaluate("window.pwned") is None
-        assert notebook.find(".wb-app img, .wb-app script").count() == 0
+        notebook.expect(".wb-app img, .wb-app script").to_have_count(0)
         assert notebook.trouble.strangers == []
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from tests.browser import look
 from tests.browser.page import View
 
 if TYPE_CHECKING:
@@ -48,7 +49,9 @@ class Walk:
         self.open("Write")
         self.view.click(".wb-prove")
         self.view.wait_text(".wb-write b.wb-ok", "validated")
-        assert self.view.find(".wb-write .wb-checks td:nth-child(1)").all_inner_texts()[:5] == ["✓"] * 5
+        marks = self.view.find(".wb-write .wb-checks td:nth-child(1)")
+        for at in range(5):
+            self.view.expect(marks.nth(at)).to_have_text("✓")
         self.view.wait_text(".wb-isolation", "isolation of this machine")
         self.view.find(".wb-write select").nth(1).select_option("keywords")
         self.view.find(".wb-editor textarea").wait_for()
@@ -99,6 +102,7 @@ class Walk:
         bars = self.view.find(".wb-results .wb-chart .barlayer .trace").first.locator(".point path")
         last = bars.last
         last.scroll_into_view_if_needed()
+        look.wait_still(self.view.page, [last])
         box = last.bounding_box()
         assert box is not None
         middle = (box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
@@ -144,7 +148,7 @@ class Walk:
         """The page made no noise and asked nobody else."""
         assert self.view.trouble.console == []
         assert self.view.trouble.strangers == []
-        assert self.view.find(".wb-problem").count() == 0
+        self.view.expect(".wb-problem").to_have_count(0)
 
     def all(self) -> None:
         """Every panel's main path."""

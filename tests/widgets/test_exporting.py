@@ -37,7 +37,7 @@ def test_a_preview_is_what_export_writes(name, tmp_path):
             one: text.encode() for one, text in seen.files.items()
         }
         assert (seen.losses, seen.notes) == (written.losses, written.notes)
-        assert seen.main == written.paths[0].read_text("utf-8")
+        assert next(iter(seen.files.values())) == written.paths[0].read_text("utf-8")
 
 
 def test_what_is_not_validated_is_refused_and_then_allowed():

@@ -29,6 +29,19 @@ def test_write_proves_and_shows_failing_checks(make):
     assert json.loads(panel.source.text)["kind"] == "contains"
 
 
+def test_the_word_validated_comes_with_its_checks(make):
+    """Whoever reads it finds the five ticks there, and they do not blink while it is said again."""
+    panel = make("WritePanel", graders=[wb.FunctionGrader.from_source(using.HALF, name="half")])
+    told: list[tuple[str, str]] = []
+    panel.state_line.observe(lambda change: told.append((change.new, panel.checks.value)), "value")
+    panel.prove.click()
+    assert [checks.count("✓") for words, checks in told if ">validated<" in words] == [5]
+    emptied: list[str] = []
+    panel.checks.observe(lambda change: emptied.append(change.new), "value")
+    panel.refresh()
+    assert emptied == []
+
+
 @pytest.mark.parametrize("template", TEMPLATES, ids=lambda one: one.name)
 def test_every_template_is_taken_and_proved(make, template):
     """Choosing a template and pressing Add gives a grader, proved where it has source."""

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import anywidget
 import traitlets
 
-from workbench.visible import one_line
 from workbench.widgets.assets import static
+from workbench.widgets.views import View
 
 __all__ = ["ACTIONS", "LabelCard"]
 
@@ -22,7 +21,7 @@ RECENT = 5
 Decided = Callable[[str, str, int], bool | None]
 
 
-class LabelCard(anywidget.AnyWidget):
+class LabelCard(View):
     """A card with a thread and two verdicts; it says what was decided, Python decides what comes next.
 
     A decision shows `upcoming` at once. When its callbacks have returned, the card shows `card` again: so a
@@ -60,7 +59,6 @@ class LabelCard(anywidget.AnyWidget):
         self._callbacks: list[Decided] = []
         self._more: Callable[[int, str], str] | None = None
         super().__init__(**traits)
-        self.on_msg(_heard)
 
     def on_decide(self, callback: Decided) -> None:
         """Call `callback` with the action, the note's text and the card's `seq`.
@@ -113,25 +111,11 @@ class LabelCard(anywidget.AnyWidget):
     def _tell_more(self, seq: Any, part: Any) -> None:
         if not isinstance(seq, int) or not isinstance(part, str):
             return
-        told = {"tell": "more", "seq": seq, "part": part}
-        if self._more is None:
+        told, find = {"tell": "more", "seq": seq, "part": part}, self._more
+        if find is None:
             self.send({**told, "problem": "the whole text is not here"})
-            return
-        try:
-            self.send({**told, "value": self._more(seq, part)})
-        except Exception as error:
-            self.send({**told, "problem": one_line(f"{type(error).__name__}: {error}", 400)})
-            raise
-
-    def close(self) -> None:
-        """Leave the page, with the layout model that came along."""
-        self.layout.close()
-        super().close()
+        else:
+            self.answer(told, lambda: find(seq, part))
 
     def __repr__(self) -> str:
         return f"LabelCard({self.done:,} of {self.total:,})"
-
-
-def _heard(card: LabelCard, message: Any, _buffers: Any) -> None:
-    if isinstance(message, Mapping):
-        card.hear(message)

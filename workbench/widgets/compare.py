@@ -13,7 +13,7 @@ from workbench.report import Report
 from workbench.report.where import told
 from workbench.widgets.chart import Chart
 from workbench.widgets.panel import Panel, heading, options, quiet, replace_options, row, text
-from workbench.widgets.results import spanned
+from workbench.widgets.results import picked
 from workbench.widgets.rows import ReportRows
 from workbench.widgets.table import ScoreTable
 from workbench.widgets.versions import BEFORE
@@ -98,9 +98,8 @@ class ComparePanel(Panel):
         self._filter(())
 
     def _pick(self, picks: Sequence[Any]) -> None:
-        wanted = [list(one) for one in picks if isinstance(one, list | tuple) and one]
         if self._report is not None:
-            self._filter(spanned(wanted) if len(wanted) > 1 else wanted[0] if wanted else ())
+            self._filter(picked(picks))
 
     def _filter(self, where: Sequence[dict[str, Any]]) -> None:
         report = self._report

@@ -12,7 +12,7 @@ import ipywidgets as widgets
 from workbench.formats import export
 from workbench.visible import visible
 from workbench.widgets.exporting import Preview, format_names, named, preview, proofs_to_come, state_of_proof
-from workbench.widgets.panel import Panel, options, quiet, row, text
+from workbench.widgets.panel import Panel, classed, options, quiet, row, text
 from workbench.widgets.snippets import grader_code
 from workbench.widgets.source import SourceView
 
@@ -46,13 +46,7 @@ class ExportPanel(Panel):
         self.write = widgets.Button(description="Write the file", button_style="primary", icon="save")
         self.file = widgets.Dropdown(description="Preview")
         self.view = SourceView()
-        for control, name in (
-            (self.write, "write-file"),
-            (self.losses, "losses"),
-            (self.said, "written"),
-            (self.proofs, "proofs"),
-        ):
-            control.add_class(f"wb-{name}")
+        classed(write_file=self.write, losses=self.losses, written=self.said, proofs=self.proofs)
         self._preview = Preview()
         for control in (self.format, self.path, self.drop, self.unproved):
             control.observe(self.acts(self.refresh), "value")

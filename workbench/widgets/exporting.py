@@ -35,11 +35,6 @@ class Preview:
     notes: tuple[Loss, ...] = ()
     problem: str = ""
 
-    @property
-    def main(self) -> str:
-        """The main file's text."""
-        return next(iter(self.files.values()), "")
-
 
 def format_names() -> list[tuple[str, str]]:
     """(title, name) of every registered format that can be written, the native one first."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -54,7 +54,7 @@ class LabelPanel(Panel):
         self.kept = widgets.HTML()
         self.card = LabelCard(label="Label rows")
         self._queue: Queue | None = None
-        self._places: dict[str, int] = {}
+        self._places: Mapping[str, int] = {}
         self._seq, self._seqs = 0, dict[int, str]()
         self._showing: str | None = None
         self._again: set[str] = set()
@@ -99,7 +99,7 @@ class LabelPanel(Panel):
         self._queue = Queue(
             self.order.value, self._samples, report=report, grader=self.grader.value, shown=shown
         )
-        self._places = {str(name): at for at, name in enumerate(self._samples.ids)}
+        self._places = self.state.labelling.places(self._samples)
         self._seqs = {seq: name for seq, name in self._seqs.items() if name == self._showing}
         self._deal()
 

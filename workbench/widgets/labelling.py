@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -184,6 +185,10 @@ class Labelling:
 
     def _code(self, name: str) -> int:
         return int(self._codes[self._place[name]]) if name in self._place else -1
+
+    def places(self, samples: Any) -> Mapping[str, int]:
+        """Where each sample of a dataset stands, by id."""
+        return self._rows_of(samples).places
 
     def _rows_of(self, samples: Any) -> _Rows:
         """Where each sample stands in a dataset, kept for the last two: every label asks for all rows."""

@@ -14,7 +14,18 @@ from workbench.widgets.problem import as_html
 from workbench.widgets.session import adopted, forget, keep
 from workbench.widgets.state import State
 
-__all__ = ["Panel", "beside", "close_all", "heading", "options", "quiet", "replace_options", "row", "text"]
+__all__ = [
+    "Panel",
+    "beside",
+    "classed",
+    "close_all",
+    "heading",
+    "options",
+    "quiet",
+    "replace_options",
+    "row",
+    "text",
+]
 
 
 class Panel(widgets.VBox):  # type: ignore[misc]
@@ -159,6 +170,12 @@ def heading(words: str) -> Any:
 def quiet(words: str) -> str:
     """A remark, as HTML."""
     return f"<span class='wb-quiet'>{text(words, 1_000)}</span>"
+
+
+def classed(**parts: Any) -> None:
+    """Give controls the class `wb-NAME` of the name each is passed by: for styles and for tests."""
+    for name, part in parts.items():
+        part.add_class(f"wb-{name.replace('_', '-')}")
 
 
 def row(*children: Any) -> Any:

@@ -18,7 +18,7 @@ class Problem:
 
     Attributes:
         what: What happened, in words.
-        trace: The traceback; "" for an error raised on purpose, whose words are enough.
+        trace: The traceback; "" for an interrupt.
         where: The panel it happened in.
     """
 

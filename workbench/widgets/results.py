@@ -20,7 +20,7 @@ from workbench.widgets.table import ScoreTable
 if TYPE_CHECKING:
     from workbench.report import Report
 
-__all__ = ["ResultsPanel", "quick_filters", "spanned"]
+__all__ = ["ResultsPanel", "picked", "quick_filters"]
 
 _COLUMNS = 6
 """Graders with a column in the table: those that a filter is about come first."""
@@ -124,9 +124,7 @@ class ResultsPanel(Panel):
         self.quick.index = 0
 
     def _pick(self, picks: Sequence[Any]) -> None:
-        """Marks of the figure: one is its conditions, several of one grader the bin they span."""
-        wanted = [list(one) for one in picks if isinstance(one, list | tuple) and one]
-        self.state.look(*(spanned(wanted) if len(wanted) > 1 else wanted[0] if wanted else ()), *self._words)
+        self.state.look(*picked(picks), *self._words)
 
     @property
     def _words(self) -> list[Mapping[str, Any]]:
@@ -204,8 +202,18 @@ def _pairs(graders: Sequence[str]) -> list[tuple[str, str]]:
     return list(combinations(graders, 2) if len(graders) <= _MANY else pairwise(graders))
 
 
-def spanned(picks: Sequence[Sequence[dict[str, Any]]]) -> Conditions:
-    """Several marks as one choice: bins side by side as the bin they span, else whatever meets one of them."""
+def picked(picks: Sequence[Any]) -> Conditions:
+    """Marks of a figure as one choice: one is its conditions, several the bin they span, or any of them.
+
+    Args:
+        picks: `customdata` of the marks; those without conditions are left out.
+    """
+    wanted = [list(one) for one in picks if isinstance(one, list | tuple) and one]
+    return _spanned(wanted) if len(wanted) > 1 else tuple(wanted[0]) if wanted else ()
+
+
+def _spanned(picks: Sequence[Sequence[dict[str, Any]]]) -> Conditions:
+    """Bins of one grader side by side as the bin they span, else whatever meets one of the marks."""
     bins = [one[0]["score"] for one in picks if len(one) == 1 and set(one[0]) == {"grader", "score"}]
     graders = {one[0].get("grader") for one in picks}
     if len(bins) == len(picks) and len(graders) == 1:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import ipywidgets as widgets
 
 from workbench.errors import WorkbenchError
-from workbench.widgets.panel import Panel, options, quiet, row, text
+from workbench.widgets.panel import Panel, classed, options, quiet, row, text
 from workbench.widgets.shelf import asks_models, waits_for
 
 if TYPE_CHECKING:
@@ -51,20 +51,13 @@ class RunPanel(Panel):
         )
         self.bar = widgets.IntProgress(0, 0, 1, layout=widgets.Layout(width="100%", max_width="640px"))
         self.plan, self.status = widgets.HTML(), widgets.HTML()
-        for control, name in (
-            (self.start, "start"),
-            (self.stop, "stop"),
-            (self.status, "status"),
-            (self.bar, "bar"),
-        ):
-            control.add_class(f"wb-{name}")
+        classed(start=self.start, stop=self.stop, status=self.status, bar=self.bar)
         self.start.on_click(self.acts(self._start))
         self.stop.on_click(self.acts(self.state.cancel))
         self.graders.observe(self.acts(self._chosen), "value")
         self.rows.observe(self.acts(self._plan), "value")
         self.watch(self._graders, "graders", "chosen", "unrun", "proofs")
-        self.watch(self._news, "progress", "running")
-        self.watch(self._news, "report")
+        self.watch(self._news, "progress", "running", "report")
         settings = row(self.rows, self.seed, self.by, self.budget)
         return [self.graders, settings, self.plan, row(self.start, self.stop), self.bar, self.status]
 

@@ -133,22 +133,14 @@ class ScoreTable(View):
     def _detail(self, source: RowSource, message: Mapping[str, Any]) -> None:
         at = _place(message.get("at"), self.count)
         if at is not None:
-            self._answer("detail", {"at": at}, lambda: source.detail(at))
+            told = {"tell": "detail", "version": self.version, "at": at}
+            self.answer(told, lambda: source.detail(at))
 
     def _more(self, source: RowSource, message: Mapping[str, Any]) -> None:
         at, part = _place(message.get("at"), self.count), message.get("part")
         if at is not None and isinstance(part, str):
-            self._answer("more", {"at": at, "part": part}, lambda: source.more(at, part))
-
-    def _answer(self, what: str, about: Mapping[str, Any], find: Callable[[], Any]) -> None:
-        """Tell the page what it asked for, or why it cannot be had: an error is never only in a log."""
-        told = {"tell": what, "version": self.version, **about}
-        try:
-            found = find()
-        except Exception as error:
-            self.send({**told, "problem": one_line(f"{type(error).__name__}: {error}", 400)})
-            raise
-        self.send({**told, "value": found})
+            told = {"tell": "more", "version": self.version, "at": at, "part": part}
+            self.answer(told, lambda: source.more(at, part))
 
     def __repr__(self) -> str:
         return f"ScoreTable({self.count:,} rows)"

@@ -13,7 +13,7 @@ from workbench.graders.combine import Entry
 from workbench.judges.budget import Spending
 from workbench.judges.line import Line
 from workbench.samples import Sample
-from workbench.widgets.panel import Panel, quiet, row, text
+from workbench.widgets.panel import Panel, classed, quiet, row, text
 from workbench.widgets.rows import sample_of
 from workbench.widgets.shelf import asks_models, waits_for
 from workbench.widgets.snippets import grader_code
@@ -60,13 +60,7 @@ class TryPanel(Panel):
             description="Score", button_style="primary", tooltip="Ask all chosen graders"
         )
         self.results = widgets.HTML()
-        for control, name in (
-            (self.thread, "thread"),
-            (self.answer, "answer"),
-            (self.results, "tried"),
-            (self.score, "score"),
-        ):
-            control.add_class(f"wb-{name}")
+        classed(thread=self.thread, answer=self.answer, tried=self.results, score=self.score)
         self.paste = widgets.ToggleButton(description="Paste messages", tooltip="Try messages of your own")
         self.fold = widgets.VBox([self.pasted, row(self.use)], layout=widgets.Layout(display="none"))
         self._sample: Sample | None = None

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -26,7 +26,7 @@ from workbench.samples import Sample, Samples
 from workbench.samples.columns import ROLES
 from workbench.thread import StringThread
 
-__all__ = ["Trial", "Tried", "find_row", "paste", "random_row", "with_completion"]
+__all__ = ["Trial", "find_row", "paste", "random_row", "with_completion"]
 
 _SHAPE = '[{"role": "user", "content": "..."}, {"role": "assistant", "content": "..."}], or {"messages": [...], "reference": ..., "metadata": {...}}'
 
@@ -102,19 +102,6 @@ def with_completion(sample: Sample, text: str) -> Sample:
     else:
         told.append(("assistant", text))
     return replace(sample, thread=StringThread.from_wire((told, *rest)))
-
-
-@dataclass(frozen=True)
-class Tried:
-    """What one grader said.
-
-    Attributes:
-        name: The grader.
-        grade: What it said; None while it is at work.
-    """
-
-    name: str
-    grade: Grade | None = None
 
 
 class Trial:

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.columns import Grades
 from workbench.graders.combine import Entry
 from workbench.report import Report
 
@@ -62,21 +61,20 @@ class Versions:
             The report itself where there is nothing to set beside it.
         """
         runs = {name: self._other[name].report for name in report.graders if name in self._other}
-        rows = _shared([report, *runs.values()])
         self.why_not = ""
-        if not runs or not len(rows[0]):
-            self.why_not = "The runs before the change have no row in common with this one." if runs else ""
+        if not runs:
             return report
-        merged = restricted(report, rows[0])
-        for (name, run), its in zip(runs.items(), rows[1:], strict=True):
-            old = replace(restricted(run, its), grades={name: _part(run.grades[name], its)}, sources={})
-            merged = _beside(merged, old, name)
-        return merged
-
-
-def _beside(report: Report, old: Report, name: str) -> Report:
-    """The rows are the same by construction, so nothing is compared again."""
-    return replace(report, grades={**report.grades, f"{name}{BEFORE}": old.grades[name]})
+        rows, *others = _shared([report, *runs.values()])
+        if not len(rows):
+            self.why_not = "The runs before the change have no row in common with this one."
+            return report
+        # The rows are the same by construction, so nothing is compared again.
+        before = {
+            f"{name}{BEFORE}": run.grades[name].take(its)
+            for (name, run), its in zip(runs.items(), others, strict=True)
+        }
+        merged = restricted(report, rows)
+        return replace(merged, grades={**merged.grades, **before})
 
 
 def _shared(reports: list[Report]) -> list[NDArray[np.intp]]:
@@ -95,23 +93,8 @@ def restricted(report: Report, rows: NDArray[np.intp]) -> Report:
     return replace(
         report,
         samples=samples.take(rows),
-        grades={name: _part(grades, rows) for name, grades in report.grades.items()},
+        grades={name: grades.take(rows) for name, grades in report.grades.items()},
         labels=None if labels is None else [labels[row] for row in rows],  # type: ignore[misc]
         gate=None,
         notes=(),
     )
-
-
-def _part(grades: Grades, rows: NDArray[np.intp]) -> Grades:
-    """Grades of some rows, numbered anew."""
-    place = {int(row): at for at, row in enumerate(rows)}
-    columns: dict[str, Any] = {name: getattr(grades, name)[rows] for name in _COLUMNS}
-    notes: dict[str, Any] = {
-        name: {place[row]: held for row, held in getattr(grades, name).items() if row in place}
-        for name in _NOTES
-    }
-    return replace(grades, **columns, **notes)
-
-
-_COLUMNS = ("scores", "codes", "passed", "seconds", "tokens", "cost")
-_NOTES = ("errors", "reasoning", "metadata", "ungraded")

@@ -14,7 +14,7 @@ from workbench import background
 from workbench.errors import WorkbenchError
 from workbench.graders import Grader, SandboxedGrader
 from workbench.sandbox.info import SandboxInfo, sandbox_info
-from workbench.widgets.panel import Panel, heading, options, quiet, replace_options, row, text
+from workbench.widgets.panel import Panel, classed, heading, options, quiet, replace_options, row, text
 from workbench.widgets.source import SourceView
 from workbench.widgets.templates import TEMPLATES
 
@@ -49,7 +49,6 @@ class WritePanel(Panel):
         self.state_line, self.checks = widgets.HTML(), widgets.HTML()
         self.source = SourceView()
         self.isolation = widgets.HTML()
-        self.isolation.add_class("wb-isolation")
         self.template = widgets.Dropdown(
             description="Start from",
             options=options(
@@ -64,13 +63,13 @@ class WritePanel(Panel):
             placeholder="async def grade(thread: StringThread) -> float:",
         )
         self.add = widgets.Button(description="Add and validate", button_style="primary", icon="plus")
-        for control, name in (
-            (self.prove, "prove"),
-            (self.add, "add"),
-            (self.editor, "editor"),
-            (self.checks, "checks-box"),
-        ):
-            control.add_class(f"wb-{name}")
+        classed(
+            prove=self.prove,
+            add=self.add,
+            editor=self.editor,
+            checks_box=self.checks,
+            isolation=self.isolation,
+        )
         self._listen()
         self._ask_isolation()
         return [
@@ -102,8 +101,8 @@ class WritePanel(Panel):
         grader = self._current
         self.prove.disabled = not isinstance(grader, SandboxedGrader)
         self.edit.disabled = grader is None
-        self.checks.value = ""
         if grader is None:
+            self.checks.value = ""
             self.state_line.value = quiet("No grader yet: define one with @wb.grader in a cell, or below.")
             self.source.show("")
             return
@@ -126,8 +125,9 @@ class WritePanel(Panel):
         else:
             words = "validated" if proof.ok else "the checks failed"
         mark = "wb-ok" if proof is not None and proof.ok else "wb-no" if proof is not None else "wb-quiet"
-        self.state_line.value = f"<b class='{mark}'>{text(words)}</b>"
+        # The checks first: whoever reads "validated" finds them.
         self.checks.value = proof._repr_html_() if proof is not None else ""
+        self.state_line.value = f"<b class='{mark}'>{text(words)}</b>"
 
     def _prove(self) -> None:
         self.state_line.value = "<b>checking</b>"
