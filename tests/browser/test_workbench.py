@@ -55,7 +55,7 @@ def test_every_panel_in_notebook_7(browser, notebook7):
 
 
 def test_voila_is_a_usable_app(browser, voila):
-    """No code in sight: pick a grader, run, find why it is lenient, label 20 rows, compare, export."""
+    """No code in sight: pick a grader, run, find why it is lenient, label 20 rows, compare, export; come back."""
     with voila_page.opened(browser, voila(NAME), height=1400) as page:
         walk = Walk(page, "voila")
         walk.run()
@@ -74,6 +74,10 @@ def test_voila_is_a_usable_app(browser, voila):
         assert download.value.suggested_filename == "from-voila.json"
         assert page.errors() == []
         walk.quiet()
+    with voila_page.opened(browser, voila(NAME)) as later:
+        Walk(later, "voila-later").open("Write")
+        later.find(".wb-write select").nth(1).select_option("kept: mentions")
+        later.expect(".wb-editor textarea").to_have_value(re.compile("KEYWORDS"))
 
 
 CELLS = [

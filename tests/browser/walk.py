@@ -45,7 +45,7 @@ class Walk:
         )
 
     def write(self) -> None:
-        """Prove the first grader, and write another from a template."""
+        """Prove the first grader, write another from a template, and keep that in the store."""
         self.open("Write")
         self.view.click(".wb-prove")
         self.view.wait_text(".wb-write b.wb-ok", "validated")
@@ -57,6 +57,9 @@ class Walk:
         self.view.find(".wb-editor textarea").wait_for()
         self.view.click(".wb-add")
         self.view.wait_text(".wb-write .wb-source", "mentions as exported")
+        self.view.wait_text(".wb-write b.wb-ok", "validated")
+        self.view.click(".wb-keep")
+        self.view.wait_text(".wb-write", "kept in the store, version 1")
         self.sound("write", ".wb-source", ".wb-editor", ".wb-checks")
 
     def attempt(self) -> None:

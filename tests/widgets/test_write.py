@@ -10,6 +10,7 @@ import pytest
 
 import workbench as wb
 from tests.widgets import using
+from workbench.records import spec_of
 from workbench.widgets.templates import TEMPLATES
 
 
@@ -27,6 +28,71 @@ def test_write_proves_and_shows_failing_checks(make):
     assert panel.prove.disabled
     assert panel.checks.value == ""
     assert json.loads(panel.source.text)["kind"] == "contains"
+
+
+KEPT = (wb.FunctionGrader.from_source(using.HALF, name="half"), *using.GRADERS[:1])
+
+
+@pytest.mark.parametrize("grader", KEPT, ids=lambda one: one.kind)
+def test_what_is_kept_is_there_for_the_next_session(make, tmp_path, grader):
+    """A grader kept in the store is a text to start from later, and makes the same grader."""
+    store = str(tmp_path / "kept.db")
+    first = make("WritePanel", graders=[grader], store=store)
+    first.keep.click()
+    assert first.state.problem is None
+    assert "kept in the store, version 1" in first.state_line.value
+    assert first.checks.value.count("✓") == (5 if hasattr(grader, "validation") else 0)
+    first.close()
+    again = make("WritePanel", graders=[wb.ExactMatch(name="other")], store=store)
+    again.template.value = grader.name
+    again.add.click()
+    assert again.name.value == grader.name
+    assert spec_of(again.state.graders[grader.name]) == spec_of(grader)
+    with wb.open_store(store) as code:
+        assert spec_of(code.graders.get(grader.name)) == spec_of(grader)
+
+
+def test_keeping_makes_versions_of_what_changed(make, tmp_path):
+    """The same again stays one version; another text of the name is the next, and the code says how."""
+    store = str(tmp_path / "kept.db")
+    panel = make("WritePanel", graders=[wb.FunctionGrader.from_source(using.HALF, name="half")], store=store)
+    panel.keep.click()
+    assert panel.state.code == f"wb.open_store({store!r}).graders.create('half', app.graders['half'])"
+    panel.keep.click()
+    assert "version 1" in panel.state_line.value
+    panel.state.write(using.HALF.replace("0.5", "0.25"), name="half")
+    assert "kept" not in panel.state_line.value
+    panel.keep.click()
+    assert "version 2" in panel.state_line.value
+    assert panel.state.code.startswith(f"wb.open_store({store!r}).graders.edit(")
+    assert [value for _, value in panel.template.options].count("half") == 1
+
+
+def test_what_cannot_be_kept_says_why(make, tmp_path):
+    """A failing check, a lock and a name no store takes are told; nothing is kept, and in memory there is no button."""
+    store = str(tmp_path / "kept.db")
+    graders = [
+        wb.FunctionGrader.from_source(using.WRONG, name="wrong"),
+        wb.Contains(name="x" * 201),
+        using.GRADERS[0],
+    ]
+    panel = make("WritePanel", graders=graders, store=store)
+    for name, words in (("wrong", "KeyError"), ("x" * 201, "200 characters")):
+        panel.grader.value = name
+        panel.keep.click()
+        assert words in panel.state.problem.what
+        assert "kept" not in panel.state_line.value
+    panel.grader.value = "wrong"
+    assert "the checks failed" in panel.state_line.value
+    panel.grader.value = using.GRADERS[0].name
+    panel.keep.click()
+    with wb.open_store(store) as code:
+        assert [one.key for one in code.graders.list()] == [using.GRADERS[0].name]
+        code.graders.lock(using.GRADERS[0].name)
+    panel.state.add(wb.Contains(expected="no", name=using.GRADERS[0].name))
+    panel.keep.click()
+    assert "is locked" in panel.state.problem.what
+    assert make("WritePanel").keep.layout.display == "none"
 
 
 def test_the_word_validated_comes_with_its_checks(make):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from workbench.widgets.labelling import Labelling
 
-__all__ = ["call", "grader_code", "graders_code", "label_code", "undo_code"]
+__all__ = ["call", "grader_code", "graders_code", "keep_code", "label_code", "undo_code"]
 
 
 def grader_code(name: str) -> str:
@@ -36,6 +36,11 @@ def label_code(labelling: Labelling, name: str, value: bool | None, note: str) -
 def undo_code(labelling: Labelling, name: str) -> str:
     """A label taken back."""
     return call(f"{_store(labelling)}.labels.undo", name, **_who(labelling))
+
+
+def keep_code(labelling: Labelling, name: str, done: str) -> str:
+    """A grader kept in the store: `done` is "create" or "edit"."""
+    return f"{_store(labelling)}.graders.{done}({name!r}, {grader_code(name)})"
 
 
 def _who(labelling: Labelling) -> dict[str, str]:

@@ -19,9 +19,11 @@ from workbench.graders.announce import listen
 from workbench.graders.combine import Entry
 from workbench.samples import as_samples
 from workbench.widgets.graders import Graders
+from workbench.widgets.kept import keep, kept_names, kept_text
 from workbench.widgets.labelling import STORE, Labelling
 from workbench.widgets.problem import Problem
-from workbench.widgets.snippets import call, label_code, undo_code
+from workbench.widgets.shelf import proof_of
+from workbench.widgets.snippets import call, keep_code, label_code, undo_code
 from workbench.widgets.versions import BEFORE, Versions
 
 if TYPE_CHECKING:
@@ -47,6 +49,7 @@ class State(Graders):
         row: Number of the row that is read, None for none.
         problem: The last error of a callback.
         labelled: Counts labels put and taken back.
+        kept: Name to the grader of that name that was kept in the store, and its version there.
 
     Args:
         samples: Whatever `Suite.run` takes.
@@ -64,6 +67,7 @@ class State(Graders):
     row = AnyTrait(None, allow_none=True)
     problem = AnyTrait(None, allow_none=True)
     labelled = Int(0)
+    kept: Any = AnyTrait()
 
     def __init__(
         self,
@@ -76,7 +80,7 @@ class State(Graders):
         dataset: str = "",
     ) -> None:
         super().__init__()
-        self._depth = 0
+        self._depth, self.kept = 0, {}
         self.samples = as_samples(samples)
         given = {"labels": labels, "store": store, "labeller": labeller, "dataset": dataset}
         self.settings = given
@@ -275,6 +279,43 @@ class State(Graders):
         """Note that these two are compared."""
         now = BEFORE not in f"{a}{b}"
         self.code = f"app.report.compare({a!r}, {b!r})" if now else f"app.versions.compare({a!r}, {b!r})"
+
+    # ---- graders in the store
+
+    def keep(self, name: str) -> None:
+        """Keep a grader in the store under its name. Called without the lock: it is proved first.
+
+        Raises:
+            WorkbenchError: It fails the checks, has no form that can be kept, or is locked there.
+        """
+        grader = self.graders[name]
+        try:
+            entry, done = keep(self.labelling.store, name, grader)
+        finally:
+            with self.lock:
+                if self.graders.get(name) == grader:  # else it was redefined meanwhile
+                    self.proofs = {**self.proofs, name: proof_of(grader)}
+        with self.lock:
+            self.kept = {**self.kept, name: (grader, entry.version)}
+            if done:
+                self.code = keep_code(self.labelling, name, done)
+
+    def kept_version(self, name: str) -> int:
+        """The version under which this very grader was kept here; 0 for not kept."""
+        grader, version = self.kept.get(name, (None, 0))
+        return version if grader == self.graders.get(name) else 0
+
+    def kept_names(self) -> list[str]:
+        """Names of the graders in the store."""
+        return [] if self.labelling.in_memory else kept_names(self.labelling.store)
+
+    def kept_text(self, name: str) -> str:
+        """The text of a grader in the store.
+
+        Raises:
+            WorkbenchError: It is not there any more, or its kind is unknown here.
+        """
+        return kept_text(self.labelling.store, name)
 
     # ---- the end
 

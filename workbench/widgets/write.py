@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from typing import Any
 
 import ipywidgets as widgets
 
 from workbench import background
-from workbench.errors import WorkbenchError
 from workbench.graders import Grader, SandboxedGrader
 from workbench.sandbox.info import SandboxInfo, sandbox_info
-from workbench.widgets.panel import Panel, classed, heading, options, quiet, replace_options, row, text
+from workbench.widgets.panel import Panel, classed, heading, quiet, replace_options, row, text
 from workbench.widgets.source import SourceView
 from workbench.widgets.templates import TEMPLATES
+from workbench.widgets.written import text_of
 
 __all__ = ["WritePanel"]
 
@@ -24,7 +23,7 @@ __all__ = ["WritePanel"]
 class WritePanel(Panel):
     """The source of a grader as it is exported, its proof, and an editor for a new one.
 
-    A text of the editor is Python with a grade function, JavaScript with one, or a grader's spec as JSON. Nothing of it
+    What is written can be kept in the store, where a later session finds it among the texts to start from. A text of the editor is Python with a grade function, JavaScript with one, or a grader's spec as JSON. Nothing of it
     runs in the kernel's process. See `Panel` for the arguments.
     """
 
@@ -42,6 +41,11 @@ class WritePanel(Panel):
         self.drop = widgets.Button(
             description="Remove", tooltip="Drop this grader from the list; reports keep it"
         )
+        self.keep = widgets.Button(
+            description="Keep in the store",
+            icon="save",
+            tooltip="For later sessions, as a new version of what is there",
+        )
         self.back = widgets.Button(
             description="Bring back what was there", layout=widgets.Layout(display="none"), icon="undo"
         )
@@ -49,12 +53,7 @@ class WritePanel(Panel):
         self.state_line, self.checks = widgets.HTML(), widgets.HTML()
         self.source = SourceView()
         self.isolation = widgets.HTML()
-        self.template = widgets.Dropdown(
-            description="Start from",
-            options=options(
-                [("choose a template", -1), *((one.title, at) for at, one in enumerate(TEMPLATES))]
-            ),
-        )
+        self.template = widgets.Dropdown(description="Start from", options=(("choose a text", -1),))
         self.name = widgets.Text(description="Name", placeholder="my_grader")
         self.editor = widgets.Textarea(
             description="Text",
@@ -66,26 +65,38 @@ class WritePanel(Panel):
         classed(
             prove=self.prove,
             add=self.add,
+            keep=self.keep,
             editor=self.editor,
             checks_box=self.checks,
             isolation=self.isolation,
         )
         self._listen()
         self._ask_isolation()
+        with self.state.guard(self.title):
+            self._offer()
         return [
-            row(self.grader, self.prove, self.edit, self.drop), self.state_line, self.checks, self.source, self.isolation,
+            row(self.grader, self.prove, self.keep, self.edit, self.drop), self.state_line, self.checks, self.source, self.isolation,
             heading("Write another"), row(self.template, self.name), self.editor, row(self.add, self.back),
         ]  # fmt: skip
 
     def _listen(self) -> None:
         self.grader.observe(self.acts(self._show), "value")
         self.prove.on_click(self.acts(self._prove, slow=True))
+        self.keep.on_click(self.acts(self._keep, slow=True))
         self.edit.on_click(self.acts(self._edit))
         self.drop.on_click(self.acts(self._drop))
         self.back.on_click(self.acts(self._bring_back))
         self.template.observe(self.acts(self._start), "value")
         self.add.on_click(self.acts(self._add, slow=True))
-        self.watch(self.refresh, "graders", "proofs", "unrun")
+        self.watch(self.refresh, "graders", "proofs", "unrun", "kept")
+        self.watch(self._offer, "kept")
+
+    def _offer(self) -> None:
+        """Texts to start from: templates by number, and what the store keeps by name."""
+        self.keep.layout.display = "none" if self.state.labelling.in_memory else ""
+        texts = [(one.title, at) for at, one in enumerate(TEMPLATES)]
+        kept = [(f"kept: {name}", name) for name in self.state.kept_names()]
+        replace_options(self.template, [("choose a text", -1), *texts, *kept])
 
     def refresh(self) -> None:
         """See `Panel`."""
@@ -100,13 +111,13 @@ class WritePanel(Panel):
     def _show(self) -> None:
         grader = self._current
         self.prove.disabled = not isinstance(grader, SandboxedGrader)
-        self.edit.disabled = grader is None
+        self.edit.disabled = self.keep.disabled = grader is None
         if grader is None:
             self.checks.value = ""
             self.state_line.value = quiet("No grader yet: define one with @wb.grader in a cell, or below.")
             self.source.show("")
             return
-        said, language, file = shown_as(grader)
+        said, language, file = text_of(grader)
         title = (
             f"{grader.name} as exported"
             if isinstance(grader, SandboxedGrader)
@@ -127,12 +138,21 @@ class WritePanel(Panel):
         mark = "wb-ok" if proof is not None and proof.ok else "wb-no" if proof is not None else "wb-quiet"
         # The checks first: whoever reads "validated" finds them.
         self.checks.value = proof._repr_html_() if proof is not None else ""
-        self.state_line.value = f"<b class='{mark}'>{text(words)}</b>"
+        version = self.state.kept_version(name)
+        kept = f" {quiet(f'· kept in the store, version {version}')}" if version else ""
+        self.state_line.value = f"<b class='{mark}'>{text(words)}</b>{kept}"
 
     def _prove(self) -> None:
+        self._check(self.state.validate)
+
+    def _keep(self) -> None:
+        self._check(self.state.keep)
+
+    def _check(self, act: Callable[[str], object]) -> None:
+        """Do to the chosen grader what takes its time, and show what came of it."""
         self.state_line.value = "<b>checking</b>"
         try:
-            self.state.validate(self.grader.value)
+            act(self.grader.value)
         finally:
             with self.state.lock, self.filling():
                 self._show()
@@ -151,12 +171,14 @@ class WritePanel(Panel):
     def _edit(self) -> None:
         grader = self._current
         if grader is not None:
-            self._put(shown_as(grader)[0], self._free_name(self.grader.value))
+            self._put(text_of(grader).text, self._free_name(self.grader.value))
 
     def _start(self) -> None:
-        if self.template.value >= 0:
-            chosen = TEMPLATES[self.template.value]
-            self._put(chosen.text, self._free_name(chosen.name))
+        wanted = self.template.value
+        if isinstance(wanted, str):
+            self._put(self.state.kept_text(wanted), self._free_name(wanted))
+        elif wanted >= 0:
+            self._put(TEMPLATES[wanted].text, self._free_name(TEMPLATES[wanted].name))
 
     def _free_name(self, name: str) -> str:
         """A name that replaces nothing."""
@@ -187,21 +209,3 @@ class WritePanel(Panel):
             self._show()
         if isinstance(self._current, SandboxedGrader):
             self._prove()
-
-
-def shown_as(grader: Grader) -> tuple[str, str, str]:
-    """A grader as a person reads it: text, language, and a file's name; code where it has some, else its spec."""
-    if isinstance(grader, SandboxedGrader):
-        script = grader.language == "javascript"
-        return grader.source.text, grader.language, f"{_file(grader.name)}.{'js' if script else 'py'}"
-    try:
-        spec = json.dumps(grader.spec(), indent=2, ensure_ascii=False, default=repr)
-    except WorkbenchError as error:  # a function without an import path has no spec
-        return str(error), "", ""
-    return spec, "json", f"{_file(grader.name)}.json"
-
-
-def _file(name: str) -> str:
-    """A name as a file's: what a path or a shell would read otherwise is left out."""
-    plain = "".join(sign if sign.isalnum() or sign in "-_." else "_" for sign in name)[:80]
-    return plain.strip(".") or "grader"

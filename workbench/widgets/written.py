@@ -1,4 +1,4 @@
-"""A text as a grader: Python, JavaScript, or a spec as JSON."""
+"""A text as a grader, and a grader as a text: Python, JavaScript, or a spec as JSON."""
 
 from __future__ import annotations
 
@@ -6,15 +6,48 @@ import ast
 import json
 import re
 import unicodedata
+from typing import NamedTuple
 
 from workbench.errors import FormatError, WorkbenchError
-from workbench.graders import FunctionGrader, Grader, ScriptGrader
+from workbench.graders import FunctionGrader, Grader, SandboxedGrader, ScriptGrader
 from workbench.records import from_record
 from workbench.widgets.magics import notebook_names, taken_by
 
-__all__ = ["code_of", "written"]
+__all__ = ["Text", "code_of", "text_of", "written"]
 
 _SCRIPT = re.compile(r"^\s*(export\s+)?(async\s+)?function\s+\w+\s*\(", re.MULTILINE)
+
+
+class Text(NamedTuple):
+    """A grader as a person reads it: code where it has some, else its spec.
+
+    Attributes:
+        text: What `written` makes the same grader of; why there is none for a function of the notebook.
+        language: "python", "javascript", "json" or "".
+        file: A name for its file; "" for none.
+    """
+
+    text: str
+    language: str
+    file: str
+
+
+def text_of(grader: Grader) -> Text:
+    """The text of a grader."""
+    if isinstance(grader, SandboxedGrader):
+        ending = "js" if grader.language == "javascript" else "py"
+        return Text(grader.source.text, grader.language, f"{_file(grader.name)}.{ending}")
+    try:
+        spec = json.dumps(grader.spec(), indent=2, ensure_ascii=False, default=repr)
+    except WorkbenchError as error:  # a function without an import path has no spec
+        return Text(str(error), "", "")
+    return Text(spec, "json", f"{_file(grader.name)}.json")
+
+
+def _file(name: str) -> str:
+    """A name as a file's: what a path or a shell would read otherwise is left out."""
+    plain = "".join(sign if sign.isalnum() or sign in "-_." else "_" for sign in name)[:80]
+    return plain.strip(".") or "grader"
 
 
 def written(source: str, name: str = "") -> Grader:
