@@ -39,30 +39,7 @@ class TryPanel(Panel):
 
     def build(self) -> Sequence[Any]:
         """See `Panel`."""
-        wide = widgets.Layout(width="calc(100% - 6px)")
-        self.wanted = widgets.Text(description="Row", placeholder="id or words", continuous_update=False)
-        self.random = widgets.Button(description="Random row", icon="random")
-        self.pasted = widgets.Textarea(
-            description="Messages",
-            placeholder='[{"role": "user", "content": "..."}, {"role": "assistant", "content": "..."}]',
-            rows=3,
-            layout=wide,
-        )
-        self.use = widgets.Button(description="Use pasted messages")
-        self.thread = ThreadView()
-        self.answer = widgets.Textarea(
-            description="Answer",
-            rows=6,
-            layout=wide,
-            placeholder="what the model wrote",
-        )
-        self.score = widgets.Button(
-            description="Score", button_style="primary", tooltip="Ask all chosen graders"
-        )
-        self.results = widgets.HTML()
-        classed(thread=self.thread, answer=self.answer, tried=self.results, score=self.score)
-        self.paste = widgets.ToggleButton(description="Paste messages", tooltip="Try messages of your own")
-        self.fold = widgets.VBox([self.pasted, row(self.use)], layout=widgets.Layout(display="none"))
+        self._make_controls()
         self._sample: Sample | None = None
         self._found: dict[str, tuple[Entry, Grade]] = {}
         self._about: Any = None
@@ -71,14 +48,29 @@ class TryPanel(Panel):
         self._row = -1
         self._trial = Trial(self._told, self.state.lock)
         self._listen()
-        return [
-            row(self.wanted, self.random, self.paste),
-            self.fold,
-            self.thread,
-            self.answer,
-            row(self.score),
-            self.results,
-        ]
+        choice = row(self.wanted, self.random, self.paste)
+        return [choice, self.fold, self.thread, self.answer, row(self.score), self.results]
+
+    def _make_controls(self) -> None:
+        wide = widgets.Layout(width="calc(100% - 6px)")
+        self.wanted = widgets.Text(description="Row", placeholder="id or words", continuous_update=False)
+        self.random = widgets.Button(description="Random row", icon="random")
+        self.paste = widgets.ToggleButton(description="Paste messages", tooltip="Try messages of your own")
+        self.pasted = widgets.Textarea(
+            description="Messages", rows=3, layout=wide,
+            placeholder='[{"role": "user", "content": "..."}, {"role": "assistant", "content": "..."}]',
+        )  # fmt: skip
+        self.use = widgets.Button(description="Use pasted messages")
+        self.fold = widgets.VBox([self.pasted, row(self.use)], layout=widgets.Layout(display="none"))
+        self.thread = ThreadView()
+        self.answer = widgets.Textarea(
+            description="Answer", rows=6, layout=wide, placeholder="what the model wrote"
+        )
+        self.score = widgets.Button(
+            description="Score", button_style="primary", tooltip="Ask all chosen graders"
+        )
+        self.results = widgets.HTML()
+        classed(thread=self.thread, answer=self.answer, tried=self.results, score=self.score)
 
     def _listen(self) -> None:
         self.wanted.observe(self.acts(self._find), "value")

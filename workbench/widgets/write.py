@@ -23,8 +23,9 @@ __all__ = ["WritePanel"]
 class WritePanel(Panel):
     """The source of a grader as it is exported, its proof, and an editor for a new one.
 
-    What is written can be kept in the store, where a later session finds it among the texts to start from. A text of the editor is Python with a grade function, JavaScript with one, or a grader's spec as JSON. Nothing of it
-    runs in the kernel's process. See `Panel` for the arguments.
+    A text of the editor is Python with a grade function, JavaScript with one, or a grader's spec as JSON. Nothing of it
+    runs in the kernel's process. What is kept in the store is found by a later session among the texts to start from. See
+    `Panel` for the arguments.
     """
 
     title = "Write"
@@ -32,44 +33,8 @@ class WritePanel(Panel):
 
     def build(self) -> Sequence[Any]:
         """See `Panel`."""
-        wide = widgets.Layout(width="100%", max_width="640px")
-        self.grader = widgets.Dropdown(description="Grader", layout=wide)
-        self.prove = widgets.Button(
-            description="Validate", icon="check", tooltip="Run the five checks in the sandbox"
-        )
-        self.edit = widgets.Button(description="Edit a copy", tooltip="Take this text into the editor below")
-        self.drop = widgets.Button(
-            description="Remove", tooltip="Drop this grader from the list; reports keep it"
-        )
-        self.keep = widgets.Button(
-            description="Keep in the store",
-            icon="save",
-            tooltip="For later sessions, as a new version of what is there",
-        )
-        self.back = widgets.Button(
-            description="Bring back what was there", layout=widgets.Layout(display="none"), icon="undo"
-        )
-        self._kept, self._filled_in = ("", ""), ""
-        self.state_line, self.checks = widgets.HTML(), widgets.HTML()
-        self.source = SourceView()
-        self.isolation = widgets.HTML()
-        self.template = widgets.Dropdown(description="Start from", options=(("choose a text", -1),))
-        self.name = widgets.Text(description="Name", placeholder="my_grader")
-        self.editor = widgets.Textarea(
-            description="Text",
-            rows=12,
-            layout=widgets.Layout(width="calc(100% - 6px)"),
-            placeholder="async def grade(thread: StringThread) -> float:",
-        )
-        self.add = widgets.Button(description="Add and validate", button_style="primary", icon="plus")
-        classed(
-            prove=self.prove,
-            add=self.add,
-            keep=self.keep,
-            editor=self.editor,
-            checks_box=self.checks,
-            isolation=self.isolation,
-        )
+        self._make_shown()
+        self._make_editor()
         self._listen()
         self._ask_isolation()
         with self.state.guard(self.title):
@@ -78,6 +43,39 @@ class WritePanel(Panel):
             row(self.grader, self.prove, self.keep, self.edit, self.drop), self.state_line, self.checks, self.source, self.isolation,
             heading("Write another"), row(self.template, self.name), self.editor, row(self.add, self.back),
         ]  # fmt: skip
+
+    def _make_shown(self) -> None:
+        """One grader as it is, and what can be done to it."""
+        button, wide = widgets.Button, widgets.Layout(width="100%", max_width="640px")
+        self.grader = widgets.Dropdown(description="Grader", layout=wide)
+        self.prove = button(
+            description="Validate", icon="check", tooltip="Run the five checks in the sandbox"
+        )
+        self.keep = button(
+            description="Keep in the store",
+            icon="save",
+            tooltip="For later sessions, as a new version of what is there",
+        )
+        self.edit = button(description="Edit a copy", tooltip="Take this text into the editor below")
+        self.drop = button(description="Remove", tooltip="Drop this grader from the list; reports keep it")
+        self.state_line, self.checks, self.isolation = widgets.HTML(), widgets.HTML(), widgets.HTML()
+        self.source = SourceView()
+        classed(prove=self.prove, keep=self.keep, checks_box=self.checks, isolation=self.isolation)
+
+    def _make_editor(self) -> None:
+        """A text to be a grader, and where to start from."""
+        self.template = widgets.Dropdown(description="Start from", options=(("choose a text", -1),))
+        self.name = widgets.Text(description="Name", placeholder="my_grader")
+        self.editor = widgets.Textarea(
+            description="Text", rows=12, layout=widgets.Layout(width="calc(100% - 6px)"),
+            placeholder="async def grade(thread: StringThread) -> float:",
+        )  # fmt: skip
+        self.add = widgets.Button(description="Add and validate", button_style="primary", icon="plus")
+        self.back = widgets.Button(
+            description="Bring back what was there", layout=widgets.Layout(display="none"), icon="undo"
+        )
+        self._kept, self._filled_in = ("", ""), ""
+        classed(add=self.add, editor=self.editor)
 
     def _listen(self) -> None:
         self.grader.observe(self.acts(self._show), "value")
