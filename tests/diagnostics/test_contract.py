@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from workbench import diagnostics as wd
 from workbench.columns import Grades
-from workbench.diagnostics.finding import Severity
+from workbench.diagnostics.finding import Finding, Severity
 from workbench.diagnostics.labels import read_labels
 from workbench.diagnostics.registry import group_codes
 from workbench.grade import ErrorKind, GradeError
@@ -211,11 +212,17 @@ def test_healthy_clustered_graders_are_left_alone(graded, labelled):
     assert alarms <= 4
 
 
-def test_ten_thousand_rows_take_less_than_a_second(graded):
-    """The slowest case, clustered scores on a continuous scale, stays well below its bound."""
-    from time import process_time
-
-    scores = np.clip(np.random.default_rng(2).normal(0.7, 0.03, 10_000), 0, 1)
-    start = process_time()
-    wd.diagnose(graded(scores), groups=np.arange(10_000) // 8, labels=[True, False] * 5_000)
-    assert process_time() - start < 1.0
+@pytest.mark.parametrize(
+    ("needed", "said"),
+    [
+        (1, "; a verdict needs 1 more row."),
+        (640, "; a verdict needs 640 more rows."),
+        (1_249, "; too close to call: a verdict would need about 1,200 more rows."),
+        (94_024, "; too close to call: a verdict would need about 94,000 more rows."),
+    ],
+)
+def test_a_plan_is_told_as_exactly_as_it_is_known(needed, said):
+    """Few missing rows are counted; many are rounded, and far more than there are means: at the threshold."""
+    made = Finding("g", "k", Severity.NOTE, "share", 0.5, None, 100, needed, "perhaps", "look")
+    assert str(made) == f"g: perhaps{said}"
+    assert str(replace(made, n=50_000, needed=94_024)).endswith("a verdict needs about 94,000 more rows.")

@@ -12,6 +12,13 @@ from workbench.visible import one_line
 __all__ = ["Finding", "Severity", "percent"]
 
 
+_ROUNDED = 1_000
+"""From so many missing rows on the plan is told in two digits: it rests on an estimate that will move."""
+
+_HOPELESS = 10
+"""Times the rows there are: who misses more is not short of rows but at the threshold."""
+
+
 class Severity(StrEnum):
     """How much a finding weighs, heaviest first."""
 
@@ -80,7 +87,11 @@ class Finding:
     def _needed_clause(self) -> str:
         if not self.needed:
             return ""
-        return f"; a verdict needs {self.needed:,} more {self.unit}{'' if self.needed == 1 else 's'}"
+        count = f"{self.needed:,}" if self.needed < _ROUNDED else f"about {float(f'{self.needed:.2g}'):,.0f}"
+        more = f"{count} more {self.unit}{'' if self.needed == 1 else 's'}"
+        if self.needed > max(_HOPELESS * self.n, _ROUNDED):
+            return f"; too close to call: a verdict would need {more}"
+        return f"; a verdict needs {more}"
 
 
 def percent(value: float) -> str:
