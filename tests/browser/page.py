@@ -55,6 +55,9 @@ KNOWN_STRANGERS: dict[str, str] = {
 
 TIMEOUT_MS = 120_000
 
+_FRAME = 200
+"""Pixels above and below what a page shows of a notebook: menus and tool bars."""
+
 
 def chromium() -> str | None:
     """The browser's path: WORKBENCH_CHROMIUM, or a Chromium or Chrome on PATH."""
@@ -162,13 +165,29 @@ class View:
         ARTIFACTS.mkdir(exist_ok=True)
         path = ARTIFACTS / f"{name}.png"
         if element is not None:
-            element.scroll_into_view_if_needed()
-            element.screenshot(path=path)
+            with self._tall_enough(element):
+                element.screenshot(path=path)
         elif clip is not None:
             self.page.screenshot(path=path, clip=_around(*clip))
         else:
             self.page.screenshot(path=path)
         return path
+
+    @contextlib.contextmanager
+    def _tall_enough(self, element: Locator) -> Iterator[None]:
+        """A window that shows all of an element: what a notebook has scrolled away would be grey in a picture."""
+        element.scroll_into_view_if_needed()
+        size, box = self.page.viewport_size, element.bounding_box()
+        assert size is not None
+        assert box is not None
+        if box["height"] + _FRAME <= size["height"]:
+            yield
+            return
+        self.page.set_viewport_size({"width": size["width"], "height": int(box["height"]) + _FRAME})
+        element.scroll_into_view_if_needed()
+        look.wait_still(self.page, [element])
+        yield
+        self.page.set_viewport_size(size)
 
     def sound(
         self, name: str, *elements: Locator | str, of: Locator | None = None, colours: int = 24
