@@ -167,7 +167,7 @@ app
 
 
 def test_twenty_graders_with_long_names(browser, lab):
-    """The overview comes first, tables and lists keep their room."""
+    """The overview comes first, tables and lists keep their room, and rows asked for come into view."""
     with opened(browser, lab, lab.write("many.ipynb", [MANY]), width=1000, height=1400) as notebook:
         notebook.run_all()
         walk = Walk(notebook, "many")
@@ -176,6 +176,9 @@ def test_twenty_graders_with_long_names(browser, lab):
         notebook.find(".wb-results .main-svg").first.wait_for()
         notebook.find(".wb-results .wb-table [role=row]:not([aria-busy])").nth(1).wait_for()
         walk.sound("results", ".wb-chart .main-svg >> nth=0", ".wb-findings", ".wb-table")
+        notebook.find(".wb-finding:enabled").last.click()
+        notebook.expect(".wb-results .wb-table").to_be_in_viewport(ratio=0.9)
+        assert notebook.find(".wb-findings").evaluate("e => e.clientHeight") <= 560
         walk.open("Try")
         notebook.wait_text(".wb-tried", "grader 19")
         walk.sound("try", ".wb-answer", ".wb-tried")

@@ -92,6 +92,7 @@ class Walk:
         finding = self.view.wait_text(".wb-finding", "too lenient")
         finding.click()
         self.view.wait_text(".wb-shown", "too lenient")
+        self.view.expect(".wb-results .wb-table").to_be_in_viewport(ratio=0.9)
         rows = self.view.find(".wb-results .wb-table [role=row]")
         rows.nth(1).wait_for()
         self.view.find(".wb-results .wb-table [role=row]:not([aria-busy])").nth(1).click()
