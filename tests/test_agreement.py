@@ -149,7 +149,7 @@ class TestWords:
             ("kappa", "0.72 (0.49 to 0.89)"),
             ("catches bad", "18 of 20, 0.70 to 0.97"),
             ("keeps good", "25 of 30, 0.66 to 0.93"),
-            ("needs", "97 more labels"),
+            ("needs", "97 more labels to tell kappa from 0.6"),
         ]
 
     def test_lines_name_ac1_where_labels_are_lopsided(self):

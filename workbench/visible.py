@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-__all__ = ["HIDDEN", "encodable", "one_line", "shown", "visible"]
+__all__ = ["HIDDEN", "counted", "encodable", "one_line", "shown", "visible"]
 
 HIDDEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff"
@@ -21,6 +21,11 @@ C0 (but tab and newline), DEL and C1; soft hyphen; Arabic letter mark; zero-widt
 overrides of direction (the joiners stay: scripts and emoji need them); line and paragraph separators;
 word joiner to isolates; byte order mark; interlinear and tag characters; lone surrogates.
 """
+
+
+def counted(count: int, noun: str) -> str:
+    """A number of things in words: "1 row", "2,000 rows"."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def visible(text: str) -> str:

@@ -1,6 +1,7 @@
 """Custom graders: any callable, in this process, plainly marked, exported by path only."""
 
 import asyncio
+import gc
 import json
 import pickle
 import sys
@@ -120,6 +121,78 @@ def test_timeouts():
     grade = CustomGrader.of(lambda thread: release.wait(10), timeout=0.05)(TEXT)
     release.set()
     assert grade.error.kind == "timeout"
+
+
+@pytest.mark.parametrize("kind", ["async", "sync", "returned"])
+def test_a_function_that_blocks_holds_up_nobody_else(kind):
+    """Its row fails, the house's loop and other graders go on, and a stop keeps what was graded."""
+    entered, release = threading.Event(), threading.Event()
+
+    def plain(thread):
+        if thread.completion() == "5":
+            entered.set()
+            release.wait(60)
+        return 1.0
+
+    async def coroutine(thread):
+        return plain(thread)
+
+    fn = {
+        "async": coroutine,
+        "sync": plain,
+        "returned": partial(lambda made, thread: made(thread), coroutine),
+    }
+    grades = CustomGrader.of(fn[kind], name="blocks", timeout=0.2).run(ROWS, progress=False).grades["blocks"]
+    assert [grade.score for grade in grades] == [1.0, None]
+    assert grades[1].error.message.startswith("timed out: no score within 0.2 s")
+    assert ("plain def" in grades[1].error.message) == (kind != "sync")
+    entered.clear()
+    job = wb.Suite([CustomGrader.of(fn[kind], name="blocks")]).start(ROWS)
+    assert entered.wait(60)
+    assert CustomGrader.of(length)(TEXT).score == 0.4
+    job.cancel()
+    grades = job.report(60).grades["blocks"]
+    assert (grades[0].score, grades[1].error.kind) == (1.0, "cancelled")
+    assert CustomGrader.of(right)(ROWS[0]).score == 1.0
+    assert not release.is_set()
+    release.set()
+
+
+def test_a_coroutine_that_is_not_begun_leaves_no_complaint():
+    """A plain function around an async one made it; a stop came before its turn."""
+    entered, release, made = threading.Event(), threading.Event(), threading.Event()
+
+    async def blocks(thread):
+        entered.set()
+        release.wait(60)
+
+    def around(thread):
+        entered.wait(60)
+        made.set()
+        return right(ROWS[0])
+
+    job = wb.Suite([CustomGrader.of(blocks, name="a")]).start(ROWS[:1])
+    assert entered.wait(60)
+    other = wb.Suite([CustomGrader.of(around, name="b")]).start(ROWS[:1])
+    assert made.wait(60)
+    other.cancel()
+    assert other.report(60).grades["b"].n_failed == 1
+    gc.collect()  # a coroutine that nobody awaited complains here
+    release.set()
+    job.report(60)
+
+
+def test_a_row_that_waits_for_its_turn_is_not_late():
+    """Behind more rows that block than there are threads: its own time begins when it does."""
+    release = threading.Event()
+
+    def blocks(thread):
+        return float(thread.completion() == "good" or release.wait(60))
+
+    rows = [{"completion": "bad"}] * 40 + [{"completion": "good"}]
+    grades = CustomGrader.of(blocks, timeout=0.1).run(rows, progress=False).grades["blocks"]
+    assert (grades.n_failed, grades[40].score) == (40, 1.0)
+    release.set()
 
 
 def test_the_path_is_all_that_is_saved():

@@ -158,6 +158,53 @@ def scored_lengths():
     return make_report({"share": shares, "length": lengths}), shares, lengths
 
 
+def test_labels_say_what_colours_mean_and_count_to_both_sides():
+    """A legend of two colours, and numbers of rows that are the same to the left as to the right."""
+    drawn = FIGURES["labels"].draw(scored(400), None)
+    keys = {one.name: one.marker.color for one in drawn.data if one.showlegend is not False}
+    assert list(keys) == ["agrees with the label", "differs from the label"]
+    assert drawn.layout.showlegend
+    bars = {one.name: one.marker.color for one in drawn.data if one.showlegend is False}
+    for name, colour in bars.items():
+        right = name in {"known good, accepted", "known bad, refused"}
+        assert colour == keys[f"{'agrees with' if right else 'differs from'} the label"]
+    axis = drawn.layout.xaxis
+    assert axis.ticktext == ("200", "150", "100", "50", "0", "50", "100", "150", "200")
+    assert axis.tickvals == (-200, -150, -100, -50, 0, 50, 100, 150, 200)
+
+
+@pytest.mark.parametrize(("rows", "step"), [(0, 1), (4, 1), (18, 5), (5_000, 1_000), (100_000, 20_000)])
+def test_numbers_of_rows_are_round(rows, step):
+    """Whole rows, few numbers, and the longest bar within them."""
+    report = make_report({"a": [1.0] * rows}).diagnose(labels=[row % 4 > 0 for row in range(rows)])
+    values = FIGURES["labels"].draw(report, None).layout.xaxis.tickvals
+    assert values[-1] - values[-2] == step
+    assert len(values) <= 9
+    assert values[-1] >= 3 * rows // 4
+
+
+@pytest.mark.parametrize("name", ["comparison", "overview", "differences"])
+def test_the_smallest_count_has_a_shade(name):
+    """One row of a thousand stands out from none: a quarter of the way from the ground to the full colour."""
+    many = np.arange(1_000) % 2.0
+    one_off = np.where(np.arange(1_000) == 7, 0.0, many)
+    drawn = FIGURES[name].draw(make_report({"a": many, "b": one_off, "c": many}), ["a", "b"]).data[0]
+    shades = [
+        (shade, int(re.search(r"([\d,]+)( of [\d,]+)? rows", said)[1].replace(",", "")))
+        for shade, said in zip(
+            [one for line in drawn.z for one in line],
+            [one for line in drawn.hovertext for one in line],
+            strict=True,
+        )
+        if "same grader" not in said
+    ]
+    assert {count for _, count in shades} >= ({1} if name != "overview" else {499, 501})
+    for shade, count in shades:
+        empty = shade is None or shade == drawn.zmin
+        assert empty == (count == 0)
+        assert empty or (shade - drawn.zmin) / (drawn.zmax - drawn.zmin) >= 0.25
+
+
 def test_a_comparison_is_of_two():
     """One or three are refused."""
     with pytest.raises(ReportError, match="of two graders"):

@@ -257,23 +257,47 @@ def test_an_older_store_is_brought_up_to_date(shared_url, monkeypatch):
     assert done == [3]
 
 
-def test_labels_of_the_first_version_are_kept(shared_url):
-    """A store from before labels said how their rows were drawn opens, keeps them, and says it of new ones."""
+OLDER = {
+    1: ["DROP INDEX workbench_labels_by_text", "ALTER TABLE workbench_labels DROP COLUMN digest",
+        "ALTER TABLE workbench_labels DROP COLUMN drawn"],
+    2: ["DROP INDEX workbench_labels_by_text", "ALTER TABLE workbench_labels DROP COLUMN digest"],
+}  # fmt: skip
+"""What makes today's tables those of an older version."""
+OLD_INDEX = "CREATE INDEX workbench_labels_by_sample ON workbench_labels (dataset, labeller, sample_key, id)"
+
+
+@pytest.mark.parametrize("version", list(OLDER))
+def test_labels_of_older_versions_are_kept(shared_url, version):
+    """A store of before opens, keeps its labels for any text, and new ones know how they were drawn and of what."""
+    samples = wb.Samples([{"id": "a", "prompt": "p", "completion": "c"}])
+    who = {"labeller": "kim", "dataset": "d"}
     with open_store(shared_url) as store:
-        store.labels.put("a", False, note="old", labeller="kim", dataset="d")
+        store.labels.put("a", False, note="old", **who)
         with store._database.writing() as connection:
-            connection.exec_driver_sql("ALTER TABLE workbench_labels DROP COLUMN drawn")
-            connection.exec_driver_sql("UPDATE workbench_meta SET value = '1'")
+            for statement in (*OLDER[version], OLD_INDEX, f"UPDATE workbench_meta SET value = '{version}'"):
+                connection.exec_driver_sql(statement)
     for _ in range(2):
         with open_store(shared_url) as store:
-            old = store.labels.latest(dataset="d")["a"]
-            assert (old.value, old.note, old.labeller, old.drawn) == (False, "old", "kim", "")
+            old = store.labels.latest(samples, dataset="d")["a"]
+            assert (old.value, old.note, old.labeller, old.drawn, old.digest) == (False, "old", "kim", "", "")
             with store._database.reading() as connection:
                 assert schema.version_of(connection) == schema.VERSION
+    assert indexes_of(shared_url) == {"workbench_labels_by_text"}
     with open_store(shared_url) as store:
-        store.labels.put("a", True, labeller="kim", dataset="d", drawn="random")
+        store.labels.put(samples[0], True, drawn="random", **who)
         assert store.labels.latest(dataset="d")["a"].drawn == "random"
-        assert store.labels.undo("a", labeller="kim", dataset="d").drawn == ""
+        assert len(store.labels.latest(dataset="d")["a"].digest) == 16
+        left = store.labels.undo(samples[0], **who)
+        assert (left.value, left.drawn, left.digest) == (False, "", "")
+
+
+def indexes_of(url):
+    import sqlalchemy as sa
+
+    engine = sa.create_engine(parse(url).url)
+    found = {str(one["name"]) for one in sa.inspect(engine).get_indexes("workbench_labels")}
+    engine.dispose()
+    return found
 
 
 def test_a_step_that_fails_leaves_the_store_as_it_was(shared_url, monkeypatch):
@@ -367,3 +391,36 @@ def test_a_file_deleted_under_an_open_store_is_noticed(tmp_path):
         for use in (lambda: store.labels.put("two", True), store.labels.latest):
             with pytest.raises(wb.StoreError, match="file is gone"):
                 use()
+
+
+def test_a_file_replaced_under_an_open_store_is_noticed(tmp_path):
+    """Deleted and made anew by somebody else: nothing goes into the file that is gone, and the new one is whole."""
+    path = tmp_path / "w.db"
+    with open_store(path) as store:
+        store.labels.put("one", True)
+        for file in tmp_path.iterdir():
+            file.unlink()
+        with open_store(path) as other:
+            other.labels.put("other", True)
+            assert store.lost == "was replaced by another one"
+            for use in (lambda: store.labels.put("two", True), store.labels.latest):
+                with pytest.raises(StoreError, match="was replaced by another one"):
+                    use()
+            store.close()
+            assert (set(other.labels.latest()), other.lost) == ({"other"}, "")
+    with open_store(path) as store:
+        assert set(store.labels.latest()) == {"other"}
+
+
+def test_a_file_that_is_put_back_is_the_same_one(tmp_path):
+    """Moved away and back, or with an open store in another working directory: nothing is lost."""
+    path, away = tmp_path / "w.db", tmp_path / "away.db"
+    with open_store(path) as store:
+        store.labels.put("one", True)
+        path.rename(away)
+        assert store.lost == "is gone"
+        away.rename(path)
+        store.labels.put("two", True)
+        assert (store.labels.get(["one", "two"]), store.lost) == ([True, True], "")
+    with open_store("sqlite://") as memory:
+        assert memory.lost == ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import workbench as wb
 from tests.widgets import using
+from workbench.widgets.versions import now_called
 
 
 def test_compare_two_graders(at_once):
@@ -47,6 +48,48 @@ def test_compare_versions_of_a_redefined_grader(make):
     panel.state.add(wb.Contains(expected="no", name="has"))
     assert panel.state.unrun == {"has"}
     using.ran(panel)
-    assert (panel.a.value, panel.b.value) == ("has (before)", "has")
+    assert (panel.a.value, panel.b.value) == ("has", "has (before)")
+    assert "has accepts 12 rows that has (before) rejects, and rejects 12" in panel.verdict.value
     assert panel.table.count == 24
     assert panel.state.problem is None
+
+
+def test_a_grader_may_be_called_as_an_old_version_is(make):
+    """It keeps its scores and its place; the old version gets a number, and the code compares the same two."""
+    tenth, nine, three = (wb.CustomGrader.of(lambda thread, x=x: x, name="a") for x in (0.1, 0.9, 0.3))
+    panel = make("ComparePanel", graders=[tenth, wb.Entry(nine, "a (before)")])
+    using.ran(panel)
+    assert (panel.a.value, panel.b.value) == ("a", "a (before)")
+    panel.a.value, panel.b.value = "a (before)", "a"
+    assert panel.state.code == "app.report.compare('a', 'a (before)')"
+    panel.state.add(three)
+    using.ran(panel)
+    means = panel.state.versions().summary["mean"].round(3).to_dict()
+    assert means == {"a": 0.3, "a (before)": 0.9, "a (before 2)": 0.1}
+    panel.a.value, panel.b.value = "a", "a (before 2)"
+    assert panel.state.code == "app.versions.compare('a (before 2)', 'a')"
+    assert panel.state.problem is None
+
+
+def test_the_old_version_of_a_grader_called_as_one_is_found(make):
+    """It is compared with the grader whose version it is."""
+    panel = make("ComparePanel", graders=[wb.Contains(expected="yes", name="a (before)"), using.GRADERS[1]])
+    using.ran(panel)
+    panel.state.add(wb.Contains(expected="no", name="a (before)"))
+    using.ran(panel)
+    assert "a (before) (before)" in panel.state.versions().graders
+    panel.close()
+    assert now_called("a (before) (before)") == "a (before)"
+    assert now_called("a (before 2)") == "a"
+
+
+def test_compare_offers_labels_given_since(make):
+    """What a person labelled after the run is a click away, here as in Results."""
+    panel = make("ComparePanel")
+    using.ran(panel)
+    assert panel.relabel.layout.display == "none"
+    panel.state.label("row-1", True)
+    assert panel.relabel.layout.display == ""
+    panel.relabel.click()
+    assert "labelled row" in panel.verdict.value
+    assert panel.relabel.layout.display == "none"

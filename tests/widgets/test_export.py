@@ -179,3 +179,63 @@ def test_a_rule_and_a_gate_that_a_choice_leaves_out_are_told(make):
     panel.state.choose([])
     assert "cannot be applied" not in panel.losses.value
     panel.close()
+
+
+def test_a_write_that_fails_takes_back_what_the_last_one_said(make, tmp_path):
+    """Nobody reads "wrote ..." beside an error."""
+    panel = make("ExportPanel")
+    panel.path.value = str(tmp_path / "out")
+    panel.write.click()
+    assert "wrote" in panel.said.value
+    (tmp_path / "out.json").unlink()
+    (tmp_path / "out.json").mkdir()
+    panel.write.click()
+    assert panel.state.problem is not None
+    assert panel.said.value == ""
+
+
+def test_a_file_that_is_there_is_replaced_only_when_allowed(make, tmp_path):
+    """What it holds is told; each permission is for one write under one name; one's own file needs none."""
+    wb.save([wb.Contains(expected="gold", name="<b>precious")], tmp_path / "out.json")
+    before = (tmp_path / "out.json").read_bytes()
+    panel = make("ExportPanel")
+    assert panel.replace.layout.display == "none"
+    panel.path.value = str(tmp_path / "out")
+    assert "out.json is there already and would be replaced: it holds &lt;b&gt;precious" in panel.way.value
+    assert (panel.write.disabled, panel.replace.layout.display) == (True, "")
+    panel.write.click()
+    assert "in the way" in panel.state.problem.what
+    assert (tmp_path / "out.json").read_bytes() == before
+    panel.replace.value = True
+    assert not panel.write.disabled
+    panel.path.value = str(tmp_path / "other")
+    assert (panel.replace.value, panel.write.disabled, panel.way.value) == (False, False, "")
+    panel.path.value = str(tmp_path / "out")
+    assert panel.write.disabled
+    panel.replace.value = True
+    panel.write.click()
+    assert "wrote" in panel.said.value
+    assert (panel.replace.value, panel.replace.layout.display) == (False, "none")
+    panel.state.add(wb.Contains(expected="more", name="more"))
+    assert not panel.write.disabled
+    panel.write.click()
+    assert (panel.state.problem, "more" in (tmp_path / "out.json").read_text("utf-8")) == (None, True)
+
+
+def test_a_file_that_came_or_changed_meanwhile_is_not_replaced(make, tmp_path):
+    """The panel looks again when the button is clicked; so does a file it wrote itself and somebody changed."""
+    panel = make("ExportPanel")
+    panel.path.value = str(tmp_path / "out")
+    for name in ("first", "second"):
+        assert not panel.write.disabled
+        wb.save([wb.Contains(expected="x", name=name)], tmp_path / "out.json")
+        panel.write.click()
+        assert f"it holds {name}" in str(panel.state.problem)
+        assert f"it holds {name}" in panel.way.value
+        assert panel.write.disabled
+        panel.replace.value = True
+        panel.write.click()
+        assert panel.state.problem is None
+    (tmp_path / "out.json").write_text("[]")
+    panel.write.click()
+    assert "not a grader file" in panel.state.problem.what  # what export itself refuses, it refuses as ever

@@ -9,7 +9,7 @@ import pytest
 
 import workbench as wb
 from tests.widgets import using
-from workbench.widgets.exporting import format_names, named, preview, state_of_proof
+from workbench.widgets.exporting import Written, format_names, named, preview, state_of_proof
 
 
 def half():
@@ -75,3 +75,29 @@ def test_every_format_has_a_title():
     """What a list offers."""
     assert all(name in title and name != title for title, name in format_names())
     assert format_names()[0][1] == "native"
+
+
+def test_what_is_in_the_way(tmp_path):
+    """Files of somebody else, with what they hold; not what is missing, as it would be, or written here."""
+    target, there = str(tmp_path / "out.json"), tmp_path / "out.json"
+    files, written = preview(wb.Suite([using.GRADERS[0]]), "out").files, Written()
+    assert written.in_the_way(target, "native", files) == []
+    there.write_text(files["out.json"])
+    assert written.in_the_way(target, "native", files) == []
+    wb.save([wb.Contains(expected="x", name=f"g{n}") for n in range(8)], there)
+    assert written.in_the_way(target, "native", files) == [
+        "out.json is there already and would be replaced: it holds g0, g1, g2, g3, g4, g5 and 2 more"
+    ]
+    written.note([there])
+    assert written.in_the_way(target, "native", files) == []
+    there.write_text(there.read_text() + " ")
+    assert len(written.in_the_way(target, "native", files)) == 1
+    there.write_text(there.read_text() + " " * 1_000_000)
+    assert written.in_the_way(target, "native", files) == ["out.json is there already and would be replaced"]
+    assert written.in_the_way(target, "native", {}) == []
+
+
+@pytest.mark.parametrize("target", ["a\x00b/out.json", "/no/such/folder/out.json", f"{'x' * 300}/out.json"])
+def test_a_place_that_cannot_be_looked_at_is_left_to_export(target):
+    """It tells what is wrong when it writes."""
+    assert Written().in_the_way(target, "native", {"out.json": "{}"}) == []

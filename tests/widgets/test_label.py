@@ -112,6 +112,25 @@ def test_a_store_that_cannot_be_written_loses_nothing(panel, url, monkeypatch):
     assert kept(url, panel) == {name: (False, "why", "ada")}
 
 
+def test_an_error_stays_to_be_read_when_a_key_follows_at_once(panel, monkeypatch):
+    """A key for the next card, pressed before the page knew, neither acts nor takes the error away."""
+    ahead = panel.card.upcoming["seq"]
+    with monkeypatch.context() as broken:
+        broken.setattr(type(panel.state.labelling.store.labels), "put", lambda *_a, **_n: 1 / 0)
+        press(panel, "good")
+    press(panel, "bad", seq=ahead)
+    assert "division by zero" in panel._alert.value
+    assert panel.card.done == 0
+
+
+@pytest.mark.parametrize("name", ["x" * 201, "two\nlines", "\u202egpj"])
+def test_a_name_no_store_takes_is_refused_at_once(panel, name):
+    """Not at the first label: whoever types it reads why, and labels as before."""
+    panel.labeller.value = name
+    assert "a labeller must be a short printable text" in panel._alert.value
+    assert panel.state.labelling.labeller == "ada"
+
+
 def test_a_decision_that_was_not_kept_is_not_among_the_last_ones(panel, monkeypatch):
     """The strip of the last decisions shows what is in the store."""
 
@@ -240,7 +259,7 @@ def test_a_given_row_comes_first(panel, url):
 @pytest.mark.parametrize(
     ("order", "drawn"),
     [
-        ("random", "random"), ("class-balanced", "class-balanced 12/24"), ("disagreement first", "disagreement first"),
+        ("random", "random"), ("class-balanced", "class-balanced refused 12/24"), ("disagreement first", "disagreement first"),
         ("as shown", "as shown"),
     ],
 )  # fmt: skip
@@ -363,3 +382,17 @@ def test_the_card_does_not_tell_what_the_column_says(make):
     assert '"good"' not in panel.card.card["metadata"]
     panel.reveal.value = True
     assert '"good"' in panel.card.card["metadata"]
+
+
+def test_labels_of_other_texts_are_told_and_do_not_count(url):
+    """A new model's answers under the same ids: the panel says whose labels it left out."""
+    first = wb.widgets.LabelPanel(using.ROWS, list(using.GRADERS), store=url, dataset="replies")
+    for _ in range(3):
+        press(first, "good")
+    first.close()
+    others = [{**row, "completion": "something else"} for row in using.ROWS]
+    second = wb.widgets.LabelPanel(others, list(using.GRADERS), store=url, dataset="replies")
+    assert "3 rows with labels of other texts" in second.kept.value
+    assert "0 good" in second.kept.value
+    assert second.card.done == 0
+    second.close()

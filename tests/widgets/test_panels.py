@@ -45,3 +45,12 @@ def test_a_page_that_asks_for_a_part_that_is_not_there_gets_an_answer(at_once, p
         panel.card.hear({"ask": "more", "seq": panel.card.card["seq"], "part": part})
     assert len(sent) == 1
     assert sent[0]["tell"] == "more"
+
+
+def test_a_store_that_cannot_be_opened_is_told_at_once(tmp_path):
+    """The panel that is open says so, before anything is run or lost."""
+    bad = tmp_path / "bad.db"
+    bad.write_text("no database")
+    app = wb.Workbench(using.ROWS, list(using.GRADERS), store=str(bad))
+    assert "bad.db" in app.panel(wb.widgets.WritePanel)._alert.value
+    app.close()

@@ -105,8 +105,9 @@ def test_results_search_quick_filters_and_clear(at_once):
     panel.search.value = "question 1"
     titles = [title for title, _ in panel.quick.options]
     panel.quick.value = titles.index("labelled good")
-    assert panel.table.count == 12
-    assert panel.search.value == ""
+    assert (panel.table.count, panel.search.value) == (6, "question 1")
+    panel.search.value = ""
+    assert (panel.table.count, panel.quick.value) == (12, titles.index("labelled good"))
     panel.search.value = "question 1"
     assert panel.state.where == ({"label": True}, {"text": "question 1"})
     assert panel.table.count == 6
@@ -120,6 +121,38 @@ def test_results_search_quick_filters_and_clear(at_once):
     assert panel.table.count == wrong
     panel.quick.value = 0
     assert panel.table.count == 24
+
+
+def test_a_bar_stands_out_while_its_rows_are_shown(at_once):
+    """Another filter, or none, and no bar is marked any more; words beside it leave it marked."""
+    panel = at_once("ResultsPanel", labels="good")
+    mark = panel.chart.figure.data[0].customdata[0]
+    others = (
+        panel.clear.click,
+        lambda: panel.findings.pick(0),
+        lambda: setattr(panel.quick, "value", 1),
+        lambda: panel.state.start().report(60),
+    )
+    for something_else in others:
+        panel.chart.hear({"do": "pick", "picks": [mark]})
+        panel.search.value = "question"
+        assert panel.chart.picked == [mark]
+        something_else()
+        assert panel.chart.picked == []
+
+
+def test_findings_of_the_chosen_grader(at_once):
+    """Choosing a grader leaves its findings, with the one whose rows are shown still marked."""
+    panel = at_once("ResultsPanel", labels="good")
+    assert len({item["grader"] for item in panel.findings.items}) > 1
+    whole = len(panel.findings.items)
+    name = panel.findings.items[0]["grader"]
+    panel.findings.pick(0)
+    panel.grader.value = name
+    assert {item["grader"] for item in panel.findings.items} == {name}
+    assert panel.findings.active == 0
+    panel.grader.value = ""
+    assert len(panel.findings.items) == whole
 
 
 def test_results_reads_the_row_that_is_selected(at_once):

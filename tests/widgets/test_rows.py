@@ -111,6 +111,43 @@ def test_detail_and_more_follow_the_order():
     assert source.more(0, found["turns"][-1]["part"]) == "yes"
 
 
+def test_a_prompt_is_the_users_last_message():
+    """A system prompt would be all that the column shows of a row; answers of tools are no question either."""
+    said = [{"role": "system", "content": "You are kind."}, {"role": "user", "content": "first"}]
+    call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    asks, answer = {"role": "assistant", "tool_calls": [call]}, {"role": "assistant", "content": "done"}
+    block = {"toolResult": {"toolUseId": "c", "content": [{"text": "found"}]}}
+    threads = [
+        [*said, answer, {"role": "user", "content": "second"}, answer],
+        [*said, asks, {"role": "user", "content": [block]}, answer],
+        [*said, asks, {"role": "tool", "content": "found", "tool_call_id": "c"}, answer],
+        [said[0], {"role": "human", "content": "asked"}, answer],
+        [said[0]],
+        [answer],
+    ]
+    rows = [{"id": str(n), "messages": messages} for n, messages in enumerate(threads)]
+    run = wb.Suite([using.GRADERS[0]]).run(rows, progress=False)
+    source = ReportRows(run, np.arange(6))
+    prompts = ["second", "first", "first", "asked", "You are kind.", ""]
+    assert [line[1] for line in source.window(0, 6)] == prompts
+    source.sort("prompt", False)
+    assert source.rows.tolist() == [4, 3, 1, 2, 0, 5]
+    assert [turn["role"] for turn in source.detail(4)["turns"]] == ["system", *["user", "assistant"] * 2]
+
+
+def test_an_unreadable_row_says_so_among_the_others():
+    """Its completion says why, and the rows beside it show what they always do."""
+    rows = [
+        {"messages": [{"role": "system", "content": "be kind"}, {"role": "user", "content": f"ask {n}"}]}
+        for n in range(3)
+    ]
+    del rows[1]["messages"][1]["role"]
+    run = wb.Suite([using.GRADERS[0]]).run(rows, progress=False)
+    cells = ReportRows(run, np.arange(3)).window(0, 3)
+    assert [line[1] for line in cells] == ["ask 0", "", "ask 2"]
+    assert cells[1][2] == "(unreadable: row 1 cannot be read)"
+
+
 def test_sorting_nothing_is_nothing():
     """A table without rows can be sorted by anything."""
     source = rows_of([])

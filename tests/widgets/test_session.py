@@ -205,3 +205,34 @@ def test_a_view_that_cannot_be_made_leaves_the_cell_as_it_was(notebook):
         notebook.run("a", lambda: using.app_of(samples="no such file.jsonl"))
     assert first.children != ()
     assert notebook.run("a", using.app_of).state is first.state
+
+
+def test_what_is_being_written_outlives_its_widgets(notebook):
+    """The editor's text and a note without a label are there when the cell runs again, and with other labels."""
+    first = notebook.run("a", using.app_of)
+    write, label = first.panel(wb.widgets.WritePanel), first.panel(wb.widgets.LabelPanel)
+    write.editor.value, write.name.value = "half a grader", "mine"
+    shown = label.card.card
+    label.card.hear(
+        {"do": "decide", "action": "note", "note": "half a note", "seq": shown["seq"], "turn": "t"}
+    )
+    for settings in ({}, {"labels": "good"}):
+        again = notebook.run("a", lambda settings=settings: using.app_of(**settings))
+        write = again.panel(wb.widgets.WritePanel)
+        assert (write.editor.value, write.name.value) == ("half a grader", "mine")
+        assert again.state.drafts.notes == {shown["id"]: "half a note"}
+
+
+def test_graders_written_in_the_app_go_on_with_other_rows(notebook):
+    """One row more, or labels: what was written or edited in the app stays, what its cell redefines is the cell's."""
+    first = notebook.run("a", using.app_of)
+    first.state.write(using.HALF, name="written")
+    given = next(iter(first.graders))
+    first.state.add(wb.Contains(expected="edited", name=given))
+    again = notebook.run("a", lambda: using.app_of(samples=using.ROWS[:5]))
+    assert "written" in again.graders
+    assert again.graders[given].expected == "edited"
+    redefined = [wb.Contains(expected="new", name=given)]
+    last = notebook.run("a", lambda: using.app_of(redefined, using.ROWS[:4]))
+    assert last.graders[given].expected == "new"
+    assert "written" in last.graders

@@ -223,6 +223,39 @@ def test_code_of_a_suites_run_keeps_names_weights_and_rule():
     app.close()
 
 
+def test_graders_that_do_not_run_again_keep_their_results(app):
+    """One is changed and run alone on the same rows: the others stand beside it as they were, in their order."""
+    app.state.start(12).report(60)
+    before = app.report
+    app.state.add(wb.ExactMatch(name="exact", ignore_case=True))
+    app.state.choose(["exact"])
+    app.state.start(12).report(60)
+    assert app.report.graders == before.graders
+    kept = [name for name in before.graders if name != "exact"]
+    assert app.report.scores[kept].equals(before.scores[kept])
+    assert {finding.grader for finding in app.report.findings} >= {
+        finding.grader for finding in before.findings if finding.grader in kept
+    }
+    assert using.repeated(app, "report").scores.equals(app.report.scores)
+    assert app.versions.graders == [*before.graders, "exact (before)"]
+
+
+def test_what_is_out_of_date_is_not_kept(app):
+    """On other rows, after a change, or once removed, what a grader said does not stand beside the new run."""
+    app.state.start(12).report(60)
+    app.state.choose(["exact"])
+    app.state.start(8, seed=5).report(60)
+    assert app.report.graders == ["exact"]
+    app.state.choose(app.graders)
+    app.state.start(12).report(60)
+    app.state.add(wb.Contains(expected="new", name="has yes"))
+    app.state.remove("short")
+    app.state.choose(["exact"])
+    app.state.start(12).report(60)
+    assert app.report.graders == ["exact"]
+    assert "app.beside" not in app.state.code
+
+
 def test_code_of_a_look_gives_the_selected_rows(app):
     """The rows of the code are those the app shows."""
     app.state.start().report(60)

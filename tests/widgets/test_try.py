@@ -8,6 +8,7 @@ from concurrent.futures import Future
 
 import workbench as wb
 from tests.widgets import using
+from workbench.widgets.panel import STYLE
 
 
 def test_try_finds_rows_by_id_words_and_chance(make):
@@ -24,6 +25,44 @@ def test_try_finds_rows_by_id_words_and_chance(make):
     assert "no row has this id or these words" in panel.state.problem.what
     panel.wanted.value = "row-1"
     assert panel.state.problem is None
+
+
+def test_next_match_steps_through_the_rows_with_the_words(make):
+    """From match to match and round again; the panel says which row is shown."""
+    panel = make("TryPanel")
+    assert panel.next.disabled
+    assert "row-0, row 1 of 24" in panel.place.value
+    panel.wanted.value = "no, 2"
+    assert not panel.next.disabled
+    seen = [panel.sample.id]
+    for _ in range(3):
+        panel.next.click()
+        seen.append(panel.sample.id)
+        assert panel.state.code.startswith(f"sample = app.samples[{panel.sample.id[4:]}]")
+    assert seen == ["row-2", "row-20", "row-22", "row-2"]
+    assert "row-2, row 3 of 24: match 1 of 3" in panel.place.value
+    panel.wanted.value = " "
+    assert panel.next.disabled
+    assert "match" not in panel.place.value
+
+
+def test_next_match_says_where_there_is_no_other(make):
+    """One match stays with the answer as edited; none is told each time; pasted messages are no row."""
+    panel = make("TryPanel")
+    panel.wanted.value = "question 17"
+    assert "no other row" in panel.place.value
+    panel.answer.value = "edited"
+    panel.next.click()
+    assert (panel.sample.id, panel.answer.value) == ("row-17", "edited")
+    panel.wanted.value = "nobody said this"
+    assert "row-17, row 18 of 24<" in panel.place.value
+    panel.wanted.value = "row-3"
+    panel.wanted.value = "nobody said that"
+    panel.next.click()
+    assert "no row has this id or these words" in panel.state.problem.what
+    panel.pasted.value = json.dumps([{"role": "user", "content": "q"}])
+    panel.use.click()
+    assert "pasted messages" in panel.place.value
 
 
 def test_try_shows_each_grader_and_follows_an_edited_answer(make):
@@ -45,6 +84,15 @@ def test_try_shows_each_grader_and_follows_an_edited_answer(make):
     }
     assert panel.results.value.count("<tr>") == 4
     assert " ms" in panel.results.value
+
+
+def test_a_graders_name_keeps_its_words_whole(make):
+    """However long the reasons beside it are, the name has room of its own: a class that the panels' style widens."""
+    panel = make("TryPanel", graders=[wb.Contains(expected="x", name="mentions_number <b>")])
+    assert "<div class='wb-name'>mentions_number &lt;b&gt;</div>" in panel.results.value
+    using.tried(panel)
+    assert "<div class='wb-name'>mentions_number &lt;b&gt;</div>" in panel.results.value
+    assert ".wb-name{width:max-content" in STYLE
 
 
 def test_try_takes_pasted_messages(make):

@@ -15,7 +15,15 @@ from tests.widgets import using
 from workbench.errors import SamplesError
 from workbench.samples import Sample
 from workbench.thread import StringThread
-from workbench.widgets.trying import Trial, find_row, paste, random_row, with_completion
+from workbench.widgets.trying import (
+    Trial,
+    find_rows,
+    next_row,
+    paste,
+    place_of,
+    random_row,
+    with_completion,
+)
 
 SAMPLES = wb.read_samples(using.ROWS)
 TURNS = st.lists(
@@ -23,21 +31,30 @@ TURNS = st.lists(
 )
 
 
-def test_find_row_prefers_the_id_and_goes_round():
+def test_find_rows_prefers_the_id_and_goes_round():
     """An id is that row; words go from row to row, and begin again at the end."""
-    assert find_row(SAMPLES, "row-12", after=20) == 12
+    assert find_rows(SAMPLES, "row-12") == [12]
+    assert next_row([12], 20) == 12
     hits, at = [], -1
     for _ in range(4):
-        at = find_row(SAMPLES, "NO, 2", after=at)
+        at = next_row(find_rows(SAMPLES, "NO, 2"), at)
         hits.append(at)
     assert hits == [2, 20, 22, 2]
 
 
+def test_the_place_of_a_row_in_words():
+    """Id, number, and which match of how many; messages that are no row are said to be pasted."""
+    assert place_of(SAMPLES, 20, []) == place_of(SAMPLES, 20, [2, 22]) == "row-20, row 21 of 24"
+    assert place_of(SAMPLES, 20, [2, 20, 22]) == "row-20, row 21 of 24: match 2 of 3"
+    assert "no other row" in place_of(SAMPLES, 20, [20])
+    assert place_of(SAMPLES, -1, [2]) == "pasted messages"
+
+
 @pytest.mark.parametrize("wanted", ["", "not in any of them", "\x00"])
-def test_find_row_says_what_there_is(wanted):
+def test_find_rows_says_what_there_is(wanted):
     """Nothing found names an id that would do."""
     with pytest.raises(SamplesError, match="row-0"):
-        find_row(SAMPLES, wanted)
+        find_rows(SAMPLES, wanted)
 
 
 def test_random_row_needs_rows():
@@ -105,6 +122,12 @@ def test_paste_says_what_it_takes(text):
     """What is no conversation is an error that shows the shape."""
     with pytest.raises(SamplesError, match="messages"):
         paste(text)
+
+
+def test_paste_takes_what_a_thread_takes():
+    """Roles are free text, and no content is empty text, as a turn that only calls tools has it."""
+    sample = paste('[{"role": "robot", "content": "beep"}, {"role": "assistant"}]')
+    assert [tuple(turn) for turn in sample.thread.get_turns()] == [("robot", "beep"), ("assistant", "")]
 
 
 def ended(grade):

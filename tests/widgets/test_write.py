@@ -199,7 +199,48 @@ def test_what_was_typed_is_not_lost_to_a_template(make):
 def test_a_grader_can_be_dropped(make):
     """Remove takes it out of the list; reports keep what it said."""
     panel = make("WritePanel")
+    before = dict(panel.state.graders)
     name = panel.grader.value
     panel.drop.click()
-    assert name not in panel.state.graders
-    assert panel.grader.value in panel.state.graders
+    panel.drop.click()  # a double click is one removal
+    assert set(before) - set(panel.state.graders) == {name}
+    assert panel.grader.value is None
+    panel.prove.click()
+    panel.keep.click()
+    assert panel.state.problem is None
+    panel.restore.click()
+    assert dict(panel.state.graders) == before
+    assert panel.grader.value == name
+    assert panel.restore.layout.display == "none"
+
+
+def test_a_replaced_grader_can_be_put_back(make):
+    """Add under a name that is taken says so and keeps the one before within reach."""
+    panel = make("WritePanel", graders=[wb.FunctionGrader.from_source(using.HALF, name="half")])
+    panel.editor.value, panel.name.value = using.HALF.replace("0.5", "0.25"), "half"
+    panel.add.click()
+    assert "0.25" in panel.source.text
+    assert panel.restore.description == "Put back half"
+    panel.restore.click()
+    assert "0.5" in panel.source.text
+    panel.add.click()
+    panel.add.click()  # the same again replaces nothing more
+    panel.restore.click()
+    assert "0.5" in panel.source.text
+
+
+def test_every_text_comes_back(make):
+    """Texts that templates took the place of come back one after the other; the same template can be chosen twice."""
+    panel = make("WritePanel")
+    for text in ("one", "two"):
+        panel.editor.value = text
+        panel.template.value = 0
+        assert panel.editor.value == TEMPLATES[0].text
+    panel.back.click()
+    assert panel.editor.value == "two"
+    panel.back.click()
+    assert panel.editor.value == "one"
+    panel.back.click()
+    assert panel.editor.value == TEMPLATES[0].text
+    panel.back.click()
+    assert panel.editor.value == "two"

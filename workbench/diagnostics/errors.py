@@ -17,6 +17,7 @@ from workbench.diagnostics.finding import Finding, Severity, percent
 from workbench.diagnostics.registry import diagnostic
 from workbench.grade import ErrorKind, Status
 from workbench.statistics import effective_n, share
+from workbench.visible import counted
 
 __all__ = ["broken", "few_rows", "nothing_scored", "skipped", "unfinished"]
 
@@ -114,7 +115,7 @@ def few_rows(case: Case) -> Iterable[Finding]:
         return
     needed = int(np.ceil((_ENOUGH - worth) * n / worth))
     alike = "" if worth > n - 1 else f", worth {worth:.0f} independent ones since prompts repeat"
-    said = f"{n:,} scored row{'' if n == 1 else 's'}{alike}: too few to judge how the scores are spread"
+    said = f"{counted(n, 'scored row')}{alike}: too few to judge how the scores are spread"
     yield Finding(
         case.grader, "few-rows", Severity.NOTE, "rows", n, None, n, needed, said, "draw more samples"
     )

@@ -14,6 +14,7 @@ from workbench.diagnostics.case import Case, evidence
 from workbench.diagnostics.finding import Finding, Severity
 from workbench.diagnostics.registry import diagnostic
 from workbench.statistics import sample_sd
+from workbench.visible import counted
 
 __all__ = ["lenient_rule", "strict_rule", "variance_rule"]
 
@@ -55,5 +56,5 @@ def variance_rule(case: Case) -> Iterable[Finding]:
 def _fired(case: Case, kind: str, said: str, advice: str, value: float) -> Finding:
     n, proof = len(case.scores), evidence(case.rows)
     statistic = {"seed-too-lenient": "lowest score", "seed-too-strict": "highest score"}.get(kind, "std")
-    message = f"seed rule fired, on {n:,} row{'' if n == 1 else 's'}, no interval; {said}"
+    message = f"seed rule fired, on {counted(n, 'row')}, no interval; {said}"
     return Finding(case.grader, kind, Severity.WARNING, statistic, value, None, n, 0, message, advice, proof)

@@ -7,10 +7,11 @@ import importlib
 import inspect
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
+from workbench import aside
 from workbench.columns import Grades
 from workbench.errors import CaptureError, IsolationError
 from workbench.graders.base import Control, Grader, kind
@@ -21,6 +22,11 @@ __all__ = ["CustomGrader"]
 
 _TARGET = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 
+_BLOCKED = (
+    ": it, or a row beside it, blocks the event loop that async functions share; await what takes its time "
+    "(asyncio.sleep, an async client), or write the function with a plain def"
+)
+
 
 @kind("custom")
 @dataclass(frozen=True, kw_only=True)
@@ -28,15 +34,15 @@ class CustomGrader(Grader):
     """A function of your own that runs here, not in the sandbox: third-party packages, files, network.
 
     It takes a `StringThread`, or a `Sample` if its parameter is called `sample` or annotated so, and returns a
-    finite number or a `Grade`. Sync functions run in a thread, so that others go on meanwhile. Only the import
-    path is saved and exported, never code; a function of a notebook or a lambda has none and cannot be saved.
-    Reading a file imports nothing: that happens when the grader first runs, and a grader read from a file runs
-    only when it is trusted.
+    finite number or a `Grade`. Sync functions run in threads, async ones together on a loop of their own, so that
+    the rest goes on meanwhile. Only the import path is saved and exported, never code; a function of a notebook or
+    a lambda has none and cannot be saved. Reading a file imports nothing: that happens when the grader first runs,
+    and a grader read from a file runs only when it is trusted.
 
     Attributes:
         target: Import path, `package.module:name`; "" for a function without one.
-        timeout: Seconds a row may take; None for no limit. A sync function cannot be stopped: its row fails and
-            its thread goes on.
+        timeout: Seconds a row may take; None for no limit. What blocks cannot be stopped, be it a sync function or
+            an async one that calls `time.sleep`: its row fails and its thread goes on.
         imported: It came from somebody else's file.
         trust: An imported one may run.
 
@@ -93,17 +99,27 @@ class CustomGrader(Grader):
         self._require_trust()
         fn = await self._function()
         given = sample if _takes_sample(_parameter(fn)) else sample.thread
-        work = fn(given) if _is_async(fn) else asyncio.to_thread(fn, given)
-        try:
-            result = await asyncio.wait_for(work, self.timeout)
-        except TimeoutError as error:
-            if self.timeout is None or str(error):
-                raise
-            raise TimeoutError(f"timed out: no score within {self.timeout:g} s") from None
-        result = await asyncio.wait_for(result, self.timeout) if inspect.isawaitable(result) else result
+        run = aside.awaited if _is_async(fn) else aside.threaded
+        result = await self._in_time(run(lambda: fn(given), self.timeout))
+        if inspect.isawaitable(result):  # of a lambda around a coroutine function
+            result = await self._awaited(result)
         if result is None:  # a forgotten return is no skip: that is Grade.skipped(...)
             raise TypeError("a score must be a number (int or float) or a Grade, not None")
         return result
+
+    async def _awaited(self, made: Awaitable[Any]) -> Any:
+        try:
+            return await self._in_time(aside.awaited(lambda: made, self.timeout))
+        finally:
+            if inspect.iscoroutine(made) and inspect.getcoroutinestate(made) == inspect.CORO_CREATED:
+                made.close()  # stopped before its turn: else Python complains that nobody awaited it
+
+    async def _in_time(self, ended: Awaitable[Any]) -> Any:
+        try:
+            return await ended
+        except aside.LateError as late:
+            why = _BLOCKED if late.blocked else ""
+            raise TimeoutError(f"timed out: no score within {self.timeout:g} s{why}") from None
 
     async def _function(self) -> Callable[..., Any]:
         if self._fn is not None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from workbench.columns import SCORED
 from workbench.errors import ReportError
-from workbench.plots.look import SHADES, bare_layout, chosen, text
+from workbench.plots.look import SHADES, bare_layout, chosen, shade_range, text
 from workbench.plots.register import figure
 from workbench.report.bins import edges_of
 from workbench.report.joint import joint
@@ -58,7 +58,7 @@ def plot_comparison(report: Report, graders: Sequence[str] | None = None) -> Any
         hovertemplate="%{hovertext}<extra></extra>",
         text=[[f"{count:,}" if count else "" for count in line] for line in counts],
         texttemplate="%{text}" if few else "",
-        showscale=False, xgap=1, ygap=1, zmin=0,
+        showscale=False, xgap=1, ygap=1, **shade_range(max(map(max, counts), default=0)),
     )  # fmt: skip
     axes = [
         {**_axis(cells), "title": {"text": text(name, 40)}}

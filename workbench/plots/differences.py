@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from workbench.columns import SCORED
-from workbench.plots.look import SHADES, bare_layout, chosen, grader_ticks, text
+from workbench.plots.look import SHADES, bare_layout, chosen, grader_ticks, shade_range, text
 from workbench.plots.register import figure
 from workbench.report.where import matching
 
@@ -20,6 +20,8 @@ __all__ = ["plot_differences"]
 _LEAST = 0.5
 """Scores this far apart differ: half of what a grader's histogram spans, which is 0 to 1 or wider."""
 _LINE_HEIGHT, _FRAME = 30, 110  # pixels
+_SHADES = shade_range(1)
+"""Pairs that never differ have the ground's own shade, at the lower end: without any, their text would not show on it."""
 
 
 @figure("differences", "Who differs", fits=lambda report: len(report.graders) > 1, whole=True)
@@ -46,7 +48,7 @@ def plot_differences(report: Report, graders: Sequence[str] | None = None) -> An
     pairs = [[half[a, b] if (a, b) in half else half[b, a] for b in names] for a in names]
     marks = list(range(len(names)))
     heat = go.Heatmap(
-        z=[[share for share, _ in line] for line in pairs],
+        z=[[_SHADES["zmin"] if share == 0 else share for share, _ in line] for line in pairs],
         x=marks,
         y=marks,
         customdata=[[[_condition(a, b)] for b in names] for a in names],
@@ -60,8 +62,7 @@ def plot_differences(report: Report, graders: Sequence[str] | None = None) -> An
         showscale=False,
         xgap=2,
         ygap=2,
-        zmin=0,
-        zmax=1,
+        **_SHADES,
     )
     ticks = {**grader_ticks(names, 20), "zeroline": False}
     layout = bare_layout(_FRAME + _LINE_HEIGHT * len(names), template=SHADES)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from workbench.plots.look import COLOURS, bare_layout, chosen, grader_ticks, text
@@ -14,9 +15,12 @@ if TYPE_CHECKING:
 
 __all__ = ["plot_labels"]
 
-_LINE_HEIGHT, _FRAME = 34, 90  # pixels
-# Right verdicts in the first colour, mistakes in the second, at both labels.
-_PARTS = ((True, True, 0), (True, False, 1), (False, False, 0), (False, True, 1))
+_LINE_HEIGHT, _FRAME = 34, 112  # pixels
+_COLOURS = {"agrees with the label": COLOURS[0], "differs from the label": COLOURS[1]}
+_PARTS = ((True, True), (True, False), (False, False), (False, True))
+"""Label and verdict of each bar: mistakes outermost at both labels."""
+_TICKS = 4
+"""Numbers on either side of the axis at most."""
 
 
 @figure("labels", "Against labels", fits=lambda report: report.labels is not None)
@@ -28,7 +32,8 @@ def plot_labels(report: Report, graders: Sequence[str] | None = None) -> Any:
         graders: Names, in this order; None for all.
 
     Returns:
-        A `plotly.graph_objects.Figure`: four bars a grader, mistakes in another colour and outermost.
+        A `plotly.graph_objects.Figure`: four bars a grader, mistakes in another colour and outermost; the axis counts
+        rows to both sides.
 
     Raises:
         ReportError: An unknown grader.
@@ -36,20 +41,62 @@ def plot_labels(report: Report, graders: Sequence[str] | None = None) -> Any:
     from plotly import graph_objects as go
 
     names = chosen(report, graders)
-    drawn = go.Figure(layout=bare_layout(_FRAME + _LINE_HEIGHT * len(names), barmode="relative", bargap=0.35))
-    for label, accepted, colour in _PARTS:
-        drawn.add_trace(_bars(report, names, (label, accepted), COLOURS[colour]))
+    counted = {part: [_count(report, name, part) for name in names] for part in _PARTS}
+    drawn = go.Figure(layout=_layout(len(names)))
+    drawn.add_traces([_bars(names, part, counts) for part, counts in counted.items()])
+    drawn.add_traces([_key(name, colour) for name, colour in _COLOURS.items()])
     drawn.update_yaxes(**grader_ticks(names), autorange="reversed")
     title = "← known bad &nbsp; rows &nbsp; known good →"
-    drawn.update_xaxes(title={"text": title}, zeroline=True, zerolinecolor="#808080", tickformat=",~s")
+    drawn.update_xaxes(title={"text": title}, zeroline=True, zerolinecolor="#808080", **_ticks(counted))
     return drawn
 
 
-def _bars(report: Report, names: Sequence[str], which: tuple[bool, bool], colour: str) -> Any:
+def _layout(lines: int) -> dict[str, Any]:
+    # A click on the legend would hide bars that the keyboard still goes to.
+    legend = {
+        "orientation": "h",
+        "x": 0,
+        "y": 1,
+        "yanchor": "bottom",
+        "itemclick": False,
+        "itemdoubleclick": False,
+    }
+    margin = {"l": 56, "r": 24, "t": 40, "b": 48}
+    return bare_layout(
+        _FRAME + _LINE_HEIGHT * lines,
+        barmode="relative",
+        bargap=0.35,
+        showlegend=True,
+        legend=legend,
+        margin=margin,
+    )
+
+
+def _ticks(counted: Mapping[tuple[bool, bool], Sequence[int]]) -> dict[str, Any]:
+    """Round numbers of rows, the same to both sides of 0, none of them below 0."""
+    sides = [
+        sum(both)
+        for label in (True, False)
+        for both in zip(counted[label, True], counted[label, False], strict=True)
+    ]
+    most = max(sides, default=0)
+    steps = (size * 10**power for power in itertools.count() for size in (1, 2, 5))
+    step = next(one for one in steps if one * _TICKS >= most)
+    marks = list(range(-step * _TICKS, step * _TICKS + 1, step))
+    return {"tickvals": marks, "ticktext": [f"{abs(mark):,}" for mark in marks]}
+
+
+def _key(name: str, colour: str) -> Any:
+    """An entry of the legend; the bars' own names say more than their colour does."""
     from plotly import graph_objects as go
 
-    label, accepted = which
-    counts = [_count(report, name, label=label, accepted=accepted) for name in names]
+    return go.Bar(x=[None], y=[None], name=name, marker={"color": colour}, customdata=[], hovertext=[])
+
+
+def _bars(names: Sequence[str], part: tuple[bool, bool], counts: Sequence[int]) -> Any:
+    from plotly import graph_objects as go
+
+    label, accepted = part
     said = f"known {'good' if label else 'bad'}, {'accepted' if accepted else 'refused'}"
     return go.Bar(
         orientation="h",
@@ -60,11 +107,12 @@ def _bars(report: Report, names: Sequence[str], which: tuple[bool, bool], colour
             f"{text(name)}<br>{said}: {count:,} rows" for name, count in zip(names, counts, strict=True)
         ],
         hovertemplate="%{hovertext}<extra></extra>",
-        marker={"color": colour, "line": {"width": 0}},
+        marker={"color": list(_COLOURS.values())[label != accepted], "line": {"width": 0}},
         name=said,
+        showlegend=False,
     )
 
 
-def _count(report: Report, name: str, *, label: bool, accepted: bool) -> int:
-    case = case_of(report, name)
+def _count(report: Report, name: str, part: tuple[bool, bool]) -> int:
+    case, (label, accepted) = case_of(report, name), part
     return int(((case.labels[case.rows] == int(label)) & (case.accepted == accepted)).sum())

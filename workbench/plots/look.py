@@ -12,7 +12,18 @@ from workbench.visible import one_line
 if TYPE_CHECKING:
     from workbench.report import Report
 
-__all__ = ["COLOURS", "INK", "LINE", "QUIET", "SHADES", "bare_layout", "chosen", "grader_ticks", "text"]
+__all__ = [
+    "COLOURS",
+    "INK",
+    "LINE",
+    "QUIET",
+    "SHADES",
+    "bare_layout",
+    "chosen",
+    "grader_ticks",
+    "shade_range",
+    "text",
+]
 
 INK, QUIET, LINE = "#808080", "#8a8a8a", "rgba(128,128,128,0.3)"
 COLOURS = ("#4c8bd6", "#d9822b", "#3d9970", "#b46ad1", "#c75d5d")
@@ -20,6 +31,18 @@ SHADES = {
     "data": {"heatmap": [{"colorscale": [[0.0, "rgba(76,139,214,0.06)"], [1.0, "rgba(76,139,214,1)"]]}]}
 }
 """A template for counts: from nearly nothing to the first colour. A live chart has the page's own ground in its place."""
+_FAINTEST = 0.25
+"""How far from the ground to the first colour the smallest count is: fainter ones look like no rows at all."""
+
+
+def shade_range(most: float) -> dict[str, float]:
+    """Settings of a heatmap whose cells without rows are None, so that the smallest count differs from the ground.
+
+    Args:
+        most: The largest value; the shade of 0 is a quarter of the way to it.
+    """
+    top = most if most > 0 else 1.0  # plotly ignores a range without a length
+    return {"zmin": -top * _FAINTEST / (1 - _FAINTEST), "zmax": top}
 
 
 def text(value: str, limit: int = 60) -> str:

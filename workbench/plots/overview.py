@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from workbench.plots.look import SHADES, bare_layout, chosen, grader_ticks, text
+from workbench.plots.look import SHADES, bare_layout, chosen, grader_ticks, shade_range, text
 from workbench.plots.register import figure
 
 if TYPE_CHECKING:
@@ -44,8 +44,7 @@ def plot_overview(report: Report, graders: Sequence[str] | None = None) -> Any:
         showscale=False,
         xgap=1,
         ygap=2,
-        zmin=0,
-        zmax=1,
+        **shade_range(1),
     )
     layout = bare_layout(_FRAME + _LINE_HEIGHT * len(names), template=SHADES)
     layout |= {"xaxis": {"title": {"text": "score"}, "showgrid": False, "zeroline": False}}
@@ -53,9 +52,9 @@ def plot_overview(report: Report, graders: Sequence[str] | None = None) -> Any:
     return go.Figure(heat, layout=layout)
 
 
-def _shares(report: Report, name: str) -> list[float]:
+def _shares(report: Report, name: str) -> list[float | None]:
     counted = report.histograms[name]
-    return [float(count) / max(counted.scored, 1) for count in counted.counts]
+    return [float(count) / counted.scored if count else None for count in counted.counts]
 
 
 def _conditions(report: Report, name: str) -> list[list[dict[str, Any]]]:

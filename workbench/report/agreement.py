@@ -138,7 +138,8 @@ class Agreement:
         if is_lopsided(self.base_rate):
             shown.insert(2, ("AC1", str(self.ac1)))
         if self.needed:
-            return [*shown, ("needs", _labels(self.needed))]
+            why = "" if self.needed <= LABELS - self.n else f" to tell kappa from {KAPPA}"
+            return [*shown, ("needs", f"{_labels(self.needed)}{why}")]
         return [*shown, ("verdict", self.verdict)]
 
     @property

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from workbench.diagnostics import Finding
-from workbench.visible import one_line
+from workbench.visible import counted, one_line
 
 __all__ = ["as_text", "isolation_line", "number"]
 
@@ -19,7 +19,7 @@ _HEAD = ("grader", "scored", "failed", "skipped", "mean", "95 % interval", "sd",
 def as_text(summary: pd.DataFrame, findings: Sequence[Finding], rows: int, spent: str = "") -> str:
     """The whole report as lines for a terminal; `spent` is the line about money."""
     count = len(summary)
-    title = f"{count:,} grader{'' if count == 1 else 's'} on {rows:,} row{'' if rows == 1 else 's'}"
+    title = f"{counted(count, 'grader')} on {counted(rows, 'row')}"
     found = [f"  {finding.severity:<8}{one_line(str(finding), 1_300)}" for finding in findings]
     said = ["findings:", *found] if found else ["no findings"]
     spending = [spent] if spent else []

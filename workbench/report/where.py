@@ -5,7 +5,7 @@
 | `{"grader": g, "score": [low, high]}` | scores in that bin: left end in, right end out, but for the last edge of `g`'s histogram |
 | `{"grader": g, "status": "failed"}` | scored, failed or skipped by `g` |
 | `{"grader": g, "passed": true}` | accepted by `g`: its own verdict, else score against the pass mark |
-| `{"label": true}` | known good, `false` known bad, `null` unknown |
+| `{"label": true}` | known good, `false` known bad, `null` not labelled: no label, or one that says neither |
 | `{"wrong": g}` | `g` and the label differ |
 | `{"finding": [g, kind]}` | the evidence of a finding |
 | `{"apart": [a, b], "least": 0.2}` | scored by both, and the scores differ by at least so much |
@@ -222,7 +222,7 @@ _RULES: dict[str, _Rule] = {
     "label": _Rule(
         ("label",),
         _by_label,
-        lambda c: {True: "labelled good", False: "labelled bad"}.get(c["label"], "without a label"),
+        lambda c: {True: "labelled good", False: "labelled bad"}.get(c["label"], "not labelled"),
     ),
     "wrong": _Rule(
         ("wrong",), _wrong, lambda c: f"{c['wrong']} differs from the label", lambda c: [c["wrong"]]

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workbench.samples.plain import NotPlainError, plain
+from workbench.visible import counted
 
 __all__ = ["MAX_TEXT", "as_html", "as_line"]
 
@@ -30,9 +31,9 @@ _STYLE = (
 def as_line(rows: int, roles: Mapping[str, str], metadata: int, source: str) -> str:
     """One line that is the same for the same data in every session."""
     shown = [f"{role}={name!r}" for role, name in roles.items()]
-    extra = [f"{metadata} metadata column{'' if metadata == 1 else 's'}"]
+    extra = [counted(metadata, "metadata column")]
     origin = [f"from {source!r}"] if source else []
-    return f"Samples({', '.join([f'{rows:,} row' + ('' if rows == 1 else 's'), *shown, *extra, *origin])})"
+    return f"Samples({', '.join([counted(rows, 'row'), *shown, *extra, *origin])})"
 
 
 def as_html(line: str, columns: Mapping[str, Sequence[Any]], *, total: int) -> str:
@@ -48,7 +49,7 @@ def as_html(line: str, columns: Mapping[str, Sequence[Any]], *, total: int) -> s
     head = "".join(f"<th scope='col'>{_escaped(name)}</th>" for name in names)
     body = "".join("<tr>" + "".join(_cell(cell) for cell in row) + "</tr>" for row in rows)
     left = total - len(rows)
-    more = f"<p>{left:,} more row{'' if left == 1 else 's'}</p>" if left else ""
+    more = f"<p>{counted(left, 'more row')}</p>" if left else ""
     return (
         f"<p>{_escaped(line)}</p>"
         f"<div class='workbench-samples' style='overflow-x:auto'><style>{_STYLE}</style><table>"

@@ -10,6 +10,7 @@ import time
 import weakref
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
@@ -24,6 +25,8 @@ __all__ = ["Database"]
 
 _THREADS = 4
 _WRITE = "workbench_write"
+_File = tuple[int, int]
+"""A file whatever its name: its device and its number there."""
 _PARENTS: list[Engine] = []
 """Engines that came through a fork: their connections are the parent's, and must not even be closed here."""
 
@@ -44,11 +47,12 @@ class Database:
     def __init__(self, address: Address, timeout: float) -> None:
         self.address = address
         self._timeout = timeout
-        self._closed = self._made = False
+        self._closed = False
+        self._file: _File | None = None
         self._start()
         try:
             self._open()
-            self._made = True
+            self._file = _file_at(self.address.path)
         except BaseException:
             self.close()
             raise
@@ -122,13 +126,20 @@ class Database:
             raise StoreError("the store is closed", where=self.address.shown, hint="open it again")
         if self._pid != os.getpid():
             self._after_fork()
-        if self._made and not (self.address.path is None or self.address.path.exists()):
+        if lost := self.lost:
             # SQLite would go on writing into a file that nobody can find any more.
             raise StoreError(
-                "the store's file is gone: nothing more can be kept in it", where=self.address.shown,
-                hint="put the file back, or open a store anew",
+                f"the store's file {lost}: nothing more can be kept in it", where=self.address.shown,
+                hint="put the file back, or open a store anew; a Workbench does when its cell runs again",
             )  # fmt: skip
         return self._engine
+
+    @property
+    def lost(self) -> str:
+        """What became of the file that was opened, if it is not there any more; "" where it is."""
+        if self._file is None or (now := _file_at(self.address.path)) == self._file:
+            return ""
+        return "is gone" if now is None else "was replaced by another one"
 
     def _after_fork(self) -> None:
         if self.address.memory:
@@ -179,6 +190,15 @@ class Database:
     def _closed_threads(self) -> None:
         if self._pid == os.getpid():
             self._threads.shutdown(wait=True)
+
+
+def _file_at(path: Path | None) -> _File | None:
+    """Which file is at a path: another one there has another number."""
+    try:
+        found = None if path is None else path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    return None if found is None else (found.st_dev, found.st_ino)
 
 
 def _dispose(engine: Engine, threads: ThreadPoolExecutor, pid: int) -> None:

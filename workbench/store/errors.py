@@ -13,11 +13,15 @@ from workbench.visible import one_line
 if TYPE_CHECKING:
     from workbench.store.address import Address
 
-__all__ = ["StoreError", "translated"]
+__all__ = ["LabelledSinceError", "StoreError", "translated"]
 
 
 class StoreError(WorkbenchError, RuntimeError):
     """The store could not be opened, read or written. What was committed before is still there."""
+
+
+class LabelledSinceError(StoreError):
+    """A label cannot be taken back: another was kept after it. Nothing was changed."""
 
 
 _SQLITE = (

@@ -22,16 +22,19 @@ __all__ = [
     "graders",
     "history",
     "labels",
+    "lock_labels",
     "now",
     "prepare",
     "replies",
     "runs",
 ]
 
-VERSION = 2
+VERSION = 3
 
 _ADVISORY_LOCK = 0x67726164
 """PostgreSQL: two processes that prepare one database do it one after the other. The number is ours ("grad")."""
+_LABELS_LOCK = _ADVISORY_LOCK + 1
+"""PostgreSQL: so with two that write labels, as each reads the last one first."""
 
 metadata = sa.MetaData()
 _KEY = sa.String(255)
@@ -93,10 +96,11 @@ labels = sa.Table(
     sa.Column("before", _NUMBER),
     sa.Column("at", _TIME, nullable=False),
     sa.Column("drawn", _KEY, nullable=False, server_default=""),
-    sa.Index("workbench_labels_by_sample", "dataset", "labeller", "sample_key", "id"),
+    sa.Column("digest", sa.String(64), nullable=False, server_default=""),
+    sa.Index("workbench_labels_by_text", "dataset", "labeller", "sample_key", "digest", "id"),
 )
-"""Rows are added, never changed: the last of a sample and labeller holds. `before` is what an undo returns to, `drawn` how
-the row came to be labelled."""
+"""Rows are added, never changed: the last of a sample, text and labeller holds. `before` is what an undo returns to,
+`drawn` how the row came to be labelled, `digest` what the sample said ("" where nobody knows)."""
 runs = sa.Table(
     "workbench_runs",
     metadata,
@@ -119,7 +123,18 @@ def _add_drawn(connection: Connection) -> None:
     connection.exec_driver_sql(f"ALTER TABLE {labels.name} ADD COLUMN drawn {kind} NOT NULL DEFAULT ''")
 
 
-STEPS: dict[int, Callable[[Connection], None]] = {2: _add_drawn}
+def _add_digest(connection: Connection) -> None:
+    """Version 3: what a label's sample said; of older labels nobody knows."""
+    kind = sa.String(64).compile(connection.dialect)
+    for statement in (
+        f"ALTER TABLE {labels.name} ADD COLUMN digest {kind} NOT NULL DEFAULT ''",
+        "DROP INDEX IF EXISTS workbench_labels_by_sample",
+        f"CREATE INDEX workbench_labels_by_text ON {labels.name} (dataset, labeller, sample_key, digest, id)",
+    ):
+        connection.exec_driver_sql(statement)
+
+
+STEPS: dict[int, Callable[[Connection], None]] = {2: _add_drawn, 3: _add_digest}
 """Version reached to what makes it out of the one before."""
 
 _MOST = 10**15  # sums of thousands of these still fit a column
@@ -133,6 +148,12 @@ def now() -> str:
 def count_or_none(value: int | None) -> int | None:
     """A count as a column takes it; None for one that no column takes."""
     return value if value is not None and abs(value) <= _MOST else None
+
+
+def lock_labels(connection: Connection) -> None:
+    """Wait for others that write labels, until the end of this transaction. SQLite has one writer at a time anyway."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LABELS_LOCK)))
 
 
 def version_of(connection: Connection) -> int:

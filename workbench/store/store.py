@@ -76,6 +76,11 @@ class Store:
         """Where it is, without password."""
         return self._database.address.shown
 
+    @property
+    def lost(self) -> str:
+        """What became of its file, such as "is gone", where that cannot be found any more; "" where all is well."""
+        return self._database.lost
+
     def close(self) -> None:
         """Finish what is being written, and close. A second call does nothing."""
         self._database.close()

@@ -9,6 +9,7 @@ import ipywidgets as widgets
 
 from workbench.graders import Grader
 from workbench.samples import Sample, Samples
+from workbench.visible import counted
 from workbench.widgets.compare import ComparePanel
 from workbench.widgets.export import ExportPanel
 from workbench.widgets.label import LabelPanel
@@ -109,7 +110,7 @@ class Workbench(Panel):
 
     def _head(self) -> None:
         state = self.state
-        said = [f"{len(state.samples):,} rows", f"{len(state.graders):,} graders"]
+        said = [counted(len(state.samples), "row"), counted(len(state.graders), "grader")]
         said += [f"{len(state.unrun):,} to run"] if state.report is not None and state.unrun else []
         said += ["running"] if state.running else []
         said += [state.report.isolation] if state.report is not None else []
@@ -131,6 +132,10 @@ class Workbench(Panel):
     def samples(self) -> Samples:
         """The samples."""
         return self.state.samples
+
+    def beside(self, report: Report) -> Report:
+        """A run's report with what graders that did not run again said of the same rows, as Results shows it."""
+        return self.state.beside(report)
 
     @property
     def graders(self) -> Mapping[str, Grader]:

@@ -13,10 +13,11 @@ from workbench.report import Report
 from workbench.report.where import told
 from workbench.widgets.chart import Chart
 from workbench.widgets.panel import Panel, heading, options, quiet, replace_options, row, text
+from workbench.widgets.relabel import relabel_button
 from workbench.widgets.results import picked
 from workbench.widgets.rows import ReportRows
 from workbench.widgets.table import ScoreTable
-from workbench.widgets.versions import BEFORE
+from workbench.widgets.versions import now_called
 
 __all__ = ["ComparePanel"]
 
@@ -49,15 +50,19 @@ class ComparePanel(Panel):
         self.chart.on_pick(lambda picks: self.acts(lambda: self._pick(picks))())
         self.all.on_click(self.acts(lambda: self._filter(())))
         self.watch(self.refresh, "report")
-        controls = row(self.a, self.b, self.figure)
-        return [controls, self.verdict, self.chart, row(heading("Rows"), self.all, self.shown), self.table]
+        self.relabel = relabel_button(self)
+        controls = row(self.a, self.b, self.figure, self.relabel)
+        self.heading = heading("Rows")
+        return [controls, self.verdict, self.chart, row(self.heading, self.all, self.shown), self.table]
 
     def refresh(self) -> None:
         """See `Panel`."""
         self._report = report = self.state.versions()
         names = [] if report is None else report.graders
         ready = len(names) > 1
-        for part in (self.a, self.b, self.figure, self.chart, self.all, self.table):
+        for part in (
+            self.a, self.b, self.figure, self.chart, self.heading, self.all, self.shown, self.table,
+        ):  # fmt: skip
             part.layout.display = "" if ready else "none"
         if report is None or not ready:
             why = (
@@ -65,9 +70,9 @@ class ComparePanel(Panel):
             )
             self.verdict.value = quiet(why)
             return
-        before = [name for name in names if name.endswith(BEFORE)]
-        first = before[0] if before else names[0]
-        second = first.removesuffix(BEFORE) if before else names[1]
+        before = [name for name in names if name not in self.state.report.graders]
+        first = now_called(before[0]) if before else names[0]
+        second = before[0] if before else names[1]
         replace_options(self.figure, [(one.title, one.name) for one in figures(report, pair=True)])
         replace_options(self.a, [(name, name) for name in names], first)
         replace_options(self.b, [(name, name) for name in names], second)
@@ -78,7 +83,7 @@ class ComparePanel(Panel):
     def _choose(self) -> None:
         self._compare()
         if self.a.value != self.b.value:
-            self.state.compared(self.a.value, self.b.value)
+            self.state.compared(self.b.value, self.a.value)
 
     def _compare(self) -> None:
         report, a, b = self._report, self.a.value, self.b.value
@@ -88,7 +93,7 @@ class ComparePanel(Panel):
             self.verdict.value = quiet("Choose two different graders.")
             self.chart.figure, self.table.source, self.shown.value = None, None, ""
             return
-        comparison = report.compare(a, b)
+        comparison = report.compare(b, a)  # it speaks of the second: here that is the grader, against another
         why = quiet(self.state.no_version) if self.state.no_version else ""
         numbers = f"<details><summary>all numbers</summary>{text(comparison, 2_000)}</details>"
         self.verdict.value = f"<b>{text(comparison.verdict, 1_500)}</b>{numbers}{why}"

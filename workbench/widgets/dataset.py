@@ -13,7 +13,11 @@ __all__ = ["name_of"]
 
 
 def name_of(samples: Samples) -> str:
-    """The file's name; where ids are row numbers, which would fit any rows, with a short hash of what the rows say."""
+    """The file's name; where ids are row numbers, which would fit any rows, with a short hash of what the rows say.
+
+    Another file of that name shares the name, and no labels: each belongs to the text that was labelled. The hash is of
+    the turns alone, as it always was, so that labels of older stores are found.
+    """
     file = one_line(Path(samples.source).name, 160).strip() if samples.source else ""
     if file and not any(str(name) == str(row) for row, name in enumerate(samples.ids)):
         return file[:200]  # what a store takes as a name

@@ -11,7 +11,11 @@ __all__ = ["BALANCED", "CHOSEN", "DISAGREEING", "RANDOM", "is_at_random", "of_st
 
 RANDOM, BALANCED, DISAGREEING, CHOSEN = "random", "class-balanced", "disagreement first", "as shown"
 
-_STRATUM = re.compile(rf"{BALANCED} (\d{{1,12}})/(\d{{1,12}})")
+_CLASSES = {1: "accepted", 0: "refused", -1: "neither"}
+_STRATUM = re.compile(rf"{BALANCED} (?:({'|'.join(_CLASSES.values())}) )?(\d{{1,12}})/(\d{{1,12}})")
+
+_Stratum = tuple[str, Fraction]
+"""A class of verdicts, and its share of all rows. Labels of older releases do not say which class: ""."""
 
 
 def is_at_random(drawn: str) -> bool:
@@ -19,14 +23,15 @@ def is_at_random(drawn: str) -> bool:
     return drawn in {"", RANDOM}
 
 
-def of_stratum(size: int, n: int) -> str:
+def of_stratum(verdict: int, size: int, n: int) -> str:
     """A row drawn out of one class of verdicts.
 
     Args:
+        verdict: The class: 1 accepted, 0 refused, -1 neither.
         size: Rows in the class.
         n: Rows in all.
     """
-    return f"{BALANCED} {size}/{n}"
+    return f"{BALANCED} {_CLASSES[verdict]} {size}/{n}"
 
 
 def weights_of(drawn: Sequence[str]) -> list[float | None]:
@@ -41,22 +46,33 @@ def weights_of(drawn: Sequence[str]) -> list[float | None]:
         drawn: How each row was drawn.
 
     Example:
-        >>> weights_of(["random", "class-balanced 3/4", "class-balanced 1/4", "as shown"])
+        >>> weights_of(["random", "class-balanced accepted 3/4", "class-balanced refused 1/4", "as shown"])
         [1.0, 1.5, 0.5, None]
     """
-    strata = [_stratum(one) for one in drawn]
+    strata = _joined([_stratum(one) for one in drawn])
     seen = Counter(one for one in strata if one is not None)
-    each = Fraction(sum(seen.values())) / sum(seen) if seen else Fraction(0)
+    shares = sum(share for _, share in seen)
+    each = Fraction(sum(seen.values())) / shares if seen else Fraction(0)
     return [
-        float(share / seen[share] * each) if share is not None else 1.0 if is_at_random(one) else None
-        for one, share in zip(drawn, strata, strict=True)
+        float(at[1] / seen[at] * each) if at is not None else 1.0 if is_at_random(one) else None
+        for one, at in zip(drawn, strata, strict=True)
     ]
 
 
-def _stratum(drawn: str) -> Fraction | None:
-    """The share of rows in a class of verdicts; None for rows drawn otherwise."""
+def _joined(strata: list[_Stratum | None]) -> list[_Stratum | None]:
+    """Rows of a class that is not said go to the class of their share, where there is one such class only."""
+    known: dict[Fraction, set[_Stratum]] = {}
+    for one in strata:
+        if one is not None and one[0]:
+            known.setdefault(one[1], set()).add(one)
+    fits = {("", share): next(iter(those)) for share, those in known.items() if len(those) == 1}
+    return [None if one is None else fits.get(one, one) for one in strata]
+
+
+def _stratum(drawn: str) -> _Stratum | None:
+    """The class of verdicts a row was drawn from; None for rows drawn otherwise."""
     found = _STRATUM.fullmatch(drawn)
     if found is None:
         return None
-    size, n = map(int, found.groups())
-    return Fraction(size, n) if 0 < size <= n else None
+    size, n = map(int, found.groups()[1:])
+    return (found[1] or "", Fraction(size, n)) if 0 < size <= n else None

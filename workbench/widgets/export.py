@@ -9,9 +9,18 @@ from typing import Any
 
 import ipywidgets as widgets
 
+from workbench.errors import WorkbenchError
 from workbench.formats import export
 from workbench.visible import visible
-from workbench.widgets.exporting import Preview, format_names, named, preview, proofs_to_come, state_of_proof
+from workbench.widgets.exporting import (
+    Preview,
+    Written,
+    format_names,
+    named,
+    preview,
+    proofs_to_come,
+    state_of_proof,
+)
 from workbench.widgets.panel import Panel, classed, options, quiet, row, text
 from workbench.widgets.snippets import grader_code
 from workbench.widgets.source import SourceView
@@ -44,12 +53,17 @@ class ExportPanel(Panel):
         self.proofs, self.losses, self.said = widgets.HTML(), widgets.HTML(), widgets.HTML()
         self.prove = widgets.Button(description="Validate all", icon="check")
         self.write = widgets.Button(description="Write the file", button_style="primary", icon="save")
+        self.way = widgets.HTML()
+        self.replace = widgets.Checkbox(False, description="replace the file that is there", indent=False)
         self.file = widgets.Dropdown(description="Preview")
         self.view = SourceView()
         classed(write_file=self.write, losses=self.losses, written=self.said, proofs=self.proofs)
-        self._preview = Preview()
+        classed(in_the_way=self.way, replace=self.replace)
+        self._preview, self._written = Preview(), Written()
+        self._way: tuple[str, ...] = ("",)
         for control in (self.format, self.path, self.drop, self.unproved):
             control.observe(self.acts(self.refresh), "value")
+        self.replace.observe(self.acts(self._show_way), "value")
         self.file.observe(self.acts(self._show_file), "value")
         self.prove.on_click(self.acts(self._prove, slow=True))
         self.write.on_click(self.acts(self._write))
@@ -57,7 +71,7 @@ class ExportPanel(Panel):
         self.watch(self._show_proofs, "unrun", "report")
         return [
             self.format, self.path, row(self.drop, self.unproved), row(self.proofs, self.prove), self.losses,
-            self.file, self.view, row(self.write, self.said),
+            self.file, self.view, row(self.way, self.replace), row(self.write, self.said),
         ]  # fmt: skip
 
     def refresh(self) -> None:
@@ -72,7 +86,7 @@ class ExportPanel(Panel):
             )  # fmt: skip
         self._show_proofs()
         self._show_losses()
-        self.write.disabled = not self._preview.files
+        self._show_way()
         self.file.options = options((name, name) for name in self._preview.files)
         self.file.index = 0 if self._preview.files else None
         self.file.layout.display = "" if len(self._preview.files) > 1 else "none"
@@ -107,6 +121,29 @@ class ExportPanel(Panel):
         fits = quiet("Everything can be said in this format.")
         self.losses.value = f"<ul>{''.join(parts)}</ul>" if parts else fits
 
+    def _show_way(self) -> None:
+        """Say what would be replaced; another name, or another file there, is allowed anew."""
+        files, format = self._preview.files, self.format.value  # noqa: A001
+        target = named(self.path.value, format) if files else ""
+        way = (target, *self._written.in_the_way(target, format, files))
+        if way != self._way:
+            self._way = way
+            with self.filling():
+                self.replace.value = False
+        told = way[1:]
+        self.way.value = "<br>".join(f"<span class='wb-warn'>{text(one, 600)}</span>" for one in told)
+        self.way.layout.display = self.replace.layout.display = "" if told else "none"
+        self.write.disabled = not files or (bool(told) and not self.replace.value)
+
+    def _check_way(self) -> None:
+        """Refuse to replace what nobody allowed to be replaced; it may have come since the panel looked."""
+        self._show_way()
+        if self._way[1:] and not self.replace.value:
+            raise WorkbenchError(
+                "a file is in the way", where=self._way[0], found="; ".join(self._way[1:]),
+                hint=f"set {self.replace.description!r}, or write to another name",
+            )  # fmt: skip
+
     def _show_file(self) -> None:
         name = self.file.value
         told = self._preview.files.get(name, "")
@@ -129,11 +166,15 @@ class ExportPanel(Panel):
                 self.refresh()
 
     def _write(self) -> None:
+        self.said.value = ""  # what is said here is of this click
         target = named(self.path.value, self.format.value)
+        self._check_way()
         written = export(
             self.state.chosen_suite(), target, self.format.value,
             on_loss=self._on_loss, allow_unvalidated=self.unproved.value,
         )  # fmt: skip
+        self._written.note(written.paths)
+        self._show_way()
         folder = quiet(f"in {Path(target).resolve().parent}")
         self.said.value = f"<b>{text(written, 2_000)}</b> {folder}"
         settings = "".join(

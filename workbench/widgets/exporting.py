@@ -1,22 +1,30 @@
-"""What an export would write, seen before it is written. No widget is imported here."""
+"""What an export would write, and what it would replace, seen before it is written. No widget is imported here."""
 
 from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
+from hashlib import sha256
 from pathlib import Path
 
 from workbench.errors import WorkbenchError
-from workbench.formats import FORMATS, Loss, export
+from workbench.formats import FORMATS, Loss, export, load
 from workbench.formats.base import get_format
+from workbench.formats.files import check_target
 from workbench.graders import Grader, SandboxedGrader
 from workbench.records import parts
 from workbench.suite import Suite
 from workbench.widgets.shelf import needs_proof
 
-__all__ = ["Preview", "format_names", "named", "preview", "proofs_to_come", "state_of_proof"]
+__all__ = ["Preview", "Written", "format_names", "named", "preview", "proofs_to_come", "state_of_proof"]
+
+_READ_BYTES = 1_000_000
+"""Above this a file that is in the way is not read: it is told without what it holds."""
+_NAMES = 6
+"""Graders of such a file that are named."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +42,56 @@ class Preview:
     losses: tuple[Loss, ...] = ()
     notes: tuple[Loss, ...] = ()
     problem: str = ""
+
+
+@dataclass
+class Written:
+    """What was written here, so that only other people's files are in the way."""
+
+    _digests: dict[Path, bytes] = field(default_factory=dict)
+
+    def note(self, paths: Iterable[Path]) -> None:
+        """Remember files as they are now."""
+        self._digests |= {path.resolve(): _digest(path.read_bytes()) for path in paths}
+
+    def in_the_way(self, target: str, format: str, files: Mapping[str, str]) -> list[str]:  # noqa: A002
+        """A sentence for each file that an export would replace and that was not written here as it is now.
+
+        What `export` refuses to replace is left out: it says why. So is a file that would stay as it is.
+
+        Args:
+            target: The main file.
+            format: Its platform.
+            files: Name to text of all that would be written; empty where nothing would.
+        """
+        try:
+            check_target(Path(target), get_format(format))
+            places = {Path(target).parent / name: text.encode() for name, text in files.items()}
+            return [_replaced(place) for place, new in places.items() if self._is_other(place, new)]
+        except (WorkbenchError, OSError, ValueError):
+            return []
+
+    def _is_other(self, place: Path, new: bytes) -> bool:
+        if not place.is_file():
+            return False
+        if place.stat().st_size > _READ_BYTES:
+            return True
+        held = place.read_bytes()
+        return held != new and _digest(held) != self._digests.get(place.resolve())
+
+
+def _digest(held: bytes) -> bytes:
+    return sha256(held).digest()
+
+
+def _replaced(place: Path) -> str:
+    names: list[str] = []
+    if place.stat().st_size <= _READ_BYTES:
+        with suppress(WorkbenchError, OSError, ValueError):
+            names = [entry.name for entry in load(place).entries]
+    more = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
+    holds = f": it holds {', '.join(names[:_NAMES])}{more}" if names else ""
+    return f"{place.name} is there already and would be replaced{holds}"
 
 
 def format_names() -> list[tuple[str, str]]:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from traitlets import Any as AnyTrait
-from traitlets import HasTraits, Unicode
+from traitlets import Unicode
 
 from workbench.errors import WorkbenchError
 from workbench.graders import Grader, SandboxedGrader
 from workbench.graders.announce import defined
 from workbench.graders.combine import Entry
 from workbench.suite import Suite
+from workbench.widgets.guarded import Guarded
 from workbench.widgets.shelf import keep_proof, proof_of, suite_of
 from workbench.widgets.snippets import grader_code, graders_code
 from workbench.widgets.written import code_of, written
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 __all__ = ["Graders"]
 
 
-class Graders(HasTraits):
+class Graders(Guarded):
     """Graders by name, with the part each plays in the suite they came in.
 
-    Traits (observe them; set them through the methods):
+    Traits beside those of `Guarded` (observe them; set them through the methods):
         graders: Graders by name, in order.
         chosen: Names of those that run, are tried and exported.
         proofs: Name to the last `Validation` of that very text, None without.
@@ -36,7 +36,6 @@ class Graders(HasTraits):
         code: Lines that repeat the last action.
 
     Attributes:
-        lock: Held by whatever changes the state.
         suite: The suite the graders came in; None where they came as a list, or were defined in the notebook.
     """
 
@@ -48,7 +47,6 @@ class Graders(HasTraits):
 
     def __init__(self) -> None:
         super().__init__()
-        self.lock = threading.RLock()
         self.suite: Suite | None = None
         self._given: frozenset[str] = frozenset()
         self._outside: dict[str, Grader] = {}  # what a cell said last of each name
@@ -81,6 +79,17 @@ class Graders(HasTraits):
     def _take_one(self, grader: Grader, name: str) -> None:
         self._outside[name] = grader
         self.add(grader, name=name)
+
+    def inherit(self, before: Graders) -> None:
+        """Take over what was written in an app, unless its cell says something new of that name.
+
+        Args:
+            before: What the same cell showed before, for other rows or labels.
+        """
+        for name, grader in before.graders.items():
+            said = before._outside.get(name)
+            if grader != said and self._outside.get(name) == said:
+                self.add(grader, name=name)
 
     def announced(self, grader: Grader) -> None:
         """A cell has defined a grader."""

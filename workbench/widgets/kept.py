@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from workbench.graders import Grader
     from workbench.store import Store
     from workbench.store.graders import GraderEntry
+    from workbench.widgets.labelling import Labelling
 
 __all__ = ["keep", "kept_names", "kept_text"]
 
@@ -26,23 +27,27 @@ def keep(store: Store, name: str, grader: Grader) -> tuple[GraderEntry, str]:
         CaptureError: It has no form that can be kept, such as a function of the notebook.
         StoreError: The name is none for a store, or it is locked there.
     """
-    if name not in kept_names(store):
+    if name not in _names(store):
         return store.graders.create(name, grader), "create"
     if spec_of(store.graders.get(name)) == spec_of(grader):
         return store.graders.entry(name), ""
     return store.graders.edit(name, grader), "edit"
 
 
-def kept_names(store: Store) -> list[str]:
-    """Names of the graders in a store."""
+def kept_names(labelling: Labelling) -> list[str]:
+    """Names of the graders in the store; none where it is in memory."""
+    return [] if labelling.in_memory else _names(labelling.store)
+
+
+def _names(store: Store) -> list[str]:
     return [entry.key for entry in store.graders.list()]
 
 
-def kept_text(store: Store, name: str) -> str:
-    """The text of a grader in a store, as the editor takes it. Nothing of it runs.
+def kept_text(labelling: Labelling, name: str) -> str:
+    """The text of a grader in the store, as the editor takes it. Nothing of it runs.
 
     Raises:
         StoreError: There is no such grader.
         FormatError: Of a kind that is not registered here.
     """
-    return text_of(store.graders.get(name)).text
+    return text_of(labelling.store.graders.get(name)).text

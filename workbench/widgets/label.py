@@ -12,6 +12,7 @@ import ipywidgets as widgets
 from workbench.grade import Grade
 from workbench.samples import Sample, Samples
 from workbench.thread import StringThread
+from workbench.visible import counted
 from workbench.widgets.card import LabelCard
 from workbench.widgets.drawn import CHOSEN
 from workbench.widgets.panel import Panel, options, quiet, replace_options, row, text
@@ -58,7 +59,6 @@ class LabelPanel(Panel):
         self._seq, self._seqs = 0, dict[int, str]()
         self._showing: str | None = None
         self._again: set[str] = set()
-        self._drafts: dict[str, str] = {}
         self._noted: set[datetime] = set()  # when a note alone was kept
         self.order.observe(self.acts(self._anew), "value")
         self.grader.observe(self.acts(self._anew), "value")
@@ -113,8 +113,13 @@ class LabelPanel(Panel):
             self._requeue()
 
     def _rename(self) -> None:
-        self.state.labelling.by(self.labeller.value.strip())
-        self._drafts, self.card.recent = {}, []
+        from workbench.store.graders import check_name  # brings SQLAlchemy along
+
+        name = self.labeller.value.strip()
+        check_name("a labeller", name, empty=True)
+        self.state.labelling.by(name)
+        self.card.recent = []
+        self._drafts.clear()
         self._anew()
 
     def _deal(self) -> None:
@@ -173,8 +178,18 @@ class LabelPanel(Panel):
         told = {key: value for key, value in metadata.items() if key != column}
         return replace(sample, thread=StringThread.from_wire((turns, told, *rest)))
 
+    @property
+    def _drafts(self) -> dict[str, str]:
+        """Sample to the note that waits for its label."""
+        return self.state.drafts.notes
+
     def _decided(self, action: str, note: str, seq: int) -> bool:
-        """Whether it was done: what goes wrong is shown in the panel, and goes no further."""
+        """Whether it was done: what goes wrong is shown in the panel, and goes no further.
+
+        A quick key may speak of a card that is not here, as the one before it went wrong: that error stays to be read.
+        """
+        if action not in {"undo", "note"} and seq != self.card.card.get("seq"):
+            return False
         done: list[bool] = []
         self.acts(lambda: done.append(self._decide(action, note, seq)))()
         return bool(done and done[0])
@@ -187,8 +202,6 @@ class LabelPanel(Panel):
             return False  # a card that is gone was decided before
         if action == "note":
             return self._note(name, note)
-        if seq != self.card.card.get("seq"):
-            return False
         again = name in self._again
         self._again.discard(name)
         try:
@@ -224,7 +237,8 @@ class LabelPanel(Panel):
         try:
             self.state.undo_label()
         except BaseException:
-            self._showing, self._again, self._drafts = before
+            self._showing, self._again, self.state.drafts.notes = before
+            self._deal()  # what somebody else said of the row may have been read
             raise
         return label is None or label.at not in self._noted
 
@@ -249,11 +263,13 @@ class LabelPanel(Panel):
         said = [f"kept in {where}, dataset {labelling.dataset!r}"]
         chosen = 0 if report is None else labelling.counted(report.samples).chosen
         if chosen:
-            said.append(f"{_labels(chosen)} of rows chosen for what graders say: not in the agreement")
+            said.append(
+                f"{counted(chosen, 'label')} of rows chosen for what graders say: not in the agreement"
+            )
+        if other := labelling.of_other_texts:
+            said.append(
+                f"{counted(other, 'row')} with labels of other texts under the same ids: these do not count"
+            )
         if left := labelling.left_out:
-            said.append(f"{_labels(left)} of rows not drawn at random: not in the findings")
+            said.append(f"{counted(left, 'label')} of rows not drawn at random: not in the findings")
         self.kept.value = f"{text(counts)} {quiet('; '.join(said))}"
-
-
-def _labels(count: int) -> str:
-    return f"{count:,} label{'' if count == 1 else 's'}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,12 +17,14 @@ from workbench.report.settings import label_column
 from workbench.samples import Samples
 from workbench.widgets.dataset import name_of
 from workbench.widgets.drawn import is_at_random, weights_of
+from workbench.widgets.keeping import STORE, Keeping
+from workbench.widgets.texts import Texts
 
 if TYPE_CHECKING:
     from workbench.report import Agreement, Report
-    from workbench.store import Label, Store
+    from workbench.store import Label
 
-__all__ = ["Counted", "Labelling"]
+__all__ = ["STORE", "Counted", "Labelling"]
 
 
 _VALUES = {1: True, 0: False, -1: None}
@@ -48,18 +49,13 @@ class Counted:
 
 @dataclass(frozen=True)
 class _Rows:
-    """A dataset, the row of each of its samples, and the given column's labels of them."""
+    """A dataset's texts, and the given column's labels of them."""
 
-    samples: Any
-    places: dict[str, int]
+    texts: Texts
     given: list[bool | None]
 
 
-STORE = "sqlite:///workbench.db"
-"""Where labels, judges' answers and run summaries are kept where nobody says otherwise."""
-
-
-class Labelling:
+class Labelling(Keeping):
     """Labels of one dataset: those that came with it, and those people give, in a store.
 
     Args:
@@ -73,64 +69,41 @@ class Labelling:
     def __init__(
         self, samples: Samples, given: Any, store: Any, *, labeller: str = "", dataset: str = ""
     ) -> None:
+        super().__init__(store)
         self.samples, self.labeller = samples, labeller
         self.dataset = dataset or name_of(samples)
-        self._address, self._given = store, given
+        self._given = given
         self._codes = read_labels(label_column(samples, given), len(samples))
-        self.warning = ""
-        self._undoable: list[str] = []
+        self._texts = Texts(samples)
+        self._undoable: list[tuple[str, Label]] = []
+        self._strange: set[str] = set()  # samples of which only labels of other texts were read
         self._drawn: dict[str, str] = {}
         self._kept: dict[int, _Rows] = {}
-
-    # ---- the store
 
     @property
     def column(self) -> str | None:
         """The column that what is known beforehand came from; None for none."""
         return self._given if isinstance(self._given, str) else None
 
-    @cached_property
-    def store(self) -> Store:
-        """The store, opened when it is first needed. Where the usual file cannot be, one in memory: see `warning`.
-
-        Raises:
-            StoreError: A store that was asked for cannot be opened.
-        """
-        from workbench.store import Store, StoreError, open_store
-
-        if isinstance(self._address, Store):
-            return self._address
-        try:
-            return open_store("sqlite://" if self._address is None else self._address)
-        except StoreError as error:
-            if self._address != STORE:
-                raise
-            self.warning = f"Labels and answers are kept in memory only, until this kernel ends: {error.what}"
-            self._address = None
-            return open_store("sqlite://")
-
-    @property
-    def store_url(self) -> str:
-        """Where labels and answers are kept, without password; "" for memory."""
-        if self._address is None:
-            return ""
-        return _told(getattr(self._address, "url", self._address))
-
-    @property
-    def in_memory(self) -> bool:
-        """Whether the store's address leads nobody else to it."""
-        return self.store_url in {"", "sqlite://", "sqlite:///:memory:"}
-
-    def close(self) -> None:
-        """Close the store, if it was opened here."""
-        if "store" in self.__dict__ and self.store is not self._address:
-            self.store.close()
-            del self.__dict__["store"]
+    def reopen(self) -> bool:
+        """See `Keeping`; what was read of a store that is gone is forgotten."""
+        gone = super().reopen()
+        if gone:
+            self.reload()
+            self._undoable = []
+        return gone
 
     @cached_property
     def held(self) -> dict[str, Label]:
-        """What the store holds of this dataset: sample id to the last label, whoever gave it."""
-        return dict(self.store.labels.latest(dataset=self.dataset))
+        """What the store holds of this dataset's texts: sample id to the last label, whoever gave it."""
+        held, self._strange = self._texts.read(self.store.labels, dataset=self.dataset)
+        return held
+
+    @property
+    def of_other_texts(self) -> int:
+        """Samples that say something else than they did when they were labelled: these labels do not count."""
+        held = self.held  # read first: it tells the others
+        return len(self._strange - held.keys())
 
     @property
     def own(self) -> dict[str, Label]:
@@ -142,7 +115,7 @@ class Labelling:
         """Each labeller's labels."""
         labels = self.store.labels
         return {
-            name: dict(labels.latest(labeller=name, dataset=self.dataset))
+            name: self._texts.read(labels, labeller=name, dataset=self.dataset)[0]
             for name in labels.labellers(dataset=self.dataset)
         }
 
@@ -173,10 +146,9 @@ class Labelling:
         """The column's labels of these rows, and people's over them."""
         rows = self._rows_of(samples)
         found = rows.given.copy()
-        for name, label in self.held.items():
-            at = rows.places.get(name)
-            if at is not None and label.value is not None and (not rates or self._counts(name, label)):
-                found[at] = label.value
+        for name, label in rows.texts.matching(self.held).items():
+            if label.value is not None and (not rates or self._counts(name, label)):
+                found[rows.texts.places[name]] = label.value
         return found if any(one is not None for one in found) else None
 
     def _counts(self, name: str, label: Label) -> bool:
@@ -184,19 +156,19 @@ class Labelling:
         return is_at_random(label.drawn) or self._code(name) >= 0
 
     def _code(self, name: str) -> int:
-        return int(self._codes[self._place[name]]) if name in self._place else -1
+        place = self._texts.places
+        return int(self._codes[place[name]]) if name in place else -1
 
     def places(self, samples: Any) -> Mapping[str, int]:
         """Where each sample of a dataset stands, by id."""
-        return self._rows_of(samples).places
+        return self._rows_of(samples).texts.places
 
     def _rows_of(self, samples: Any) -> _Rows:
         """Where each sample stands in a dataset, kept for the last two: every label asks for all rows."""
         held = self._kept.get(id(samples))
         if held is None:
-            names = [str(name) for name in samples.ids]
-            given = [_VALUES[self._code(name)] for name in names]
-            held = _Rows(samples, {name: at for at, name in enumerate(names)}, given)
+            texts = self._texts if samples is self.samples else Texts(samples)
+            held = _Rows(texts, [_VALUES[self._code(name)] for name in texts.places])
             self._kept = {**dict(list(self._kept.items())[-1:]), id(samples): held}
         return held
 
@@ -209,11 +181,11 @@ class Labelling:
 
     def counted(self, samples: Any) -> Counted:
         """People's labels of these rows, with how many rows each stands for; a column's do not count."""
-        places = self._rows_of(samples).places
+        texts = self._rows_of(samples).texts
         there = [
-            (places[name], label)
-            for name, label in self.held.items()
-            if name in places and label.value is not None
+            (texts.places[name], label)
+            for name, label in texts.matching(self.held).items()
+            if label.value is not None
         ]
         found = weights_of([label.drawn for _, label in there])
         labels: list[bool | None] = [None] * len(samples)
@@ -230,20 +202,21 @@ class Labelling:
 
     def _with(self, other: str) -> Agreement:
         mine, theirs = self.own, self._by[other]
-        both = [name for name in mine if name in theirs and name in self._place]
-        groups = self._prompts[[self._place[name] for name in both]] if both else []
+        place = self._texts.places
+        both = [name for name in mine if name in theirs and name in place]
+        groups = self._prompts[[place[name] for name in both]] if both else []
         names = (self.labeller or "you", other or "no name")
         columns = ([one[name].value for name in both] for one in (mine, theirs))
         return agreement(*columns, groups=groups, names=names)
 
     @cached_property
-    def _place(self) -> dict[str, int]:
-        """Row of each sample of the dataset."""
-        return {str(name): row for row, name in enumerate(self.samples.ids)}
-
-    @cached_property
     def _prompts(self) -> Any:
         return self.samples.groups
+
+    def code_of(self, name: str) -> str:
+        """How code names a sample: by its id alone it would not say which text is labelled."""
+        there = not isinstance(self._texts.sample(name), str)
+        return f"app.samples[{self._texts.places[name]}]" if there else repr(name)
 
     def drawn_of(self, name: str) -> str:
         """How the row of a label was drawn; "" where that is not known."""
@@ -290,35 +263,57 @@ class Labelling:
         before = self.own.get(name)
         drawn = self._drawn.get(name, "") if drawn is None else drawn
         drawn = drawn if before is None else before.drawn
-        self.store.labels.put(
-            name, value, labeller=self.labeller, dataset=self.dataset, note=note, drawn=drawn
+        kept = self.store.labels.put(
+            self._texts.sample(name),
+            value,
+            labeller=self.labeller,
+            dataset=self.dataset,
+            note=note,
+            drawn=drawn,
         )
-        self._undoable.append(name)
+        assert kept is not None
+        self._undoable.append((name, kept))
         self._refresh(name)
 
     @property
     def last(self) -> str | None:
         """The sample whose label an undo takes back; None for none."""
-        return self._undoable[-1] if self._undoable else None
+        return self._undoable[-1][0] if self._undoable else None
 
     def undo(self) -> str:
         """Take the last label of this session back; the sample it was for.
 
         Raises:
-            WorkbenchError: There is none.
+            WorkbenchError: There is none, or somebody labelled the sample since: that label stays, and is read.
         """
+        from workbench.store.errors import LabelledSinceError
+
         if not self._undoable:
             raise WorkbenchError("there is no label of this session to undo")
-        name = self._undoable[-1]
-        self.store.labels.undo(name, labeller=self.labeller, dataset=self.dataset)
+        name, label = self._undoable[-1]
+        try:
+            left = self.store.labels.undo(
+                self._texts.sample(name), labeller=self.labeller, dataset=self.dataset, only=label
+            )
+        except LabelledSinceError:
+            self._undoable.pop()
+            self._refresh(name)
+            raise
         self._undoable.pop()
+        if left is not None:
+            self._stands_for(label.before, left)
         self._refresh(name)
         return name
 
+    def _stands_for(self, number: int | None, label: Label) -> None:
+        """A label that an undo brought back is the one it was: if it was ours, it can be undone in its turn."""
+        self._undoable = [(name, label if one.id == number else one) for name, one in self._undoable]
+
     def _refresh(self, name: str) -> None:
         labels = self.store.labels
+        which = self._texts.digests([name]) or [name]
         for held, who in ((self.held, None), (self.own, self.labeller)):
-            label = labels.latest([name], labeller=who, dataset=self.dataset).get(name)
+            label = labels.latest(which, labeller=who, dataset=self.dataset).get(name)
             if label is None:
                 held.pop(name, None)
             else:
@@ -328,16 +323,3 @@ class Labelling:
         """From now on somebody else labels."""
         self.labeller = labeller
         self._undoable = []
-
-
-def _told(address: Any) -> str:
-    """An address as it was given, but for secrets in it."""
-    from workbench.store.address import parse
-    from workbench.store.errors import StoreError
-
-    typed = os.fspath(address) if isinstance(address, os.PathLike) else str(address)
-    try:
-        found = parse(address)
-    except StoreError as error:
-        return error.where or error.found
-    return typed if found.masked(typed) == typed and "***" not in found.shown else found.shown

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import ipywidgets as widgets
 
-from workbench.visible import shown
+from workbench.visible import counted, shown
 from workbench.widgets.problem import as_html
 from workbench.widgets.session import adopted, forget, keep
 from workbench.widgets.state import State
@@ -56,6 +56,7 @@ class Panel(widgets.VBox):  # type: ignore[misc]
                 self.children = [widgets.HTML(STYLE), self._alert, *self.build()]
                 self.watch(self._show_problem, "problem")
                 self.refresh()
+            self._show_problem()  # of making this panel, or of what came before it
         except BaseException:
             self.let_go(end=not self._shared)  # nothing of half a panel stays
             raise
@@ -131,7 +132,7 @@ class Panel(widgets.VBox):  # type: ignore[misc]
         super().close()
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({len(self.state.samples):,} rows, {len(self.state.graders)} graders)"
+        return f"{type(self).__name__}({counted(len(self.state.samples), 'row')}, {counted(len(self.state.graders), 'grader')})"
 
 
 def state_of(samples: Any, graders: Any = None, *, key: str = "", **settings: Any) -> tuple[State, bool]:
@@ -245,7 +246,8 @@ STYLE = """<style>
 .wb-panel table.wb-plain{border-collapse:collapse;width:100%;table-layout:auto}
 .wb-panel table.wb-plain th,.wb-panel table.wb-plain td{text-align:left;vertical-align:top;padding:3px 10px 3px 0;
 border-bottom:1px solid rgba(128,128,128,.3);background:none;overflow-wrap:anywhere;white-space:pre-wrap}
-.wb-panel table.wb-plain th,.wb-panel table.wb-plain td:nth-child(2),.wb-panel table.wb-plain td:nth-child(3),
+.wb-panel table.wb-plain .wb-name{width:max-content;max-width:min(16em,20vw)} .wb-panel table.wb-plain th:nth-child(4){min-width:6em}
+.wb-panel table.wb-plain th:not(:nth-child(4)),.wb-panel table.wb-plain td:nth-child(2),.wb-panel table.wb-plain td:nth-child(3),
 .wb-panel table.wb-plain td:nth-child(5){white-space:nowrap;overflow-wrap:normal}
 .wb-panel .wb-ok{color:var(--jp-success-color1,#2e7d32)} .wb-panel .wb-no{color:var(--jp-error-color1,#c62828)}
 .wb-panel .wb-warn{color:#b26a00}

@@ -79,8 +79,8 @@ class Queue:
         """How a row comes to be labelled, as its label keeps it."""
         if self.order != BALANCED:
             return self.order
-        verdict = self._verdicts[row]
-        return of_stratum(int((self._verdicts == verdict).sum()), len(self._verdicts))
+        verdict = int(self._verdicts[row])
+        return of_stratum(verdict, int((self._verdicts == verdict).sum()), len(self._verdicts))
 
 
 def _meant(order: str, graders: int, shown: int) -> str:

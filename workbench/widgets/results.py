@@ -11,9 +11,11 @@ import ipywidgets as widgets
 from workbench.diagnostics import Finding
 from workbench.plots import FIGURES, figures
 from workbench.report.where import graders_in, told
+from workbench.visible import one_line
 from workbench.widgets.chart import Chart
 from workbench.widgets.findings import FindingCards
 from workbench.widgets.panel import Panel, beside, heading, options, quiet, replace_options, row
+from workbench.widgets.relabel import relabel_button
 from workbench.widgets.rows import ReportRows
 from workbench.widgets.table import ScoreTable
 
@@ -44,10 +46,8 @@ class ResultsPanel(Panel):
         self.grader = widgets.Dropdown(description="Grader", options=options([("all graders", "")]))
         self.chart = Chart(label="Scores")
         self.findings = FindingCards(empty="Run graders to see what is wrong with them.")
-        self.relabel = widgets.Button(
-            description="Use the labels", tooltip="Read the findings anew with the labels there are now"
-        )
-        self.relabel.add_class("wb-relabel")
+        self.relabel = relabel_button(self)
+        self._picked: Conditions = ()
         self._filters: list[tuple[str, tuple[dict[str, Any], ...]]] = []
         self.quick = widgets.Dropdown(description="Show")
         self.search = widgets.Text(
@@ -67,16 +67,15 @@ class ResultsPanel(Panel):
     def _listen(self) -> None:
         self.figure.observe(self.acts(self._draw), "value")
         self.grader.observe(self.acts(self._draw), "value")
+        self.grader.observe(self.acts(self._show_findings), "value")
         self.chart.on_pick(lambda picks: self.acts(lambda: self._pick(picks))())
         self.findings.on_pick(lambda finding: self.acts(lambda: self._open(finding))())
         self.quick.observe(self.acts(self._choose), "value")
         self.search.observe(self.acts(self._seek), "value")
         self.clear.on_click(self.acts(self._clear))
-        self.relabel.on_click(self.acts(self.state.relabel, slow=True))
         self.table.on_select(lambda at: self.acts(lambda: self._read(at))())
         self.watch(self.refresh, "report")
         self.watch(self._filter, "where")
-        self.watch(self._offer_labels, "labelled")
 
     def refresh(self) -> None:
         """See `Panel`."""
@@ -92,19 +91,28 @@ class ResultsPanel(Panel):
         self._offer_filters()
         self._draw()
         self._filter()
-        # Last: a diagnostic that fails leaves figure and rows.
-        self.findings.show(report.findings, empty="No findings: nothing speaks against these graders.")
+        self._show_findings()  # last: a diagnostic that fails leaves figure and rows
 
     def _empty(self, nothing: bool) -> None:
         for part in (self.figure, self.grader, self.chart, self.quick, self.search, self.clear, self.table):
             part.layout.display = "none" if nothing else ""
-        self._offer_labels()
 
-    def _offer_labels(self) -> None:
-        """Offer the labels given since the run."""
-        report = self.state.report
-        fresh = report is not None and self.state.labelling.fresh(report)
-        self.relabel.layout.display = "" if fresh else "none"
+    def _show_findings(self) -> None:
+        """Of the chosen grader, or of all."""
+        report, one = self.state.report, self.grader.value
+        if report is None:
+            return
+        about = [finding for finding in report.findings if finding.grader == one or one not in report.graders]
+        whom = one_line(one, 80) if one in report.graders else "these graders"
+        self.findings.show(about, empty=f"No findings: nothing speaks against {whom}.")
+        self._mark()
+
+    def _mark(self) -> None:
+        """The card and the marks of the figure whose rows are shown."""
+        where = self.state.where
+        self.findings.mark([tuple(one["finding"]) for one in where if "finding" in one])
+        if _without_words(where) != [*self._picked]:
+            self._picked, self.chart.picked = (), []
 
     def _draw(self) -> None:
         report = self.state.report
@@ -124,7 +132,8 @@ class ResultsPanel(Panel):
         self.quick.index = 0
 
     def _pick(self, picks: Sequence[Any]) -> None:
-        self.state.look(*picked(picks), *self._words)
+        self._picked = picked(picks)
+        self.state.look(*self._picked, *self._words)
 
     @property
     def _words(self) -> list[Mapping[str, Any]]:
@@ -137,12 +146,11 @@ class ResultsPanel(Panel):
     def _choose(self) -> None:
         at = self.quick.value
         if at is not None and at < len(self._filters):
-            self.state.look(*self._filters[at][1])
+            self.state.look(*self._filters[at][1], *self._words)
 
     def _seek(self) -> None:
-        others = [one for one in self.state.where if "text" not in one]
         words = self.search.value.strip()
-        self.state.look(*others, *([{"text": words}] if words else []))
+        self.state.look(*_without_words(self.state.where), *([{"text": words}] if words else []))
 
     def _clear(self) -> None:
         self.quick.value, self.search.value = 0, ""
@@ -164,7 +172,7 @@ class ResultsPanel(Panel):
         )
         self.table.source = self._rows
         self._tell_filter(where)
-        self.findings.mark([tuple(one["finding"]) for one in where if "finding" in one])
+        self._mark()
         count = f"{len(rows):,} of {len(report):,} rows"
         self.shown.value = (
             f"<b>{count}</b> {quiet(' and '.join(map(told, where)))}" if where else quiet(count)
@@ -173,7 +181,8 @@ class ResultsPanel(Panel):
     def _tell_filter(self, where: Sequence[Mapping[str, Any]]) -> None:
         """The list and the search box say what is shown, however it came to be."""
         known: list[Any] = [list(conditions) for _, conditions in self._filters]
-        self.quick.index = known.index([*where]) if [*where] in known else None
+        chosen = _without_words(where)
+        self.quick.index = known.index(chosen) if chosen in known else None
         self.search.value = next((str(one["text"]) for one in where if "text" in one), "")
 
     def _read(self, at: int) -> None:
@@ -182,6 +191,10 @@ class ResultsPanel(Panel):
 
 
 Conditions = tuple[dict[str, Any], ...]
+
+
+def _without_words(where: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    return [one for one in where if "text" not in one]
 
 
 def quick_filters(report: Report) -> list[tuple[str, Conditions]]:

@@ -14,13 +14,14 @@ from workbench.errors import SamplesError
 from workbench.grade import Grade
 from workbench.report import Report
 from workbench.report.frames import row_texts
+from workbench.report.protocols import SamplesLike
 from workbench.samples import Sample
 from workbench.thread import StringThread
 from workbench.visible import one_line
 from workbench.widgets.reader import read_row, whole
 from workbench.widgets.row_source import Column
 
-__all__ = ["ReportRows"]
+__all__ = ["ReportRows", "last_question", "sample_of"]
 
 Rows = NDArray[np.intp]
 
@@ -111,7 +112,7 @@ class ReportRows:
         """Texts of a window, read once for its three columns."""
         key = rows.tobytes()
         if self._kept is None or self._kept[0] != key:
-            self._kept = (key, row_texts(self._report.samples, rows))
+            self._kept = (key, _texts_of(self._report.samples, rows))
         return self._kept[1]
 
 
@@ -122,6 +123,29 @@ def sample_of(samples: Any, row: int) -> Sample:
     except SamplesError as error:
         return Sample(str(samples.ids[row]), StringThread([("unreadable row", error.what)]), None, "")
     return found
+
+
+def _texts_of(samples: SamplesLike, rows: Rows) -> list[tuple[Any, ...]]:
+    """Id, last question, completion and reference of each row; an unreadable one says so in its completion."""
+    try:
+        return [
+            (one.id, last_question(one.thread), one.thread.completion(), one.reference)
+            for one in samples.take(rows)
+        ]
+    except SamplesError:
+        if len(rows) == 1:
+            return row_texts(samples, rows)
+        return [texts for row in rows for texts in _texts_of(samples, np.array([row]))]
+
+
+def last_question(thread: StringThread) -> str:
+    """What the completion answers, in short: the last turn of the user that is no tool's answer, else the last turn.
+
+    A system prompt is the same in every row, and would leave no room for what differs.
+    """
+    turns = thread.messages()
+    asked = [turn for at, turn in enumerate(turns) if turn.role == "user" and thread.turn_answers(at) is None]
+    return str((asked or turns)[-1].content) if turns else ""
 
 
 _LABELS: dict[bool | None, Any] = {

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import ipywidgets as widgets
 
 from workbench.errors import WorkbenchError
+from workbench.visible import counted
 from workbench.widgets.panel import Panel, classed, options, quiet, row, text
 from workbench.widgets.shelf import asks_models, waits_for
 
@@ -179,7 +180,8 @@ def _done(report: Report) -> str:
     stopped = any(note.startswith("Interrupted") for note in report.notes)
     spent = f", {report.spending}" if report.spending else ""
     word = "stopped" if stopped else "done"
-    said = f"{word}: {len(report):,} rows, {len(report.graders):,} graders{spent}; {report.isolation}"
+    what = f"{counted(len(report), 'row')}, {counted(len(report.graders), 'grader')}"
+    said = f"{word}: {what}{spent}; {report.isolation}"
     lines = [text(said, 600), *(f"<b>{text(note, 600)}</b>" for note in report.notes)]
     return "<br>".join([*lines, quiet("Results says what that means.")])
 

@@ -55,6 +55,8 @@ def _place(key: str) -> Place | None:
 def adopted(key: str, samples: Any, graders: Any = None, **settings: Any) -> State:
     """The state this cell had for the same samples, with the graders as they are now; else a new one.
 
+    A new one takes over what was written in the app, and a store whose file is gone is opened anew.
+
     Args:
         key: Kind of the view.
         samples: As `State` takes them.
@@ -66,8 +68,12 @@ def adopted(key: str, samples: Any, graders: Any = None, **settings: Any) -> Sta
     held = None if place is None else _held.get(place)
     if held is not None and _asks_the_same(held, data, {**DEFAULTS, **settings}):
         held.state.take(graders)
+        held.state.labelling.reopen()
         return held.state
-    return State(data, graders, **settings)
+    state = State(data, graders, **settings)
+    if held is not None:
+        state.inherit(held.state)
+    return state
 
 
 def keep(key: str, view: Any) -> None:

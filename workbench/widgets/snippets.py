@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from workbench.widgets.labelling import Labelling
 
-__all__ = ["call", "grader_code", "graders_code", "keep_code", "label_code", "undo_code"]
+__all__ = ["call", "grader_code", "graders_code", "keep_code", "label_code", "run_code", "undo_code"]
 
 
 def grader_code(name: str) -> str:
@@ -21,21 +21,66 @@ def graders_code(names: Sequence[str]) -> str:
     return f"[{', '.join(map(grader_code, names))}]"
 
 
+class _Code(str):
+    """What stands in a call as it is."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
 def call(function: str, *values: Any, **named: Any) -> str:
     """A call as a person would write it: what is None is left out."""
     said = [*map(repr, values), *(f"{name}={value!r}" for name, value in named.items() if value is not None)]
     return f"{function}({', '.join(said)})"
 
 
+def run_code(
+    suite: str,
+    labelling: Labelling,
+    n: int,
+    *,
+    draw: Mapping[str, Any],
+    budget: float | None = None,
+    joins: bool = False,
+) -> str:
+    """A run, and its report as the app shows it.
+
+    Args:
+        suite: The graders that run, in code.
+        labelling: Whose labels and store they run with.
+        n: Rows drawn; 0 for all.
+        draw: Seed and strata.
+        budget: US dollars; None for no limit.
+        joins: Whether what others said of the same rows is shown beside it.
+    """
+    labels = labelling.code_for("rows")
+    rows = call("app.samples.draw", n, **draw) if n else "app.samples"
+    run = call(
+        f"{suite}.run", _Code("rows"), labels=_Code(labels) if labels else None,
+        store=labelling.store_url or None, budget=budget,
+    )  # fmt: skip
+    lines = [
+        f"rows = {rows}",
+        f"report = {run}",
+        *(["report = app.beside(report)"] if joins else []),
+        "report",
+    ]
+    return "\n".join(lines)
+
+
 def label_code(labelling: Labelling, name: str, value: bool | None, note: str) -> str:
     """A label put into the store."""
     said = _said(note=note, drawn=labelling.drawn_of(name))
-    return call(f"{_store(labelling)}.labels.put", name, value, **_who(labelling), **said)
+    return call(
+        f"{_store(labelling)}.labels.put", _Code(labelling.code_of(name)), value, **_who(labelling), **said
+    )
 
 
 def undo_code(labelling: Labelling, name: str) -> str:
     """A label taken back."""
-    return call(f"{_store(labelling)}.labels.undo", name, **_who(labelling))
+    return call(f"{_store(labelling)}.labels.undo", _Code(labelling.code_of(name)), **_who(labelling))
 
 
 def keep_code(labelling: Labelling, name: str, done: str) -> str:

@@ -6,29 +6,26 @@ the same. Runs tell their news on a thread of their own, so everything that chan
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from traitlets import Any as AnyTrait
-from traitlets import Bool, Int
+from traitlets import Int
 
-from workbench.errors import ReportError, WorkbenchError
+from workbench.errors import ReportError
 from workbench.graders import Grader
 from workbench.graders.announce import listen
-from workbench.graders.combine import Entry
 from workbench.samples import as_samples
+from workbench.widgets.drafts import Drafts
 from workbench.widgets.graders import Graders
-from workbench.widgets.kept import keep, kept_names, kept_text
+from workbench.widgets.kept import keep
 from workbench.widgets.labelling import STORE, Labelling
-from workbench.widgets.problem import Problem
+from workbench.widgets.runs import Runs
 from workbench.widgets.shelf import proof_of
-from workbench.widgets.snippets import call, keep_code, label_code, undo_code
-from workbench.widgets.versions import BEFORE, Versions
+from workbench.widgets.snippets import keep_code, label_code, undo_code
 
 if TYPE_CHECKING:
-    from workbench.jobs import Job
-    from workbench.progress import Progress
     from workbench.report import Report
 
 __all__ = ["DEFAULTS", "State"]
@@ -38,16 +35,10 @@ Condition = Mapping[str, Any]
 DEFAULTS: dict[str, Any] = {"labels": None, "store": STORE, "labeller": "", "dataset": ""}
 
 
-class State(Graders):
+class State(Runs):
     """One session of work on one dataset.
 
-    Traits beside those of `Graders` (observe them; set them through the methods):
-        progress: The last news of the run under way or over, None before the first.
-        running: Whether a run is under way.
-        report: The last report.
-        where: Conditions on its rows (see `Report.where`), all of which hold.
-        row: Number of the row that is read, None for none.
-        problem: The last error of a callback.
+    Traits beside those of `Runs` (observe them; set them through the methods):
         labelled: Counts labels put and taken back.
         kept: Name to the grader of that name that was kept in the store, and its version there.
 
@@ -58,14 +49,11 @@ class State(Graders):
         store: A `Store`, or its address; labels, judges' answers and run summaries go there.
         labeller: Who labels here.
         dataset: Name under which the store keeps this dataset's labels; made from its source or content by default.
+
+    Attributes:
+        drafts: What is being written.
     """
 
-    progress = AnyTrait(None, allow_none=True)
-    running = Bool(False)
-    report: Any = AnyTrait(None, allow_none=True)
-    where = AnyTrait(())
-    row = AnyTrait(None, allow_none=True)
-    problem = AnyTrait(None, allow_none=True)
     labelled = Int(0)
     kept: Any = AnyTrait()
 
@@ -79,134 +67,23 @@ class State(Graders):
         labeller: str = "",
         dataset: str = "",
     ) -> None:
-        super().__init__()
-        self._depth, self.kept = 0, {}
-        self.samples = as_samples(samples)
-        given = {"labels": labels, "store": store, "labeller": labeller, "dataset": dataset}
-        self.settings = given
+        rows = as_samples(samples)
+        super().__init__(rows, Labelling(rows, labels, store, labeller=labeller, dataset=dataset))
+        self.settings = {"labels": labels, "store": store, "labeller": labeller, "dataset": dataset}
+        self.kept, self.drafts = {}, Drafts()
         self.take(graders)
-        self.labelling = Labelling(self.samples, labels, store, labeller=labeller, dataset=dataset)
-        self.job: Job | None = None
-        self._versions, self._closing = Versions(), False
-        self._running: Mapping[str, Entry] = {}
         self._end_listening = listen(self._announced)
 
-    # ---- errors
-
-    @contextmanager
-    def guard(self, where: str = "", *, act: bool = False) -> Iterator[None]:
-        """Hold the lock; what goes wrong inside becomes the `problem` and goes no further.
-
-        Args:
-            where: Said of the problem.
-            act: A person does something, so what went wrong before was read. News of a run leave it there.
-        """
-        with self.lock:
-            self._depth += 1
-            try:
-                if act and self._depth == 1:
-                    self.problem = None
-                yield
-            except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 (it is shown, not swallowed)
-                self.problem = Problem.of(error, where)
-            finally:
-                self._depth -= 1
-
-    @contextmanager
-    def watched(self, where: str = "") -> Iterator[None]:
-        """As `guard` for something a person does that takes its time: the lock is not held."""
-        with self.lock:
-            self.problem = None
-        try:
-            yield
-        except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 (it is shown, not swallowed)
-            with self.lock:
-                self.problem = Problem.of(error, where)
+    def inherit(self, before: Graders) -> None:
+        """See `Graders`; what was being written goes on, too."""
+        super().inherit(before)
+        if isinstance(before, State):
+            same = before.labelling.dataset == self.labelling.dataset
+            self.drafts = before.drafts if same else replace(before.drafts, notes={})
 
     def _announced(self, grader: Grader) -> None:
         with self.guard("a grader was defined"):
             self.announced(grader)
-
-    # ---- the run
-
-    def start(
-        self, n: int = 0, *, seed: int | None = 0, by: str | None = None, budget: float | None = None
-    ) -> Job:
-        """Begin a run over a draw of the samples, in the background.
-
-        Args:
-            n: Rows to draw; 0 for all.
-            seed: Of the draw.
-            by: Column whose values are strata.
-            budget: US dollars at most; None for no limit.
-
-        Raises:
-            WorkbenchError: A run is under way, no grader is chosen, or the draw cannot be made.
-        """
-        with self.lock:
-            if self.running:
-                raise WorkbenchError("a run is under way", hint="cancel it, or wait for its end")
-            suite = self.chosen_suite()
-            rows = self.samples.draw(n, seed=seed, by=by) if n else self.samples
-            self.labelling.reload()  # another notebook may have labelled meanwhile
-            labels = self.labelling.known(rows)
-            given = {} if not self.labelling.store_url else {"store": self.labelling.store}
-            self._running = self.chosen_entries()
-            self.job = suite.start(
-                rows, progress=self._tell, ended=self._ended, labels=labels, budget=budget, **given
-            )
-            self.progress, self.running = None, True
-            self.code = self._run_code(n, seed, by, budget)
-            return self.job
-
-    def _run_code(self, n: int, seed: int | None, by: str | None, budget: float | None) -> str:
-        draw = call("app.samples.draw", n, seed=seed, by=by) if n else "app.samples"
-        settings = {
-            "labels": self.labelling.code_for("rows"),
-            "store": repr(self.labelling.store_url or None),
-        }
-        said = [f"{name}={text}" for name, text in settings.items() if text not in {"", "None"}]
-        said += [] if budget is None else [f"budget={budget!r}"]
-        return f"rows = {draw}\nreport = {self.suite_code()}.run({', '.join(['rows', *said])})\nreport"
-
-    def cancel(self) -> None:
-        """Stop the run; what was graded is kept."""
-        if self.job is not None:
-            self.job.cancel()
-
-    def _tell(self, moment: Progress) -> bool:
-        with self.lock:
-            self.progress = moment
-        return True
-
-    def _ended(self, job: Job) -> None:
-        """The end of a run, on its thread."""
-        report = None if job.error is not None else job.report()
-        if report is not None and not self._closing:
-            with suppress(Exception):  # what a diagnostic raises is raised again where it is shown
-                _ = report.findings  # takes seconds for many rows: before the lock
-        with self.guard("Run"):
-            self.running = False
-            if self._closing:
-                self.labelling.close()
-            elif report is None:
-                assert job.error is not None
-                raise job.error
-            else:
-                self._show(report)
-
-    @property
-    def failed(self) -> bool:
-        """Whether the last run ended without a report."""
-        return self.job is not None and self.job.error is not None
-
-    def _show(self, report: Report) -> None:
-        """Take a new report; what the graders said before a change stays for comparing."""
-        now = {name: self.entry(name) for name in self._running if name in self.graders}
-        self._versions.note(report, self._running)
-        self.row, self.where = None, ()
-        self.report = report
-        self.unrun -= {name for name, entry in self._running.items() if now.get(name) == entry}
 
     # ---- looking
 
@@ -227,15 +104,6 @@ class State(Graders):
                 self.code = (
                     f"app.report.rows(where=app.report.where({', '.join(map(repr, map(dict, wanted)))}))"
                 )
-
-    def versions(self) -> Report | None:
-        """The last report, and beside each changed grader what it said before, on the rows that both runs have."""
-        return None if self.report is None else self._versions.beside(self.report)
-
-    @property
-    def no_version(self) -> str:
-        """Why a changed grader cannot be compared with itself; "" where it can, or none was changed."""
-        return self._versions.why_not
 
     def relabel(self) -> None:
         """Read the findings anew with the labels there are now. Called without the lock: it may take seconds."""
@@ -277,7 +145,7 @@ class State(Graders):
 
     def compared(self, a: str, b: str) -> None:
         """Note that these two are compared."""
-        now = BEFORE not in f"{a}{b}"
+        now = self.report is not None and {a, b} <= set(self.report.graders)
         self.code = f"app.report.compare({a!r}, {b!r})" if now else f"app.versions.compare({a!r}, {b!r})"
 
     # ---- graders in the store
@@ -304,18 +172,6 @@ class State(Graders):
         """The version under which this very grader was kept here; 0 for not kept."""
         grader, version = self.kept.get(name, (None, 0))
         return version if grader == self.graders.get(name) else 0
-
-    def kept_names(self) -> list[str]:
-        """Names of the graders in the store."""
-        return [] if self.labelling.in_memory else kept_names(self.labelling.store)
-
-    def kept_text(self, name: str) -> str:
-        """The text of a grader in the store.
-
-        Raises:
-            WorkbenchError: It is not there any more, or its kind is unknown here.
-        """
-        return kept_text(self.labelling.store, name)
 
     # ---- the end
 

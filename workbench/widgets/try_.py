@@ -18,7 +18,15 @@ from workbench.widgets.rows import sample_of
 from workbench.widgets.shelf import asks_models, waits_for
 from workbench.widgets.snippets import grader_code
 from workbench.widgets.thread_view import ThreadView
-from workbench.widgets.trying import Trial, find_row, paste, random_row, with_completion
+from workbench.widgets.trying import (
+    Trial,
+    find_rows,
+    next_row,
+    paste,
+    place_of,
+    random_row,
+    with_completion,
+)
 
 __all__ = ["TryPanel"]
 
@@ -46,14 +54,19 @@ class TryPanel(Panel):
         self._asked: dict[str, Entry] = {}
         self._wait: threading.Timer | None = None
         self._row = -1
+        self._matches: list[int] = []
         self._trial = Trial(self._told, self.state.lock)
         self._listen()
-        choice = row(self.wanted, self.random, self.paste)
+        choice = row(self.wanted, self.next, self.random, self.paste, self.place)
         return [choice, self.fold, self.thread, self.answer, row(self.score), self.results]
 
     def _make_controls(self) -> None:
         wide = widgets.Layout(width="calc(100% - 6px)")
         self.wanted = widgets.Text(description="Row", placeholder="id or words", continuous_update=False)
+        self.next = widgets.Button(
+            description="Next match", tooltip="Next row with these words", disabled=True
+        )
+        self.place = widgets.HTML()
         self.random = widgets.Button(description="Random row", icon="random")
         self.paste = widgets.ToggleButton(description="Paste messages", tooltip="Try messages of your own")
         self.pasted = widgets.Textarea(
@@ -71,9 +84,11 @@ class TryPanel(Panel):
         )
         self.results = widgets.HTML()
         classed(thread=self.thread, answer=self.answer, tried=self.results, score=self.score)
+        classed(next_match=self.next, place=self.place)
 
     def _listen(self) -> None:
         self.wanted.observe(self.acts(self._find), "value")
+        self.next.on_click(self.acts(self._step))
         self.random.on_click(self.acts(lambda: self._take_row(random_row(self.state.samples))))
         self.use.on_click(self.acts(self._take_pasted))
         self.paste.observe(self.acts(self._unfold), "value")
@@ -89,20 +104,39 @@ class TryPanel(Panel):
             self._ask(free=True)
 
     def _find(self) -> None:
-        if self.wanted.value.strip():
-            self._take_row(find_row(self.state.samples, self.wanted.value.strip(), after=self._row))
+        words = self.wanted.value.strip()
+        self.next.disabled = not words
+        self._matches = []
+        self._tell_row()
+        if words:
+            self._matches = find_rows(self.state.samples, words)
+            self._take_row(next_row(self._matches, self._row))
+
+    def _step(self) -> None:
+        """To the next match. Where there is no other the row stays, with the answer as edited."""
+        if not self._matches:
+            self._find()  # says again that there is none
+        elif (at := next_row(self._matches, self._row)) != self._row:
+            self._take_row(at)
 
     def _take_pasted(self) -> None:
         said = self.pasted.value
-        self._take(paste(said), f"wb.widgets.trying.paste({said!r})")
+        sample = paste(said)
+        self._row = -1
+        self._take(sample, f"wb.widgets.trying.paste({said!r})")
 
     def _take_row(self, at: int) -> None:
         self._row = at
         self._take(sample_of(self.state.samples, at), f"app.samples[{at}]")
 
+    def _tell_row(self) -> None:
+        if self._sample is not None:
+            self.place.value = quiet(place_of(self.state.samples, self._row, self._matches))
+
     def _take(self, sample: Sample, code: str) -> None:
         self._sample, self._code = sample, code
         self.thread.show(sample, last=False)
+        self._tell_row()
         with self.filling():
             self.answer.value = sample.thread.completion() or ""
         self._ask(free=True)
@@ -196,9 +230,9 @@ class TryPanel(Panel):
         found = self._found.get(name)
         if found is None:
             why = waits_for(self.state.graders[name])
-            return f"<tr><td>{text(name)}</td><td colspan='4'>{quiet(f'{why}: press Score' if why else 'at work')}</td></tr>"
+            return f"<tr>{_name(name)}<td colspan='4'>{quiet(f'{why}: press Score' if why else 'at work')}</td></tr>"
         cells = "".join(f"<td>{cell}</td>" for cell in _cells(found[1]))
-        return f"<tr><td>{text(name)}</td>{cells}</tr>"
+        return f"<tr>{_name(name)}{cells}</tr>"
 
     def let_go(self, *, end: bool) -> None:
         """See `Panel`."""
@@ -211,6 +245,11 @@ class TryPanel(Panel):
 def _is(one: Entry, two: Entry | None) -> bool:
     """Whether these are the very same grader in the same part: an equal judge may ask another client."""
     return two is not None and one == two and one.grader is two.grader
+
+
+def _name(name: str) -> str:
+    """A grader's name, which keeps to one line while there is room: see the panels' style."""
+    return f"<td><div class='wb-name'>{text(name)}</div></td>"
 
 
 def _cells(grade: Grade) -> tuple[str, ...]:

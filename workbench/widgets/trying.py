@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager
 from dataclasses import replace
@@ -25,21 +25,22 @@ from workbench.report.frames import row_texts
 from workbench.samples import Sample, Samples
 from workbench.samples.columns import ROLES
 from workbench.thread import StringThread
+from workbench.visible import one_line
 
-__all__ = ["Trial", "find_row", "paste", "random_row", "with_completion"]
+__all__ = ["Trial", "find_rows", "next_row", "paste", "place_of", "random_row", "with_completion"]
 
 _SHAPE = '[{"role": "user", "content": "..."}, {"role": "assistant", "content": "..."}], or {"messages": [...], "reference": ..., "metadata": {...}}'
 
 
-def find_row(samples: Samples, wanted: str, *, after: int = -1) -> int:
-    """The row with this id, else the next row after `after` whose texts hold these words; it goes round.
+def find_rows(samples: Samples, wanted: str) -> list[int]:
+    """The row with this id, else all rows whose texts hold these words, ascending.
 
     Raises:
         SamplesError: There is none.
     """
     ids = [str(name) for name in samples.ids]
     if wanted in ids:
-        return ids.index(wanted)
+        return [ids.index(wanted)]
     words = wanted.casefold()
     texts = row_texts(samples, np.arange(len(samples), dtype=np.intp))
     found = [row for row, parts in enumerate(texts) if any(words in str(part).casefold() for part in parts)]
@@ -49,7 +50,30 @@ def find_row(samples: Samples, wanted: str, *, after: int = -1) -> int:
             found=repr(wanted)[:120],
             expected=f"an id such as {ids[0]!r}" if ids else "",
         )
+    return found
+
+
+def next_row(found: Sequence[int], after: int) -> int:
+    """The next of these rows, of which there is one at least, after a row; it goes round."""
     return next((row for row in found if row > after), found[0])
+
+
+def place_of(samples: Samples, row: int, found: Sequence[int]) -> str:
+    """Which row this is, and which of those found, as a person reads it.
+
+    Args:
+        samples: All rows.
+        row: Its number from 0; below 0 for messages that are no row.
+        found: What a search found last, ascending; empty without a search.
+    """
+    if row < 0:
+        return "pasted messages"
+    shown = f"{one_line(samples.ids[row], 60)}, row {row + 1:,} of {len(samples):,}"
+    if row not in found:
+        return shown
+    if len(found) == 1:
+        return f"{shown}: no other row has this id or these words"
+    return f"{shown}: match {found.index(row) + 1:,} of {len(found):,}"
 
 
 def random_row(samples: Samples) -> int:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,10 @@ from numpy.typing import NDArray
 from workbench.graders.combine import Entry
 from workbench.report import Report
 
-__all__ = ["BEFORE", "Versions", "restricted"]
+__all__ = ["BEFORE", "Versions", "now_called", "restricted"]
 
 BEFORE = " (before)"
-"""Put behind the name of a grader's last other definition."""
+"""Put behind the name of a grader's last other definition, with a number where a grader is called so."""
 
 
 @dataclass(frozen=True)
@@ -69,12 +70,28 @@ class Versions:
             self.why_not = "The runs before the change have no row in common with this one."
             return report
         # The rows are the same by construction, so nothing is compared again.
+        called = _called(runs, taken=report.graders)
         before = {
-            f"{name}{BEFORE}": run.grades[name].take(its)
-            for (name, run), its in zip(runs.items(), others, strict=True)
+            old: run.grades[name].take(its)
+            for old, (name, run), its in zip(called, runs.items(), others, strict=True)
         }
         merged = restricted(report, rows)
         return replace(merged, grades={**merged.grades, **before})
+
+
+def now_called(old: str) -> str:
+    """The grader whose old version `beside` called so."""
+    return old.rpartition(BEFORE[:-1])[0]
+
+
+def _called(names: Iterable[str], taken: Iterable[str]) -> list[str]:
+    """Names for the old versions of these, which no grader has."""
+    used = set(taken)  # two graders' old versions never get one name: it begins with the grader's
+    made = []
+    for name in names:
+        tries = (f"{name}{BEFORE}" if n == 1 else f"{name}{BEFORE[:-1]} {n})" for n in count(1))
+        made.append(next(one for one in tries if one not in used))
+    return made
 
 
 def _shared(reports: list[Report]) -> list[NDArray[np.intp]]:

@@ -12,6 +12,8 @@ import ipywidgets as widgets
 from workbench import background
 from workbench.graders import Grader, SandboxedGrader
 from workbench.sandbox.info import SandboxInfo, sandbox_info
+from workbench.visible import shown
+from workbench.widgets.kept import kept_names, kept_text
 from workbench.widgets.panel import Panel, classed, heading, quiet, replace_options, row, text
 from workbench.widgets.source import SourceView
 from workbench.widgets.templates import TEMPLATES
@@ -40,7 +42,7 @@ class WritePanel(Panel):
         with self.state.guard(self.title):
             self._offer()
         return [
-            row(self.grader, self.prove, self.keep, self.edit, self.drop), self.state_line, self.checks, self.source, self.isolation,
+            row(self.grader, self.prove, self.keep, self.edit, self.drop, self.restore), self.state_line, self.checks, self.source, self.isolation,
             heading("Write another"), row(self.template, self.name), self.editor, row(self.add, self.back),
         ]  # fmt: skip
 
@@ -57,6 +59,8 @@ class WritePanel(Panel):
             tooltip="For later sessions, as a new version of what is there",
         )
         self.edit = button(description="Edit a copy", tooltip="Take this text into the editor below")
+        self.restore = button(icon="undo", layout=widgets.Layout(display="none"))
+        self._gone: tuple[str, Grader] | None = None
         self.drop = button(description="Remove", tooltip="Drop this grader from the list; reports keep it")
         self.state_line, self.checks, self.isolation = widgets.HTML(), widgets.HTML(), widgets.HTML()
         self.source = SourceView()
@@ -74,8 +78,8 @@ class WritePanel(Panel):
         self.back = widgets.Button(
             description="Bring back what was there", layout=widgets.Layout(display="none"), icon="undo"
         )
-        self._kept, self._filled_in = ("", ""), ""
         classed(add=self.add, editor=self.editor)
+        self._fill()
 
     def _listen(self) -> None:
         self.grader.observe(self.acts(self._show), "value")
@@ -83,8 +87,11 @@ class WritePanel(Panel):
         self.keep.on_click(self.acts(self._keep, slow=True))
         self.edit.on_click(self.acts(self._edit))
         self.drop.on_click(self.acts(self._drop))
+        self.restore.on_click(self.acts(self._restore))
         self.back.on_click(self.acts(self._bring_back))
         self.template.observe(self.acts(self._start), "value")
+        self.editor.observe(self._typed, "value")
+        self.name.observe(self._typed, "value")
         self.add.on_click(self.acts(self._add, slow=True))
         self.watch(self.refresh, "graders", "proofs", "unrun", "kept")
         self.watch(self._offer, "kept")
@@ -93,7 +100,7 @@ class WritePanel(Panel):
         """Texts to start from: templates by number, and what the store keeps by name."""
         self.keep.layout.display = "none" if self.state.labelling.in_memory else ""
         texts = [(one.title, at) for at, one in enumerate(TEMPLATES)]
-        kept = [(f"kept: {name}", name) for name in self.state.kept_names()]
+        kept = [(f"kept: {name}", name) for name in kept_names(self.state.labelling)]
         replace_options(self.template, [("choose a text", -1), *texts, *kept])
 
     def refresh(self) -> None:
@@ -111,8 +118,9 @@ class WritePanel(Panel):
         self.prove.disabled = not isinstance(grader, SandboxedGrader)
         self.edit.disabled = self.keep.disabled = grader is None
         if grader is None:
+            none = "No grader yet: define one with @wb.grader in a cell, or below."
             self.checks.value = ""
-            self.state_line.value = quiet("No grader yet: define one with @wb.grader in a cell, or below.")
+            self.state_line.value = quiet("Choose a grader." if self.state.graders else none)
             self.source.show("")
             return
         said, language, file = text_of(grader)
@@ -148,6 +156,8 @@ class WritePanel(Panel):
 
     def _check(self, act: Callable[[str], object]) -> None:
         """Do to the chosen grader what takes its time, and show what came of it."""
+        if self._current is None:
+            return
         self.state_line.value = "<b>checking</b>"
         try:
             act(self.grader.value)
@@ -174,9 +184,11 @@ class WritePanel(Panel):
     def _start(self) -> None:
         wanted = self.template.value
         if isinstance(wanted, str):
-            self._put(self.state.kept_text(wanted), self._free_name(wanted))
+            self._put(kept_text(self.state.labelling, wanted), self._free_name(wanted))
         elif wanted >= 0:
             self._put(TEMPLATES[wanted].text, self._free_name(TEMPLATES[wanted].name))
+        with self.filling():
+            self.template.value = -1  # so that the same can be chosen again
 
     def _free_name(self, name: str) -> str:
         """A name that replaces nothing."""
@@ -184,26 +196,62 @@ class WritePanel(Panel):
         numbered = (f"{name}_{number}" for number in range(2, len(taken) + 3))
         return name if name not in taken else next(one for one in numbered if one not in taken)
 
+    # ---- the editor
+
+    def _typed(self, _: object) -> None:
+        """Keep what is written, also for the panel that comes after this one."""
+        if not self._filled:
+            self.state.drafts.source, self.state.drafts.name = self.editor.value, self.name.value
+
+    def _fill(self) -> None:
+        drafts = self.state.drafts
+        with self.filling():
+            self.editor.value, self.name.value = drafts.source, drafts.name
+        self.back.layout.display = "" if drafts.before else "none"
+
     def _put(self, source: str, name: str) -> None:
-        """Fill the editor; a text that somebody typed can be brought back."""
-        typed = self.editor.value.strip() and self.editor.value != self._filled_in
-        if typed:
-            self._kept = (self.editor.value, self.name.value)
-            self.back.layout.display = ""
-        self.editor.value, self.name.value = source, name
-        self._filled_in = source
+        self.state.drafts.put(source, name)
+        self._fill()
 
     def _bring_back(self) -> None:
-        (self.editor.value, self.name.value), self._kept = self._kept, (self.editor.value, self.name.value)
-
-    def _drop(self) -> None:
-        if self._current is not None:
-            self.state.remove(self.grader.value)
+        self.state.drafts.bring_back()
+        self._fill()
 
     def _add(self) -> None:
+        before = dict(self.state.graders)
         name = self.state.write(self.editor.value, name=self.name.value.strip())
         with self.state.lock, self.filling():
             self.grader.value = name
+            if name in before and before[name] != self.state.graders[name]:
+                self._part_with(name, before[name])
             self._show()
         if isinstance(self._current, SandboxedGrader):
             self._prove()
+
+    # ---- what is taken away can be put back
+
+    def _drop(self) -> None:
+        name, grader = self.grader.value, self._current
+        if grader is None:
+            return  # a double click takes one grader away, and not two
+        self.state.remove(name)
+        self._part_with(name, grader)
+        with self.filling():
+            self.grader.index = None
+            self._show()
+
+    def _part_with(self, name: str, grader: Grader) -> None:
+        self._gone = (name, grader)
+        self.restore.description = f"Put back {shown(name, 30)}"
+        self.restore.tooltip = "The grader of that name that was removed or replaced last"
+        self.restore.layout.display = ""
+
+    def _restore(self) -> None:
+        if self._gone is None:
+            return
+        (name, grader), self._gone = self._gone, None
+        self.state.add(grader, name=name)
+        self.restore.layout.display = "none"
+        with self.filling():
+            self.grader.value = name
+            self._show()

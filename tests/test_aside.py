@@ -1,0 +1,277 @@
+"""Other people's functions: what blocks holds up nobody else, and nothing is left behind."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import ContextVar
+
+import pytest
+
+from workbench import aside, background
+
+SAID: ContextVar[str] = ContextVar("SAID", default="")
+
+
+class Gate:
+    """A function that blocks the thread it is called in until the test opens the gate."""
+
+    def __init__(self):
+        self.entered, self.open, self.threads = threading.Event(), threading.Event(), []
+
+    def block(self):
+        self.threads.append(threading.current_thread())
+        self.entered.set()
+        assert self.open.wait(60)
+
+    async def blocks(self):
+        self.block()
+
+    def end(self):
+        """Open it; the threads that were given up end."""
+        self.open.set()
+        for thread in self.threads:
+            thread.join(60)
+            assert not thread.is_alive()
+
+
+@pytest.fixture
+def gate():
+    """A gate that is opened in the end."""
+    one = Gate()
+    yield one
+    one.open.set()
+
+
+async def where():
+    return threading.current_thread(), asyncio.get_running_loop()
+
+
+def test_coroutines_share_a_loop_that_is_not_the_house_s():
+    """What is bound to a loop serves every call; results and errors arrive."""
+
+    async def both():
+        found = await asyncio.gather(*(aside.awaited(where) for _ in range(20)))
+        return found, threading.current_thread(), await aside.awaited(where)
+
+    found, own, later = background.run(both())
+    assert len({*found, later}) == 1
+    assert found[0][0] is not own
+    assert found[0][0].daemon
+
+
+@pytest.mark.parametrize("error", [ZeroDivisionError, SystemExit, KeyboardInterrupt, asyncio.CancelledError])
+def test_whatever_is_raised_reaches_the_caller(error):
+    """Also what would end a loop or a thread; those beside it go on."""
+
+    async def raises():
+        raise error
+
+    def plain():
+        raise error
+
+    async def told():
+        before = await aside.awaited(where)
+        for run, work in ((aside.awaited, raises), (aside.threaded, plain)):
+            with pytest.raises(error):
+                await run(work)
+        return before == await aside.awaited(where)
+
+    assert background.run(told())
+
+
+def test_a_function_that_raises_stop_iteration_ends():
+    """A future cannot hold one."""
+    with pytest.raises(RuntimeError, match="StopIteration"):
+        background.run(aside.threaded(lambda: next(iter(()))))
+
+
+@pytest.mark.parametrize("run", [aside.awaited, aside.threaded])
+def test_the_context_is_the_callers(run):
+    """A context variable is seen, and set for the call alone."""
+
+    def plain():
+        before = SAID.get()
+        SAID.set("inside")
+        return before
+
+    async def coroutine():
+        return plain()
+
+    async def told():
+        SAID.set("outside")
+        return await run(coroutine if run is aside.awaited else plain), SAID.get()
+
+    assert background.run(told()) == ("outside", "outside")
+
+
+def test_coroutines_run_at_once():
+    """Each waits for the other; so do functions."""
+
+    async def both():
+        met = asyncio.Event()  # bound to the loop of those who wait
+        meet = threading.Barrier(2, timeout=60)
+
+        async def sets():
+            met.set()
+
+        await asyncio.gather(aside.awaited(met.wait), aside.awaited(sets))
+        await asyncio.gather(aside.threaded(meet.wait), aside.threaded(meet.wait))
+
+    background.run(both())
+
+
+@pytest.mark.parametrize("late", [True, False])
+def test_a_late_or_unwanted_coroutine_is_cancelled_and_cleans_up(late):
+    """It sees a CancelledError and its end is waited for; its loop stays."""
+    began, cleaned = threading.Event(), []
+
+    async def endless():
+        try:
+            began.set()
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            await asyncio.sleep(0)
+            cleaned.append(True)
+            raise
+
+    async def told():
+        before = await aside.awaited(where)
+        task = asyncio.ensure_future(aside.awaited(endless, 0.01 if late else None))
+        await asyncio.to_thread(began.wait, 60)
+        if not late:
+            task.cancel()
+        with pytest.raises(aside.LateError if late else asyncio.CancelledError) as raised:
+            await task
+        return raised.value, before == await aside.awaited(where)
+
+    error, same = background.run(told())
+    assert (cleaned, same) == ([True], True)
+    assert not late or not error.blocked
+
+
+@pytest.mark.parametrize("late", [True, False])
+def test_a_loop_that_is_blocked_is_given_up(gate, late):
+    """What had not begun is served by a fresh loop, the house goes on, and the old loop ends with its last call."""
+
+    async def told():
+        blocked = asyncio.ensure_future(aside.awaited(gate.blocks, 0.01 if late else None))
+        await asyncio.to_thread(gate.entered.wait, 60)
+        behind = [asyncio.ensure_future(aside.awaited(where)) for _ in range(3)]
+        if not late:
+            blocked.cancel()
+        with pytest.raises(aside.LateError if late else asyncio.CancelledError) as raised:
+            await blocked
+        return raised.value, await asyncio.gather(*behind)
+
+    error, served = background.run(told())
+    assert not late or error.blocked
+    assert len(set(served)) == 1
+    assert gate.threads[0] not in served[0]
+    gate.end()
+
+
+def test_a_call_with_a_limit_does_not_wait_behind_one_without(gate):
+    """A loop that is blocked while others wait for their turn is given up, too."""
+
+    async def told():
+        blocked = asyncio.ensure_future(aside.awaited(gate.blocks))
+        await asyncio.to_thread(gate.entered.wait, 60)
+        served = await aside.awaited(where, 0.01)
+        gate.open.set()
+        await blocked  # nobody cut it: it has its result
+        return served
+
+    assert gate.threads != [background.run(told())[0]]
+    gate.end()
+
+
+def test_what_waits_for_its_turn_can_be_taken_back(gate):
+    """Nothing of it runs."""
+    ran = []
+
+    async def never():
+        ran.append(True)
+
+    async def told():
+        blocked = asyncio.ensure_future(aside.awaited(gate.blocks))
+        await asyncio.to_thread(gate.entered.wait, 60)
+        behind = asyncio.ensure_future(aside.awaited(never))
+        await asyncio.sleep(0)
+        behind.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await behind
+        gate.open.set()
+        await blocked
+
+    background.run(told())
+    assert ran == []
+
+
+def test_threads_that_block_make_room(gate):
+    """However many are late, the next function runs; time counts from its beginning; the threads end at last."""
+
+    async def told():
+        many = [aside.threaded(gate.block, 0.01) for _ in range(2 * aside._THREADS)]
+        found = await asyncio.gather(*many, return_exceptions=True)
+        return found, await aside.threaded(threading.current_thread, 60)
+
+    found, later = background.run(told())
+    assert {type(one) for one in found} == {aside.LateError}
+    assert len(set(gate.threads)) == 2 * aside._THREADS
+    assert later not in gate.threads
+    assert later.daemon
+    gate.end()
+
+
+def test_a_function_that_waits_for_a_thread_is_not_late(gate):
+    """Those before it are under way; its time has not begun."""
+
+    async def told():
+        many = [asyncio.ensure_future(aside.threaded(gate.block)) for _ in range(aside._THREADS)]
+        behind = asyncio.ensure_future(aside.threaded(lambda: True, 60))
+        taken_back = asyncio.ensure_future(aside.threaded(lambda: 1 / 0))
+        await asyncio.to_thread(gate.entered.wait, 60)
+        taken_back.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await taken_back
+        gate.open.set()
+        await asyncio.gather(*many)
+        return await behind
+
+    assert background.run(told())
+    assert len(gate.threads) == aside._THREADS
+
+
+def test_calls_from_many_loops():
+    """Every caller gets its own results."""
+
+    def own(number):
+        async def told():
+            async def value():
+                return number
+
+            return await aside.awaited(value), await aside.threaded(lambda: number)
+
+        return asyncio.run(told())
+
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(own, range(40))) == [(n, n) for n in range(40)]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_a_fork_begins_anew():
+    """Our threads do not come along."""
+    background.run(aside.awaited(where))
+    background.run(aside.threaded(lambda: None))
+    child = os.fork()
+    if not child:
+        try:
+            background.run(aside.awaited(where))
+            background.run(aside.threaded(lambda: None))
+            os._exit(0)
+        finally:
+            os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

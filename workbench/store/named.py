@@ -1,0 +1,65 @@
+"""Samples as a caller names them: by id alone, or with what they say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from workbench.samples import Sample, Samples
+from workbench.samples.digest import digest_of, digests_of
+from workbench.store.errors import StoreError
+
+__all__ = ["Named", "Which", "named"]
+
+Which = str | Sample | Samples | Iterable[str | Sample]
+"""Samples: one id, one sample, a dataset, several of either, or a mapping of ids to the digests of their texts."""
+
+
+@dataclass(frozen=True)
+class Named:
+    """Samples somebody asks about.
+
+    Attributes:
+        ids: Their ids, in the caller's order.
+        digests_at: Digests of what the samples at these places say; "" where only the id is known.
+    """
+
+    ids: list[str]
+    digests_at: Callable[[Sequence[int]], Iterable[str]]
+
+    @property
+    def digests(self) -> list[str]:
+        """What each says."""
+        return list(self.digests_at(range(len(self.ids))))
+
+    def texts(self, names: Collection[str]) -> dict[str, str]:
+        """What those of these names say, by id: made for them alone, as a dataset may be large."""
+        places = [at for at, name in enumerate(self.ids) if name in names] if names else []
+        return {self.ids[at]: digest for at, digest in zip(places, self.digests_at(places), strict=True)}
+
+
+def named(samples: Any) -> Named:
+    """Samples in any of the forms that `Which` lists.
+
+    Raises:
+        StoreError: An id that is no text.
+    """
+    if isinstance(samples, Samples):
+        return Named([str(name) for name in samples.ids], lambda rows: digests_of(samples, rows))
+    if isinstance(samples, Mapping):
+        digests = list(samples.values())
+        return Named(_checked(list(samples)), lambda rows: [digests[row] for row in rows])
+    given = [samples] if isinstance(samples, str | Sample) else list(samples)
+    ids = [str(one.id) if isinstance(one, Sample) else one for one in given]
+    return Named(_checked(ids), lambda rows: [_digest(given[row]) for row in rows])
+
+
+def _digest(one: str | Sample) -> str:
+    return digest_of(one.thread) if isinstance(one, Sample) else ""
+
+
+def _checked(ids: list[Any]) -> list[str]:
+    if wrong := [one for one in ids if not isinstance(one, str)]:
+        raise StoreError("a sample is named by its id, a text", found=repr(wrong[0])[:80])
+    return ids
