@@ -319,13 +319,42 @@ def test_class_balanced_shows_both_verdicts_alike(panel):
     assert panel.card.card != {}
 
 
-def test_disagreement_first_and_as_shown(panel):
-    """Rows on which graders lie furthest apart come first; or the rows that Results shows."""
+def test_class_balanced_starts_anew_after_other_labels(panel):
+    """Rows labelled at random before leave the pairs whole: of every two cards one was accepted and one refused."""
+    panel.grader.value = "has yes"
+    grades, seen = panel.state.report.grades["has yes"], []
+    for _ in range(7):
+        press(panel, "skip")
+    panel.order.value = "class-balanced"
+    left = [grades[row].passed for row in panel._queue.next(panel.state.labelling.own, 99)]
+    pairs = min(left.count(True), left.count(False))
+    for _ in range(2 * pairs):
+        seen.append(grades[int(panel.card.card["id"].removeprefix("row-"))].passed)
+        press(panel, "skip")
+    assert [sorted(pair) for pair in zip(seen[::2], seen[1::2], strict=True)] == [[False, True]] * pairs
+
+
+def test_disagreement_with_known_labels_comes_first(url):
+    """One grader and a column of labels: where it is wrong comes before where it is right."""
+    panel = wb.widgets.LabelPanel(
+        using.ROWS, [wb.Contains(expected="no", name="wrong")], store=url, labels="good"
+    )
+    using.ran(panel)
     panel.order.value = "disagreement first"
-    rows = [int(row) for row in panel._queue.rows]
-    scores = panel.state.report.scores.to_numpy(dtype=float)
-    gaps = [scores[row].max() - scores[row].min() for row in rows]
-    assert gaps == sorted(gaps, reverse=True)
+    report = panel.state.report
+    wrong = set(report.where({"wrong": report.graders[0]}).tolist())
+    assert wrong
+    assert set(panel._queue.rows[: len(wrong)].tolist()) == wrong
+    panel.close()
+
+
+def test_disagreement_first_and_as_shown(panel):
+    """Rows on which the chosen grader lies furthest from another come first; or the rows that Results shows."""
+    for name in panel.state.graders:
+        panel.grader.value, panel.order.value = name, "disagreement first"
+        scores = panel.state.report.scores.astype(float)
+        gaps = scores.sub(scores[name], axis=0).abs().max(axis=1).to_numpy()[panel._queue.rows]
+        assert gaps.tolist() == sorted(gaps, reverse=True)
     panel.order.value = "as shown"
     panel.state.look({"grader": "exact", "passed": True})
     assert (

@@ -46,7 +46,7 @@ def plot_labels(report: Report, graders: Sequence[str] | None = None) -> Any:
     drawn.add_traces([_bars(names, part, counts) for part, counts in counted.items()])
     drawn.add_traces([_key(name, colour) for name, colour in _COLOURS.items()])
     drawn.update_yaxes(**grader_ticks(names), autorange="reversed")
-    title = "← known bad &nbsp; rows &nbsp; known good →"
+    title = "← known bad \u00a0 rows \u00a0 known good →"
     drawn.update_xaxes(title={"text": title}, zeroline=True, zerolinecolor="#808080", **_ticks(counted))
     return drawn
 

@@ -208,7 +208,7 @@ class Report:
         """Row numbers that meet every condition: plain dicts, as a click in a figure means them.
 
         Such as `{"grader": g, "score": [0.9, 1]}`, `{"grader": g, "status": "failed"}`, `{"grader": g, "passed":
-        True}`, `{"label": False}`, `{"wrong": g}` (it differs from the label), `{"finding": [g, kind]}`,
+        True}`, `{"label": False}` (None: not labelled), `{"wrong": g}` (it differs from the label), `{"finding": [g, kind]}`,
         `{"apart": [a, b], "least": 0.5}`, `{"verdicts": [a, b], "are": [True, False]}`, `{"text": "words"}` or
         `{"rows": [1, 2]}`. What comes back goes into `rows(where=...)`.
 

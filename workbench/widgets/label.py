@@ -97,8 +97,9 @@ class LabelPanel(Panel):
         labelling.reload()
         shown = report.where(*self.state.where) if report is not None and self.state.where else ()
         self._queue = Queue(
-            self.order.value, self._samples, report=report, grader=self.grader.value, shown=shown
-        )
+            self.order.value, self._samples, report=report, grader=self.grader.value, shown=shown,
+            decided=labelling.own,
+        )  # fmt: skip
         self._places = self.state.labelling.places(self._samples)
         self._seqs = {seq: name for seq, name in self._seqs.items() if name == self._showing}
         self._deal()

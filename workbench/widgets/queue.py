@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,8 +29,9 @@ class Queue:
         order: Out of `ORDERS`.
         samples: The rows, n of them.
         report: Grades of these rows; None before a run.
-        grader: Whose verdict balances the classes; the first one by default.
+        grader: Whose verdict balances the classes, and who disagrees; the first one by default.
         shown: Rows that are looked at now, for "as shown".
+        decided: Samples that have been decided so far: the classes are balanced over the others.
     """
 
     def __init__(
@@ -41,6 +42,7 @@ class Queue:
         report: Report | None = None,
         grader: str | None = None,
         shown: Sequence[int] | Rows = (),
+        decided: Collection[str] = (),
     ) -> None:
         if order not in ORDERS:
             raise WorkbenchError("there is no such order", found=repr(order), expected=", ".join(ORDERS))
@@ -48,17 +50,22 @@ class Queue:
         graders = report.graders if report is not None else []
         name = grader if grader in graders else next(iter(graders), None)
         rows = np.asarray(shown, dtype=np.intp)
-        self.order = _meant(order, len(graders), len(rows))
+        known = report is not None and report.labels is not None
+        self.order = _meant(order, len(graders) + (known and bool(graders)), len(rows))
         self._verdicts = _verdicts(report, name) if self.order == BALANCED else np.empty(0, np.int8)
-        self.rows: Rows = rows if self.order == CHOSEN else self._mixed(len(samples), report)
-        ids = samples.ids  # a copy each time it is asked for
-        self._ids = [str(ids[row]) for row in self.rows]
+        ids = [str(one) for one in samples.ids]
+        there = np.array([one in decided for one in ids], bool)
+        self.rows: Rows = rows if self.order == CHOSEN else self._mixed(there, report, name)
+        self._ids = [ids[row] for row in self.rows]
 
-    def _mixed(self, n: int, report: Any) -> Rows:
-        mixed = np.random.default_rng(_SEED).permutation(n).astype(np.intp)
+    def _mixed(self, decided: NDArray[np.bool_], report: Any, grader: Any) -> Rows:
+        mixed = np.random.default_rng(_SEED).permutation(len(decided)).astype(np.intp)
         if self.order == RANDOM:
             return mixed
-        return _balanced(mixed, self._verdicts) if self.order == BALANCED else _disagreements(mixed, report)
+        if self.order == DISAGREEING:
+            return _disagreements(mixed, report, grader)
+        halves = (mixed[decided[mixed] == one] for one in (False, True))
+        return np.concatenate([_balanced(half, self._verdicts) for half in halves])
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -83,11 +90,11 @@ class Queue:
         return of_stratum(verdict, int((self._verdicts == verdict).sum()), len(self._verdicts))
 
 
-def _meant(order: str, graders: int, shown: int) -> str:
-    """What an order comes to where there is no report, one grader only, or nothing shown."""
-    if order == DISAGREEING and graders < 2:
+def _meant(order: str, voices: int, shown: int) -> str:
+    """What an order comes to where there is no report, nobody to disagree with, or nothing shown."""
+    if order == DISAGREEING and voices < 2:
         order = BALANCED
-    if (order == BALANCED and not graders) or (order == CHOSEN and not shown):
+    if (order == BALANCED and not voices) or (order == CHOSEN and not shown):
         return RANDOM
     return order
 
@@ -113,15 +120,29 @@ def _balanced(mixed: Rows, verdict: NDArray[Any]) -> Rows:
     return np.concatenate([pairs, accepted[n:], refused[n:], mixed[verdict[mixed] < 0]])
 
 
-def _disagreements(mixed: Rows, report: Any) -> Rows:
-    """Rows on which the graders lie furthest apart, each on its own scale: a length would else decide alone."""
+def _disagreements(mixed: Rows, report: Any, grader: str) -> Rows:
+    """Rows on which a grader lies furthest from another one or from the known label; then where others are apart."""
     scores = np.column_stack([scaled_scores(report, name) for name in report.graders])
-    there = ~np.isnan(scores)
-    high = np.where(there, scores, -np.inf).max(1)
-    low = np.where(there, scores, np.inf).min(1)
-    with np.errstate(invalid="ignore"):
-        gap = np.where(there.sum(1) > 1, high - low, -1.0)
-    return mixed[np.argsort(-gap[mixed], kind="stable")]
+    own = scaled_scores(report, grader)
+    others = np.abs(scores[:, [name != grader for name in report.graders]] - own[:, None])
+    mine = _largest(np.column_stack([others, _wrong(report, grader)]))
+    apart = _largest(scores) + _largest(-scores)
+    return mixed[np.lexsort((-apart[mixed], -mine[mixed]))]
+
+
+def _largest(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Of each line of (n, m) values; -1.0 where there is none."""
+    there = ~np.isnan(values)
+    return np.where(there.any(1), np.where(there, values, -np.inf).max(1, initial=-np.inf), -1.0)
+
+
+def _wrong(report: Any, grader: str) -> NDArray[np.float64]:
+    """1.0 where a grader says other than the known label, 0.0 where the same, NaN where one of them says nothing."""
+    case, found = case_of(report, grader), np.full(len(report), np.nan)
+    if report.labels is not None:
+        labels = case.labels[case.rows]
+        found[case.rows] = np.where(labels < 0, np.nan, case.accepted != (labels == 1))
+    return found
 
 
 ORDERS = (RANDOM, BALANCED, DISAGREEING, CHOSEN)

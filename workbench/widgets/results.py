@@ -202,7 +202,8 @@ def quick_filters(report: Report) -> list[tuple[str, Conditions]]:
     names, found = report.graders, list[tuple[str, Conditions]]()
     if report.labels is not None:
         found += [(f"{name} differs from the label", ({"wrong": name},)) for name in names]
-        found += [("labelled good", ({"label": True},)), ("labelled bad", ({"label": False},))]
+        words = {"labelled good": True, "labelled bad": False, "not labelled": None}
+        found += [(title, ({"label": label},)) for title, label in words.items()]
     found += [(f"{a} and {b} differ", ({"scaled_apart": [a, b], "least": 0.5},)) for a, b in _pairs(names)]
     for status in ("failed", "skipped"):
         there = [name for name in names if getattr(report.grades[name], f"n_{status}")]

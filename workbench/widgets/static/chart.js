@@ -250,13 +250,20 @@ function goTo(view, mark) {
   view.plotly.Fx.hover(view.plot, [{ curveNumber: at, pointNumber: point }], subplot);
 }
 
-/** A mark in words: name, then each axis with its title. */
+/** A mark in words: what the pointer would be told, else its name and each axis with its title. */
 function words(view, trace, point) {
+  const hover = isGrid(trace) ? trace.hovertext?.[point[0]]?.[point[1]] : trace.hovertext?.[point];
+  if (typeof hover === "string" && hover) return plain(hover);
   const full = view.plot._fullData?.[view.figure.data.indexOf(trace)] ?? trace;
   const parts = isGrid(trace)
     ? [value(full, "x", point[1]), value(full, "y", point[0]), full.text?.[point[0]]?.[point[1]] ?? full.z?.[point[0]]?.[point[1]]]
     : [named(view, trace, "x", value(full, "x", point)), named(view, trace, "y", value(full, "y", point))];
   return [trace.name, ...parts].filter((part) => part !== undefined && part !== "").join(", ");
+}
+
+/** Markup as plotly shows it, as text: a parsed document runs nothing. */
+function plain(markup) {
+  return new DOMParser().parseFromString(markup.replace(/<br\s*\/?>/g, ", "), "text/html").body.textContent;
 }
 
 function value(trace, letter, at) {
