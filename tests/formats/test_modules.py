@@ -146,3 +146,19 @@ def test_endings_of_no_format_are_left_to_the_user(name, platform, tmp_path):
     """Other endings are taken as they are."""
     wb.export(wb.Contains(expected="a"), tmp_path / name, platform)
     assert (tmp_path / name).exists()
+
+
+@pytest.mark.parametrize(("kind", "make", "text"), [
+    ("python", wb.FunctionGrader, "async def grade(thread):\n    return 0.5\n"),
+    ("javascript", wb.ScriptGrader, "function grade(input) { return 0.5; }\n"),
+])  # fmt: skip
+def test_a_name_that_a_file_does_not_keep_is_told(tmp_path, kind, make, text):
+    """What is read back is called as its function is, and the export says so; nothing is said of the same name."""
+    path = tmp_path / ("file.py" if kind == "python" else "file.js")
+    notes = wb.export(make.from_source(text, name="mine"), path, kind, allow_unvalidated=True).notes
+    (back,) = wb.load(path)
+    assert [note.what for note in notes if note.field == "name"] == [
+        f"read back it is called {back.name!r}, as its function is: a file keeps no name"
+    ]
+    same = wb.export(make.from_source(text), tmp_path / f"same{path.suffix}", kind, allow_unvalidated=True)
+    assert [note for note in same.notes if note.field == "name"] == []

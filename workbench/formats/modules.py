@@ -98,12 +98,24 @@ def _only(
         elif check_entry(entry, losses, knows=(*harmless(entry), *negatable(entry))):
             note_limits(entry.grader, losses, entry.name)
             written = write(entry, losses)
+            _note_name(entry, written, own, losses)
     if written is None:
         raise FormatError("nothing is left to write", hint="export as native")
     for field, value in (("combine", suite.combine), ("gate", suite.gate)):
         if value is not None:
             losses.add("", field, "a file holds one grader and nothing besides", way_out="export as native")
     return Document(written)
+
+
+def _note_name(entry: Entry, text: str | None, own: type[Any], losses: Losses) -> None:
+    """A file keeps no name beside the function's own."""
+    if text is None:
+        return
+    name = own.from_source(text).name
+    if name != entry.name:
+        losses.note(
+            entry.name, "name", f"read back it is called {name!r}, as its function is: a file keeps no name"
+        )
 
 
 def _python_of(entry: Entry, losses: Losses) -> str | None:

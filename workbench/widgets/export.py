@@ -176,7 +176,10 @@ class ExportPanel(Panel):
         self._written.note(written.paths)
         self._show_way()
         folder = quiet(f"in {Path(target).resolve().parent}")
-        self.said.value = f"<b>{text(written, 2_000)}</b> {folder}"
+        what, *losses = str(written).splitlines()
+        self.said.value = "<br>".join(
+            [f"<b>{text(what)}</b> {folder}", *(text(one, 600) for one in losses[:20])]
+        )
         settings = "".join(
             f", {name}={value!r}"
             for name, value, usual in (
