@@ -291,3 +291,17 @@ def test_samples_without_rows_are_no_crash():
     app = opened(using.app_of(samples=wb.read_samples(using.ROWS).head(0)))
     assert "0 rows" in app.head.value
     app.close()
+
+
+def test_a_panel_that_cannot_be_made_is_told_by_the_app(monkeypatch):
+    """Its tab is empty, so the app itself says why, until another tab is opened."""
+    app = using.app_of()
+    with monkeypatch.context() as broken:
+        broken.setattr(wb.widgets.ComparePanel, "build", lambda _: 1 / 0)
+        app.show(wb.widgets.ComparePanel)
+    assert "division by zero" in app._alert.value
+    app.show(wb.widgets.TryPanel)
+    assert app._alert.value == ""
+    app.show(wb.widgets.ComparePanel)
+    assert app._alert.value == ""
+    app.close()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 import workbench as wb
 from tests.widgets import using
 from workbench.widgets.versions import now_called
@@ -93,3 +95,30 @@ def test_compare_offers_labels_given_since(make):
     panel.relabel.click()
     assert "labelled row" in panel.verdict.value
     assert panel.relabel.layout.display == "none"
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_a_grader_that_failed_on_every_row_is_no_dead_end(make, first):
+    """There is nothing to compare, on whichever side it stands; the panel says so and shows no row."""
+    graders = [wb.FunctionGrader.from_source(using.WRONG, name="fails"), using.GRADERS[0]]
+    panel = make("ComparePanel", graders=graders if first else graders[::-1])
+    using.ran(panel)
+    assert panel.state.problem is None
+    assert "no row" in panel.verdict.value or "no scored row" in panel.verdict.value
+    assert panel.table.count == 0
+
+
+def test_two_unchanged_graders_are_compared_on_all_rows(make):
+    """A third one whose version before saw fewer rows does not take rows away from them; the code says the same."""
+    panel = make("ComparePanel")
+    panel.state.start(12).report(60)
+    panel.state.add(wb.CustomGrader.of(lambda thread: 0.25, name="short"))
+    using.ran(panel)
+    panel.a.value, panel.b.value = "exact", "has yes"
+    panel.a.value, panel.b.value = "has yes", "exact"
+    assert panel.table.count == 24
+    assert panel.state.code == "app.report.compare('exact', 'has yes')"
+    panel.a.value, panel.b.value = "short", "short (before)"
+    assert panel.table.count == 12
+    assert panel.state.code.startswith("app.versions.compare(")
+    assert panel.state.problem is None

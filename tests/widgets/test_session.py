@@ -220,7 +220,8 @@ def test_what_is_being_written_outlives_its_widgets(notebook):
         again = notebook.run("a", lambda settings=settings: using.app_of(**settings))
         write = again.panel(wb.widgets.WritePanel)
         assert (write.editor.value, write.name.value) == ("half a grader", "mine")
-        assert again.state.drafts.notes == {shown["id"]: "half a note"}
+        assert list(again.state.drafts.notes.values()) == ["half a note"]
+        assert again.panel(wb.widgets.LabelPanel).card.card["note"] == "half a note"
 
 
 def test_graders_written_in_the_app_go_on_with_other_rows(notebook):
@@ -236,3 +237,43 @@ def test_graders_written_in_the_app_go_on_with_other_rows(notebook):
     last = notebook.run("a", lambda: using.app_of(redefined, using.ROWS[:4]))
     assert last.graders[given].expected == "new"
     assert "written" in last.graders
+
+
+def test_graders_of_other_cells_go_on_with_other_rows(notebook):
+    """Defined in a later cell, not given to the app: still there with one row less, and as chosen as before."""
+    first = notebook.run("a", using.app_of)
+    first.state.announced(wb.FunctionGrader.from_source(using.HALF, name="later"))
+    first.state.choose(["later"])
+    again = notebook.run("a", lambda: using.app_of(samples=using.ROWS[:5]))
+    assert list(again.graders) == [*first.graders]
+    assert again.state.chosen == ("later",)
+
+
+def test_a_note_is_about_its_text(notebook):
+    """With a row less it is there; under the same id of another text it is not."""
+    first = notebook.run("a", lambda: using.app_of(dataset="mine"))
+    card = first.panel(wb.widgets.LabelPanel).card
+    seen = card.card["id"]
+    card.hear({"do": "decide", "action": "note", "note": "half", "seq": card.card["seq"], "turn": "t"})
+    others = [{**row, "completion": "something else"} for row in using.ROWS]
+    fewer = [row for row in using.ROWS if row["id"] in {seen, "row-0", "row-1"}]
+    for rows, note in ((others, ""), (fewer, "half")):
+        again = notebook.run("a", lambda rows=rows: using.app_of(samples=rows, dataset="mine"))
+        panel = again.panel(wb.widgets.LabelPanel)
+        panel.show_row([str(one) for one in again.samples.ids].index(seen))
+        assert panel.card.card["note"] == note
+
+
+def test_what_was_kept_in_a_file_that_is_gone_is_not_kept(notebook, tmp_path):
+    """The cell runs again over a store that was deleted: nothing is said to be in the new one, and it can be kept anew."""
+    store = tmp_path / "kept.db"
+    first = notebook.run("a", lambda: using.app_of(store=str(store)))
+    first.panel(wb.widgets.WritePanel).keep.click()
+    for file in tmp_path.iterdir():
+        file.unlink()
+    again = notebook.run("a", lambda: using.app_of(store=str(store))).panel(wb.widgets.WritePanel)
+    assert "kept" not in again.state_line.value
+    again.keep.click()
+    assert again.state.problem is None
+    assert "version 1" in again.state_line.value
+    assert again.grader.value in [value for _, value in again.template.options]

@@ -8,6 +8,7 @@ import pytest
 
 import workbench as wb
 from tests.widgets import using
+from workbench.errors import WorkbenchError
 from workbench.widgets.state import State
 
 
@@ -254,6 +255,93 @@ def test_what_is_out_of_date_is_not_kept(app):
     app.state.start(12).report(60)
     assert app.report.graders == ["exact"]
     assert "app.beside" not in app.state.code
+
+
+def test_results_of_other_texts_are_not_joined(app):
+    """The same ids over other completions: what graders said of the old ones does not stand beside them."""
+    app.state.start().report(60)
+    others = [{**row, "completion": "something else"} for row in using.ROWS]
+    own = wb.Suite([wb.Contains(expected="z", name="new")]).run(others, progress=False)
+    assert app.beside(own).graders == ["new"]
+    same = wb.Suite([wb.Contains(expected="z", name="new")]).run(app.samples, progress=False)
+    assert app.beside(same).graders == [*app.report.graders, "new"]
+
+
+def test_a_run_that_was_cut_off_is_told_as_long_as_its_rows_are_shown():
+    """Interrupted, then another grader runs: the note of the first stands in the report, not in what the second did."""
+    gate = threading.Event()
+    app = using.app_of([using.gated(gate), using.GRADERS[0]])
+    job = app.state.start()
+    app.state.cancel()
+    job.report(60)
+    gate.set()
+    (note,) = app.report.notes
+    app.state.choose([using.GRADERS[0].name])
+    app.state.start().report(60)
+    assert app.report.notes == (note,)
+    assert app.state.ran.notes == ()
+    assert app.state.ran.graders == [using.GRADERS[0].name]
+    app.state.choose(["waits"])
+    app.state.start().report(60)
+    assert app.report.notes == ()
+    app.close()
+
+
+def test_a_grader_of_another_kind_has_no_source_of_the_one_before(app):
+    """A function becomes a rule: no report shows the old text beside the rule's scores."""
+    app.state.add(half(name="exact"))
+    app.state.start().report(60)
+    app.state.add(wb.Contains(expected="yes", name="exact"))
+    app.state.choose(["exact"])
+    app.state.start().report(60)
+    assert "exact" not in app.report.sources
+
+
+def test_labels_that_were_all_undone_leave_the_findings():
+    """The report is read without any, and nothing is left to be used."""
+    app = using.app_of()
+    app.state.start().report(60)
+    app.state.label("row-1", True)
+    app.state.relabel()
+    assert app.report.labels[1] is True
+    app.state.undo_label()
+    app.state.relabel()
+    assert app.report.labels is None
+    assert not app.state.labelling.fresh(app.report)
+    assert list(map(str, using.repeated(app, "report").findings)) == list(map(str, app.report.findings))
+    app.close()
+
+
+# ---- what is taken away
+
+
+def test_what_is_put_back_is_as_it_was(app):
+    """Its place, choice, results and cell come back; several, the last one first."""
+    app.state.choose(["exact", "short"])
+    app.state.start().report(60)
+    before = (list(app.graders), app.state.chosen, app.state.unrun, dict(app.state._outside))
+    for name in ("has yes", "exact"):
+        app.state.take_away(name)
+    assert list(app.graders) == ["short"]
+    assert [app.state.put_back(), app.state.put_back()] == ["exact", "has yes"]
+    assert (list(app.graders), app.state.chosen, app.state.unrun, dict(app.state._outside)) == before
+    with pytest.raises(WorkbenchError, match="no grader was taken away"):
+        app.state.put_back()
+
+
+def test_one_that_was_replaced_and_the_other_take_turns(app):
+    """Nothing is lost where another grader took the name meanwhile: each can be put back in place of the other."""
+    app.state.write(using.HALF, name="mine")
+    app.state.write(using.HALF.replace("0.5", "0.25"), name="mine")
+    for value in ("0.5", "0.25", "0.5"):
+        app.state.put_back()
+        assert value in app.graders["mine"].source.text
+    app.state.take_away("exact")
+    app.state.add(wb.Contains(expected="other", name="exact"))
+    app.state.put_back()
+    assert isinstance(app.graders["exact"], wb.ExactMatch)
+    app.state.put_back()
+    assert app.graders["exact"].expected == "other"
 
 
 def test_code_of_a_look_gives_the_selected_rows(app):

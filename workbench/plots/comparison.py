@@ -58,7 +58,7 @@ def plot_comparison(report: Report, graders: Sequence[str] | None = None) -> Any
         hovertemplate="%{hovertext}<extra></extra>",
         text=[[f"{count:,}" if count else "" for count in line] for line in counts],
         texttemplate="%{text}" if few else "",
-        showscale=False, xgap=1, ygap=1, **shade_range(max(map(max, counts), default=0)),
+        showscale=False, xgap=1, ygap=1, **shade_range(max((count for line in counts for count in line), default=0)),
     )  # fmt: skip
     axes = [
         {**_axis(cells), "title": {"text": text(name, 40)}}

@@ -85,7 +85,11 @@ class Workbench(Panel):
         self._code()
 
     def _show_problem(self) -> None:
-        """The open panel shows it."""
+        """The open panel shows it; where that could not be made, the app does."""
+        if (self.tabs.selected_index or 0) in self._made:
+            self._alert.value = ""
+        else:
+            super()._show_problem()
 
     def _open(self) -> None:
         """Make a panel when its tab is first opened: a page loads faster, and pays only for what is looked at."""

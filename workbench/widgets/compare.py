@@ -57,7 +57,7 @@ class ComparePanel(Panel):
 
     def refresh(self) -> None:
         """See `Panel`."""
-        self._report = report = self.state.versions()
+        report = self.state.versions()
         names = [] if report is None else report.graders
         ready = len(names) > 1
         for part in (
@@ -86,7 +86,8 @@ class ComparePanel(Panel):
             self.state.compared(self.b.value, self.a.value)
 
     def _compare(self) -> None:
-        report, a, b = self._report, self.a.value, self.b.value
+        a, b = self.a.value, self.b.value
+        self._report = report = self.state.report_of(a, b)
         if report is None or a not in report.grades or b not in report.grades:
             return
         if a == b:

@@ -14,7 +14,7 @@ class Drafts:
     Attributes:
         source: The editor's text.
         name: The name beside it.
-        notes: Sample to the note that waits for a label.
+        notes: Sample and digest of its text to the note that waits for a label.
         before: Texts, with their names, whose place in the editor something else took; the last one last.
     """
 

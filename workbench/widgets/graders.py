@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from traitlets import Any as AnyTrait
 from traitlets import Unicode
@@ -25,6 +25,24 @@ if TYPE_CHECKING:
 __all__ = ["Graders"]
 
 
+class Gone(NamedTuple):
+    """A grader that a person took away or wrote another in place of, and where it stood.
+
+    Attributes:
+        name: What it is called here.
+        grader: What it was.
+        said: What its cell said of it; None where it was written in the app.
+        chosen: Whether it was chosen.
+        order: All names, in the order of then.
+    """
+
+    name: str
+    grader: Grader
+    said: Grader | None
+    chosen: bool
+    order: tuple[str, ...]
+
+
 class Graders(Guarded):
     """Graders by name, with the part each plays in the suite they came in.
 
@@ -33,6 +51,7 @@ class Graders(Guarded):
         chosen: Names of those that run, are tried and exported.
         proofs: Name to the last `Validation` of that very text, None without.
         unrun: Names that are new, were redefined, or play another part, since the last run.
+        gone: What was taken away or replaced in the app, the last one last.
         code: Lines that repeat the last action.
 
     Attributes:
@@ -43,6 +62,7 @@ class Graders(Guarded):
     chosen = AnyTrait(())
     proofs = AnyTrait()
     unrun = AnyTrait(frozenset())
+    gone: Any = AnyTrait(())
     code = Unicode("")
 
     def __init__(self) -> None:
@@ -50,6 +70,7 @@ class Graders(Guarded):
         self.suite: Suite | None = None
         self._given: frozenset[str] = frozenset()
         self._outside: dict[str, Grader] = {}  # what a cell said last of each name
+        self._ran: dict[str, Entry] = {}  # as what each ran whose results are shown
         self.graders, self.proofs = {}, {}
 
     def take(self, graders: Any) -> None:
@@ -81,15 +102,19 @@ class Graders(Guarded):
         self.add(grader, name=name)
 
     def inherit(self, before: Graders) -> None:
-        """Take over what was written in an app, unless its cell says something new of that name.
+        """Take over what was written in an app or defined in other cells, unless its cell says something new of it.
 
         Args:
             before: What the same cell showed before, for other rows or labels.
         """
         for name, grader in before.graders.items():
-            said = before._outside.get(name)
-            if grader != said and self._outside.get(name) == said:
+            said, now = before._outside.get(name), self._outside.get(name)
+            edited = name in before._given and grader != said and now == said
+            if edited or (name not in before._given and now in {None, said}):
                 self.add(grader, name=name)
+                self._outside |= {} if said is None else {name: said}
+        self.gone = before.gone
+        self.choose(name for name in self.graders if name in before.chosen or name not in before.graders)
 
     def announced(self, grader: Grader) -> None:
         """A cell has defined a grader."""
@@ -116,7 +141,8 @@ class Graders(Guarded):
             self.graders = {**self.graders, name: grader}
             self.proofs = {**self.proofs, name: proof_of(grader)}
             if old != grader:
-                self.unrun |= {name}
+                known = self._ran.get(name) == self.entry(name)
+                self.unrun = self.unrun - {name} if known else self.unrun | {name}
             if old is None:
                 self.chosen = (*self.chosen, name)
 
@@ -128,6 +154,39 @@ class Graders(Guarded):
             self._outside.pop(name, None)
             self.proofs = {key: one for key, one in self.proofs.items() if key != name}
             self.graders = {key: one for key, one in self.graders.items() if key != name}
+
+    def take_away(self, name: str) -> None:
+        """Remove a grader so that it can be put back."""
+        with self.lock:
+            self._part_with(name)
+            self.remove(name)
+
+    def _part_with(self, name: str) -> None:
+        chosen, order = name in self.chosen, tuple(self.graders)
+        self.gone = (*self.gone, Gone(name, self.graders[name], self._outside.get(name), chosen, order))
+
+    def put_back(self) -> str:
+        """Put back what was taken away or replaced last, as it was; what stands in its place can be put back then.
+
+        Returns:
+            Its name.
+
+        Raises:
+            WorkbenchError: Nothing was.
+        """
+        with self.lock:
+            if not self.gone:
+                raise WorkbenchError("no grader was taken away here")
+            back: Gone = self.gone[-1]
+            self.gone = self.gone[:-1]
+            if self.graders.get(back.name, back.grader) != back.grader:
+                self._part_with(back.name)
+            self.add(back.grader, name=back.name)
+            self._outside |= {} if back.said is None else {back.name: back.said}
+            names = [name for name in dict.fromkeys([*back.order, *self.graders]) if name in self.graders]
+            self.graders = {name: self.graders[name] for name in names}
+            self.choose({*self.chosen, back.name} if back.chosen else {*self.chosen} - {back.name})
+            return back.name
 
     def choose(self, names: Iterable[str]) -> None:
         """Say which graders run, in the order of the list.
@@ -223,7 +282,9 @@ class Graders(Guarded):
             WorkbenchError: The text is no grader.
         """
         grader = written(source, name)
-        self.add(grader)
         with self.lock:
+            if self.graders.get(grader.name, grader) != grader:
+                self._part_with(grader.name)
+            self.add(grader)
             self.code = code_of(source, grader.name)
         return grader.name

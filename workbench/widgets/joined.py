@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from workbench.errors import ReportError
+from workbench.grade import ErrorKind
+from workbench.report.same import require_same_rows
+
 if TYPE_CHECKING:
+    from workbench.columns import Grades
     from workbench.report import Report
     from workbench.report.protocols import SamplesLike
 
@@ -39,9 +44,27 @@ def beside(report: Report, before: Report, names: Sequence[str], order: Sequence
         before: The others'.
         names: The others.
         order: All graders as they are listed; a suite's own score stands at the end.
+
+    Returns:
+        The run's own report where the rows say something else under the same ids.
     """
+    try:
+        require_same_rows(before.samples, report.samples)
+    except ReportError:
+        return report
     grades = {**{name: before.grades[name] for name in names}, **report.grades}
     place = {name: at for at, name in enumerate(order)}
     listed = sorted(grades, key=lambda name: place.get(name, len(place)))
-    sources = {**before.sources, **report.sources}
-    return replace(report, grades={name: grades[name] for name in listed}, sources=sources)
+    sources = {name: before.sources[name] for name in names if name in before.sources}
+    cut = any(_is_cut_off(before.grades[name]) for name in names)
+    return replace(
+        report,
+        grades={name: grades[name] for name in listed},
+        sources={**sources, **report.sources},
+        notes=tuple(dict.fromkeys((*report.notes, *(before.notes if cut else ())))),
+    )
+
+
+def _is_cut_off(grades: Grades) -> bool:
+    """Whether rows were not graded to the end: the notes of their run say why."""
+    return any(error.kind in {ErrorKind.CANCELLED, ErrorKind.BUDGET} for error in grades.errors.values())

@@ -158,7 +158,11 @@ class LabelPanel(Panel):
             if name not in self._again:
                 labelling.deal(name, queue.drawn(at))
         said = labelling.own[name].note if name in labelling.own else ""
-        return {**read_row(sample, self._grades(at)), "seq": seq, "note": self._drafts.get(name, said)}
+        return {
+            **read_row(sample, self._grades(at)),
+            "seq": seq,
+            "note": self._drafts.get(self._text(name), said),
+        }
 
     def _grades(self, at: int) -> dict[str, Grade]:
         report = self.state.report
@@ -181,8 +185,12 @@ class LabelPanel(Panel):
 
     @property
     def _drafts(self) -> dict[str, str]:
-        """Sample to the note that waits for its label."""
+        """Text to the note that waits for its label."""
         return self.state.drafts.notes
+
+    def _text(self, name: str) -> str:
+        """What a note is about: other texts under the same id are not meant."""
+        return f"{name} {self.state.labelling.digest_of(name)}"
 
     def _decided(self, action: str, note: str, seq: int) -> bool:
         """Whether it was done: what goes wrong is shown in the panel, and goes no further.
@@ -206,11 +214,11 @@ class LabelPanel(Panel):
         again = name in self._again
         self._again.discard(name)
         try:
-            self.state.label(name, _VALUES[action], note or self._drafts.get(name, ""))
+            self.state.label(name, _VALUES[action], note or self._drafts.get(self._text(name), ""))
         except BaseException:
             self._again |= {name} if again else set()
             raise
-        self._drafts.pop(name, None)
+        self._drafts.pop(self._text(name), None)
         self._seqs.pop(seq)
         return True
 
@@ -218,11 +226,11 @@ class LabelPanel(Panel):
         """Keep what is written until the row has a label; with the label where it has one."""
         labelling = self.state.labelling
         label = labelling.own.get(name)
-        self._drafts[name] = note
+        self._drafts[self._text(name)] = note
         if label is not None and label.note != note:
             self.state.label(name, label.value, note)
             self._noted.add(labelling.own[name].at)
-            self._drafts.pop(name)
+            self._drafts.pop(self._text(name))
         if self.card.card.get("id") == name:
             self.card.card = {**self.card.card, "note": note}
         return True
@@ -233,7 +241,7 @@ class LabelPanel(Panel):
         name = labelling.last
         label = None if name is None else labelling.own.get(name)
         if name is not None and label is not None:
-            self._showing, self._drafts[name] = name, label.note
+            self._showing, self._drafts[self._text(name)] = name, label.note
             self._again.add(name)
         try:
             self.state.undo_label()

@@ -159,6 +159,10 @@ class Labelling(Keeping):
         place = self._texts.places
         return int(self._codes[place[name]]) if name in place else -1
 
+    def digest_of(self, name: str) -> str:
+        """A digest of what a sample says; "" where it is not of this dataset."""
+        return self._texts.digests([name]).get(name, "")
+
     def places(self, samples: Any) -> Mapping[str, int]:
         """Where each sample of a dataset stands, by id."""
         return self._rows_of(samples).texts.places

@@ -168,11 +168,9 @@ class RunPanel(Panel):
         if state.running:
             return text(news(moment), 400) if moment else "starting"
         failed = "<b>The last run failed; see above.</b>" if state.failed else ""
-        if state.report is None:
+        if state.ran is None:
             return failed or quiet("Nothing has run yet.")
-        return (
-            f"{failed} {quiet('What follows is of the run before.') if failed else ''}{_done(state.report)}"
-        )
+        return f"{failed} {quiet('What follows is of the run before.') if failed else ''}{_done(state.ran)}"
 
 
 def _done(report: Report) -> str:

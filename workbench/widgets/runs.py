@@ -43,6 +43,7 @@ class Runs(Graders):
 
     Attributes:
         job: The run under way or over; None before the first.
+        ran: What the last run itself said, without others beside it; None before the first.
     """
 
     progress = AnyTrait(None, allow_none=True)
@@ -55,6 +56,7 @@ class Runs(Graders):
         super().__init__()
         self.samples, self.labelling = samples, labelling
         self.job: Job | None = None
+        self.ran: Report | None = None
         self._versions, self._closing = Versions(), False
         self._running: Mapping[str, Entry] = {}
 
@@ -123,10 +125,9 @@ class Runs(Graders):
         """A run's report, with what graders that did not run again said of the same rows."""
         with self.lock:
             before: Report | None = self.report
+            order = list(self.graders)
             names = self._others(report.samples, report.graders) if report.gate is None else []
-            return (
-                report if before is None or not names else beside(report, before, names, list(self.graders))
-            )
+        return report if before is None or not names else beside(report, before, names, order)
 
     def _others(self, rows: SamplesLike, running: Collection[str]) -> list[str]:
         standing = set(self.graders) - self.unrun
@@ -146,9 +147,16 @@ class Runs(Graders):
         """
         now = {name: self.entry(name) for name in self._running if name in self.graders}
         self._versions.note(own, self._running)
-        self.row, self.where = None, ()
+        self.row, self.where, self.ran = None, (), own
         self.report = report
+        ran = {**self._ran, **self._running}
+        self._ran = {name: entry for name, entry in ran.items() if name in report.grades}
         self.unrun -= {name for name, entry in self._running.items() if now.get(name) == entry}
+
+    def report_of(self, *names: str) -> Report | None:
+        """What holds these graders: the last report, else with what changed graders said before on the rows of both."""
+        there = self.report is not None and set(names) <= set(self.report.graders)
+        return self.report if there else self.versions()
 
     def versions(self) -> Report | None:
         """The last report, and beside each changed grader what it said before, on the rows that both runs have."""

@@ -68,7 +68,8 @@ def adopted(key: str, samples: Any, graders: Any = None, **settings: Any) -> Sta
     held = None if place is None else _held.get(place)
     if held is not None and _asks_the_same(held, data, {**DEFAULTS, **settings}):
         held.state.take(graders)
-        held.state.labelling.reopen()
+        if held.state.labelling.reopen():
+            held.state.kept = {}  # what was kept went with the file
         return held.state
     state = State(data, graders, **settings)
     if held is not None:

@@ -78,8 +78,7 @@ class State(Runs):
         """See `Graders`; what was being written goes on, too."""
         super().inherit(before)
         if isinstance(before, State):
-            same = before.labelling.dataset == self.labelling.dataset
-            self.drafts = before.drafts if same else replace(before.drafts, notes={})
+            self.drafts = before.drafts
 
     def _announced(self, grader: Grader) -> None:
         with self.guard("a grader was defined"):
@@ -111,13 +110,14 @@ class State(Runs):
         if before is None:
             return
         self.labelling.reload()
-        report = before.diagnose(labels=self.labelling.known(before.samples))
+        labels = self.labelling.known(before.samples)
+        report = replace(before, labels=None) if labels is None else before.diagnose(labels=labels)
         with self.lock:
             if self.report is not before:
                 return  # another run has ended meanwhile
             self.where = tuple(one for one in self.where if _answers(report, one))
             self.report = report
-            known = self.labelling.code_for("app.report.samples") or None
+            known = self.labelling.code_for("app.report.samples") or "[None] * len(app.report)"
             self.code = f"report = app.report.diagnose(labels={known})\nreport"
 
     # ---- labels and comparisons
@@ -145,7 +145,7 @@ class State(Runs):
 
     def compared(self, a: str, b: str) -> None:
         """Note that these two are compared."""
-        now = self.report is not None and {a, b} <= set(self.report.graders)
+        now = self.report_of(a, b) is self.report
         self.code = f"app.report.compare({a!r}, {b!r})" if now else f"app.versions.compare({a!r}, {b!r})"
 
     # ---- graders in the store

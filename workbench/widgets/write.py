@@ -60,7 +60,7 @@ class WritePanel(Panel):
         )
         self.edit = button(description="Edit a copy", tooltip="Take this text into the editor below")
         self.restore = button(icon="undo", layout=widgets.Layout(display="none"))
-        self._gone: tuple[str, Grader] | None = None
+        self._unchosen = False
         self.drop = button(description="Remove", tooltip="Drop this grader from the list; reports keep it")
         self.state_line, self.checks, self.isolation = widgets.HTML(), widgets.HTML(), widgets.HTML()
         self.source = SourceView()
@@ -82,7 +82,7 @@ class WritePanel(Panel):
         self._fill()
 
     def _listen(self) -> None:
-        self.grader.observe(self.acts(self._show), "value")
+        self.grader.observe(self.acts(self._choose), "value")
         self.prove.on_click(self.acts(self._prove, slow=True))
         self.keep.on_click(self.acts(self._keep, slow=True))
         self.edit.on_click(self.acts(self._edit))
@@ -95,6 +95,7 @@ class WritePanel(Panel):
         self.add.on_click(self.acts(self._add, slow=True))
         self.watch(self.refresh, "graders", "proofs", "unrun", "kept")
         self.watch(self._offer, "kept")
+        self.watch(self._offer_back, "gone")
 
     def _offer(self) -> None:
         """Texts to start from: templates by number, and what the store keeps by name."""
@@ -106,6 +107,13 @@ class WritePanel(Panel):
     def refresh(self) -> None:
         """See `Panel`."""
         replace_options(self.grader, [(name, name) for name in self.state.graders])
+        if self._unchosen:
+            self.grader.index = None  # nobody has chosen another one since
+        self._offer_back()
+        self._show()
+
+    def _choose(self) -> None:
+        self._unchosen = False
         self._show()
 
     @property
@@ -183,12 +191,12 @@ class WritePanel(Panel):
 
     def _start(self) -> None:
         wanted = self.template.value
+        with self.filling():
+            self.template.value = -1  # so that the same can be chosen again
         if isinstance(wanted, str):
             self._put(kept_text(self.state.labelling, wanted), self._free_name(wanted))
         elif wanted >= 0:
             self._put(TEMPLATES[wanted].text, self._free_name(TEMPLATES[wanted].name))
-        with self.filling():
-            self.template.value = -1  # so that the same can be chosen again
 
     def _free_name(self, name: str) -> str:
         """A name that replaces nothing."""
@@ -218,40 +226,34 @@ class WritePanel(Panel):
         self._fill()
 
     def _add(self) -> None:
-        before = dict(self.state.graders)
         name = self.state.write(self.editor.value, name=self.name.value.strip())
         with self.state.lock, self.filling():
-            self.grader.value = name
-            if name in before and before[name] != self.state.graders[name]:
-                self._part_with(name, before[name])
+            self._unchosen, self.grader.value = False, name
             self._show()
         if isinstance(self._current, SandboxedGrader):
+            code = self.state.code
             self._prove()
+            self.state.code = code  # the text, and not its proof, is what was added
 
     # ---- what is taken away can be put back
 
     def _drop(self) -> None:
-        name, grader = self.grader.value, self._current
-        if grader is None:
+        if self._current is None:
             return  # a double click takes one grader away, and not two
-        self.state.remove(name)
-        self._part_with(name, grader)
+        self.state.take_away(self.grader.value)
+        self._unchosen = True
         with self.filling():
-            self.grader.index = None
-            self._show()
+            self.refresh()
 
-    def _part_with(self, name: str, grader: Grader) -> None:
-        self._gone = (name, grader)
-        self.restore.description = f"Put back {shown(name, 30)}"
-        self.restore.tooltip = "The grader of that name that was removed or replaced last"
-        self.restore.layout.display = ""
+    def _offer_back(self) -> None:
+        gone = self.state.gone
+        self.restore.layout.display = "" if gone else "none"
+        if gone:
+            self.restore.description = f"Put back {shown(gone[-1].name, 30)}"
+            self.restore.tooltip = "The grader of that name that was removed or replaced last"
 
     def _restore(self) -> None:
-        if self._gone is None:
-            return
-        (name, grader), self._gone = self._gone, None
-        self.state.add(grader, name=name)
-        self.restore.layout.display = "none"
+        name = self.state.put_back()
         with self.filling():
             self.grader.value = name
             self._show()
