@@ -42,6 +42,7 @@ def test_run_is_stopped_and_keeps_what_was_graded(make):
     assert report.summary.loc["has yes", "scored"] == 24
     assert report.summary.loc["waits", "failed"] == 24
     assert "Interrupted: 24 of 48 grades kept." in panel.status.value
+    assert (panel.bar.value, panel.bar.max, panel.bar.bar_style) == (24, 48, "warning")
 
 
 def test_a_second_run_is_refused_and_the_refusal_stays(make):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import ipywidgets as widgets
 
 from workbench.errors import WorkbenchError
+from workbench.grade import ErrorKind
 from workbench.visible import counted
 from workbench.widgets.panel import Panel, classed, options, quiet, row, text
 from workbench.widgets.shelf import asks_models, waits_for
@@ -157,8 +158,10 @@ class RunPanel(Panel):
         state, moment = self.state, self.state.progress
         self.start.disabled, self.stop.disabled = state.running, not state.running
         self.graders.disabled = state.running
+        cut = 0 if state.running or state.ran is None else _cut_off(state.ran)
+        self.bar.bar_style = "warning" if cut else ""
         if moment is not None:
-            self.bar.max, self.bar.value = max(moment.total, 1), moment.done
+            self.bar.max, self.bar.value = max(moment.total, 1), max(moment.done - cut, 0)
         elif state.running:
             self.bar.value = 0
         self.status.value = self._status(moment)
@@ -182,6 +185,12 @@ def _done(report: Report) -> str:
     said = f"{word}: {what}{spent}; {report.isolation}"
     lines = [text(said, 600), *(f"<b>{text(note, 600)}</b>" for note in report.notes)]
     return "<br>".join([*lines, quiet("Results says what that means.")])
+
+
+def _cut_off(report: Report) -> int:
+    """Rows, over all graders, that a run never came to: they count as done, and as failed."""
+    errors = (error for grades in report.grades.values() for error in grades.errors.values())
+    return sum(error.kind is ErrorKind.CANCELLED for error in errors)
 
 
 def news(moment: Progress) -> str:
