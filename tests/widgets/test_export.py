@@ -54,7 +54,14 @@ def test_export_refuses_what_is_not_validated_until_it_is_allowed(make, tmp_path
     assert panel.write.disabled
     assert "not validated" in panel.proofs.value
     assert "half" in panel.losses.value
+    assert (
+        "or tick &#x27;also graders that are not validated&#x27;" in panel.losses.value
+    )  # not what code would pass
     panel.unproved.value = True
+    panel.format.value = "letta"
+    assert "allow_unvalidated" not in panel.losses.value
+    assert "on_loss" not in panel.losses.value
+    panel.format.value = "native"
     assert not panel.write.disabled
     panel.write.click()
     assert "allow_unvalidated=True" in panel.state.code

@@ -30,6 +30,12 @@ __all__ = ["ExportPanel"]
 _LEXERS = {".json": "json", ".py": "python", ".yaml": "yaml", ".js": "javascript", ".toml": "toml"}
 
 
+_DROP, _UNPROVED = "leave out what the format cannot say, and say so", "also graders that are not validated"
+
+_CONTROLS = {"pass allow_unvalidated=True": f"tick '{_UNPROVED}'", 'on_loss="report"': f"'{_DROP}'"}
+"""What a way out in code is called in the panel."""
+
+
 class ExportPanel(Panel):
     """The chosen graders as a platform's file: seen before it is written, with what would be lost.
 
@@ -44,12 +50,8 @@ class ExportPanel(Panel):
         wide = widgets.Layout(width="100%", max_width="640px")
         self.format = widgets.Dropdown(description="Format", options=options(format_names()), layout=wide)
         self.path = widgets.Text("graders", description="File", continuous_update=False, layout=wide)
-        self.drop = widgets.Checkbox(
-            False, description="leave out what the format cannot say, and say so", indent=False
-        )
-        self.unproved = widgets.Checkbox(
-            False, description="also graders that are not validated", indent=False
-        )
+        self.drop = widgets.Checkbox(False, description=_DROP, indent=False)
+        self.unproved = widgets.Checkbox(False, description=_UNPROVED, indent=False)
         self.proofs, self.losses, self.said = widgets.HTML(), widgets.HTML(), widgets.HTML()
         self.prove = widgets.Button(description="Validate all", icon="check")
         self.write = widgets.Button(description="Write the file", button_style="primary", icon="save")
@@ -113,7 +115,10 @@ class ExportPanel(Panel):
 
     def _show_losses(self) -> None:
         found = self._preview
-        parts = [f"<pre class='wb-no'>{html.escape(visible(found.problem))}</pre>"] if found.problem else []
+        problem = found.problem
+        for code, control in _CONTROLS.items():
+            problem = problem.replace(code, control)
+        parts = [f"<pre class='wb-no'>{html.escape(visible(problem))}</pre>"] if problem else []
         left_out = self.state.left_out if self.state.chosen else ""
         parts += [f"<li class='wb-warn'>{text(left_out, 600)}</li>"] if left_out else []
         parts += [f"<li><b>dropped</b> {text(loss, 600)}</li>" for loss in found.losses]
