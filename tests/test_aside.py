@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import os
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar
@@ -11,6 +13,7 @@ from contextvars import ContextVar
 import pytest
 
 from workbench import aside, background
+from workbench.aside import loops, threads
 
 SAID: ContextVar[str] = ContextVar("SAID", default="")
 
@@ -82,8 +85,18 @@ def test_whatever_is_raised_reaches_the_caller(error):
     assert background.run(told())
 
 
-def test_a_function_that_raises_stop_iteration_ends():
-    """A future cannot hold one."""
+@pytest.mark.parametrize("run", [aside.awaited, aside.threaded])
+def test_errors_that_speak_to_a_generator(run):
+    """Raised in the caller's coroutine they would end that."""
+
+    def plain():
+        raise GeneratorExit
+
+    async def coroutine():
+        raise GeneratorExit
+
+    with pytest.raises(RuntimeError, match="GeneratorExit"):
+        background.run(run(coroutine if run is aside.awaited else plain))
     with pytest.raises(RuntimeError, match="StopIteration"):
         background.run(aside.threaded(lambda: next(iter(()))))
 
@@ -214,13 +227,13 @@ def test_threads_that_block_make_room(gate):
     """However many are late, the next function runs; time counts from its beginning; the threads end at last."""
 
     async def told():
-        many = [aside.threaded(gate.block, 0.01) for _ in range(2 * aside._THREADS)]
+        many = [aside.threaded(gate.block, 0.01) for _ in range(2 * threads._THREADS)]
         found = await asyncio.gather(*many, return_exceptions=True)
         return found, await aside.threaded(threading.current_thread, 60)
 
     found, later = background.run(told())
     assert {type(one) for one in found} == {aside.LateError}
-    assert len(set(gate.threads)) == 2 * aside._THREADS
+    assert len(set(gate.threads)) == 2 * threads._THREADS
     assert later not in gate.threads
     assert later.daemon
     gate.end()
@@ -230,7 +243,7 @@ def test_a_function_that_waits_for_a_thread_is_not_late(gate):
     """Those before it are under way; its time has not begun."""
 
     async def told():
-        many = [asyncio.ensure_future(aside.threaded(gate.block)) for _ in range(aside._THREADS)]
+        many = [asyncio.ensure_future(aside.threaded(gate.block)) for _ in range(threads._THREADS)]
         behind = asyncio.ensure_future(aside.threaded(lambda: True, 60))
         taken_back = asyncio.ensure_future(aside.threaded(lambda: 1 / 0))
         await asyncio.to_thread(gate.entered.wait, 60)
@@ -242,7 +255,193 @@ def test_a_function_that_waits_for_a_thread_is_not_late(gate):
         return await behind
 
     assert background.run(told())
-    assert len(gate.threads) == aside._THREADS
+    assert len(gate.threads) == threads._THREADS
+
+
+@pytest.mark.parametrize("missing", ["files", "thread"])
+def test_a_loop_that_cannot_be_made_fails_the_calls(monkeypatch, missing):
+    """Those that wait are told, nothing stays open, and the next call tries again."""
+    made, make, start = [], asyncio.new_event_loop, threading.Thread.start
+
+    def new_event_loop():
+        if missing == "files":
+            raise OSError(24, "Too many open files")
+        made.append(make())
+        return made[-1]
+
+    def no_thread(thread):
+        if thread.name == "workbench-aside":
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    async def told():
+        await aside.awaited(where)
+        loops._give_up(loops._side)
+        with monkeypatch.context() as patch:
+            patch.setattr(asyncio, "new_event_loop", new_event_loop)
+            patch.setattr(threading.Thread, "start", no_thread)
+            failed = await asyncio.gather(*(aside.awaited(where) for _ in range(3)), return_exceptions=True)
+        return failed, await aside.awaited(where)
+
+    failed, _ = background.run(told())
+    assert {type(error) for error in failed} == {OSError if missing == "files" else RuntimeError}
+    assert all(loop.is_closed() for loop in made)
+    assert len(made) == (0 if missing == "files" else 3)
+
+
+@pytest.mark.parametrize("how", ["stop", "exit", "child"])
+def test_a_loop_that_a_function_stops_loses_nobody(gate, how):
+    """What is under way fails and says why; what has not begun runs on a fresh loop; what is left is cleaned up."""
+    cleaned = threading.Event()
+
+    async def beside():
+        try:
+            await asyncio.Event().wait()
+        finally:
+            cleaned.set()
+
+    async def exits():
+        raise SystemExit
+
+    async def stops():
+        gate.block()
+        loop = asyncio.get_running_loop()
+        if how == "stop":
+            loop.stop()
+        elif how == "exit":
+            loop.call_soon(sys.exit)
+        else:
+            asyncio.ensure_future(exits())  # noqa: RUF006 (a child that ends the loop is the point)
+        await asyncio.Event().wait()
+
+    async def told():
+        work = (beside, stops)
+        lost = [asyncio.ensure_future(aside.awaited(one)) for one in work]
+        await asyncio.to_thread(gate.entered.wait, 60)
+        behind = [asyncio.ensure_future(aside.awaited(where)) for _ in range(3)]
+        await asyncio.sleep(0)
+        gate.open.set()
+        return await asyncio.gather(*lost, return_exceptions=True), await asyncio.gather(
+            *behind, return_exceptions=True
+        )
+
+    lost, behind = background.run(told())
+    assert all("stopped by one of them" in str(error) for error in lost)
+    assert all("stopped by one of them" in str(one) for one in behind if isinstance(one, Exception))
+    assert behind[-1][0] not in gate.threads
+    assert cleaned.wait(60)
+    gate.end()
+
+
+@pytest.mark.parametrize("after", [0, 1])
+def test_threads_that_cannot_start(monkeypatch, gate, after):
+    """With none to wait for, functions fail; else they wait for those there are. Later ones try again."""
+    monkeypatch.setattr(threads, "_pools", (threads._Pool(),))
+    start, started = threading.Thread.start, []
+
+    def few(thread):
+        if thread.name == "workbench-hand":
+            if len(started) == after:
+                raise RuntimeError("can't start new thread")
+            started.append(thread)
+        start(thread)
+
+    async def told():
+        with monkeypatch.context() as patch:
+            patch.setattr(threading.Thread, "start", few)
+            many = [asyncio.ensure_future(aside.threaded(gate.block)) for _ in range(3)]
+            await asyncio.sleep(0)
+        gate.open.set()
+        return await asyncio.gather(*many, return_exceptions=True), await aside.threaded(lambda: True)
+
+    found, later = background.run(told())
+    assert [str(one) for one in found] == [str(None) if after else "can't start new thread"] * 3
+    assert later
+
+
+def test_too_many_threads_left_refuse_the_next(monkeypatch, gate):
+    """What has no thread fails at once and says why; once they end there is room again."""
+    monkeypatch.setattr(threads, "_pools", (threads._Pool(),))
+    monkeypatch.setattr(threads, "_THREADS", 1)
+    monkeypatch.setattr(threads, "_LEFT", 2)
+
+    async def told():
+        return await asyncio.gather(
+            *(aside.threaded(gate.block, 0.01) for _ in range(5)), return_exceptions=True
+        )
+
+    found = background.run(told())
+    assert [type(one) for one in found] == [aside.LateError] * 2 + [TimeoutError] * 3
+    assert str(found[-1]).startswith("not begun: 2 functions that were late still run")
+    gate.end()
+    assert background.run(aside.threaded(lambda: True))
+
+
+def test_too_many_loops_left_refuse_the_next(monkeypatch, gate):
+    """The same for coroutines that block."""
+    monkeypatch.setattr(loops, "_left", set())
+    monkeypatch.setattr(loops, "_LEFT", 1)
+    with pytest.raises(aside.LateError):
+        background.run(aside.awaited(gate.blocks, 0.01))
+    with pytest.raises(TimeoutError, match="not begun: 1 functions"):
+        background.run(aside.awaited(where, 60))
+    gate.end()
+    assert background.run(aside.awaited(where))
+
+
+def test_functions_that_wait_for_functions():
+    """More than there are threads: those they wait for have threads of their own."""
+
+    def outer():
+        return background.run(aside.threaded(threading.current_thread)) is not threading.current_thread()
+
+    async def told():
+        return await asyncio.gather(*(aside.threaded(outer, 60) for _ in range(2 * threads._THREADS)))
+
+    assert all(background.run(told()))
+
+
+def test_functions_that_wait_for_themselves():
+    """They end, as any recursion without end."""
+    depth = []
+
+    def again():
+        depth.append(True)
+        return background.run(aside.threaded(again))
+
+    with pytest.raises(RecursionError, match="call each other"):
+        background.run(aside.threaded(again))
+    assert len(depth) == threads._LEVELS
+
+
+def test_a_coroutine_may_not_wait_in_its_thread():
+    """It would hold up what it waits for: nothing of that runs."""
+    ran = []
+
+    async def never():
+        ran.append(True)
+
+    async def waits():
+        background.run(aside.awaited(never))
+
+    with pytest.raises(RuntimeError, match="await the coroutine"):
+        background.run(aside.awaited(waits, 60))
+    assert ran == []
+
+
+def test_a_coroutine_that_comes_too_late_is_closed(gate):
+    """Nobody awaits it any more; without this Python complains."""
+    made = []
+
+    def late():
+        gate.block()
+        made.append(where())
+        return made[0]
+
+    with pytest.raises(aside.LateError):
+        background.run(aside.threaded(late, 0.01))
+    gate.end()
+    assert inspect.getcoroutinestate(made[0]) == inspect.CORO_CLOSED
 
 
 def test_calls_from_many_loops():

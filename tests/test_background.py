@@ -35,17 +35,38 @@ def test_run_works_inside_a_running_loop():
 
 
 def test_waiting_on_the_own_loop_is_refused():
-    """The loop's thread would wait for itself."""
+    """The loop's thread would wait for itself; what it would wait for does not run."""
+    ran = []
+
+    async def never():
+        ran.append(True)
 
     async def nested():
-        work = _value(1)
-        try:
-            return background.run(work)
-        finally:
-            work.close()
+        return background.run(never())
 
     with pytest.raises(RuntimeError, match="await the coroutine"):
         background.run(nested())
+    assert background.run(_value(ran)) == []
+
+
+def test_what_was_submitted_there_is_cancelled():
+    """Nobody waits for it."""
+    cancelled = threading.Event()
+
+    async def endless():
+        try:
+            await asyncio.Event().wait()
+        finally:
+            cancelled.set()
+
+    async def nested():
+        future = background.submit(endless())
+        await asyncio.sleep(0)
+        background.wait(future)
+
+    with pytest.raises(RuntimeError, match="await the coroutine"):
+        background.run(nested())
+    assert cancelled.wait(60)
 
 
 def test_interrupt_reaches_a_waiting_caller():

@@ -16,17 +16,23 @@ from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
 from typing import Any, TypeVar
 
-__all__ = ["run", "submit", "then", "uninterrupted", "wait"]
+__all__ = ["refuse_waiting", "run", "submit", "then", "uninterrupted", "wait"]
 
 T = TypeVar("T")
 
 HEARTBEAT_SECONDS = 0.05
 """How often a waiting cell looks up: an Interrupt is noticed within this time (0.3 s measured, not 3 s)."""
 
+_REFUSED = (
+    "a synchronous workbench call inside a coroutine that the workbench runs, which would wait for itself; "
+    "await the coroutine instead: grader.grade_one(sample)"
+)
+
 _lock = threading.Lock()
 _loop: asyncio.AbstractEventLoop | None = None
 _thread: threading.Thread | None = None
 _owner = 0
+_here = threading.local()
 
 
 def _running_loop() -> asyncio.AbstractEventLoop:
@@ -34,15 +40,29 @@ def _running_loop() -> asyncio.AbstractEventLoop:
     with _lock:
         if _loop is None or _thread is None or not _thread.is_alive() or _owner != os.getpid():
             _loop, _owner = asyncio.new_event_loop(), os.getpid()
-            _thread = threading.Thread(target=_loop.run_forever, name="workbench-loop", daemon=True)
+            _thread = threading.Thread(target=_serve, args=(_loop,), name="workbench-loop", daemon=True)
             _thread.start()
         return _loop
 
 
+def _serve(loop: asyncio.AbstractEventLoop) -> None:
+    refuse_waiting()
+    loop.run_forever()
+
+
+def refuse_waiting() -> None:
+    """From now on refuse to `wait` in this thread: it runs a loop that others need meanwhile."""
+    _here.refused = True
+
+
+def _refused() -> bool:
+    return getattr(_here, "refused", False)
+
+
 def _after_fork() -> None:
     """A fork has our module and not our thread; a lock some other thread held stays locked for ever."""
-    global _lock, _loop, _thread
-    _lock, _loop, _thread = threading.Lock(), None, None
+    global _lock, _loop, _thread, _here
+    _lock, _loop, _thread, _here = threading.Lock(), None, None, threading.local()
 
 
 if hasattr(os, "register_at_fork"):
@@ -92,12 +112,12 @@ def wait(future: Future[T], beat: Callable[[], object] | None = None) -> T:
         beat: Called between the steps, on the waiting thread: the place to draw a progress bar.
 
     Raises:
-        RuntimeError: Called on the loop's own thread, which would wait for itself.
+        RuntimeError: Called in a coroutine that runs on a loop of the workbench, which would wait for itself. The
+            future is cancelled: nobody waits for it.
     """
-    if threading.current_thread() is _thread:
-        raise RuntimeError(
-            "a synchronous workbench call inside the workbench's own loop; await the coroutine instead"
-        )
+    if _refused():
+        future.cancel()
+        raise RuntimeError(_REFUSED)
     while True:
         try:
             return future.result(HEARTBEAT_SECONDS)
@@ -109,7 +129,14 @@ def wait(future: Future[T], beat: Callable[[], object] | None = None) -> T:
 
 
 def run(work: Coroutine[Any, Any, T], beat: Callable[[], object] | None = None) -> T:
-    """Run a coroutine to its end from synchronous code; an Interrupt cancels it. See `wait` for `beat`."""
+    """Run a coroutine to its end from synchronous code; an Interrupt cancels it. See `wait` for `beat`.
+
+    Raises:
+        RuntimeError: Called where `wait` is refused. Nothing of the coroutine runs.
+    """
+    if _refused():
+        work.close()
+        raise RuntimeError(_REFUSED)
     future: Future[T] | None = None
     try:
         with uninterrupted():

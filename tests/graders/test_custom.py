@@ -195,6 +195,24 @@ def test_a_row_that_waits_for_its_turn_is_not_late():
     release.set()
 
 
+def test_graders_that_call_graders():
+    """More rows than there are threads; where the call would hold up the loop it needs, it is refused."""
+    inner = CustomGrader.of(length, name="inner")
+
+    async def waits(thread):
+        return inner(thread).score
+
+    async def awaits(sample):
+        return await inner.grade_one(sample)
+
+    outer = CustomGrader.of(inner, name="outer")
+    rows = wb.Samples([{"completion": "four"}] * 80)
+    suite = wb.Suite([outer, CustomGrader.of(waits), CustomGrader.of(awaits)])
+    grades = suite.start(rows).report(120).grades
+    assert [grade.score for name in ("outer", "awaits") for grade in grades[name]] == [0.4] * 160
+    assert {"await the coroutine" in grade.error.message for grade in grades["waits"]} == {True}
+
+
 def test_the_path_is_all_that_is_saved():
     """A spec names the function and holds no code; without a path there is no spec."""
     grader = CustomGrader.of(length)

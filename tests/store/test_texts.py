@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 import workbench as wb
 from workbench.store import StoreError, open_store
-from workbench.store import labels as module
+from workbench.store import holding as module
 from workbench.store.errors import LabelledSinceError
 from workbench.store.schema import lock_labels
 
@@ -129,25 +129,98 @@ def test_who_writes_labels_waits_for_others(shared_url):
         assert two.labels.undo("a") is None
 
 
+def seen_from(pile, text):
+    """Which of the labels that were not taken back count for a text; of an id alone all do."""
+    return [one for one in pile if not (one[0] and text) or one[0] == text]
+
+
+def last_of(pile):
+    """What `latest` says of a sample with these labels."""
+    return {"a": pile[-1][1].value} if pile else {}
+
+
 @given(
     st.lists(
-        st.tuples(st.sampled_from([OLD[0], NEW[0]]), st.sampled_from([True, False, None, "undo"])),
-        max_size=12,
+        st.tuples(st.sampled_from(["4", "5", ""]), st.sampled_from([True, False, None, "undo"])), max_size=12
     )
 )
-def test_each_text_has_labels_and_undos_of_its_own(moves):
-    """Whatever is done to one text, the other keeps what it had: each is a pile of labels."""
-    piles = {"4": [], "5": []}
+def test_labels_and_undos_of_two_texts_and_of_their_id(moves):
+    """Each text is a pile of labels, a label by id alone lies on both, and an undo takes the last that is seen."""
+    forms = {"4": OLD[0], "5": NEW[0], "": "a"}
+    pile = []
     with open_store("sqlite://") as store:
-        for sample, move in moves:
-            pile = piles[sample.thread.completion()]
+        for text, move in moves:
+            seen = seen_from(pile, text)
             if move != "undo":
-                store.labels.put(sample, move)
-                pile.append(move)
-            elif pile:
-                pile.pop()
-                left = store.labels.undo(sample)
-                assert (left.value if left else "none") == (pile[-1] if pile else "none")
-        for of in (OLD, NEW):
-            pile = piles[of[0].thread.completion()]
-            assert values(store.labels.latest(of)) == ({"a": pile[-1]} if pile else {})
+                pile.append((text, store.labels.put(forms[text], move)))
+            elif seen:
+                pile.remove(seen[-1])
+                left = store.labels.undo(forms[text])
+                assert ({"a": left.value} if left else {}) == last_of(seen[:-1])
+            for asked, form in forms.items():
+                assert values(store.labels.latest([form])) == last_of(seen_from(pile, asked))
+        assert values(store.labels.latest()) == last_of(pile)
+        while pile:  # each is still the label that it was when it was given
+            store.labels.undo("a", only=pile.pop()[1])
+        assert store.labels.latest() == {}
+
+
+def test_an_undo_brings_back_what_held(store):
+    """Also where that was said of the id alone, or before it of the text."""
+    store.labels.put(OLD[0], True)
+    store.labels.put("a", False)
+    store.labels.put(OLD[0], None)
+    assert store.labels.undo(OLD[0]).value is False
+    store.labels.put("b", True)
+    store.labels.put(OLD[1], False)
+    store.labels.put("b", None)
+    assert store.labels.undo("b").value is False
+    assert store.labels.get(OLD[1:2]) == [False]
+
+
+def test_an_undo_is_no_new_label(store):
+    """Of two labellers that one has the last word who said something last, whoever took what back."""
+    store.labels.put("a", True, labeller="lee")
+    store.labels.put("a", None, labeller="lee")
+    store.labels.put("a", False, labeller="kim")
+    assert store.labels.undo("a", labeller="lee").value is True
+    assert store.labels.get("a") == [False]
+
+
+def test_one_id_with_two_texts_in_one_call(store):
+    """Each place has the label of its own text, in any order and form."""
+    both = [OLD[0], NEW[0]]
+    store.labels.put(both, [True, False], labeller="kim")
+    assert store.labels.get(both) == [True, False]
+    assert store.labels.get([*both[::-1], "a"]) == [False, True, False]
+    assert store.labels.columns(both)["kim"].tolist() == [True, False]
+    assert values(store.labels.latest(both[::-1])) == {"a": False}
+    assert [one.before for one in store.labels.history("a")] == [None, None]
+
+
+def test_a_text_that_is_given_twice_in_one_call(store):
+    """The second label lies on the first, and an undo goes back to that."""
+    view = OLD.take([0, 0, 1])
+    store.labels.put(view, [True, False, None])
+    assert store.labels.get(view) == [False, False, None]
+    assert store.labels.undo(OLD[0]).value is True
+    assert store.labels.undo(OLD[0]) is None
+
+
+def test_what_latest_returns_names_samples(store):
+    """With the texts that were labelled, in every call that takes samples."""
+    store.labels.put(OLD, [True, False, None])
+    store.labels.put("b", True)
+    held = store.labels.latest()
+    assert store.labels.get(held) == [True, True, None]
+    assert store.labels.latest(held) == held
+    store.labels.put(held, False)
+    assert (store.labels.get(OLD), store.labels.get(NEW)) == ([False] * 3, [None, False, None])
+
+
+@pytest.mark.parametrize("odd", [True, None, "good", "0" * 15, "G" * 16, {}])
+def test_what_is_no_digest_is_refused(store, odd):
+    """Nobody's mapping of ids to something else is taken for digests."""
+    for use in (store.labels.get, store.labels.latest, lambda of: store.labels.put(of, True)):
+        with pytest.raises(StoreError, match="names what each says\n  found: .*\n  expected: 16 hex"):
+            use({"a": odd})

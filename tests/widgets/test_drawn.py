@@ -44,6 +44,30 @@ def test_labels_that_do_not_say_their_class_count_as_before():
     assert weights_of(both) == pytest.approx([1, 1, 1])
 
 
+def rate_of(drawn, values):
+    """The weighted share of good labels."""
+    weights = weights_of(drawn)
+    return sum(one for one, good in zip(weights, values, strict=True) if good) / sum(weights)
+
+
+def test_one_label_of_another_run_moves_the_rate_by_one_label():
+    """A class that a re-run made a row larger is the same class, and no new one with a share of its own."""
+    drawn = [of_stratum(1, 300, 1_000)] * 50 + [of_stratum(0, 700, 1_000)] * 50
+    values = [True] * 45 + [False] * 5 + [True] * 5 + [False] * 45
+    before, after = rate_of(drawn, values), rate_of([*drawn, of_stratum(1, 301, 1_000)], [*values, True])
+    assert before == pytest.approx(0.34)
+    assert 0 < after - before < 1 / 100
+
+
+def test_a_class_weighs_the_mean_share_of_its_draws():
+    """Of 4 labels one was drawn when the class was half of all; the shares are scaled to add up to 1."""
+    drawn = [of_stratum(1, 1, 4)] * 3 + [of_stratum(1, 2, 4)] + [of_stratum(0, 3, 4)] * 2
+    weights = weights_of(drawn)
+    assert sum(weights) == pytest.approx(6)
+    assert sum(weights[:4]) / 6 == pytest.approx(0.3125 / (0.3125 + 0.75))
+    assert len(set(weights[:4])) == 1
+
+
 @pytest.mark.parametrize(
     "drawn", ["class-balanced", "class-balanced 4/3", "class-balanced odd 1/2", "as shown", "no idea"]
 )

@@ -86,6 +86,45 @@ def test_rows_of_other_samples_are_read_too(models, opened):
     assert labelling.known(models["one"].take([2])) == [True]
 
 
+def test_a_columns_labels_are_of_its_texts(models, opened):
+    """Rows of another dataset have those of the rows that say the same; nothing is read for views of this one."""
+    labelling = opened(models["one"], [True, False, True, None])
+    assert labelling.known(models["two"]) is None
+    assert labelling.known(models["three"].take([3, 1, 0, 2])) == [None, False, True, None]
+    labelling.store.labels.put("d", True, dataset=labelling.dataset, drawn="as shown")
+    labelling.reload()
+    assert labelling.known(models["two"]) is None
+    assert labelling.shown(models["two"]) == [None, None, None, True]
+
+
+def test_a_column_of_this_dataset_needs_no_digests(models, opened, monkeypatch):
+    """Neither for the dataset nor for a view: there may be a hundred thousand rows."""
+    from workbench.widgets import texts
+
+    monkeypatch.setattr(texts, "digests_of", None)
+    labelling = opened(models["one"], "good")
+    assert labelling.known(models["one"]) == [True] * 4
+    assert labelling.known(models["one"].take([2, 0])) == [True, True]
+
+
+@pytest.mark.parametrize("column", [None, "truth"])
+def test_a_view_may_have_a_row_twice(column):
+    """Each of its rows has the label, whichever of the two datasets is labelled."""
+    rows = [{"id": f"r{n}", "prompt": "p", "completion": f"c{n}", "truth": n % 2 == 0} for n in range(3)]
+    samples = wb.Samples(rows)
+    view = samples.take([0, 0, 1, 2])
+    known = [True, True, False, True] if column else None
+    for labelled in (samples, view):
+        labelling = Labelling(labelled, column, None)
+        assert labelling.known(view) == known
+        labelling.put("r0", False)
+        labelling.put("r2", True)
+        assert labelling.known(view) == [False, False, False if column else None, True]
+        assert labelling.shown(view.take([3, 1, 0])) == [True, False, False]
+        assert (labelling.counted(view).labels, labelling.counted(view).n) == ([False, False, None, True], 3)
+        labelling.close()
+
+
 def test_labels_by_id_alone_hold(models, opened):
     """Code, or an older store, that does not say what was labelled is believed."""
     labelling = opened(models["one"])
@@ -167,6 +206,20 @@ def test_an_undo_goes_back_through_ones_own_labels(two):
     with pytest.raises(WorkbenchError, match="labelled again elsewhere"):
         mine.undo()
     assert mine.last is None
+
+
+def test_an_undo_brings_back_what_code_said_between(two):
+    """Of the id alone: it is no label of this session, which its own label under it is again once that is gone."""
+    mine, _ = two
+    mine.put("row-0", True)
+    mine.store.labels.put("row-0", False, dataset="d")
+    mine.reload()
+    mine.put("row-0", None)
+    assert (mine.undo(), mine.held["row-0"].value) == ("row-0", False)
+    mine.store.labels.undo("row-0", dataset="d")
+    mine.reload()
+    assert mine.held["row-0"].value is True
+    assert (mine.undo(), mine.held) == ("row-0", {})
 
 
 def test_what_was_taken_back_elsewhere_is_told(two):

@@ -35,14 +35,16 @@ class CustomGrader(Grader):
 
     It takes a `StringThread`, or a `Sample` if its parameter is called `sample` or annotated so, and returns a
     finite number or a `Grade`. Sync functions run in threads, async ones together on a loop of their own, so that
-    the rest goes on meanwhile. Only the import path is saved and exported, never code; a function of a notebook or
-    a lambda has none and cannot be saved. Reading a file imports nothing: that happens when the grader first runs,
-    and a grader read from a file runs only when it is trusted.
+    the rest goes on meanwhile. A sync function may call other graders; an async one awaits their `grade_one`. One
+    that stops the loop fails the async rows under way. Only the import path is saved and exported, never code; a
+    function of a notebook or a lambda has none and cannot be saved. Reading a file imports nothing: that happens
+    when the grader first runs, and a grader read from a file runs only when it is trusted.
 
     Attributes:
         target: Import path, `package.module:name`; "" for a function without one.
         timeout: Seconds a row may take; None for no limit. What blocks cannot be stopped, be it a sync function or
-            an async one that calls `time.sleep`: its row fails and its thread goes on.
+            an async one that calls `time.sleep`: its row fails and its thread goes on. Where hundreds go on, rows
+            that would need another one fail unbegun.
         imported: It came from somebody else's file.
         trust: An imported one may run.
 

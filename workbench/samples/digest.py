@@ -5,11 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
+from typing import Any
 
+from workbench.errors import SamplesError
+from workbench.samples.plain import NotPlainError, plain
 from workbench.samples.view import Samples
 from workbench.thread import StringThread
 
-__all__ = ["digest_of", "digests_of"]
+__all__ = ["digest_of", "digests_of", "share_texts"]
 
 _DIGITS = 16
 """64 bits: of a million texts no two are alike but for one case in tens of millions."""
@@ -18,15 +21,18 @@ _DIGITS = 16
 def digest_of(thread: StringThread) -> str:
     """A conversation's turns and tool calls as 16 hexadecimal digits; the metadata and tools on offer do not count.
 
+    A key of a tool call that holds nothing is no key: Parquet gives every call the keys of all.
+
+    Raises:
+        SamplesError: A tool call holds what is no data: an object of another kind, or a list that holds itself.
+
     Example:
         >>> one, two = (StringThread([("user", "2+2?")], metadata) for metadata in ({"good": True}, None))
         >>> digest_of(one) == digest_of(two), digest_of(one) == digest_of(one.assistant("4"))
         (True, False)
     """
     turns, _, calls, *_ = thread.to_wire()
-    said = json.dumps(
-        [turns, calls], sort_keys=True, default=repr
-    )  # another file's calls may be in another order
+    said = json.dumps([turns, _called(calls)], sort_keys=True)  # another file's calls may be in another order
     return hashlib.sha256(said.encode("ascii")).hexdigest()[:_DIGITS]
 
 
@@ -37,3 +43,32 @@ def digests_of(samples: Samples, rows: Sequence[int]) -> list[str]:
         IndexError: A row that is not there.
     """
     return [digest_of(thread) for thread in samples.take(rows).threads]
+
+
+def share_texts(one: Samples, other: Samples) -> bool:
+    """Whether both are views of one dataset, so that an id has one text in them. No row is read; False proves nothing."""
+    return one._table is other._table and one._rewrite is other._rewrite  # noqa: SLF001 (of this room)
+
+
+def _called(calls: dict[int, Any] | None) -> dict[int, Any] | None:
+    """Tool calls by turn, as data that JSON has."""
+    if calls is None:
+        return None
+    try:
+        return {turn: _without_gaps(plain(of)) for turn, of in calls.items()}
+    except NotPlainError as error:
+        raise SamplesError(
+            "a tool call cannot be read",
+            found=str(error),
+            expected="text, numbers, lists or dicts",
+            hint="give its arguments as plain data or as JSON text",
+        ) from None
+
+
+def _without_gaps(value: Any) -> Any:
+    """Plain data without the keys that hold nothing."""
+    if isinstance(value, dict):
+        return {key: _without_gaps(item) for key, item in value.items() if item is not None}
+    if isinstance(value, list):
+        return [_without_gaps(item) for item in value]
+    return ["bytes", value.hex()] if isinstance(value, bytes) else value

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from workbench.samples import Sample, Samples
 from workbench.samples.digest import digest_of, digests_of
 from workbench.store.errors import StoreError
+from workbench.store.label import Label
 
 __all__ = ["Named", "Which", "named"]
 
 Which = str | Sample | Samples | Iterable[str | Sample]
-"""Samples: one id, one sample, a dataset, several of either, or a mapping of ids to the digests of their texts."""
+"""Samples: one id, one sample, a dataset, several of either, or a mapping of ids to the digests of their texts, or to
+labels of these, such as `latest` returns."""
+
+_DIGEST = re.compile("[0-9a-f]{16}|")
 
 
 @dataclass(frozen=True)
@@ -33,22 +38,17 @@ class Named:
         """What each says."""
         return list(self.digests_at(range(len(self.ids))))
 
-    def texts(self, names: Collection[str]) -> dict[str, str]:
-        """What those of these names say, by id: made for them alone, as a dataset may be large."""
-        places = [at for at, name in enumerate(self.ids) if name in names] if names else []
-        return {self.ids[at]: digest for at, digest in zip(places, self.digests_at(places), strict=True)}
-
 
 def named(samples: Any) -> Named:
     """Samples in any of the forms that `Which` lists.
 
     Raises:
-        StoreError: An id that is no text.
+        StoreError: An id that is no text, or in a mapping a value that is no digest.
     """
     if isinstance(samples, Samples):
         return Named([str(name) for name in samples.ids], lambda rows: digests_of(samples, rows))
     if isinstance(samples, Mapping):
-        digests = list(samples.values())
+        digests = [_told(one) for one in samples.values()]
         return Named(_checked(list(samples)), lambda rows: [digests[row] for row in rows])
     given = [samples] if isinstance(samples, str | Sample) else list(samples)
     ids = [str(one.id) if isinstance(one, Sample) else one for one in given]
@@ -57,6 +57,19 @@ def named(samples: Any) -> Named:
 
 def _digest(one: str | Sample) -> str:
     return digest_of(one.thread) if isinstance(one, Sample) else ""
+
+
+def _told(one: Any) -> str:
+    """The digest that a mapping has of a sample."""
+    digest = one.digest if isinstance(one, Label) else one
+    if isinstance(digest, str) and _DIGEST.fullmatch(digest):
+        return digest
+    raise StoreError(
+        "a mapping of samples names what each says",
+        found=repr(one)[:80],
+        expected='16 hexadecimal digits, "" where they are not known, or a Label',
+        hint="for ids alone give a list of them",
+    )
 
 
 def _checked(ids: list[Any]) -> list[str]:

@@ -40,7 +40,8 @@ def weights_of(drawn: Sequence[str]) -> list[float | None]:
     A row out of a class of verdicts stands for the class: its share of all rows over its share of the labels so
     drawn (Begg & Greenes 1983, "Assessment of diagnostic tests when disease verification is subject to selection
     bias"). The rows drawn so count together for as many as they are. This holds for any grader, as it rests on
-    how rows were drawn, and not on whose verdict is looked at.
+    how rows were drawn, and not on whose verdict is looked at. Where a grader's classes changed between draws, the share
+    of a class is the mean of those its labels were drawn with, and the shares are scaled to add up to 1.
 
     Args:
         drawn: How each row was drawn.
@@ -49,14 +50,24 @@ def weights_of(drawn: Sequence[str]) -> list[float | None]:
         >>> weights_of(["random", "class-balanced accepted 3/4", "class-balanced refused 1/4", "as shown"])
         [1.0, 1.5, 0.5, None]
     """
-    strata = _joined([_stratum(one) for one in drawn])
+    drawn_from = _joined([_stratum(one) for one in drawn])
+    strata = [None if one is None else one[0] or one for one in drawn_from]
     seen = Counter(one for one in strata if one is not None)
-    shares = sum(share for _, share in seen)
-    each = Fraction(sum(seen.values())) / shares if seen else Fraction(0)
+    shares = {at: total / seen[at] for at, total in _totals(drawn_from).items()}
+    each = Fraction(sum(seen.values())) / sum(shares.values()) if seen else Fraction(0)
     return [
-        float(at[1] / seen[at] * each) if at is not None else 1.0 if is_at_random(one) else None
+        float(shares[at] / seen[at] * each) if at is not None else 1.0 if is_at_random(one) else None
         for one, at in zip(drawn, strata, strict=True)
     ]
+
+
+def _totals(drawn_from: list[_Stratum | None]) -> dict[str | _Stratum, Fraction]:
+    """Sum of the shares that the labels of each class were drawn with: they differ where a grader ran again."""
+    found: dict[str | _Stratum, Fraction] = {}
+    for one, times in Counter(one for one in drawn_from if one is not None).items():
+        at = one[0] or one
+        found[at] = found.get(at, Fraction(0)) + one[1] * times
+    return found
 
 
 def _joined(strata: list[_Stratum | None]) -> list[_Stratum | None]:

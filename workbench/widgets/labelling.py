@@ -37,8 +37,8 @@ class Counted:
     Attributes:
         labels: True good, False bad, None for none that counts, one a row.
         weights: How many rows each stands for, (n,), NaN where there is no label.
-        n: Labels that count.
-        chosen: Labels of rows that were chosen for what graders say of them: of these there is no rate.
+        n: Rows whose label counts.
+        chosen: Labelled rows that were chosen for what graders say of them: of these there is no rate.
     """
 
     labels: list[bool | None]
@@ -147,8 +147,9 @@ class Labelling(Keeping):
         rows = self._rows_of(samples)
         found = rows.given.copy()
         for name, label in rows.texts.matching(self.held).items():
-            if label.value is not None and (not rates or self._counts(name, label)):
-                found[rows.texts.places[name]] = label.value
+            for at in rows.texts.rows(name) if label.value is not None else ():
+                if not rates or is_at_random(label.drawn) or rows.given[at] is not None:
+                    found[at] = label.value
         return found if any(one is not None for one in found) else None
 
     def _counts(self, name: str, label: Label) -> bool:
@@ -172,9 +173,18 @@ class Labelling(Keeping):
         held = self._kept.get(id(samples))
         if held is None:
             texts = self._texts if samples is self.samples else Texts(samples)
-            held = _Rows(texts, [_VALUES[self._code(name)] for name in texts.places])
+            held = _Rows(texts, self._given_of(texts))
             self._kept = {**dict(list(self._kept.items())[-1:]), id(samples): held}
         return held
+
+    def _given_of(self, texts: Texts) -> list[bool | None]:
+        """What the given column says of each row: it is said of this dataset's texts, and of no others."""
+        if texts is self._texts:
+            return [_VALUES[int(code)] for code in self._codes]
+        known = {str(name) for name in self.samples.ids[np.flatnonzero(self._codes >= 0)]}
+        same = self._texts.shared_with(texts, known)
+        ids = map(str, texts.samples.ids)
+        return [_VALUES[self._code(name)] if name in same else None for name in ids]
 
     @property
     def left_out(self) -> int:
@@ -187,9 +197,10 @@ class Labelling(Keeping):
         """People's labels of these rows, with how many rows each stands for; a column's do not count."""
         texts = self._rows_of(samples).texts
         there = [
-            (texts.places[name], label)
+            (at, label)
             for name, label in texts.matching(self.held).items()
             if label.value is not None
+            for at in texts.rows(name)
         ]
         found = weights_of([label.drawn for _, label in there])
         labels: list[bool | None] = [None] * len(samples)
@@ -296,7 +307,7 @@ class Labelling(Keeping):
             raise WorkbenchError("there is no label of this session to undo")
         name, label = self._undoable[-1]
         try:
-            left = self.store.labels.undo(
+            self.store.labels.undo(
                 self._texts.sample(name), labeller=self.labeller, dataset=self.dataset, only=label
             )
         except LabelledSinceError:
@@ -304,14 +315,8 @@ class Labelling(Keeping):
             self._refresh(name)
             raise
         self._undoable.pop()
-        if left is not None:
-            self._stands_for(label.before, left)
         self._refresh(name)
         return name
-
-    def _stands_for(self, number: int | None, label: Label) -> None:
-        """A label that an undo brought back is the one it was: if it was ours, it can be undone in its turn."""
-        self._undoable = [(name, label if one.id == number else one) for name, one in self._undoable]
 
     def _refresh(self, name: str) -> None:
         labels = self.store.labels

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.errors import SamplesError
 from workbench.samples import Sample, Samples
-from workbench.samples.digest import digests_of
+from workbench.samples.digest import digests_of, share_texts
 
 if TYPE_CHECKING:
     from workbench.store import Label
@@ -30,8 +30,31 @@ class Texts:
 
     @cached_property
     def places(self) -> dict[str, int]:
-        """Row of each sample."""
+        """Row of each sample, the last where it stands here more than once."""
         return {str(name): row for row, name in enumerate(self.samples.ids)}
+
+    def rows(self, name: str) -> list[int]:
+        """All rows of a sample: a view may have it more than once. None where it is not here."""
+        if name not in self.places:
+            return []
+        return self._repeated.get(name, [self.places[name]])
+
+    @cached_property
+    def _repeated(self) -> dict[str, list[int]]:
+        """Rows of the samples that stand here more than once."""
+        found: dict[str, list[int]] = {}
+        if len(self.places) < len(self.samples):
+            for row, name in enumerate(self.samples.ids):
+                found.setdefault(str(name), []).append(row)
+        return {name: rows for name, rows in found.items() if len(rows) > 1}
+
+    def shared_with(self, other: Texts, names: Collection[str]) -> set[str]:
+        """Those of these samples that are here and there, and say the same."""
+        both = [name for name in names if name in self.places and name in other.places]
+        if share_texts(self.samples, other.samples):
+            return set(both)  # without reading a row
+        mine, theirs = self.digests(both), other.digests(both)
+        return {name for name in both if mine[name] == theirs[name]}
 
     def digests(self, names: Collection[str]) -> dict[str, str]:
         """What those of these samples say that are here."""
