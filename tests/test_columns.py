@@ -30,6 +30,17 @@ def test_what_is_put_comes_back():
     assert list(grades.take(np.array([], int))) == []
 
 
+def test_cut_off_rows_are_those_a_run_never_came_to():
+    """Stopped, or with the budget spent: other failures were tried."""
+    grades = Grades.empty(5)
+    for row, kind in enumerate((ErrorKind.CANCELLED, ErrorKind.RUNTIME, ErrorKind.BUDGET)):
+        grades.fail(row, GradeError(kind, "why"))
+    grades.put(3, Grade(1.0))
+    assert grades.cut_off == [0, 2]
+    grades.finish()
+    assert grades.cut_off == [0, 2, 4]
+
+
 def test_failing_a_scored_row_takes_its_number():
     """A row never has both."""
     grades = Grades.empty(1)

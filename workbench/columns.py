@@ -166,6 +166,13 @@ class Grades:
         return _STATUS_NAMES[self.codes]
 
     @property
+    def cut_off(self) -> list[int]:
+        """Rows that were not graded as the run was stopped or its budget spent; they are failed."""
+        return [
+            row for row, error in self.errors.items() if error.kind in {ErrorKind.CANCELLED, ErrorKind.BUDGET}
+        ]
+
+    @property
     def n_scored(self) -> int:
         """Rows with a score."""
         return int((self.codes == _SCORED).sum())

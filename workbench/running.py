@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -130,10 +129,11 @@ def sum_up(store: Store, report: Report, name: str) -> list[str]:
 
 def endings(grades: Mapping[str, Grades], rows: int, line: Line, *, interrupted: bool) -> Iterator[str]:
     """What a person should read where a run ended early: a stop, a spent budget, a judge that cannot be asked."""
-    kinds = Counter(error.kind for one in grades.values() for error in one.errors.values())
-    why = "Interrupted" if interrupted else "Budget spent" if kinds[ErrorKind.BUDGET] else ""
+    errors = (error for one in grades.values() for error in one.errors.values())
+    spent = any(error.kind is ErrorKind.BUDGET for error in errors)
+    why = "Interrupted" if interrupted else "Budget spent" if spent else ""
     if why:
-        done = rows * len(grades) - kinds[ErrorKind.CANCELLED] - kinds[ErrorKind.BUDGET]
+        done = rows * len(grades) - sum(len(one.cut_off) for one in grades.values())
         yield f"{why}: {done:,} of {rows * len(grades):,} grades kept."
     for name, one in grades.items():
         yield from _hopeless(name, one)

@@ -15,13 +15,12 @@ from workbench.diagnostics.case import Case, evidence
 from workbench.diagnostics.claim import Claim, about_share
 from workbench.diagnostics.finding import Finding, Severity, percent
 from workbench.diagnostics.registry import diagnostic
-from workbench.grade import ErrorKind, Status
+from workbench.grade import Status
 from workbench.statistics import effective_n, share
 from workbench.visible import counted
 
 __all__ = ["broken", "few_rows", "nothing_scored", "skipped", "unfinished"]
 
-_NOT_TRIED = (ErrorKind.CANCELLED, ErrorKind.BUDGET)
 _BROKEN_ABOVE = 0.02
 _BROKEN_ROWS = 20
 _MESSAGE = 120  # characters of an error in a sentence
@@ -122,9 +121,8 @@ def few_rows(case: Case) -> Iterable[Finding]:
 
 
 def _tried(case: Case) -> NDArray[np.bool_]:
-    stopped = [row for row, error in case.grades.errors.items() if error.kind in _NOT_TRIED]
     tried: NDArray[np.bool_] = case.status != "missing"
-    tried[stopped] = False
+    tried[case.grades.cut_off] = False
     return tried
 
 

@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from workbench.errors import ReportError
-from workbench.grade import ErrorKind
 from workbench.report.same import require_same_rows
 
 if TYPE_CHECKING:
-    from workbench.columns import Grades
     from workbench.report import Report
     from workbench.report.protocols import SamplesLike
 
@@ -56,15 +54,10 @@ def beside(report: Report, before: Report, names: Sequence[str], order: Sequence
     place = {name: at for at, name in enumerate(order)}
     listed = sorted(grades, key=lambda name: place.get(name, len(place)))
     sources = {name: before.sources[name] for name in names if name in before.sources}
-    cut = any(_is_cut_off(before.grades[name]) for name in names)
+    cut = any(before.grades[name].cut_off for name in names)  # the notes of their run say why
     return replace(
         report,
         grades={name: grades[name] for name in listed},
         sources={**sources, **report.sources},
         notes=tuple(dict.fromkeys((*report.notes, *(before.notes if cut else ())))),
     )
-
-
-def _is_cut_off(grades: Grades) -> bool:
-    """Whether rows were not graded to the end: the notes of their run say why."""
-    return any(error.kind in {ErrorKind.CANCELLED, ErrorKind.BUDGET} for error in grades.errors.values())

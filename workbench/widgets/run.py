@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import ipywidgets as widgets
 
 from workbench.errors import WorkbenchError
-from workbench.grade import ErrorKind
 from workbench.visible import counted
 from workbench.widgets.panel import Panel, classed, options, quiet, row, text
 from workbench.widgets.shelf import asks_models, waits_for
@@ -189,8 +188,7 @@ def _done(report: Report) -> str:
 
 def _cut_off(report: Report) -> int:
     """Rows, over all graders, that a run never came to: they count as done, and as failed."""
-    errors = (error for grades in report.grades.values() for error in grades.errors.values())
-    return sum(error.kind is ErrorKind.CANCELLED for error in errors)
+    return sum(len(grades.cut_off) for grades in report.grades.values())
 
 
 def news(moment: Progress) -> str:
