@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-__all__ = ["HIDDEN", "counted", "encodable", "one_line", "shown", "visible"]
+__all__ = ["HIDDEN", "counted", "encodable", "one_line", "shown", "two_digits", "visible"]
 
 HIDDEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff"
@@ -26,6 +26,11 @@ word joiner to isolates; byte order mark; interlinear and tag characters; lone s
 def counted(count: int, noun: str) -> str:
     """A number of things in words: "1 row", "2,000 rows"."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def two_digits(count: float) -> int:
+    """A number of things to two digits, where more of them would not be known: 94,024 is 94,000."""
+    return int(float(f"{count:.2g}"))
 
 
 def visible(text: str) -> str:

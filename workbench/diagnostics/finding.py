@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from workbench.statistics import Interval
-from workbench.visible import one_line
+from workbench.visible import counted, one_line, two_digits
 
 __all__ = ["Finding", "Severity", "percent"]
 
@@ -87,8 +87,8 @@ class Finding:
     def _needed_clause(self) -> str:
         if not self.needed:
             return ""
-        count = f"{self.needed:,}" if self.needed < _ROUNDED else f"about {float(f'{self.needed:.2g}'):,.0f}"
-        more = f"{count} more {self.unit}{'' if self.needed == 1 else 's'}"
+        about, count = ("", self.needed) if self.needed < _ROUNDED else ("about ", two_digits(self.needed))
+        more = f"{about}{counted(count, f'more {self.unit}')}"
         if self.needed > max(_HOPELESS * self.n, _ROUNDED):
             return f"; too close to call: a verdict would need {more}"
         return f"; a verdict needs {more}"

@@ -20,7 +20,7 @@ from workbench.errors import ReportError
 from workbench.report.cases import read_weights
 from workbench.report.rich import STYLE
 from workbench.statistics import Confusion, Estimate, Interval, Share, auroc, compact, corrected_rate, share
-from workbench.visible import one_line
+from workbench.visible import counted, one_line, two_digits
 
 __all__ = ["Agreement", "agreement", "agreement_of"]
 
@@ -319,7 +319,7 @@ def _with_interval(value: float, interval: Interval) -> str:
 
 def _labels(more: int) -> str:
     """So many more labels, to two digits: a plan is no better than that."""
-    return f"{float(f'{more:.2g}'):,.0f} more label{'' if more == 1 else 's'}"
+    return counted(two_digits(more), "more label")
 
 
 def _plain(value: float) -> str:

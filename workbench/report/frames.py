@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -160,23 +160,32 @@ def row_frame(samples: SamplesLike, grades: Mapping[str, Grades], rows: NDArray[
     return RowFrame(frame.assign(**columns).set_index(pd.Index(rows, name="row")))
 
 
-def row_texts(samples: SamplesLike, rows: NDArray[np.intp]) -> list[tuple[Any, ...]]:
-    """Id, prompt, completion and reference of each row; an unreadable one says so in its completion."""
+def row_texts(
+    samples: SamplesLike, rows: NDArray[np.intp], prompt: Callable[[StringThread], str] | None = None
+) -> list[tuple[Any, ...]]:
+    """Id, prompt, completion and reference of each row; an unreadable one says so in its completion.
+
+    Args:
+        samples: The dataset.
+        rows: Row numbers (m,).
+        prompt: What of a thread stands for its prompt; `thread_prompt` by default.
+    """
+    prompt = prompt or thread_prompt
     try:
-        return [_texts(sample) for sample in samples.take(rows)]
+        return [_texts(sample, prompt) for sample in samples.take(rows)]
     except SamplesError:
-        return [_one_text(samples, int(row)) for row in rows]
+        return [_one_text(samples, int(row), prompt) for row in rows]
 
 
-def _one_text(samples: SamplesLike, row: int) -> tuple[Any, ...]:
+def _one_text(samples: SamplesLike, row: int, prompt: Callable[[StringThread], str]) -> tuple[Any, ...]:
     try:
-        return _texts(samples[row])
+        return _texts(samples[row], prompt)
     except SamplesError as error:
         return (samples.ids[row], None, f"(unreadable: {error.what})", None)
 
 
-def _texts(sample: SampleLike) -> tuple[Any, ...]:
-    return (sample.id, thread_prompt(sample.thread), sample.thread.completion(), sample.reference)
+def _texts(sample: SampleLike, prompt: Callable[[StringThread], str]) -> tuple[Any, ...]:
+    return (sample.id, prompt(sample.thread), sample.thread.completion(), sample.reference)
 
 
 def thread_prompt(thread: StringThread) -> str:

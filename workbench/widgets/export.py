@@ -22,13 +22,12 @@ from workbench.widgets.exporting import (
     state_of_proof,
 )
 from workbench.widgets.panel import Panel, classed, options, quiet, row, text
-from workbench.widgets.snippets import grader_code
+from workbench.widgets.snippets import export_code, grader_code
 from workbench.widgets.source import SourceView
 
 __all__ = ["ExportPanel"]
 
 _LEXERS = {".json": "json", ".py": "python", ".yaml": "yaml", ".js": "javascript", ".toml": "toml"}
-
 
 _DROP, _UNPROVED = "leave out what the format cannot say, and say so", "also graders that are not validated"
 
@@ -185,15 +184,10 @@ class ExportPanel(Panel):
         self.said.value = "<br>".join(
             [f"<b>{text(what)}</b> {folder}", *(text(one, 600) for one in losses[:20])]
         )
-        settings = "".join(
-            f", {name}={value!r}"
-            for name, value, usual in (
-                ("on_loss", self._on_loss, "refuse"), ("allow_unvalidated", self.unproved.value, False),
-            )
-            if value != usual
+        self.state.code = export_code(
+            self.state.suite_code(), target, self.format.value,
+            on_loss=self._on_loss, allow_unvalidated=self.unproved.value,
         )  # fmt: skip
-        graders = self.state.suite_code()
-        self.state.code = f"wb.export({graders}, {target!r}, {self.format.value!r}{settings})"
 
 
 def _mark(name: str, good: bool, words: str, news: str = "") -> str:

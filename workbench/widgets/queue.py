@@ -54,18 +54,16 @@ class Queue:
         self.order = _meant(order, len(graders) + (known and bool(graders)), len(rows))
         self._verdicts = _verdicts(report, name) if self.order == BALANCED else np.empty(0, np.int8)
         ids = [str(one) for one in samples.ids]
-        there = np.array([one in decided for one in ids], bool)
-        self.rows: Rows = rows if self.order == CHOSEN else self._mixed(there, report, name)
+        mixed = np.random.default_rng(_SEED).permutation(len(ids)).astype(np.intp)
+        if self.order == CHOSEN:
+            mixed = rows
+        elif self.order == DISAGREEING:
+            mixed = _disagreements(mixed, report, str(name))
+        elif self.order == BALANCED:
+            there = np.array([ids[row] in decided for row in mixed], bool)
+            mixed = np.concatenate([_balanced(mixed[part], self._verdicts) for part in (~there, there)])
+        self.rows: Rows = mixed
         self._ids = [ids[row] for row in self.rows]
-
-    def _mixed(self, decided: NDArray[np.bool_], report: Any, grader: Any) -> Rows:
-        mixed = np.random.default_rng(_SEED).permutation(len(decided)).astype(np.intp)
-        if self.order == RANDOM:
-            return mixed
-        if self.order == DISAGREEING:
-            return _disagreements(mixed, report, grader)
-        halves = (mixed[decided[mixed] == one] for one in (False, True))
-        return np.concatenate([_balanced(half, self._verdicts) for half in halves])
 
     def __len__(self) -> int:
         return len(self.rows)

@@ -14,7 +14,6 @@ from workbench.errors import SamplesError
 from workbench.grade import Grade
 from workbench.report import Report
 from workbench.report.frames import row_texts
-from workbench.report.protocols import SamplesLike
 from workbench.samples import Sample
 from workbench.thread import StringThread
 from workbench.visible import one_line
@@ -112,7 +111,7 @@ class ReportRows:
         """Texts of a window, read once for its three columns."""
         key = rows.tobytes()
         if self._kept is None or self._kept[0] != key:
-            self._kept = (key, _texts_of(self._report.samples, rows))
+            self._kept = (key, row_texts(self._report.samples, rows, last_question))
         return self._kept[1]
 
 
@@ -123,19 +122,6 @@ def sample_of(samples: Any, row: int) -> Sample:
     except SamplesError as error:
         return Sample(str(samples.ids[row]), StringThread([("unreadable row", error.what)]), None, "")
     return found
-
-
-def _texts_of(samples: SamplesLike, rows: Rows) -> list[tuple[Any, ...]]:
-    """Id, last question, completion and reference of each row; an unreadable one says so in its completion."""
-    try:
-        return [
-            (one.id, last_question(one.thread), one.thread.completion(), one.reference)
-            for one in samples.take(rows)
-        ]
-    except SamplesError:
-        if len(rows) == 1:
-            return row_texts(samples, rows)
-        return [texts for row in rows for texts in _texts_of(samples, np.array([row]))]
 
 
 def last_question(thread: StringThread) -> str:

@@ -105,21 +105,20 @@ class Runs(Graders):
 
     def _ended(self, job: Job) -> None:
         """The end of a run, on its thread."""
-        report = None if job.error is not None else job.report()
-        own = report
-        if report is not None and not self._closing:
-            report = self.beside(report)
+        own = None if job.error is not None else job.report()
+        report = None if own is None or self._closing else self.beside(own)
+        if report is not None:
             with suppress(Exception):  # what a diagnostic raises is raised again where it is shown
                 _ = report.findings  # takes seconds for many rows: before the lock
         with self.guard("Run"):
             self.running = False
             if self._closing:
                 self.labelling.close()
-            elif report is None:
+            elif report is None or own is None:
                 assert job.error is not None
                 raise job.error
             else:
-                self._show(report, own or report)
+                self._show(report, own)
 
     def beside(self, report: Report) -> Report:
         """A run's report, with what graders that did not run again said of the same rows."""

@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from workbench.widgets.labelling import Labelling
 
-__all__ = ["call", "grader_code", "graders_code", "keep_code", "label_code", "run_code", "undo_code"]
+__all__ = [
+    "call",
+    "export_code",
+    "grader_code",
+    "graders_code",
+    "keep_code",
+    "label_code",
+    "run_code",
+    "undo_code",
+]
 
 
 def grader_code(name: str) -> str:
@@ -68,6 +77,15 @@ def run_code(
         "report",
     ]
     return "\n".join(lines)
+
+
+def export_code(suite: str, target: str, format: str, *, on_loss: str, allow_unvalidated: bool) -> str:  # noqa: A002
+    """A file written; settings that are as usual are left out."""
+    unusual = {
+        "on_loss": on_loss if on_loss != "refuse" else None,
+        "allow_unvalidated": allow_unvalidated or None,
+    }
+    return call("wb.export", _Code(suite), target, format, **unusual)
 
 
 def label_code(labelling: Labelling, name: str, value: bool | None, note: str) -> str:

@@ -93,9 +93,8 @@ class WritePanel(Panel):
         self.editor.observe(self._typed, "value")
         self.name.observe(self._typed, "value")
         self.add.on_click(self.acts(self._add, slow=True))
-        self.watch(self.refresh, "graders", "proofs", "unrun", "kept")
+        self.watch(self.refresh, "graders", "proofs", "unrun", "kept", "gone")
         self.watch(self._offer, "kept")
-        self.watch(self._offer_back, "gone")
 
     def _offer(self) -> None:
         """Texts to start from: templates by number, and what the store keeps by name."""
