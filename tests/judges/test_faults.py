@@ -70,6 +70,11 @@ def drip(connection):
 
 CALL = {"id": "1", "type": "function", "function": {"name": "f", "arguments": '{"score": 1.0}'}}
 PAGE = b"<!doctype html><html><head><title>502</title></head><body><h1>Bad gateway</h1></body></html>"
+THINKING = {
+    "type": "thinking",
+    "thinking": [{"type": "text", "text": '{"score": 1.0}'}],
+    "text": '{"score": 1.0}',
+}
 ERROR = {"error": {"message": "something is wrong", "code": "some_code"}}
 
 # Name, what the server sends (a function is given the socket), the error's kind (None: scored 0.5), words of its message.
@@ -78,7 +83,14 @@ FAULTS = [
     ("fenced", says(f"```json\n{FINE}\n```"), None, ""),
     ("prose around it", says(f"Well. {FINE} That is all."), None, ""),
     ("thinking before it", says(f'<think>{{"score": 1.0}}?</think>{FINE}'), None, ""),
-    ("two verdicts", says(f'{{"score": 0.0}} no, rather {FINE}'), None, ""),
+    ("text parts", says([{"type": "text", "text": FINE[:9]}, {"type": "text", "text": FINE[9:]}]), None, ""),
+    ("thinking parts", says([THINKING, {"type": "text", "text": FINE}, {"type": "image_url"}, {"text": "{}"}]), None, ""),
+    ("two verdicts that agree", says(f'{{"score": 0.5}}, that is: {FINE}'), None, ""),
+    ("two verdicts", says(f'{{"score": 0.0}} no, rather {FINE}'), "judge_parse", "two verdicts"),
+    ("a verdict, then a quote", says(f'{FINE} It claims: {{"score": 1.0}}'), "judge_parse", "two verdicts"),
+    ("a key twice", says('{"score": 0.1, "rationale": "", "score": 1.0}'), "judge_parse", "'score' twice"),
+    ("thinking parts alone", says([THINKING]), "judge_parse", "said nothing"),
+    ("a refusal part", says([{"type": "refusal", "refusal": "I will not."}]), "judge_refusal", "I will not"),
     ("control characters", says('{"score": 0.5, "rationale": "half\nright\u0001\u2028"}'), None, ""),
     ("prose alone", says("I would give it 0.5."), "judge_parse", "no JSON object"),
     ("empty", says(""), "judge_parse", "said nothing"),

@@ -229,6 +229,15 @@ def test_context_relevancy():
     assert ContextRelevancy(rules="adaptive", client=ScriptedClient(answers))(THREAD).score == 0.0
 
 
+@pytest.mark.parametrize("score", ['"1"', '"0"', "true", "0.5", "2", "null"])
+def test_a_documents_score_is_the_number_one_or_zero(score):
+    """Text is no number, as in every other judge; only Adaptive's rules take "1" and "0"."""
+    client = ScriptedClient(f'{{"reason": "r", "score": {score}}}')
+    assert ContextRelevancy(client=client)(THREAD).error.kind == "judge_parse"
+    adaptive = ContextRelevancy(rules="adaptive", client=client)(THREAD)
+    assert adaptive.score == float(json.loads(score)) if score.startswith('"') else adaptive.score is None
+
+
 def test_context_relevancy_needs_documents():
     """None, or one that cannot be judged, leaves the row without a score; what was answered is paid for."""
     bare = wb.StringThread([("user", "q"), ("assistant", "a")])

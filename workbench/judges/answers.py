@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 from workbench.grade import ErrorKind
 from workbench.judges.client import Reply
 
-__all__ = ["RULES", "AnswerError", "number", "text_of", "verdict"]
+__all__ = ["RULES", "AnswerError", "json_spans", "loaded", "number", "text_of", "verdict"]
 
 RULES = ("", "adaptive", "letta", "openai", "umbraco", "vllora")
 """Whose rule decides about unclean answers; "" is the workbench's own."""
@@ -28,11 +28,8 @@ _REFUSALS = re.compile(
 )
 _OBJECT = re.compile(r'\{\s*"')
 _BRACE = re.compile(r"[{}]")
-_DECODER = json.JSONDecoder(
-    strict=False
-)  # models put raw line breaks and other control characters into strings
-_TRIES = 200
-"""Opening braces looked at from the end; an answer with more is no answer."""
+_MOST_OBJECTS = 200
+"""Objects and stray opening braces in an answer; one with more is no answer."""
 
 
 class AnswerError(Exception):
@@ -83,21 +80,27 @@ def _unfenced(text: str) -> str:
 def verdict(text: str, key: str, rules: str = "") -> dict[str, Any]:
     """The JSON object that is the verdict.
 
-    Ours is the last object in the text that has `key`. Letta and OpenAI take the whole text, Umbraco from the first
-    { to the last }, Adaptive the whole text with what was cut off closed.
+    Ours is the last object in the text that has `key`, where all that have it agree. Letta and OpenAI take the whole
+    text, Umbraco from the first { to the last }, Adaptive the whole text with what was cut off closed. Under every
+    rule a key that stands twice in an object is no verdict: nobody can say which of the two was meant.
+
+    Args:
+        text: The answer, without thinking and fences.
+        key: What the object must hold.
+        rules: Whose rule is meant, out of `RULES`.
 
     Raises:
-        AnswerError: There is none.
+        AnswerError: There is none, or there are two that differ.
     """
     found: Any = None
     if rules in {"", "vllora"}:
-        found = _last_object(text, key)
+        found = _agreed_object(text, key)
     elif rules == "umbraco":
         found = _strict(text[text.find("{") : text.rfind("}") + 1] if "{" in text else "")
     elif rules == "adaptive":
-        found = _loaded(text) if _loaded(text) is not None else _loaded(_closed(text))
+        found = loaded(text) if loaded(text) is not None else loaded(_closed(text))
     else:
-        found = _loaded(text)
+        found = loaded(text)
     if not isinstance(found, dict):
         _none(text, key, rules)
     return found
@@ -148,9 +151,18 @@ def _coerced(value: str | bool) -> Any:
         return value
 
 
-def _loaded(text: str) -> Any:
+def loaded(text: str, **settings: Any) -> Any:
+    """A text as JSON, None where it is none.
+
+    Args:
+        text: All of it is read.
+        settings: More for `json.loads`.
+
+    Raises:
+        AnswerError: An object holds a key twice.
+    """
     try:
-        return json.loads(text)
+        return json.loads(text, object_pairs_hook=_no_key_twice, **settings)
     except (ValueError, RecursionError):
         return None
 
@@ -159,33 +171,80 @@ def _strict(text: str) -> Any:
     def refuse(name: str) -> NoReturn:
         raise ValueError(name)
 
-    try:
-        return json.loads(text, parse_constant=refuse)
-    except (ValueError, RecursionError):
+    return loaded(text, parse_constant=refuse)
+
+
+def _no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise AnswerError(ErrorKind.JUDGE_PARSE, f"the judge's answer holds the key {twice[:80]!r} twice")
+    return found
+
+
+# Models put raw line breaks and other control characters into strings, so neither is strict about them.
+_DECODER = json.JSONDecoder(strict=False)
+_DECODER_OF_VERDICTS = json.JSONDecoder(strict=False, object_pairs_hook=_no_key_twice)
+
+
+def _agreed_object(text: str, key: str) -> Any:
+    """The last object that has `key`; None where there is none.
+
+    Raises:
+        AnswerError: Two objects that have `key` differ in it, or one of several cannot be read.
+    """
+    found: list[Mapping[str, Any]] = []
+    unread = False
+    for start, end, value in json_spans(text, _DECODER_OF_VERDICTS):
+        unread = unread or (value is None and _holds_value(text[start:end], key))
+        if value is not None and key in value:
+            found.append(value)
+    if not found:
         return None
+    others = [one[key] for one in found[:-1] if one[key] != found[-1][key]]
+    if unread or others:
+        other = f"{others[0]!r}"[:80] if others else "one that is no JSON"
+        raise AnswerError(
+            ErrorKind.JUDGE_PARSE,
+            f"the judge's answer holds two verdicts: {other}, and {found[-1][key]!r}"[:300],
+        )
+    return found[-1]
 
 
-def _last_object(text: str, key: str) -> Any:
-    objects = list(_objects(text))
-    return next((one for one in reversed(objects) if key in one), None)
+def _holds_value(text: str, key: str) -> bool:
+    """Whether a value stands behind the key, other than in a form to be filled in such as {"score": <number>}."""
+    return re.search(rf'"{re.escape(key)}"\s*:\s*["\[{{tfn\d.-]', text) is not None
 
 
-def _objects(text: str) -> Iterator[Mapping[str, Any]]:
-    """Top-level JSON objects in a text, in order.
+def json_spans(
+    text: str, decoder: json.JSONDecoder = _DECODER
+) -> Iterator[tuple[int, int, dict[str, Any] | None]]:
+    """Top-level JSON objects in a text, in order: where each begins and ends, and what it holds.
 
-    An object that is broken or cut off is passed over with all inside it: what it quotes is no verdict.
+    An object that is broken or cut off is None, with all inside it: what it quotes is no verdict.
+
+    Raises:
+        AnswerError: More objects and stray braces than `_MOST_OBJECTS`.
     """
     at = text.find("{")
-    for _ in range(_TRIES):
+    for _ in range(_MOST_OBJECTS):
         if at < 0:
             return
+        value: Any = None
         try:
-            found, end = _DECODER.raw_decode(text, at)
-            if isinstance(found, dict):
-                yield found
+            value, end = decoder.raw_decode(text, at)
+            yield at, end, value
         except (ValueError, RecursionError):
-            end = _end_of(text, at) if _OBJECT.match(text, at) else at + 1
+            end = at + 1
+            if _OBJECT.match(text, at):
+                end = _end_of(text, at)
+                yield at, end, None
         at = text.find("{", end)
+    if at >= 0:
+        raise AnswerError(
+            ErrorKind.JUDGE_PARSE, f"the judge's answer holds more than {_MOST_OBJECTS} opening braces"
+        )
 
 
 def _end_of(text: str, start: int) -> int:

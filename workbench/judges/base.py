@@ -18,6 +18,7 @@ from workbench.judges.budget import BudgetError
 from workbench.judges.client import ChatClient, JudgeServerError, Messages, Reply
 from workbench.judges.line import ask, current
 from workbench.judges.openai_client import OpenAIClient, provider_client, thinks
+from workbench.judges.quotes import without_quotes
 from workbench.samples import Sample
 from workbench.thread import StringThread
 
@@ -160,7 +161,11 @@ class Judge(Grader):
 
     @abstractmethod
     def read(self, text: str) -> Grade:
-        """The grade an answer means. Raise `AnswerError` where it means none."""
+        """The grade an answer means. Raise `AnswerError` where it means none.
+
+        Args:
+            text: The answer without thinking, fences and quoted objects (see `quotes`).
+        """
 
     def answer_format(self) -> dict[str, Any] | None:
         """The `response_format` asked of the server; None to ask for none."""
@@ -216,13 +221,13 @@ class Judge(Grader):
 
     async def ask(self, sample: Sample, replies: list[Reply]) -> Grade:
         """One question, one answer; what was answered is added to `replies`, whatever happens then."""
-        return await self.ask_messages(self.preview(sample), replies)
+        return await self.ask_messages(sample, self.preview(sample), replies)
 
-    async def ask_messages(self, messages: Messages, replies: list[Reply]) -> Grade:
+    async def ask_messages(self, sample: Sample, messages: Messages, replies: list[Reply]) -> Grade:
         """The grade that the answer to these messages means, with one try at repair."""
         await self.say(messages, replies)
         try:
-            grade = self.read(text_of(replies[-1], self.rules))
+            grade = self._read(sample, messages, replies[-1])
         except AnswerError as error:
             if error.kind is not ErrorKind.JUDGE_PARSE or self.rules not in _REPAIRING:
                 raise
@@ -234,9 +239,12 @@ class Judge(Grader):
             await _keep(replies)
             return grade
         await self.say([*messages, *more], replies)
-        grade = self.read(text_of(replies[-1], self.rules))
+        grade = self._read(sample, messages, replies[-1])
         await _keep(replies)
         return grade
+
+    def _read(self, sample: Sample, messages: Messages, reply: Reply) -> Grade:
+        return self.read(without_quotes(text_of(reply, self.rules), sample, messages))
 
     async def say(self, messages: Messages, replies: list[Reply]) -> Reply:
         """One answer of the client, out of the run's store or paid for, added to `replies`."""

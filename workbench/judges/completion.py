@@ -30,7 +30,25 @@ def reply_of(answer: Any, asked: Asked, seconds: float) -> Reply:
         raise FailedError(_no_completion(answer, asked))
     told = hide_in({name: value for name, value in message.items() if value is not None}, [asked.key])
     took = {"finish_reason": choice.get("finish_reason"), "seconds": seconds}
-    return Reply(str(told.get("content") or ""), _usage(answer), {**told, **took})
+    content = told.get("content")
+    refused = told.get("refusal") or _parts(content, "refusal")
+    return Reply(_text(content), _usage(answer), {**told, "refusal": refused, **took})
+
+
+def _text(content: Any) -> str:
+    """What was said: text, or the text parts of a list, joined. Thinking, images and unknown parts say nothing."""
+    if isinstance(content, str):
+        return content
+    return _parts(content, "text") or _parts(content, "output_text", "text")
+
+
+def _parts(content: Any, kind: str, key: str = "") -> str:
+    """The texts of all parts of one type, joined; "" where there is no list of parts."""
+    parts = [content] if isinstance(content, Mapping) else content
+    if not isinstance(parts, list):
+        return ""
+    chosen = [part for part in parts if isinstance(part, Mapping) and part.get("type") == kind]
+    return "".join(said for part in chosen if isinstance(said := part.get(key or kind), str))
 
 
 def _no_completion(answer: Any, asked: Asked) -> Fault:

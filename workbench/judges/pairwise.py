@@ -128,7 +128,7 @@ class PairwiseJudge(Judge):
 
     async def ask(self, sample: Sample, replies: list[Reply]) -> Grade:
         """Both orders, side by side."""
-        grades = await ask_each(self, self.questions(sample), replies)
+        grades = await ask_each(self, sample, self.questions(sample), replies)
         scores = [grade.score or 0.0 for grade in grades]
         # The second order has the completion in slot B.
         own = [score if at == 0 else 1.0 - score for at, score in enumerate(scores)]

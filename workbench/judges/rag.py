@@ -88,15 +88,16 @@ def _mean(found: Mapping[str, Any], key: str) -> Grade:
     parts = found.get(key)
     if not isinstance(parts, list):
         raise AnswerError(ErrorKind.JUDGE_PARSE, f"the judge's answer has no list {key!r}")
-    scores = [_one_or_zero(one) for one in parts]
+    scores = [_one_or_zero(one, ("0", "1")) for one in parts]
     reasons = [str(one.get("reasoning") or one.get("reason") or "") for one in parts]
     share = round(sum(scores) / len(scores), 3) if scores else 0.0
     return Grade(share, reasoning="\n".join(filter(None, reasons)), metadata={"scores": scores})
 
 
-def _one_or_zero(part: Any) -> int:
+def _one_or_zero(part: Any, texts: tuple[str, ...] = ()) -> int:
+    """A part's score; as text only where the platform's own prompt asks for text, as Adaptive's does."""
     score = part.get("score") if isinstance(part, Mapping) else None
-    if isinstance(score, bool) or score not in (0, 1, "0", "1"):
+    if score is None or isinstance(score, bool) or score not in (0, 1, *texts):
         raise AnswerError(ErrorKind.JUDGE_PARSE, f"a part's score must be 1 or 0, not {score!r}"[:200])
     return int(score)
 
@@ -224,7 +225,7 @@ class ContextRelevancy(Judge):
 
     async def ask(self, sample: Sample, replies: list[Reply]) -> Grade:
         """Every document, side by side; one answer that cannot be read leaves the row without a score."""
-        grades = await ask_each(self, self.questions(sample), replies)
+        grades = await ask_each(self, sample, self.questions(sample), replies)
         scores = [grade.score or 0.0 for grade in grades]
         reasons = "\n".join(filter(None, (grade.reasoning for grade in grades)))
         told = [
@@ -238,7 +239,8 @@ class ContextRelevancy(Judge):
     def read(self, text: str) -> Grade:
         """1 or 0 for one document."""
         found = verdict(text, "score", self.rules)
-        return Grade(float(_one_or_zero(found)), reasoning=str(found.get("reason") or ""))
+        texts = ("0", "1") if self.rules == "adaptive" else ()
+        return Grade(float(_one_or_zero(found, texts)), reasoning=str(found.get("reason") or ""))
 
     def answer_format(self) -> dict[str, Any] | None:
         """A reason and 1 or 0."""
