@@ -88,6 +88,34 @@ def test_preset():
     assert "readiness gate PASS" in str(report)
 
 
+def test_topics_of_a_column_reach_the_report():
+    """The dry run names topics whose mean is low, the gate and a finding of their own look at their balance."""
+    grader = wb.FunctionGrader.from_source("async def grade(t):\n    return float(t.completion())\n")
+    topics = ["algebra"] * 50 + ["rare"] * 5 + [None] * 5
+    scores = [*SPREAD[:50], *[0.1] * 5, *SPREAD[:5]]
+    rows = [
+        {"prompt": str(i), "completion": f"{score} " + " " * int(score * 50), "topic": topic}
+        for i, (score, topic) in enumerate(zip(scores, topics, strict=True))
+    ]
+    report = wb.Suite([grader]).run(wb.Samples(rows), progress=False, preset="vllora")
+    told = {finding.kind: finding for finding in report.findings}
+    assert "a topic's mean is below 0.15 (rare)" in told["vllora-dry-run"].message
+    assert "topic_balance is 0.909, limit 0.4" in told["vllora-readiness"].message
+    assert "score_length_corr is" in told["vllora-readiness"].message
+    assert told["vllora-topics"].severity == "warning"
+    assert told["vllora-topics"].value == 0.1
+    assert told["vllora-topics"].rows == (50, 51, 52, 53, 54)
+    assert "code reference PASS" in told["vllora-code-reference"].message
+
+
+def test_without_a_column_of_topics_nothing_is_said_of_them():
+    """Grades alone have no topics, and neither has a column by another name."""
+    report = wb.Length(minimum=1).run([{"completion": "x", "subject": "a"}] * 60, progress=False)
+    kinds = {finding.kind for finding in report.diagnose(preset="vllora").findings}
+    assert kinds >= {"vllora-dry-run", "vllora-readiness", "vllora-code-reference"}
+    assert "vllora-topics" not in kinds
+
+
 def test_scores_are_rounded_as_upstream_rounds_them():
     """0.125 is 0.13 to JavaScript, so it is no score of its own beside 0.13, and one beside 0.12."""
     concentration = lambda scores: next(  # noqa: E731

@@ -1,11 +1,13 @@
 """Summaries of runs: numbers and findings as the report had them."""
 
+import json
 import math
 
 import pandas as pd
 import pytest
 
 import workbench as wb
+from workbench.diagnostics.row_numbers import RowNumbers
 from workbench.judges import Reply, Usage
 from workbench.store import StoreError
 
@@ -41,6 +43,20 @@ def test_a_failed_grader_has_no_number(store, report):
     with store._database.reading() as connection:
         text = connection.exec_driver_sql("SELECT summary, findings FROM workbench_runs").one()
     assert "NaN" not in "".join(text)
+
+
+def test_a_stored_finding_keeps_all_its_rows(store):
+    """Also thousands, in little text; a run of an older version, with a list of rows, is still read."""
+    report = wb.Length(minimum=1).run([{"completion": "x"}] * 5_000, progress=False)
+    run = store.runs.add(report)
+    assert {len(finding.rows) for finding in run.findings} == {5_000}
+    with store._database.writing() as connection:
+        text = connection.exec_driver_sql("SELECT findings FROM workbench_runs").scalar_one()
+        assert len(text) < 5_000
+        records = json.loads(text)
+        older = json.dumps([record | {"rows": [3, 1]} for record in records]).replace("'", "''")
+        connection.exec_driver_sql(f"UPDATE workbench_runs SET findings = '{older}'".replace("%", "%%"))
+    assert {finding.rows for finding in store.runs.get(run.id).findings} == {RowNumbers([3, 1])}
 
 
 def test_runs_are_listed_newest_first(store, report):

@@ -7,10 +7,11 @@ from math import nan
 
 import numpy as np
 
-from workbench.diagnostics.case import Case, evidence
+from workbench.diagnostics.case import Case
 from workbench.diagnostics.claim import Claim, about_share
 from workbench.diagnostics.finding import Finding, Severity, percent
 from workbench.diagnostics.registry import diagnostic
+from workbench.diagnostics.row_numbers import RowNumbers
 from workbench.statistics import compact, share
 
 __all__ = ["accepts_known_bad", "too_lenient", "too_strict"]
@@ -57,7 +58,7 @@ def accepts_known_bad(case: Case) -> Iterable[Finding]:
     n, order = int(bad.sum()), np.argsort(-case.scores[at], kind="stable")
     said = f"accepts {len(at):,} of {n:,} known-bad rows; a code grader should accept none"
     advice = "read these rows: either the grader misses something, or the label is wrong"
-    statistic, rows = "known-bad rows accepted", evidence(case.rows[at[order]])
+    statistic, rows = "known-bad rows accepted", RowNumbers(case.rows[at[order]])
     yield Finding(
         case.grader, "accepts-known-bad", Severity.WARNING, statistic, len(at), None, n, 0, said, advice, rows
     )
@@ -74,7 +75,7 @@ def _mistakes(case: Case, kind: str, what: str, advice: str) -> Iterable[Claim]:
     at = np.flatnonzero(judged & wrong)
     order = np.argsort(-case.scores[at] if lenient else case.scores[at], kind="stable")
     statistic = "share of known-bad accepted" if lenient else "share of known-good rejected"
-    rows = evidence(case.rows[at[order]])
+    rows = RowNumbers(case.rows[at[order]])
     message = f"{kind.replace('-', ' ')}, {said}"
     unit = "known-bad row" if lenient else "known-good row"
     finding = Finding(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,12 +13,21 @@ from numpy.typing import NDArray
 from workbench.columns import SCORED, Grades
 from workbench.statistics import compact
 
-__all__ = ["MOST_ROWS", "Case", "evidence"]
-
-MOST_ROWS = 1_000
-"""Evidence kept with one finding: more than anybody reads, little enough to keep and to send."""
+__all__ = ["Case", "RowContext"]
 
 _HINTS_FROM = 8
+
+
+class RowContext(Protocol):
+    """What is known of the rows beside their grades; each is read when a diagnostic asks for it."""
+
+    @property
+    def topics(self) -> Sequence[Hashable | None] | None:
+        """Topic of each row, (n,), None for a row without; None where no column says so."""
+
+    @property
+    def lengths(self) -> NDArray[np.float64]:
+        """Characters of each completion, (n,)."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +41,7 @@ class Case:
         labels: 1 known good, 0 known bad, -1 unknown, (n,).
         threshold: Pass mark, on the scale: a score at or above it accepts the row.
         scale: Lowest and highest score of the grader's scale.
+        context: What is known of the rows beside their grades; None where only grades were given.
     """
 
     grader: str
@@ -39,6 +50,7 @@ class Case:
     labels: NDArray[np.int8]
     threshold: float = 0.5
     scale: tuple[float, float] = (0.0, 1.0)
+    context: RowContext | None = field(default=None, repr=False)
 
     @cached_property
     def rows(self) -> NDArray[np.intp]:
@@ -93,8 +105,3 @@ class Case:
         """Which scored rows pass, (m,): the grader's own verdict, else score against the pass mark."""
         verdict = self.grades.passed[self.rows]
         return np.where(verdict >= 0, verdict == 1, self.grades.scores[self.rows] >= self.threshold)
-
-
-def evidence(rows: NDArray[np.intp]) -> tuple[int, ...]:
-    """The first 1,000 row numbers as plain integers."""
-    return tuple(int(row) for row in rows[:MOST_ROWS])

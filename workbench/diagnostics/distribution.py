@@ -13,10 +13,11 @@ from math import ceil, nan
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.diagnostics.case import Case, evidence
+from workbench.diagnostics.case import Case
 from workbench.diagnostics.claim import Claim, about_bootstrap, about_share
 from workbench.diagnostics.finding import Finding, Severity, percent
 from workbench.diagnostics.registry import diagnostic
+from workbench.diagnostics.row_numbers import RowNumbers
 from workbench.statistics import bootstrap, effective_n, share
 from workbench.statistics.resampling import sd_bootstrap
 from workbench.statistics.spread import level_counts, levels_of
@@ -57,7 +58,7 @@ def _saturated(case: Case, kind: str, flags: NDArray[np.bool_], what: str, advic
     found = share(flags, case.scored_groups)
     said = what.format(percent(found.value), f"{found.n:,}")
     statistic = f"share at {_CEILING} or above" if kind.endswith("high") else f"share at {_FLOOR} or below"
-    rows = evidence(case.rows[flags])
+    rows = RowNumbers(case.rows[flags])
     finding = Finding(case.grader, kind, Severity.WARNING, statistic, nan, None, 0, 0, said, advice, rows)
     note = replace(finding, severity=Severity.NOTE, message=f"nearly {said}")
     yield about_share(finding, found, _SATURATED, short=_SATURATED_ROWS - found.n)
@@ -102,7 +103,7 @@ def _about_spread(case: Case, kind: str, statistic: str, said: str, centre: floa
     advice = "ask the grader for finer distinctions, and say what each level means"
     n = len(case.scores)
     return Finding(
-        case.grader, kind, Severity.WARNING, statistic, nan, None, n, 0, said, advice, evidence(nearest)
+        case.grader, kind, Severity.WARNING, statistic, nan, None, n, 0, said, advice, RowNumbers(nearest)
     )
 
 
@@ -136,5 +137,5 @@ def out_of_scale(case: Case) -> Iterable[Finding]:
         0,
         said,
         f"return scores from {lo:g} to {hi:g}, or name the scale: diagnose(scale=(lowest, highest))",
-        evidence(rows),
+        RowNumbers(rows),
     )

@@ -11,10 +11,11 @@ from math import nan
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.diagnostics.case import Case, evidence
+from workbench.diagnostics.case import Case
 from workbench.diagnostics.claim import Claim, about_share
 from workbench.diagnostics.finding import Finding, Severity, percent
 from workbench.diagnostics.registry import diagnostic
+from workbench.diagnostics.row_numbers import RowNumbers
 from workbench.grade import Status
 from workbench.statistics import effective_n, share
 from workbench.visible import counted
@@ -54,7 +55,7 @@ def broken(case: Case) -> Iterable[Claim]:
         f"broken, {found.k:,} of {found.n:,} rows failed, {percent(found.value)}: {what}",
         _next_step(case, rows)
         or "read the errors of these rows; a failed row has no score and is in no mean",
-        evidence(rows),
+        RowNumbers(rows),
     )
     yield about_share(finding, found, _BROKEN_ABOVE, short=_BROKEN_ROWS - found.n)
 
@@ -173,5 +174,5 @@ def _next_step(case: Case, rows: NDArray[np.intp]) -> str:
 
 
 def _fact(case: Case, kind: str, said: str, advice: str, rows: NDArray[np.intp]) -> Finding:
-    n, proof = len(case.grades), evidence(rows)
+    n, proof = len(case.grades), RowNumbers(rows)
     return Finding(case.grader, kind, Severity.NOTE, "rows", len(rows), None, n, 0, said, advice, proof)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from workbench.diagnostics.row_numbers import RowNumbers
 from workbench.statistics import Interval
 from workbench.visible import counted, one_line, two_digits
 
@@ -47,7 +49,7 @@ class Finding:
         needed: Rows still needed before the bound can decide; 0 where it has decided.
         message: The sentence without grader, interval and full stop.
         advice: What to do next.
-        rows: Numbers of the rows that prove it, the most telling first, 1,000 at most.
+        rows: Numbers of all rows that prove it, the most telling first; see `RowNumbers`.
         preset: The set of rules it comes from.
         confidence: Level of the interval, after Holm's correction; 0.95 for one verdict alone.
         unit: What `needed` counts, in the singular.
@@ -63,10 +65,14 @@ class Finding:
     needed: int
     message: str
     advice: str
-    rows: tuple[int, ...] = field(default=(), repr=False)
+    rows: Sequence[int] = field(default=(), repr=False)
     preset: str = "workbench"
     confidence: float = 0.95
     unit: str = "row"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.rows, RowNumbers):
+            object.__setattr__(self, "rows", RowNumbers(self.rows))
 
     def __str__(self) -> str:
         """One sentence, with the interval and what is still needed; hidden characters show as code points."""

@@ -8,10 +8,11 @@ from math import nan
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.diagnostics.case import Case, evidence
+from workbench.diagnostics.case import Case
 from workbench.diagnostics.claim import Claim, about_bootstrap, about_share
 from workbench.diagnostics.finding import Finding, Severity, percent
 from workbench.diagnostics.registry import diagnostic
+from workbench.diagnostics.row_numbers import RowNumbers
 from workbench.statistics import bootstrap, share
 from workbench.statistics.spread import SAME, group_sums, icc_of
 
@@ -46,7 +47,7 @@ def dead_groups(case: Case) -> Iterable[Claim]:
         0,
         f"dead prompts, {found.k:,} of {found.n:,} give all their answers one score, {percent(found.value)}",
         "give part marks, or draw prompts of middling difficulty; RL learns nothing from these",
-        evidence(rows),
+        RowNumbers(rows),
     )
     claim = about_share(finding, found, _DEAD, short=_short(sizes))
     yield _in_rows(claim, float(sizes[several].mean()))
@@ -82,7 +83,7 @@ def prompt_decides(case: Case) -> Iterable[Claim]:
         0,
         f"the prompt decides the score, {percent(boot.value)} of the variance lies between prompts (ICC1)",
         "the grader tells prompts apart, not answers; check that it reads the completion",
-        evidence(case.rows[order]),
+        RowNumbers(case.rows[order]),
     )
     yield about_bootstrap(finding, boot, _ICC, above=True)
 

@@ -12,10 +12,11 @@ from math import nan
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.diagnostics.case import Case, evidence
+from workbench.diagnostics.case import Case
 from workbench.diagnostics.claim import Claim, about_estimate
 from workbench.diagnostics.finding import Finding, Severity, percent
 from workbench.diagnostics.registry import diagnostic
+from workbench.diagnostics.row_numbers import RowNumbers
 from workbench.statistics import Confusion, Share, compact
 
 __all__ = ["KAPPA", "LABELS", "against_labels", "disagrees_with_labels", "is_lopsided", "worse_than_chance"]
@@ -80,7 +81,7 @@ def _finding(case: Case, kind: str, found: Confusion, advice: str, rows: NDArray
     differ = np.flatnonzero(found.truth != found.verdict)
     scores = case.scores[np.searchsorted(case.rows, rows[differ])]
     order = np.argsort(-np.abs(scores - found.truth[differ]), kind="stable")
-    proof = evidence(rows[differ[order]])
+    proof = RowNumbers(rows[differ[order]])
     return Finding(
         case.grader, kind, severity, "kappa", nan, None, n, 0, said, advice, proof, unit="label"
     )  # fmt: skip

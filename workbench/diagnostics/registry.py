@@ -102,7 +102,8 @@ def diagnose(
     Args:
         source: A report, grades by grader name, or the grades of one grader.
         preset: "workbench" (bounds decide, or say how many more rows they need) or "seed" (fixed
-            cut-offs on the rows there are, no interval) or "vllora" (its dry run and readiness gate).
+            cut-offs on the rows there are, no interval) or "vllora" (its dry run, readiness gate and code
+            reference, with the topics of a column `topic`; no interval).
         labels: What is known of each row: True good, False bad, None unknown, (n,). Only with known
             bad rows can a grader be called lenient, only with known good ones strict.
         threshold: Pass mark for `labels`, on the scale; its middle by default, 0.5 of 0 to 1. A grader's
@@ -130,7 +131,7 @@ def diagnose(
     known = {n: (group_codes(prompts, n), read_labels(labels, n)) for n in set(map(len, by_name.values()))}
     results: list[Claim | Finding] = []
     for name, grades in by_name.items():
-        case = Case(name, grades, *known[len(grades)], mark, scale)
+        case = Case(name, grades, *known[len(grades)], mark, scale, getattr(source, "columns", None))
         results += [result for rule in rules.values() for result in rule(case)]
     return [replace(finding, preset=preset) for finding in _sorted(results, list(by_name))]
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from math import sqrt
 
-from workbench.diagnostics.case import Case, evidence
+from workbench.diagnostics.case import Case
 from workbench.diagnostics.finding import Finding, Severity
 from workbench.diagnostics.registry import diagnostic
+from workbench.diagnostics.row_numbers import RowNumbers
 from workbench.statistics import sample_sd
 from workbench.visible import counted
 
@@ -54,7 +55,7 @@ def variance_rule(case: Case) -> Iterable[Finding]:
 
 
 def _fired(case: Case, kind: str, said: str, advice: str, value: float) -> Finding:
-    n, proof = len(case.scores), evidence(case.rows)
+    n, proof = len(case.scores), RowNumbers(case.rows)
     statistic = {"seed-too-lenient": "lowest score", "seed-too-strict": "highest score"}.get(kind, "std")
     message = f"seed rule fired, on {counted(n, 'row')}, no interval; {said}"
     return Finding(case.grader, kind, Severity.WARNING, statistic, value, None, n, 0, message, advice, proof)

@@ -1,18 +1,21 @@
-"""Preset `vllora`: the dry run's verdict and the readiness gate, literal cut-offs without intervals."""
+"""Preset `vllora`: the dry run, the code reference, topics and the readiness gate, literal cut-offs without intervals."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Hashable, Iterable, Sequence
 
 import numpy as np
 
-from workbench.diagnostics.case import Case, evidence
-from workbench.diagnostics.dry_run import dry_run
+from workbench.diagnostics.case import Case
+from workbench.diagnostics.dry_run import DryRun, balance, code_reference_verdict, dry_run
 from workbench.diagnostics.finding import Finding, Severity
 from workbench.diagnostics.readiness import readiness
 from workbench.diagnostics.registry import diagnostic
+from workbench.diagnostics.row_numbers import RowNumbers
+from workbench.visible import one_line
 
-__all__ = ["dry_run_verdict", "readiness_verdict"]
+__all__ = ["code_reference", "dry_run_verdict", "readiness_verdict", "topic_balance"]
 
 _SEVERITY = {
     "GO": Severity.NOTE,
@@ -29,7 +32,11 @@ _WORDS = {
     "std_high": "the population std is above 0.25",
     "low_success": "fewer than 10 % of scores are above 0",
     "high_perfect": "more than 50 % of scores are perfect",
+    "topic_problem": "a topic's mean is below 0.15",
 }
+_BALANCED = 0.5
+"""Smallest over largest topic share, from the dry-run page of vLLora's fine-tuning documents (January 2026)."""
+_SHOWN = 5
 
 
 @diagnostic("vllora-dry-run", presets=("vllora",))
@@ -37,24 +44,86 @@ def dry_run_verdict(case: Case) -> Iterable[Finding]:
     """GO, WARNING or NO-GO; a row without a score counts as 0, as the script has it."""
     column = np.zeros(len(case.grades))
     column[case.rows] = case.scores
-    result = dry_run(column.tolist())
+    result = dry_run(column.tolist(), _topics(case))
     told = "; ".join(_WORDS[issue.partition(":")[0]] for issue in result.issues) or "nothing stands out"
     missing = len(column) - len(case.rows)
     counted = f", {missing:,} rows without a score counted as 0" if missing else ""
-    said = f"dry run {result.verdict}, mean {result.mean:.3g}, std {result.std:.3g}{counted}: {told}"
+    said = f"dry run {result.verdict}, mean {result.mean:.3g}, std {result.std:.3g}{counted}: {told}{_low_topics(result)}"
     advice = (
         "go on to training" if result.verdict == "GO" else "mend the grader or the dataset, then run it again"
     )
     yield Finding(
         case.grader, "vllora-dry-run", _SEVERITY[result.verdict], "mean", result.mean, None, len(column), 0, said, advice,
-        evidence(case.rows),
+        RowNumbers(case.rows),
     )  # fmt: skip
+
+
+def _topics(case: Case) -> Sequence[Hashable | None] | None:
+    return None if case.context is None else case.context.topics
+
+
+def _low_topics(result: DryRun) -> str:
+    """Topics that are a problem, by name."""
+    names = [one_line(name, 40) for name, status in result.by_topic.items() if status == "problem"]
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return f" ({', '.join(names[:_SHOWN])}{more})" if names else ""
+
+
+@diagnostic("vllora-code-reference", presets=("vllora",))
+def code_reference(case: Case) -> Iterable[Finding]:
+    """PASS, WARN or FAIL by the shorter rule of vLLora's code reference, on the rows that have a score."""
+    scores = case.scores.tolist()
+    verdict, mean = code_reference_verdict(scores), dry_run(scores).mean
+    said = f"code reference {verdict}, mean {mean:.3g} of the scored rows"
+    advice = "FAIL below a mean of 0.10 or a sample std of 0.10, WARN above a mean of 0.90, else PASS"
+    yield Finding(
+        case.grader, "vllora-code-reference", _SEVERITY[verdict], "mean", mean, None, len(case.rows), 0, said, advice,
+        RowNumbers(case.rows),
+    )  # fmt: skip
+
+
+@diagnostic("vllora-topics", presets=("vllora",))
+def topic_balance(case: Case) -> Iterable[Finding]:
+    """Whether the smallest topic has at least half as many rows as the largest; a column `topic` names them."""
+    topics = _topics(case)
+    counts = Counter(topic for topic in topics or () if topic is not None)
+    if topics is None or not counts:
+        return
+    value, (smallest, fewest) = balance(list(counts.values())), min(counts.items(), key=lambda pair: pair[1])
+    even = value > _BALANCED
+    said = (
+        f"topics {'balanced' if even else 'unbalanced'}, {value:.3g} of the largest topic's rows in the smallest "
+        f"of {len(counts):,}: {one_line(str(smallest), 40)}, {fewest:,} rows"
+    )
+    rows = RowNumbers(np.flatnonzero([topic == smallest for topic in topics]))
+    severity = Severity.NOTE if even else Severity.WARNING
+    advice = "add rows of the rare topics before training" if not even else "nothing to do"
+    n = sum(counts.values())
+    yield Finding(
+        case.grader,
+        "vllora-topics",
+        severity,
+        "smallest over largest topic",
+        value,
+        None,
+        n,
+        0,
+        said,
+        advice,
+        rows,
+    )
 
 
 @diagnostic("vllora-readiness", presets=("vllora",))
 def readiness_verdict(case: Case) -> Iterable[Finding]:
     """PASS, WARN or FAIL on the rows that have a score."""
-    result = readiness(case.scores.tolist(), prompts=case.scored_groups.tolist())
+    topics = _topics(case)
+    result = readiness(
+        case.scores.tolist(),
+        prompts=case.scored_groups.tolist(),
+        lengths=None if case.context is None else case.context.lengths[case.rows].tolist(),
+        topics=None if topics is None else [topics[row] for row in case.rows],
+    )
     broken = [
         f"{check.name} is {check.value:.3g}, limit {check.limit:g}"
         for check in result.checks
@@ -64,5 +133,5 @@ def readiness_verdict(case: Case) -> Iterable[Finding]:
     yield Finding(
         case.grader, "vllora-readiness", _SEVERITY[result.verdict], "checks that hold",
         float(sum(check.holds for check in result.checks)), None, len(case.rows), 0, said,
-        "see what each check asks in workbench.diagnostics.readiness", evidence(case.rows),
+        "see what each check asks in workbench.diagnostics.readiness", RowNumbers(case.rows),
     )  # fmt: skip

@@ -21,6 +21,7 @@ from workbench.report.agreement import Agreement, agreement_of
 from workbench.report.bins import Histogram, histogram
 from workbench.report.cases import labelled_case
 from workbench.report.compare import Comparison, compare_cases
+from workbench.report.context import SampleColumns
 from workbench.report.frames import long_frame, row_frame, score_frame, summary_frame
 from workbench.report.protocols import SamplesLike
 from workbench.report.rich import as_html
@@ -91,6 +92,11 @@ class Report:
     def groups(self) -> Sequence[Hashable] | NDArray[Any]:
         """The prompt each row answers, (n,)."""
         return self.samples.groups
+
+    @cached_property
+    def columns(self) -> SampleColumns:
+        """Columns of the rows that diagnostics look at beside the scores: topics and lengths."""
+        return SampleColumns(self.samples)
 
     @cached_property
     def _codes(self) -> NDArray[np.intp]:

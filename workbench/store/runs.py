@@ -12,6 +12,7 @@ import sqlalchemy as sa
 
 from workbench.diagnostics import Finding
 from workbench.diagnostics.finding import Severity
+from workbench.diagnostics.row_numbers import RowNumbers
 from workbench.report import Report
 from workbench.sandbox.source import Source
 from workbench.statistics import Interval
@@ -123,8 +124,13 @@ def _values(report: Report) -> dict[str, Any]:
         "cost": cost,
         "graders": to_json({"names": report.graders, "sources": hashes}),
         "summary": to_json(_table(summary)),
-        "findings": to_json([_plain(asdict(finding)) for finding in report.findings]),
+        "findings": to_json([_finding_record(finding) for finding in report.findings]),
     }
+
+
+def _finding_record(finding: Finding) -> dict[str, Any]:
+    record: dict[str, Any] = _plain(asdict(finding))
+    return record | {"rows": RowNumbers(finding.rows).packed()}
 
 
 def _total(column: Iterable[Any]) -> float | None:
@@ -170,13 +176,18 @@ def _run(row: Any) -> Run:
         row.tokens,
         row.cost,
         graders["sources"],
-        tuple(map(_finding, from_json(row.findings))),
+        tuple(_finding(record, row.rows) for record in from_json(row.findings)),
         from_json(row.summary),
     )
 
 
-def _finding(record: dict[str, Any]) -> Finding:
-    bounds, value = record["interval"], record["value"]
-    interval = None if bounds is None else Interval(*_filled(bounds))
-    changed = {"severity": Severity(record["severity"]), "interval": interval, "rows": tuple(record["rows"])}
-    return Finding(**(record | changed | {"value": math.nan if value is None else value}))
+def _finding(record: dict[str, Any], n: int) -> Finding:
+    bounds, value, rows = record["interval"], record["value"], record["rows"]
+    changed = {
+        "severity": Severity(record["severity"]),
+        "interval": None if bounds is None else Interval(*_filled(bounds)),
+        # Runs of older versions list at most 1,000 of their rows.
+        "rows": RowNumbers.unpacked(rows, n) if isinstance(rows, str) else RowNumbers(rows),
+        "value": math.nan if value is None else value,
+    }
+    return Finding(**(record | changed))
