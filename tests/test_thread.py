@@ -255,6 +255,53 @@ class TestToolAnswers:
         assert [other.turn_answers(at) for at in range(4)] == [None, "c1", "c2", None]
         assert [len(other.turn_calls(at)) for at in range(2)] == [1, 0]
 
+    def test_anthropic_parts(self):
+        """`tool_use` parts become calls in OpenAI's shape, each `tool_result` a turn of its own that answers its call."""
+        messages = [
+            {"role": "user", "content": "3 * 4, and 5 * 6?"},
+            {
+                "role": "assistant",
+                "content": [
+                    {"type": "thinking", "thinking": "hm"},
+                    {"type": "text", "text": "let me see"},
+                    {"type": "tool_use", "id": "t1", "name": "multiply", "input": {"a": 3, "b": 4}},
+                    {"type": "tool_use", "id": "t2", "name": "multiply", "input": {"a": 5, "b": 6}},
+                ],
+            },
+            {
+                "role": "user",
+                "content": [
+                    {"type": "tool_result", "tool_use_id": "t1", "content": "12"},
+                    {"type": "tool_result", "tool_use_id": "t2", "content": [{"type": "text", "text": "30"}]},
+                    {"type": "text", "text": "go on"},
+                ],
+            },
+            {"role": "assistant", "content": [{"type": "text", "text": "12 and 30"}]},
+        ]
+        thread = StringThread.from_messages(messages)
+        assert thread.get_turns()[1:] == [
+            ("assistant", "let me see"),
+            ("tool", "12"),
+            ("tool", "30"),
+            ("user", "go on"),
+            ("assistant", "12 and 30"),
+        ]
+        assert [call["id"] for call in thread.turn_calls(1)] == ["t1", "t2"]
+        function = {"name": "multiply", "arguments": '{"a": 3, "b": 4}'}
+        assert thread.tool_calls()[0] == {"id": "t1", "type": "function", "function": function}
+        assert [thread.turn_answers(at) for at in range(6)] == [None, None, "t1", "t2", None, None]
+        assert StringThread.from_wire(thread.to_wire()).tool_calls() == thread.tool_calls()
+
+    def test_a_message_of_results_alone_is_no_user_turn(self):
+        """What a tool returned is not what a user asked; an empty or odd result reads as no text."""
+        results = [
+            {"type": "tool_result", "tool_use_id": "t"},
+            {"type": "tool_result", "content": [{"image": 1}, 3]},
+        ]
+        thread = StringThread.from_messages([{"role": "user", "content": results}])
+        assert thread.get_turns() == [("tool", ""), ("tool", "")]
+        assert (thread.turn_answers(0), thread.turn_answers(1)) == ("t", None)
+
     def test_content_blocks(self):
         """`toolUse` and `toolResult` blocks become calls and answers; the block stays beside the call."""
         block = {"toolUseId": "t1", "name": "multiply", "input": {"a": 3}}

@@ -28,6 +28,7 @@ __all__ = [
     "NotValidatedError",
     "ReportError",
     "SamplesError",
+    "SamplesWarning",
     "SandboxError",
     "ValidationError",
     "WorkbenchError",
@@ -82,6 +83,10 @@ class NotValidatedError(WorkbenchError, ValueError):
 
 class SamplesError(WorkbenchError, ValueError):
     """Rows, columns or files that cannot be read as samples."""
+
+
+class SamplesWarning(UserWarning):
+    """Data that can be read, but are likely not what was meant."""
 
 
 class FormatError(WorkbenchError, ValueError):

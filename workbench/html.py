@@ -82,6 +82,7 @@ def render_html(
             isolation=report.isolation,
             gate="" if report.gate is None else str(report.gate),
             spending=report.spending,
+            notes=report.samples.notes,
             graders=[_grader(report, name) for name in report.graders],
             findings=[_finding(report, finding) for finding in report.findings],
             sources=_sources(report),

@@ -19,6 +19,7 @@ Turn = namedtuple("Turn", "role content")  # noqa: PYI024
 Turn.__doc__ = "One turn: `role` is free text and case-sensitive, `content` is text."
 
 _IMAGE = "[image]"
+_CALLS = ("tool_use", "server_tool_use", "mcp_tool_use")
 
 
 class StringThread:
@@ -64,9 +65,10 @@ class StringThread:
         """Read OpenAI chat messages: dicts with `role`, `content` and perhaps `tool_calls`.
 
         Content given in parts becomes text: text parts are joined, an image leaves the marker
-        `[image]`, reasoning is left out. An assistant turn that only calls tools reads "". `toolUse` and
-        `toolResult` blocks (Bedrock's, as Strands agents write them) become tool calls and their answers;
-        such a call keeps its block under the key `toolUse`.
+        `[image]`, reasoning is left out. An assistant turn that only calls tools reads "". Anthropic's `tool_use`
+        parts become tool calls, and each of their `tool_result` parts a turn of the role `tool`, before what else
+        the message says. `toolUse` and `toolResult` blocks (Bedrock's, as Strands agents write them) become tool
+        calls and their answers; such a call keeps its block under the key `toolUse`.
 
         Raises:
             TypeError: A message is no dict, or its role or content is of the wrong type.
@@ -75,13 +77,22 @@ class StringThread:
         thread = cls(None, metadata)
         for index, message in enumerate(messages):
             role, content, calls = _read_message(index, message)
-            if calls:
-                thread._calls[len(thread._turns)] = calls
-            if answered := _answered(message):
-                thread._answers[len(thread._turns)] = answered
-            thread._turns.append((role, content))
+            results = _results(message.get("content"))
+            for result in results:
+                thread._add("tool", _result_text(result), answered=result.get("tool_use_id"))
+            if content or calls or not results:
+                thread._add(role, content, calls, _answered(message))
         thread.tools = [dict(tool) for tool in tools or ()]
         return thread
+
+    def _add(self, role: str, content: str, calls: Sequence[Any] = (), answered: object = None) -> None:
+        """One turn more, in place: only while the thread is made."""
+        at = len(self._turns)
+        if calls:
+            self._calls[at] = list(calls)
+        if isinstance(answered, str):
+            self._answers[at] = answered
+        self._turns.append((role, content))
 
     def completion(self) -> str | None:
         """The last turn's text if its role is exactly `assistant`, else None. Empty text stays empty."""
@@ -199,7 +210,34 @@ def _read_message(index: int, message: Any) -> tuple[str, str, list[Any]]:
     if not isinstance(calls, Sequence) or isinstance(calls, str):
         raise TypeError(f"message {index}: tool_calls must be a list, not {type(calls).__name__}")
     content = message.get("content")
-    return role, _content_text(index, content), [*calls, *map(_block_call, _blocks(content, "toolUse"))]
+    used = [*map(_part_call, _parts(content, _CALLS)), *map(_block_call, _blocks(content, "toolUse"))]
+    return role, _content_text(index, content), [*calls, *used]
+
+
+def _parts(content: Any, types: Sequence[str]) -> list[Any]:
+    """The content parts of some types, such as `{"type": "tool_use", ...}`."""
+    if not isinstance(content, list | tuple):
+        return []
+    return [part for part in content if isinstance(part, Mapping) and part.get("type") in types]
+
+
+def _part_call(part: Mapping[str, Any]) -> dict[str, Any]:
+    """A `tool_use` part in OpenAI's shape."""
+    function = {"name": part.get("name"), "arguments": json.dumps(part.get("input", {}), default=str)}
+    return {"id": part.get("id"), "type": "function", "function": function}
+
+
+def _results(content: Any) -> list[Any]:
+    return _parts(content, ("tool_result",))
+
+
+def _result_text(part: Mapping[str, Any]) -> str:
+    inner = part.get("content")
+    return (
+        inner
+        if isinstance(inner, str)
+        else "".join(map(_part_text, inner if isinstance(inner, list) else ()))
+    )
 
 
 def _blocks(content: Any, name: str) -> list[Any]:

@@ -51,3 +51,7 @@ class SamplesLike(Protocol):
     @property
     def frame(self) -> pd.DataFrame:
         """The rows with all their columns, in the same order."""
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """What a person should know of the rows, a sentence each."""

@@ -298,7 +298,8 @@ class Report:
 
     def __str__(self) -> str:
         """The summary as a table, one sentence a finding, and the isolation label."""
-        text = as_text(self.summary, self.findings, len(self), self.spending)
+        notes = self.samples.notes
+        text = as_text(self.summary, self.findings, len(self), spent=self.spending, notes=notes)
         return text if self.gate is None else f"{text}\n{self.gate}"
 
     def __repr__(self) -> str:
@@ -307,8 +308,9 @@ class Report:
     def _repr_html_(self) -> str:
         gate = "" if self.gate is None else str(self.gate)
         return as_html(
-            self.summary, self.histograms, self.findings, self._proof, gate=gate, spent=self.spending
-        )
+            self.summary, self.histograms, self.findings, self._proof,
+            gate=gate, spent=self.spending, notes=self.samples.notes,
+        )  # fmt: skip
 
     def _proof(self, finding: Finding, limit: int) -> pd.DataFrame:
         return self.rows(finding.grader, finding, limit=limit)

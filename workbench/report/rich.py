@@ -48,6 +48,7 @@ def as_html(
     *,
     gate: str = "",
     spent: str = "",
+    notes: Sequence[str] = (),
 ) -> str:
     """The notebook view.
 
@@ -58,14 +59,16 @@ def as_html(
         proof: A finding and a number to so many of its rows, as `Report.rows` gives them.
         gate: What the suite's gate says; "" without one.
         spent: The line about money; "" without one.
+        notes: What a person should know of the rows, a line each.
     """
     more = len(findings) - MOST_FINDINGS
     items = [_finding(finding, proof) for finding in findings[:MOST_FINDINGS]]
     items += [f"<li class='quiet'>and {more:,} more in report.findings</li>"] if more > 0 else []
     found = f"<ul>{''.join(items)}</ul>" if items else "<p>no findings</p>"
     isolation = _text(isolation_line(summary))
+    known = "".join(f"<p class='warning'>{_text(note)}</p>" for note in notes)
     return (
-        f"<div class='wb-report'><style>{STYLE}</style>{_table(summary, bins)}{found}"
+        f"<div class='wb-report'><style>{STYLE}</style>{_table(summary, bins)}{known}{found}"
         f"{f'<p><b>{_text(gate)}</b></p>' if gate else ''}"
         f"{f'<p>{_text(spent)}</p>' if spent else ''}<p class='quiet'>{isolation}</p></div>"
     )

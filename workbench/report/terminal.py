@@ -16,14 +16,30 @@ __all__ = ["as_text", "isolation_line", "number"]
 _HEAD = ("grader", "scored", "failed", "skipped", "mean", "95 % interval", "sd", "min", "median", "max")
 
 
-def as_text(summary: pd.DataFrame, findings: Sequence[Finding], rows: int, spent: str = "") -> str:
-    """The whole report as lines for a terminal; `spent` is the line about money."""
+def as_text(
+    summary: pd.DataFrame,
+    findings: Sequence[Finding],
+    rows: int,
+    *,
+    spent: str = "",
+    notes: Sequence[str] = (),
+) -> str:
+    """The whole report as lines for a terminal.
+
+    Args:
+        summary: `Report.summary`.
+        findings: `Report.findings`.
+        rows: How many there are.
+        spent: The line about money; "" without one.
+        notes: What a person should know of the rows, a line each.
+    """
     count = len(summary)
     title = f"{counted(count, 'grader')} on {counted(rows, 'row')}"
     found = [f"  {finding.severity:<8}{one_line(str(finding), 1_300)}" for finding in findings]
     said = ["findings:", *found] if found else ["no findings"]
     spending = [spent] if spent else []
-    return "\n".join([title, *_table(summary), *said, *spending, isolation_line(summary)])
+    known = [f"data: {one_line(note, 600)}" for note in notes]
+    return "\n".join([title, *_table(summary), *known, *said, *spending, isolation_line(summary)])
 
 
 def _table(summary: pd.DataFrame) -> list[str]:

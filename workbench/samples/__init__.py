@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from workbench.errors import SamplesWarning
 from workbench.samples.readers import load_file
 from workbench.samples.view import Sample, Samples
 
@@ -26,9 +28,19 @@ def read_samples(
         strict: Whether a broken line of a JSON Lines file is an error. If not, its row is kept, listed in
             `Samples.problems`, and fails in a run.
 
+    Warns:
+        SamplesWarning: Prompts that are empty, or one prompt for all rows; see `Samples.notes`.
+
     Raises:
         SamplesError: What cannot be read, with file, line, column, found and expected.
     """
+    samples = _read(path_or_data, columns, strict)
+    for note in samples.notes:
+        warnings.warn(note, SamplesWarning, stacklevel=2)
+    return samples
+
+
+def _read(path_or_data: Any, columns: Mapping[str, str | None] | None = None, strict: bool = True) -> Samples:
     if not isinstance(path_or_data, str | os.PathLike):
         return Samples(path_or_data, columns=columns)
     path = Path(path_or_data)
@@ -36,5 +48,5 @@ def read_samples(
 
 
 def as_samples(data: Any) -> Samples:
-    """`data` itself if it is a `Samples`, else what `read_samples` makes of it."""
-    return data if isinstance(data, Samples) else read_samples(data)
+    """`data` itself if it is a `Samples`, else what `read_samples` makes of it; the report tells its notes."""
+    return data if isinstance(data, Samples) else _read(data)

@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import repeat
 from types import NoneType
 from typing import Any
 
-from workbench.samples.plain import NotPlainError, is_missing, plain, text
+from workbench.samples.plain import NotPlainError, plain, text
+from workbench.samples.roles import CellError, completion_of, mapping_of, messages_of, prompt_of, tools_of
 from workbench.thread import StringThread
 
-__all__ = ["EMPTY", "Built", "CellError", "Fault", "Wire", "build", "clean", "prompt_key", "rewritten"]
+__all__ = ["EMPTY", "Built", "Fault", "Wire", "build", "clean", "prompt_key", "rewritten"]
 
 Wire = tuple[Any, ...]
 """(turns, metadata, calls, tools, answers), as `StringThread.to_wire` makes it."""
@@ -23,19 +25,6 @@ EMPTY: Wire = ([], {}, None, None, None)
 _SAFE = frozenset({str, int, bool, NoneType})
 _SAFE_OR_NAN = _SAFE | {float}
 _CONTENT = ("messages", "system", "prompt", "completion", "tools")
-
-
-class CellError(ValueError):
-    """A cell that does not hold what its role needs.
-
-    Args:
-        found: What is there.
-        expected: What its role needs.
-    """
-
-    def __init__(self, found: str, expected: str) -> None:
-        super().__init__(f"{found}, expected {expected}")
-        self.found, self.expected = found, expected
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +111,9 @@ def prompt_key(wire: Wire) -> str | None:
     if not before:
         return None
     if len(before) == 1 and before[0][0] == "user":
-        return str(before[0][1])
+        return (
+            str(before[0][1]) if before[0][1].strip() else None
+        )  # an empty prompt is none that rows could share
     asked = {index: call for index, call in (calls or {}).items() if index < len(before)}
     return json.dumps([before, asked] if asked else before, default=repr)
 
@@ -160,7 +151,7 @@ def _metadata(
     metas = metas or [{} for _ in range(rows)]
     if base is None:
         return metas
-    given = clean(base, _mapping, name, faults=faults)
+    given = clean(base, mapping_of, name, faults=faults)
     return [_merged(one, meta) for one, meta in zip(given, metas, strict=True)]
 
 
@@ -224,10 +215,10 @@ def _by_row(
 
     parts = zip(
         column("system", text),
-        column("messages", _messages),
-        column("prompt", _prompt),
-        column("completion", _completion),
-        column("tools", _tools),
+        column("messages", messages_of),
+        column("prompt", prompt_of),
+        column("completion", partial(completion_of, column=names.get("completion", ""))),
+        column("tools", tools_of),
         metas,
         strict=True,
     )
@@ -253,84 +244,3 @@ def _new(before: list[Any], completion: list[Any]) -> list[Any]:
     ending = StringThread.from_messages(before[-1:]).completion() if before else None
     said = StringThread.from_messages(completion).completion() if len(completion) == 1 else None
     return [] if ending is not None and ending == said else completion
-
-
-def _messages(value: Any) -> list[Any] | None:
-    expected = "a list of chat messages, each with role and content, or its JSON text"
-    chat = _unpacked(value, expected)
-    return None if chat is None else _checked_chat(chat, expected)
-
-
-def _prompt(value: Any) -> list[Any] | None:
-    if isinstance(value, str) or is_missing(value):
-        return [{"role": "user", "content": str.__str__(value)}] if isinstance(value, str) else None
-    content = plain(value)
-    if _is_chat(content):
-        return _checked_chat(content, "text or a list of chat messages")
-    return [{"role": "user", "content": text(content)}]
-
-
-def _completion(value: Any) -> list[Any] | None:
-    if isinstance(value, str) or is_missing(value):
-        return [{"role": "assistant", "content": str.__str__(value)}] if isinstance(value, str) else None
-    content = plain(value)
-    chat = [content] if isinstance(content, dict) else content
-    if _is_chat(chat):
-        return _checked_chat(chat, "text or a list of chat messages")
-    return [{"role": "assistant", "content": text(content)}]
-
-
-def _tools(value: Any) -> list[Any] | None:
-    expected = "a list of tool definitions (dicts), or its JSON text"
-    tools = _unpacked(value, expected)
-    if tools is None:
-        return None
-    if not isinstance(tools, list) or not all(isinstance(tool, dict) for tool in tools):
-        raise CellError(_short(tools), expected)
-    return tools
-
-
-def _mapping(value: Any) -> dict[str, Any] | None:
-    expected = "a dict, or the JSON text of one"
-    found = _unpacked(value, expected)
-    if found is not None and not isinstance(found, dict):
-        raise CellError(_short(found), expected)
-    return found
-
-
-def _unpacked(value: Any, expected: str) -> Any:
-    """Plain data out of a cell that may hold it as JSON text; a blank cell is a missing one."""
-    value = plain(value)
-    if isinstance(value, bytes):
-        value = text(value)
-    if not isinstance(value, str):
-        return value
-    try:
-        return plain(json.loads(value)) if value.strip() else None
-    except (ValueError, RecursionError) as error:
-        raise CellError(f"{_short(value)}, which is not JSON ({error})", expected) from None
-
-
-def _checked_chat(chat: Any, expected: str) -> list[Any]:
-    if not isinstance(chat, list):
-        raise CellError(_short(chat), expected)
-    try:
-        StringThread.from_messages(chat)
-    except (TypeError, ValueError) as error:
-        raise CellError(str(error), expected) from None
-    return chat
-
-
-def _is_chat(value: Any) -> bool:
-    """A list of dicts that each name a role: chat messages, as conversational training sets hold them."""
-    return (
-        isinstance(value, list)
-        and bool(value)
-        and all(isinstance(one, dict) and "role" in one for one in value)
-    )
-
-
-def _short(value: Any, limit: int = 80) -> str:
-    shown = repr(value[: limit + 1] if isinstance(value, str | list) else value)
-    cut = shown if len(shown) <= limit else shown[: limit - 1] + "…"
-    return f"{cut} ({type(value).__name__})"

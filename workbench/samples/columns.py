@@ -8,12 +8,14 @@ from collections.abc import Iterable, Mapping, Sequence
 import pandas as pd
 
 from workbench.errors import SamplesError
+from workbench.samples.envelopes import batch_roles
 
 __all__ = ["ROLES", "check_frame", "metadata_columns", "recognise", "require_completion"]
 
 ROLES: Mapping[str, tuple[str, ...]] = {
     "messages": ("messages",),
     "system": ("system",),
+    "instruction": ("instruction",),
     "prompt": ("prompt", "input", "question", "user"),
     "completion": ("completion", "output", "response", "assistant"),
     "tools": ("tools",),
@@ -24,7 +26,7 @@ ROLES: Mapping[str, tuple[str, ...]] = {
 }
 """Role to the column names it is recognised by; of several present the first listed wins."""
 
-_USABLE = ("messages", "prompt", "completion")
+_USABLE = ("messages", "instruction", "prompt", "completion")
 _SHAREABLE = ("id", "group")
 
 
@@ -34,7 +36,8 @@ def recognise(
     """Give each role its column.
 
     Names match exactly first, then without regard to case; of two candidates for one role the first in
-    `ROLES` wins and the other stays metadata. Where there is a `messages` column no prompt is looked for.
+    `ROLES` wins and the other stays metadata. Where there is a `messages` column no prompt is looked for. An
+    `instruction` stands before an `input` as Alpaca's rows have them, or alone; beside another prompt it is metadata.
 
     Args:
         names: The columns there are.
@@ -55,17 +58,27 @@ def recognise(
             expected="a dict of role to column name",
             hint="columns={'completion': 'model_out'}",
         )
-    said = dict(columns or {})
+    said = {**batch_roles(names), **(columns or {})}
     _check_mapping(said, names, source)
     taken = {name for role, name in said.items() if name is not None and role not in _SHAREABLE}
     free = [name for name in names if name not in taken]
     found = {role: said[role] if role in said else _match(ROLES[role], free) for role in ROLES}
     if found["messages"] and found["prompt"]:
         found["messages" if said.get("prompt") else "prompt"] = None
+    if not said.get("instruction") and not _leads(found, said):
+        found["instruction"] = None
     roles = {role: name for role, name in found.items() if name is not None}
     if names and not any(role in roles for role in _USABLE):
         raise _no_usable(names, source)
     return roles
+
+
+def _leads(found: Mapping[str, str | None], said: Mapping[str, str | None]) -> bool:
+    """Whether an `instruction` column is the prompt, or its first part."""
+    prompt = found["prompt"]
+    return not found["messages"] and (
+        prompt is None or (prompt.casefold() == "input" and not said.get("prompt"))
+    )
 
 
 def metadata_columns(names: Iterable[str], roles: Mapping[str, str]) -> tuple[str, ...]:
@@ -130,11 +143,12 @@ def _check_mapping(said: Mapping[str, str | None], names: Sequence[str], source:
                 expected=f"a column {name!r}",
                 hint=_closest(str(name), names),
             )
-    if said.get("messages") and said.get("prompt"):
+    asked = next((role for role in ("prompt", "instruction") if said.get(role)), None)
+    if said.get("messages") and asked:
         raise SamplesError(
-            "the mapping gives both messages and prompt",
+            f"the mapping gives both messages and {asked}",
             where=source,
-            found=f"messages={said['messages']!r}, prompt={said['prompt']!r}",
+            found=f"messages={said['messages']!r}, {asked}={said[asked]!r}",
             expected="one of the two: messages hold the prompt already",
         )
 

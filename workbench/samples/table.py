@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -14,13 +14,17 @@ from numpy.typing import NDArray
 from workbench.errors import SamplesError
 from workbench.samples.cells import EMPTY, Built, Fault, build, clean, prompt_key
 from workbench.samples.columns import check_frame, metadata_columns, recognise
+from workbench.samples.envelopes import batch_roles, failed_request
 from workbench.samples.plain import plain, text
+from workbench.samples.roles import joined_prompts
 
 __all__ = ["Loaded", "Rows", "Table"]
 
 Rows = NDArray[np.intp]
 
 _SCAN = 512
+_EXACT = 2**53
+"""Beyond it a float does not hold every whole number."""
 
 
 @dataclass(frozen=True)
@@ -42,13 +46,17 @@ class Table:
     """A private copy of a frame whose columns have roles. Every view of one dataset shares it."""
 
     def __init__(self, loaded: Loaded, columns: Mapping[str, str | None] | None, source: str) -> None:
-        names = check_frame(loaded.frame, source)
+        self.frame = _with_index(loaded.frame, source)
+        names = check_frame(self.frame, source)
         self.roles = recognise(names, columns, source=source)
         self.metadata = metadata_columns(names, self.roles)
         self.source = source
-        self.frame = loaded.frame.copy()
-        self._loaded = loaded
+        self._lines = loaded.lines
         self._position = {name: position for position, name in enumerate(names)}
+        self._whole = frozenset(
+            name for name, at in self._position.items() if _is_whole(self.frame.iloc[:, at])
+        )
+        self._faults = {**self._failed_requests(), **loaded.faults}
 
     def __len__(self) -> int:
         return len(self.frame)
@@ -56,24 +64,52 @@ class Table:
     def cells(self, column: str, rows: Rows | None) -> list[Any]:
         """The cells of one column, all rows or those asked for."""
         series = self.frame.iloc[:, self._position[column]]
-        return list((series if rows is None else series.iloc[rows]).tolist())
+        cells: list[Any] = (series if rows is None else series.iloc[rows]).tolist()
+        # NaN differs from itself.
+        return [int(cell) if cell == cell else None for cell in cells] if column in self._whole else cells  # noqa: PLR0124
 
     def role(self, role: str, rows: Rows | None) -> list[Any] | None:
         """The cells of a role's column; None where the role has no column."""
         return self.cells(self.roles[role], rows) if role in self.roles else None
 
+    def _failed_requests(self) -> dict[int, Fault]:
+        """The rows of OpenAI's batch output whose request got no response."""
+        if not batch_roles(list(self._position)) or "error" not in self._position:
+            return {}
+        answers = zip(self.cells("response", None), self.cells("error", None), strict=True)
+        reasons = {row: failed_request(*answer) for row, answer in enumerate(answers)}
+        return {row: Fault("response", why, "a response") for row, why in reasons.items() if why}
+
+    @property
+    def prompt_column(self) -> str:
+        """Name of the column that holds the prompt, or begins it; "" where none does."""
+        return self.roles.get("instruction") or self.roles.get("prompt") or ""
+
+    def prompts(self, rows: Rows | None) -> list[Any] | None:
+        """The cells of the prompts; None where there are none."""
+        given, instructions = self.role("prompt", rows), self.role("instruction", rows)
+        return given if instructions is None else joined_prompts(instructions, given)
+
+    def prompt_keys(self, rows: Rows) -> Iterator[str | None]:
+        """What the rollouts of one prompt share, row by row; threads are made some rows at a time."""
+        for start in range(0, len(rows), _SCAN):
+            yield from map(prompt_key, self.build(rows[start : start + _SCAN]).wires)
+
     def build(self, rows: Rows | None) -> Built:
         """The threads of some rows, and the faults among them."""
-        cells = {role: self.cells(name, rows) for role, name in self.roles.items() if role != "reference"}
+        apart = ("reference", "instruction", "prompt")
+        cells = {role: self.cells(name, rows) for role, name in self.roles.items() if role not in apart}
+        prompts = self.prompts(rows)
+        if prompts is not None:
+            cells["prompt"] = prompts
         metadata = {name: self.cells(name, rows) for name in self.metadata}
         count = len(self) if rows is None else len(rows)
-        built = build(cells, metadata, names=self.roles, rows=count)
-        return self._with_line_faults(built, rows) if self._loaded.faults else built
+        built = build(cells, metadata, names={**self.roles, "prompt": self.prompt_column}, rows=count)
+        return self._with_line_faults(built, rows) if self._faults else built
 
     def _with_line_faults(self, built: Built, rows: Rows | None) -> Built:
         numbers = range(len(self)) if rows is None else rows.tolist()
-        known = self._loaded.faults
-        faults = {at: known[row] for at, row in enumerate(numbers) if row in known}
+        faults = {at: self._faults[row] for at, row in enumerate(numbers) if row in self._faults}
         wires = [EMPTY if at in faults else wire for at, wire in enumerate(built.wires)]
         return Built(wires, dict(sorted({**built.faults, **faults}.items())))
 
@@ -104,8 +140,7 @@ class Table:
 
     def place(self, row: int, column: str = "") -> str:
         """Where a row is, in words: file, row, line, column."""
-        lines = self._loaded.lines
-        line = f" (line {lines[row]})" if lines is not None else ""
+        line = f" (line {self._lines[row]})" if self._lines is not None else ""
         parts = (self.source, f"row {row}{line}", f"column {column!r}" if column else "")
         return ", ".join(part for part in parts if part)
 
@@ -147,6 +182,42 @@ class Table:
             expected=error.expected,
             hint=error.hint,
         )
+
+
+def _with_index(data: pd.DataFrame, source: str) -> pd.DataFrame:
+    """A copy whose index is a column, or several, where it says something: `set_index("id")` must not lose the ids.
+
+    Raises:
+        SamplesError: A level of the index has the name of a column that holds something else.
+    """
+    frame = data.copy()
+    if isinstance(data.columns, pd.MultiIndex):
+        return frame  # refused for that
+    levels = data.index.nlevels
+    for level, name in enumerate(data.index.names):
+        if levels == 1 and name is None:
+            continue
+        values, column = data.index.get_level_values(level), f"level_{level}" if name is None else name
+        if column not in frame.columns:
+            frame.insert(level, column, values)
+        elif not pd.Series(values).reset_index(drop=True).equals(frame[column].reset_index(drop=True)):
+            raise SamplesError(
+                "the index and a column have the same name and hold different values",
+                where=source, found=repr(column), expected="one of the two", hint="rename one, or drop the index: df.reset_index(drop=True)",
+            )  # fmt: skip
+    # Without names: pandas finds a name ambiguous that is both a column's and a level's.
+    frame.index = frame.index.set_names([None] * levels)
+    return frame
+
+
+def _is_whole(series: pd.Series[Any]) -> bool:
+    """Whether floats are whole numbers that a gap made floats: pandas reads [3, None] as [3.0, NaN]."""
+    if series.dtype != np.float64:
+        return False
+    values = series.to_numpy()
+    known = values[~np.isnan(values)]
+    gaps = len(known) < len(values)
+    return bool(gaps and len(known) and (np.abs(known) < _EXACT).all() and (known == np.floor(known)).all())
 
 
 def _objects(values: Sequence[Any]) -> NDArray[np.object_]:

@@ -15,6 +15,7 @@ from workbench.samples.cells import Built, Fault, rewritten
 from workbench.samples.columns import require_completion
 from workbench.samples.display import as_html, as_line
 from workbench.samples.draw import draw_rows, strata
+from workbench.samples.notes import prompt_notes
 from workbench.samples.plain import is_missing, plain
 from workbench.samples.readers import load
 from workbench.samples.table import Rows, Table
@@ -51,8 +52,9 @@ class Samples:
     | --- | --- | --- |
     | messages | `messages` | the turns: OpenAI chat dicts, or their JSON text |
     | system | `system` | a leading system turn |
+    | instruction | `instruction` | the prompt, or what stands before `input` in it (Alpaca) |
     | prompt | `prompt` `input` `question` `user` | a user turn; a list of chat dicts becomes those turns |
-    | completion | `completion` `output` `response` `assistant` | the assistant's last turn |
+    | completion | `completion` `output` `response` `assistant` | the assistant's last turn; OpenAI's batch output |
     | tools | `tools` | `thread.tools`: a list of dicts, or its JSON text |
     | reference | `reference` `expected` `ground_truth` `label` `answer` | `Sample.reference`, and metadata |
     | group | `group` | `Sample.group`; without one the prompt is the group |
@@ -64,7 +66,10 @@ class Samples:
     turn; no prompt, no user turn; a metadata column keeps its key with None.
 
     A completion that is no text is written as JSON (4 is "4"), except a chat message or a list of them,
-    which become turns. A completion beside `messages` is appended, unless they end with that very turn.
+    which become turns, and an API's answer, whose message counts; one without a message fails its row, and so does
+    any other object in a column `response`. A completion beside `messages` is appended, unless they end with that
+    very turn. A named index of a DataFrame is read as columns. Whole numbers that a gap in their column made floats
+    are whole again.
 
     Args:
         data: A DataFrame (copied), a list of dicts or a list of StringThreads.
@@ -81,7 +86,7 @@ class Samples:
         ('It is 4.', '4', {'answer': '4'})
     """
 
-    __slots__ = ("_faults", "_packed", "_rewrite", "_rows", "_table")
+    __slots__ = ("_faults", "_notes", "_packed", "_rewrite", "_rows", "_table")
 
     def __init__(
         self, data: Any, *, columns: Mapping[str, str | None] | None = None, source: str = ""
@@ -102,6 +107,7 @@ class Samples:
         self._rewrite: Callable[[StringThread], StringThread] | None = None
         self._packed: Packed | None = None
         self._faults: dict[int, Fault] | None = None
+        self._notes: tuple[str, ...] | None = None
 
     def __len__(self) -> int:
         return len(self._table) if self._rows is None else len(self._rows)
@@ -211,6 +217,15 @@ class Samples:
         return {
             row: f"{self._table.place(int(numbers[row]))}: {fault}" for row, fault in self._faults.items()
         }
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a person should know of the prompts: that some are empty, or that all rows share one."""
+        if self._notes is None:
+            table = self._table
+            keys = () if "group" in table.roles else table.prompt_keys(self.row_numbers)
+            self._notes = prompt_notes(table.prompts(self._rows), table.prompt_column, keys)
+        return self._notes
 
     def packed(self) -> Packed:
         """The threads encoded for the sandbox: done once and kept, every run shares the bytes."""

@@ -182,7 +182,8 @@ def _done(report: Report) -> str:
     word = "stopped" if stopped else "done"
     what = f"{counted(len(report), 'row')}, {counted(len(report.graders), 'grader')}"
     said = f"{word}: {what}{spent}; {report.isolation}"
-    lines = [text(said, 600), *(f"<b>{text(note, 600)}</b>" for note in report.notes)]
+    notes = (*report.samples.notes, *report.notes)
+    lines = [text(said, 600), *(f"<b>{text(note, 600)}</b>" for note in notes)]
     return "<br>".join([*lines, quiet("Results says what that means.")])
 
 
