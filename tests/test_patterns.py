@@ -1,9 +1,10 @@
 """Searches that end, and the two spellings of named groups."""
 
 import re
+import warnings
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from workbench.patterns import Pattern, PatternError, dotnet_spelling, python_spelling
@@ -55,6 +56,57 @@ def test_finds_what_re_finds(text, pattern):
     """The engine's matches are those of `re`."""
     mine, theirs = Pattern(pattern).search(text), re.search(pattern, text)
     assert (mine and mine.span()) == (theirs and theirs.span())
+
+
+PARTS = [
+    "a", "b", "cat", "[", "]", "{", "}", "(", ")", "(?:", "|", "*", "+", "?", "{e<=1}", "{s}", "{1,2}", "{,2}", "{,}", "{2}",
+    "{i,d<2}", "{e}", "[[:alpha:]]", "[[:^alpha:]a]", "[:", "[^[:x]", "[a[b]", "^", "$", ".", r"\w", r"\b", r"\B", r"\W", r"\s",
+    "-", "--", "&&", "||", "~~", "[a-c]", "[^a]", "[]a]", "[^]a]", r"[\w-]", r"[\]a]", "#", " ", "\n", "(?x)", "(?x:", "(?i)",
+    "(?i:", "(?-i:", "(?a)", "(?=", "(?!", "(?<=a)", r"\1", "(?P<n>", "(?P=n)", r"\N{DIGIT ONE}", "(?#x[)", "(?>", "+?", "++",
+    r"\{", r"\[", "1", ":", "e<=1",
+]  # fmt: skip
+TEXTS = [
+    "",
+    "a",
+    "cat",
+    "cot",
+    "ab c",
+    "a{e<=1}",
+    "[:alph",
+    "l]",
+    "aa",
+    "{",
+    "{}",
+    "a b\n",
+    "1",
+    "#b",
+    "a{,}",
+    "&",
+    "CAT",
+    "é_",
+]
+
+
+@settings(max_examples=500)
+@given(st.lists(st.sampled_from(PARTS), min_size=1, max_size=6).map("".join))
+@example("(?:cat){e<=1}")
+@example("[[:alpha:]]")
+@example("(?x) a # [not a set\n\\w")
+@example("()+")
+@example("(?a)\\B")
+def test_reads_what_re_reads(pattern):
+    """What only the engine knows, such as searches with errors, are plain characters, as `re` has it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        try:
+            theirs = re.compile(pattern)
+        except (re.error, OverflowError):
+            assume(False)
+    mine = Pattern(pattern)
+    for text in TEXTS:
+        one, two = mine.search(text), theirs.search(text)
+        assert (one and (one.span(), one.groups())) == (two and (two.span(), two.groups()))
+        assert mine.findall(text) == theirs.findall(text)
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import re
 import sys
+import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -53,7 +55,9 @@ class Pattern:
 
     def findall(self, text: str) -> list[Any]:
         """Every match, as `re.findall` gives them. Raises as `search`."""
-        return list(self._timed("findall", text))
+        # Where a group is repeated the engine wraps the one group of a match in a tuple; `re` does not.
+        found = self._timed("findall", text)
+        return [one[0] if isinstance(one, tuple) and len(one) == 1 else one for one in found]
 
     def check(self) -> None:
         """Raise `PatternError` if the pattern cannot be read."""
@@ -112,20 +116,81 @@ _EDGES = {
 }
 _PIECE = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]", re.DOTALL)
 _TOKEN = re.compile(_PIECE.pattern + r"|\{(\d{1,9})(?:,\d*)?\}|.", re.DOTALL)
+_PART = re.compile(
+    r"""(?P<named>\\N\{[^}]*\})"""
+    r"""|(?P<escape>\\.)"""
+    r"""|(?P<set>\[\^?\]?(?:\\.|[^\]\\])*\])"""
+    r"""|(?P<comment>\(\?\#[^)]*\))"""
+    r"""|(?P<flags>\(\?(?P<on>[a-zA-Z]*)(?:-(?P<off>[a-zA-Z]+))?(?P<scope>[:)]))"""
+    r"""|(?P<count>\{(?!\})\d*(?:,\d*)?\})"""
+    r"""|(?P<note>\#[^\n]*)"""
+    r"""|.""",
+    re.DOTALL,
+)
+"""The parts of a pattern as `re` reads them; `note` is one only where the flag x holds."""
 _MAX_LENGTH, _MAX_STEPS = 100_000, 200_000
 _ASCII_FLAG = re.compile(r"\(\?[a-zA-Z]*a")
 
 
 def _engine_spelling(pattern: str) -> str:
-    """The pattern such that the engine finds what `re` finds."""
-    return pattern if _ASCII_FLAG.search(pattern) else _PIECE.sub(_spelled_piece, pattern)
+    r"""The pattern such that the engine finds what `re` finds.
+
+    The engine reads more than `re` does: `(?:cat){e<=1}` as a search with errors, `[[:alpha:]]` as a class of letters.
+    To `re` these are plain characters, so they are escaped. \w, \s and \b are spelled out.
+    """
+    ascii_only, verbose = bool(_ASCII_FLAG.search(pattern)), [False]
+    return "".join(_spelled(part, ascii_only, verbose) for part in _parts(pattern, verbose))
 
 
-def _spelled_piece(match: re.Match[str]) -> str:
-    piece = match[0]
-    if piece.startswith("["):
-        return re.sub(r"\\.", lambda one: _SETS.get(one[0], one[0]), piece, flags=re.DOTALL)
-    return f"[{_SETS[piece]}]" if piece in _SETS else _EDGES.get(piece, piece)
+def _parts(pattern: str, verbose: list[bool]) -> Iterator[re.Match[str]]:
+    at = 0
+    while at < len(pattern):
+        part = _PART.match(pattern, at)
+        assert part is not None  # its last choice is any character
+        at = part.end()
+        if part.lastgroup == "note" and not verbose[-1]:
+            at = part.start() + 1  # a plain #: what follows it counts
+        yield part
+
+
+def _spelled(part: re.Match[str], ascii_only: bool, verbose: list[bool]) -> str:
+    """One part for the engine; `verbose` is a stack, whether the flag x holds in each open group."""
+    text, kind = part[0], part.lastgroup
+    if kind == "note":
+        return text if verbose[-1] else text[0]
+    if part["flags"]:
+        return _entered(part, verbose)
+    if text == "(":
+        verbose.append(verbose[-1])
+    elif text == ")" and len(verbose) > 1:
+        verbose.pop()
+    if kind == "set":
+        return _spelled_set(text, ascii_only)
+    if kind == "escape":
+        return _spelled_escape(text, ascii_only)
+    return {"{": r"\{", "{,}": "*"}.get(text, text)
+
+
+def _spelled_escape(text: str, ascii_only: bool) -> str:
+    if ascii_only:
+        return f"{_NOT_IN_NOTHING}{text}" if text == r"\B" else text
+    return f"[{_SETS[text]}]" if text in _SETS else _EDGES.get(text, text)
+
+
+def _entered(flags: re.Match[str], verbose: list[bool]) -> str:
+    now = (verbose[-1] or "x" in flags["on"]) and "x" not in (flags["off"] or "")
+    if flags["scope"] == ":":
+        verbose.append(now)
+    else:
+        verbose[-1] = now
+    return flags[0]
+
+
+def _spelled_set(text: str, ascii_only: bool) -> str:
+    def spelled(match: re.Match[str]) -> str:
+        return r"\[" if match[0] == "[" else match[0] if ascii_only else _SETS.get(match[0], match[0])
+
+    return "[" + re.sub(r"\\.|\[", spelled, text[1:], flags=re.DOTALL)
 
 
 def _steps(pattern: str) -> int:
@@ -159,7 +224,9 @@ def _compiled(text: str, ignore_case: bool, multiline: bool) -> Any:
     flags = (re.IGNORECASE if ignore_case else 0) | (re.MULTILINE if multiline else 0)
     try:
         _check_size(text)
-        re.compile(text, flags)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)  # [[a] may one day be a set in a set to `re`
+            re.compile(text, flags)
         return regex.compile(_engine_spelling(text), int(flags))
     except (re.error, regex.error, RecursionError, OverflowError) as error:
         raise PatternError(f"Invalid regex pattern: {error}") from None
