@@ -114,7 +114,8 @@ def test_columns_and_labels_from_the_shell(files, capsys):
     command = ["run", str(files / "g.py"), str(files / "m.csv"), "--labels", "ok"]
     assert main(command) == 1
     assert "no column was recognised as the completion" in capsys.readouterr().err
-    assert main([*command, "--columns", "completion=model_out"]) == 0
+    assert main([*command, "--columns", "completion=model_out"]) == 1  # for being too lenient
+    assert main([*command, "--columns", "completion=model_out", "--fail-on", "gate"]) == 0
     assert "too lenient, accepts 100 of 100 known-bad rows" in capsys.readouterr().out
 
 
@@ -135,12 +136,114 @@ def test_a_grader_without_a_score_is_exit_one(files):
     assert main(["run", str(files / "b.py"), str(files / "s.jsonl")]) == 1
 
 
+ROW = {"prompt": "q", "completion": "yes"}
+
+
+def suite_file(folder, **gate):
+    """A suite of one grader whose scores are 1.0 on `ROW`, with a gate where one is given."""
+    rule = wb.SimpleGate(op="gte", value=gate["value"]) if gate else None
+    path = folder / "suite.json"
+    wb.save(wb.Suite([wb.Contains(expected="yes", name="yes")], gate=rule), path)
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("value", "fail_on", "code"),
+    [
+        (0.5, None, 0),
+        (2.0, None, 1),
+        (2.0, "gate", 1),
+        (2.0, "error", 1),
+        (2.0, "warning", 1),
+        (2.0, "never", 0),
+    ],
+)
+def test_a_failed_gate_is_exit_one(files, capsys, value, fail_on, code):
+    """Whatever --fail-on says, but for never; stderr says why."""
+    chosen = ["--fail-on", fail_on] if fail_on else []
+    assert main(["run", suite_file(files, value=value), str(files / "s.jsonl"), *chosen]) == code
+    assert ("the gate failed" in capsys.readouterr().err) == bool(code)
+
+
+@pytest.mark.parametrize(
+    ("known", "severity", "codes"),
+    [
+        (False, "error", {"gate": 0, "error": 1, "warning": 1, "never": 0}),
+        (None, "warning", {"gate": 0, "error": 0, "warning": 1, "never": 0}),
+    ],
+)
+def test_findings_fail_a_run_by_severity(files, capsys, known, severity, codes):
+    """Errors by default, warnings where that is asked for, none under gate and never."""
+    rows = [{**ROW, "prompt": str(at), "good": known} for at in range(200)]
+    (files / "same.jsonl").write_text("\n".join(map(json.dumps, rows)), "utf-8")
+    command = ["run", suite_file(files), str(files / "same.jsonl")]
+    command += [] if known is None else ["--labels", "good"]
+    for fail_on, code in codes.items():
+        assert main([*command, "--fail-on", fail_on]) == code, fail_on
+    assert main(command) == codes["error"]
+    said = capsys.readouterr()
+    assert f"  {severity}" in said.out
+    assert "exit code 1: " in said.err
+
+
+def test_a_run_without_scores_fails_under_any_choice(files, capsys):
+    """What was not measured has not passed; --fail-on is about what was."""
+    (files / "broken.py").write_text("async def grade(thread):\n    raise ValueError('no')\n", "utf-8")
+    assert main(["run", str(files / "broken.py"), str(files / "s.jsonl"), "--fail-on", "never"]) == 1
+    assert "scored nothing" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", [[], ["run"], ["convert"]])
+def test_help_tells_the_exit_codes(capsys, command):
+    """Of every command, with the default of --fail-on."""
+    with pytest.raises(SystemExit) as ended:
+        main([*command, "--help"])
+    said = capsys.readouterr().out
+    assert ended.value.code == 0
+    assert re.search(r"exit codes:\n  0    all went well\n  1 .*gate", said, re.DOTALL)
+    if command == ["run"]:
+        assert "findings of severity error (default)" in " ".join(said.split())
+
+
+ESC = "\x1b]0;owned\x07\x1b[2J"
+
+
+def test_no_control_characters_reach_the_terminal(files, capfd):
+    """Names of files, graders and rows show as code points, on both streams and in the scores."""
+    hostile = files / f"g{ESC.replace('/', '')}.jsonl"
+    row = {**ROW, "id": f"row {ESC}"}
+    hostile.write_text("\n".join(json.dumps({**row, "prompt": str(at)}) for at in range(5)), "utf-8")
+    path, scores = files / f"{ESC}.json", files / "scores.csv"
+    wb.save([wb.Contains(expected="yes", name=f"evil {ESC}")], path)
+    spent = [
+        main(
+            ["run", str(path), str(hostile), "--scores", str(scores), "--report", str(files / f"{ESC}.html")]
+        ),
+        main(["validate", str(path)]),
+        main(["validate", f"no such file {ESC}"]),
+        main(["convert", str(path), "--to", "letta", "--out", str(files / f"{ESC}.yaml")]),
+        main(["convert", str(path), "--to", f"none{ESC}"]),
+        main(["run", str(path), str(files / "s.jsonl"), "--columns", f"{ESC}=x"]),
+    ]
+    with pytest.raises(SystemExit):
+        main(["run", str(path), str(hostile), f"--{ESC}"])
+    said = capfd.readouterr()
+    assert spent[:4] == [0, 0, 1, 0]
+    assert "\x1b" not in said.out + said.err
+    assert "\x07" not in said.out + said.err
+    assert "⟨U+001B⟩" in said.out
+    assert "⟨U+001B⟩" in said.err
+    written = scores.read_text("utf-8")
+    assert "\x1b" not in written
+    assert "evil ⟨U+001B⟩" in written
+
+
 def test_lab_copies_notebooks_where_asked(tmp_path, monkeypatch):
     """With a folder the notebooks are copied there, and JupyterLab takes this process's place."""
-    from workbench import cli
+    from workbench.cli import lab
 
     started = []
-    monkeypatch.setattr(cli.os, "execv", lambda program, command: started.append(command) or sys.exit(0))
+    monkeypatch.setattr(lab.os, "execv", lambda program, command: started.append(command) or sys.exit(0))
     with pytest.raises(SystemExit):
         main(["lab", "--folder", str(tmp_path / "mine")])
     assert (tmp_path / "mine" / "01_quickstart.ipynb").exists()

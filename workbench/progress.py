@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
 
+from workbench.visible import one_line
+
 __all__ = ["Bar", "OnProgress", "Progress"]
 
 
@@ -79,7 +81,7 @@ class Bar:
     def __call__(self, progress: Progress) -> None:
         """Show a moment."""
         if self._bar is not None:
-            self._bar.set_description(progress.grader, refresh=False)
+            self._bar.set_description(one_line(progress.grader, 40), refresh=False)
             self._bar.set_postfix(_counts(progress), refresh=False)
             self._bar.update(progress.done - self._bar.n)
 

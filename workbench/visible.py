@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-__all__ = ["HIDDEN", "counted", "encodable", "one_line", "shown", "two_digits", "visible"]
+__all__ = ["HIDDEN", "counted", "encodable", "one_line", "shown", "two_digits", "visible", "without_controls"]
 
 HIDDEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff"
@@ -21,6 +21,9 @@ C0 (but tab and newline), DEL and C1; soft hyphen; Arabic letter mark; zero-widt
 overrides of direction (the joiners stay: scripts and emoji need them); line and paragraph separators;
 word joiner to isolates; byte order mark; interlinear and tag characters; lone surrogates.
 """
+
+_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]|\r(?!\n)")
+"""C0 but tab and line ends, DEL, C1, and a carriage return alone, with which a line writes over itself."""
 
 
 def counted(count: int, noun: str) -> str:
@@ -36,6 +39,11 @@ def two_digits(count: float) -> int:
 def visible(text: str) -> str:
     """`text` with every hidden character written as its code point, such as ⟨U+202E⟩."""
     return HIDDEN.sub(_code_point, text.replace("\r\n", "\n"))
+
+
+def without_controls(text: str) -> str:
+    """`text` with control characters alone as code points: for data that a terminal may show. Line ends and tabs stay."""
+    return _CONTROL.sub(_code_point, text)
 
 
 def _code_point(found: re.Match[str]) -> str:

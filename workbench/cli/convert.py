@@ -1,0 +1,57 @@
+"""`workbench convert`: one platform's graders as another's."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import workbench as wb
+from workbench.cli.options import add_reading, add_samples, trial_rows
+from workbench.cli.output import Commands, say
+
+__all__ = ["add"]
+
+
+def add(commands: Commands) -> None:
+    """Add the command to the parser."""
+    convert = commands.add_parser("convert", help="write one platform's graders as another's")
+    convert.add_argument("source", type=Path, metavar="IN", help="a grader file of any platform")
+    convert.add_argument("--to", required=True, metavar="FORMAT", help="see `workbench formats`")
+    add_samples(convert)
+    add_reading(convert)
+    convert.add_argument("--out", type=Path, help="the file to write (default: IN with the format's name)")
+    convert.add_argument(
+        "--on-loss",
+        choices=("refuse", "report"),
+        default="refuse",
+        help="what FORMAT cannot say: refuse, or drop it and report",
+    )
+    convert.add_argument(
+        "--allow-unvalidated", action="store_true", help="write sources that fail their checks"
+    )
+    convert.add_argument(
+        "--trust", action="store_true", help="run the sources even where they cannot be confined"
+    )
+    convert.set_defaults(command=_convert)
+
+
+def _convert(options: argparse.Namespace) -> int:
+    from workbench.formats.base import get_format, read_text
+
+    if options.source.is_dir():
+        read_text(options.source)  # refused, with its name
+    suffix = get_format(options.to).suffix
+    target = options.out or options.source.with_name(f"{options.source.stem}.{options.to}{suffix}")
+    written = wb.convert(
+        options.source,
+        target,
+        options.to,
+        format=options.format,
+        on_loss=options.on_loss,
+        allow_unvalidated=options.allow_unvalidated,
+        trust=options.trust,
+        era=options.era,
+        samples=trial_rows(options),
+    )
+    say(written)
+    return 0

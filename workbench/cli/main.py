@@ -1,0 +1,60 @@
+"""The command line: `workbench demo | validate | run | convert | formats | lab | sandbox`, one command a module."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import warnings
+from collections.abc import Sequence
+
+import workbench as wb
+from workbench.cli import convert, demo, formats, lab, run, sandbox, validate
+from workbench.cli.output import Parser, say
+from workbench.errors import SamplesWarning, WorkbenchError
+
+__all__ = ["main"]
+
+_COMMANDS = (demo, validate, run, convert, formats, lab, sandbox)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command.
+
+    Args:
+        arguments: Words after `workbench`; the process's own by default.
+
+    Returns:
+        0 when all went well, 1 when a check, a file, a gate or a grader failed, 2 for wrong usage, 130 when
+        interrupted, 141 when nobody reads the output.
+    """
+    options = _parser().parse_args(arguments)
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", SamplesWarning)
+        warnings.showwarning = lambda message, *_, **__: say(f"workbench: {message}", error=True)
+        return _run(options)
+
+
+def _run(options: argparse.Namespace) -> int:
+    try:
+        code = int(options.command(options))
+        sys.stdout.flush()
+        return code  # noqa: TRY300 (a flush may fail, too)
+    except (WorkbenchError, ValueError) as error:
+        say(f"workbench: {error}", error=True)
+        return 1
+    except KeyboardInterrupt:
+        say("workbench: interrupted", error=True)
+        return 130
+    except BrokenPipeError:  # the reader, such as head, has what it wanted
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = Parser(prog="workbench", description="Write, prove, run, diagnose and export graders.")
+    parser.add_argument("--version", action="version", version=f"workbench {wb.__version__}")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    for command in _COMMANDS:
+        command.add(commands)
+    return parser

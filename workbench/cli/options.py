@@ -1,0 +1,60 @@
+"""Options that several commands have: how a grader file is read, and rows to try sources on."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import workbench as wb
+
+__all__ = ["add_reading", "add_samples", "make_folder", "suite_of", "trial_rows"]
+
+
+def add_samples(command: argparse.ArgumentParser) -> None:
+    """Rows that sources are tried on."""
+    command.add_argument(
+        "--samples",
+        type=Path,
+        metavar="FILE",
+        help="rows of yours: sources are tried on the first five of them",
+    )
+
+
+def add_reading(command: argparse.ArgumentParser) -> None:
+    """How a file of a platform is read."""
+    command.add_argument(
+        "--from", dest="format", metavar="FORMAT", help="the file's platform (default: found out)"
+    )
+    command.add_argument(
+        "--era",
+        default="",
+        metavar="RELEASE",
+        help="release of that platform whose rules apply, such as 0.17",
+    )
+
+
+def suite_of(path: Path, options: argparse.Namespace) -> wb.Suite:
+    """A suite out of a platform's file, or out of a module with grade functions."""
+    return wb.load(path, options.format, trust=options.trust, era=options.era)
+
+
+def trial_rows(options: argparse.Namespace) -> wb.Samples | None:
+    """The rows of --samples; None without."""
+    return None if options.samples is None else wb.read_samples(options.samples)
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder to write to, and those above it.
+
+    Raises:
+        FormatError: It cannot be made.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise wb.errors.FormatError(
+            "the folder cannot be made",
+            where=str(folder),
+            found=error.strerror or str(error),
+            hint="choose another: --out",
+        ) from error

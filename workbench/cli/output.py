@@ -1,0 +1,42 @@
+"""What the command line prints: visible text, and help that ends with the exit codes.
+
+Names of files and graders may hold control characters that move a terminal's cursor, so all text goes out through `say`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any, TypeAlias
+
+from workbench.visible import visible
+
+__all__ = ["Commands", "Parser", "say"]
+
+_EXIT_CODES = """exit codes:
+  0    all went well
+  1    a check or a file failed; in `run` also: the gate failed or a finding is as
+       heavy as --fail-on says, a grader scored nothing, or rows were left out
+  2    wrong usage
+  130  interrupted
+  141  nobody reads the output"""
+
+
+def say(text: object, *, error: bool = False) -> None:
+    """Print a line, its hidden characters as code points; to stderr where it is an error."""
+    print(visible(str(text)), file=sys.stderr if error else sys.stdout, flush=True)
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose help ends with the exit codes, and whose messages hold no hidden characters."""
+
+    def __init__(self, **settings: Any) -> None:
+        layout = argparse.RawDescriptionHelpFormatter
+        super().__init__(epilog=_EXIT_CODES, formatter_class=layout, **settings)
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        super()._print_message(visible(message), file)
+
+
+Commands: TypeAlias = "argparse._SubParsersAction[Parser]"  # noqa: SLF001 (add_subparsers returns it)
+"""Where a command adds its parser."""

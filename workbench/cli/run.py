@@ -1,0 +1,104 @@
+"""`workbench run`: grade samples, print summary and findings, and fail where they say so."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+import workbench as wb
+from workbench.cli.options import add_reading, suite_of
+from workbench.cli.output import Commands, say
+from workbench.files import check_writable, write_atomically
+from workbench.report import Report
+from workbench.visible import counted, without_controls
+
+__all__ = ["add"]
+
+_FAIL_ON = {"gate": (), "error": ("error",), "warning": ("error", "warning")}
+"""Severities of findings that fail a run beside its gate, by what --fail-on says."""
+
+
+def add(commands: Commands) -> None:
+    """Add the command to the parser."""
+    run = commands.add_parser("run", help="grade samples and print summary and findings")
+    run.add_argument(
+        "graders", type=Path, help="a .py module with grade functions, or a grader file of any platform"
+    )
+    run.add_argument("samples", type=Path, help=".jsonl, .json, .csv or .parquet")
+    run.add_argument("--draw", type=int, metavar="N", help="grade a random draw of N samples")
+    run.add_argument("--seed", type=int, default=0, help="of the draw (default 0)")
+    run.add_argument(
+        "--columns",
+        action="append",
+        default=[],
+        metavar="ROLE=NAME",
+        help="which column plays a role, e.g. completion=out",
+    )
+    run.add_argument("--labels", metavar="COLUMN", help="column that says which rows are known good or bad")
+    run.add_argument("--workers", type=int, help="sandbox processes (default: cores - 1)")
+    run.add_argument("--report", type=Path, metavar="HTML", help="write a self-contained report")
+    run.add_argument("--scores", type=Path, metavar="CSV", help="write one row a grade")
+    run.add_argument("--store", metavar="URL", help="keep judges' answers there, and ask for nothing twice")
+    run.add_argument("--budget", type=float, metavar="DOLLARS", help="the most that judges may spend")
+    run.add_argument(
+        "--fail-on",
+        choices=(*_FAIL_ON, "never"),
+        default="error",
+        help="what ends with exit code 1: a failed gate alone, also findings of severity error (default), also "
+        "warnings, or none of these",
+    )
+    run.add_argument("--trust", action="store_true", help="run the source even where it cannot be confined")
+    add_reading(run)
+    run.set_defaults(command=_run)
+
+
+def _run(options: argparse.Namespace) -> int:
+    # Whatever could stop the end is looked at first: grading may have taken an hour by then.
+    for path in filter(None, (options.report, options.scores)):
+        check_writable(path)
+    graders = suite_of(options.graders, options)
+    samples = wb.read_samples(options.samples, columns=_columns(options.columns))
+    if options.draw is not None:
+        samples = samples.draw(options.draw, seed=options.seed)
+    report = graders.run(
+        samples, workers=options.workers, labels=options.labels, budget=options.budget, store=options.store
+    )
+    say(report)
+    if options.report:
+        say(f"wrote {report.to_html(options.report)}")
+    if options.scores:
+        say(f"wrote {write_atomically(options.scores, _scores_text(report))}")
+    return _run_code(report, options.fail_on)
+
+
+def _scores_text(report: Report) -> str:
+    """One row a grade as CSV. Control characters in texts are written as code points: such files are read in terminals."""
+    texts = report.frame.map(lambda cell: without_controls(cell) if isinstance(cell, str) else cell)
+    return str(texts.to_csv(index=False))
+
+
+def _run_code(report: Report, fail_on: str) -> int:
+    """The exit code of a run, and on stderr why it is not 0."""
+    heavy = [finding for finding in report.findings if finding.severity in _FAIL_ON.get(fail_on, ())]
+    unscored = [name for name, row in report.summary.iterrows() if len(report) and not row["scored"]]
+    reasons = [f"{name} scored nothing" for name in unscored]
+    if report.errors["error_kind"].isin(["budget", "cancelled"]).any():
+        reasons.append("rows were left out")
+    if fail_on != "never" and report.gate is not None and not report.gate.passed:
+        reasons.append("the gate failed")
+    if heavy:
+        reasons.append(f"{counted(len(heavy), 'finding')} of severity {' or '.join(_FAIL_ON[fail_on])}")
+    if reasons:
+        say(f"workbench: exit code 1: {'; '.join(reasons)}", error=True)
+    return 1 if reasons else 0
+
+
+def _columns(pairs: Sequence[str]) -> dict[str, str | None]:
+    """ROLE=NAME words as a mapping; an empty name switches the role off."""
+    if wrong := [pair for pair in pairs if "=" not in pair]:
+        raise wb.errors.SamplesError(
+            "--columns takes ROLE=NAME", found=wrong[0], expected="completion=model_out"
+        )
+    split = [pair.partition("=") for pair in pairs]
+    return {role: name or None for role, _, name in split}

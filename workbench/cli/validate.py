@@ -1,0 +1,54 @@
+"""`workbench validate`: the five checks on a grader file."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+import workbench as wb
+from workbench.cli.options import add_reading, add_samples, suite_of, trial_rows
+from workbench.cli.output import Commands, say
+from workbench.files import check_writable
+from workbench.visible import one_line
+
+__all__ = ["add"]
+
+
+def add(commands: Commands) -> None:
+    """Add the command to the parser."""
+    validate = commands.add_parser("validate", help="run the five checks on a grader file")
+    validate.add_argument(
+        "file", type=Path, help="a .py module with grade functions, or a grader file of any platform"
+    )
+    validate.add_argument("--out", type=Path, help="write the validated graders to this .json file")
+    validate.add_argument(
+        "--trust", action="store_true", help="run the source even where it cannot be confined"
+    )
+    add_samples(validate)
+    add_reading(validate)
+    validate.set_defaults(command=_validate)
+
+
+def _validate(options: argparse.Namespace) -> int:
+    from workbench.formats.base import get_format
+    from workbench.formats.files import check_target, first_rows
+    from workbench.records import parts
+
+    if options.out:
+        check_writable(options.out)
+        check_target(options.out, get_format("native"))
+    graders, rows = suite_of(options.file, options), trial_rows(options)
+    tried = None if rows is None else first_rows(rows)
+    functions: list[Any] = []
+    for entry in graders.entries:
+        inner: list[Any] = [one for one in parts(entry.grader) if hasattr(one, "require_proof")]
+        for item in inner:
+            say(f"{one_line(entry.name)}\n{item.validate(tried)}\n")
+        if not inner:
+            say(f"{one_line(entry.name)}\n  a {entry.grader.kind} grader: read, nothing to prove\n")
+        functions += inner
+    failed = [item for item in functions if item.validation is None or not item.validation.ok]
+    if options.out and not failed:
+        say(f"wrote {wb.save(graders, options.out)}")
+    return 1 if failed else 0
