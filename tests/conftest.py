@@ -6,6 +6,11 @@ import os
 import signal
 
 import pytest
+from hypothesis import settings
+
+# No deadlines: on a busy machine they measure the machine.
+settings.register_profile("workbench", deadline=None)
+settings.load_profile("workbench")
 
 
 def pytest_configure() -> None:

@@ -83,6 +83,11 @@ def test_an_odd_address_is_told_without_what_may_be_a_password(typed):
     assert "***" in str(caught.value)
 
 
+def plainly(address):
+    """An address as every version of SQLAlchemy writes it: some escape an @ in a database's name."""
+    return address.replace("%40", "@")
+
+
 @pytest.mark.parametrize(
     ("typed", "shown"),
     [
@@ -96,7 +101,7 @@ def test_an_odd_address_is_told_without_what_may_be_a_password(typed):
 def test_a_login_in_the_wrong_place_is_not_shown(typed, shown):
     """SQLAlchemy takes these; what it took for a user or a database may hold the password."""
     address = parse(typed)
-    assert address.shown == shown
+    assert plainly(address.shown) == plainly(shown)
     told = {address.url.username or "", address.url.password or "", address.url.database or "", "hunter2"}
     held = [one for one in told if "hunter2" in one and one != "hunter2"]
     assert all("hunter2" not in address.masked(one) for one in held)
@@ -105,7 +110,7 @@ def test_a_login_in_the_wrong_place_is_not_shown(typed, shown):
 
 def test_an_at_in_a_file_is_part_of_its_name(tmp_path):
     """A database in a file has no login."""
-    assert parse(f"sqlite:///{tmp_path}/a@b.db").shown == f"sqlite:///{tmp_path}/a%40b.db"
+    assert plainly(parse(f"sqlite:///{tmp_path}/a@b.db").shown) == f"sqlite:///{tmp_path}/a@b.db"
 
 
 def test_a_driver_that_is_not_there():

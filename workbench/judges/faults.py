@@ -84,8 +84,9 @@ def fault_of(error: Exception, asked: Asked) -> Fault:
     if isinstance(error, APIStatusError):
         return _refused(error, asked)
     causes = list(_causes(error))
-    if any(isinstance(one, TooLargeError) for one in causes):
-        return Fault(JudgeServerError("the judge's answer is too large", where=asked.where, found=str(error)))
+    # Its own words: older versions of the package wrap it as a lost connection.
+    if (large := next((one for one in causes if isinstance(one, TooLargeError)), None)) is not None:
+        return Fault(JudgeServerError("the judge's answer is too large", where=asked.where, found=str(large)))
     if (fault := _unreached(causes, asked)) is not None:
         return fault
     # By the innermost: aiohttp's transport calls every lost connection a timeout.

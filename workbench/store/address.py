@@ -66,13 +66,17 @@ class Address:
 
     def masked(self, text: str) -> str:
         """A text without this address's secrets."""
-        query = self.url.normalized_query  # a parameter given twice is a tuple
-        told = [one for name, values in query.items() if _SECRET.search(name) for one in values]
+        told = [one for name, value in self.url.query.items() if _SECRET.search(name) for one in _each(value)]
         told += [self.url.password or "", self._odd_user, self._odd_database]
         secrets = list(filter(None, told))
         for secret in {way(one) for one in secrets for way in (str, quote, quote_plus)}:
             text = text.replace(secret, "***")
         return text
+
+
+def _each(value: str | tuple[str, ...]) -> tuple[str, ...]:
+    """The values of a parameter: one given twice is a tuple. (`URL.normalized_query` fails in SQLAlchemy 2.0.0.)"""
+    return (value,) if isinstance(value, str) else value
 
 
 def parse(where: str | os.PathLike[str]) -> Address:

@@ -68,6 +68,7 @@ _SERVER = (
     ("does not exist", "the database server has no such database, user or table", "create it, or correct the address"),
     ("Connection refused", "no database server answers there", "start it, or correct host and port"),
     ("could not translate host name", "there is no such host", "correct the host in the address"),
+    ("Name or service not known", "there is no such host", "correct the host in the address"),
     ("failed to resolve host", "there is no such host", "correct the host in the address"),
     ("timeout expired", "the database server did not answer in time", "check host and port, or raise timeout="),
     ("lock timeout", "another process holds what is to be written", "wait for it to end, or raise timeout="),
