@@ -75,7 +75,7 @@ class Address:
 
 
 def _each(value: str | tuple[str, ...]) -> tuple[str, ...]:
-    """The values of a parameter: one given twice is a tuple. (`URL.normalized_query` fails in SQLAlchemy 2.0.0.)"""
+    """The values of a parameter, of which one given twice is a tuple; `URL.normalized_query` fails in SQLAlchemy 2.0.0."""
     return (value,) if isinstance(value, str) else value
 
 
