@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from workbench.errors import FormatError
-from workbench.extractors import EXTRACTORS, Extractor
+from workbench.extractors import LETTA, Extractor
 from workbench.formats.base import Document, Losses
 from workbench.formats.limits import (
     check_entry,
@@ -163,7 +163,7 @@ def _extraction(entry: Entry, grader: Grader, losses: Losses) -> Spec:
     if entry.extractor and inner != Extractor():
         losses.add(entry.name, "extractor", "a grader has one extractor there, this one has two",
                    way_out="leave the entry's out")  # fmt: skip
-    if EXTRACTORS[chosen.name].__module__ != "workbench.extractors":
+    if chosen.name not in LETTA:
         losses.add(entry.name, "extractor", f"{chosen.name!r} is an extractor of your own",
                    way_out="put its code into the grade function")  # fmt: skip
         return {}

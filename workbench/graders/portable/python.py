@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from workbench.extractors import EXTRACTORS
+from workbench.extractors import LETTA
 from workbench.graders.base import Grader
 from workbench.graders.guardrail import Guardrail
 from workbench.graders.portable.refusals import WAY_OUT, article, refusal
@@ -96,11 +96,11 @@ def _recipe(grader: Grader, names: tuple[str, ...]) -> _Recipe:
 
 
 def _extraction(grader: TextGrader) -> tuple[str, tuple[str, str]]:
-    rule = EXTRACTORS[grader.extractor.name]
-    if rule.__module__ != "workbench.extractors":
-        raise refusal(grader, "extractor", f"{grader.extractor.name!r} is an extractor of your own")
+    name = grader.extractor.name
+    if name not in LETTA:  # the others' text is not in our file
+        raise refusal(grader, "extractor", f"{name!r} is an extractor of your own")
     settings = "".join(f", {key}={value!r}" for key, value in grader.extractor.config.items())
-    return f"{rule.__name__}(thread{settings})", ("workbench.extractors", rule.__name__)
+    return f"{name}(thread{settings})", ("workbench.extractors", name)
 
 
 def _empty(grader: TextGrader) -> list[str]:
