@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from workbench.errors import FormatError
 from workbench.extractors import LETTA, Extractor
 from workbench.formats.base import Document, Losses
+from workbench.formats.letta_gates import written_gate
 from workbench.formats.limits import (
     check_entry,
     check_fields,
@@ -23,7 +24,7 @@ from workbench.formats.limits import (
 from workbench.formats.parsing import to_json, to_yaml
 from workbench.formats.shims import check_calls, check_reads, wrap
 from workbench.graders import FunctionGrader, Grader
-from workbench.graders.combine import Entry, Formula, Gate, LogicalGate, SimpleGate, WeightedGate
+from workbench.graders.combine import Entry, Formula
 from workbench.graders.portable import portable
 from workbench.graders.text import AsciiPrintable, CodeGrader, Contains, ExactMatch, Regex, TextGrader
 from workbench.graders.turns import PerTurn
@@ -82,7 +83,7 @@ def write(suite: Suite, losses: Losses) -> Document:
     told = {"name": suite.name, "description": suite.description}
     document = {key: value for key, value in told.items() if value} | {"graders": graders} | reward
     if suite.gate is not None:
-        document |= _whole_gate(suite, graders, losses)
+        document |= written_gate(suite, graders, losses)
     head = _HEAD if files.era == "0.4" else f"{_HEAD}{ERA} {files.era}\n"
     return Document(head + to_yaml(document), files.files)
 
@@ -95,18 +96,6 @@ def _reward(suite: Suite) -> Spec:
     if isinstance(rule, Formula) and rule.text.strip() in [entry.name for entry in suite.entries]:
         return {"reward": {"kind": "metric", "metric_key": rule.text.strip()}}
     return {}
-
-
-def _whole_gate(suite: Suite, graders: Collection[str], losses: Losses) -> Spec:
-    gate = suite.gate
-    assert gate is not None
-    missing = sorted(set(gate.metrics) - set(graders))
-    if missing:
-        losses.add(
-            "", "gate", f"it reads {missing[0]!r}, which is not written", way_out="gate on another metric"
-        )
-        return {}
-    return {"gate": _gate(gate)}
 
 
 def _era(suite: Suite, reward: Spec) -> str:
@@ -309,27 +298,3 @@ _WRITERS: dict[type[Any], Callable[[Entry, Losses, _Files], Spec | None]] = {
     RubricJudge: _rubric,
     AgentJudge: _agent,
 }
-
-
-def _gate(gate: Gate) -> Spec:
-    """The seed's single gate where it can say it, else the later generation's."""
-    if isinstance(gate, SimpleGate):
-        single = gate.aggregation in {"avg_score", "accuracy"} and gate.pass_threshold is None
-        values = {
-            "metric" if single else "aggregation": gate.aggregation, "metric_key": gate.metric_key or None, "op": gate.op,
-            "value": gate.value, "pass_op": gate.pass_op, "pass_value": gate.pass_value, "pass_threshold": gate.pass_threshold,
-        }  # fmt: skip
-        kind = {} if single else {"kind": "simple"}
-        return kind | {key: value for key, value in values.items() if value is not None}
-    if isinstance(gate, WeightedGate):
-        limit = {} if gate.pass_threshold is None else {"pass_threshold": gate.pass_threshold}
-        return {
-            "kind": gate.kind, "aggregation": gate.aggregation, "weights": dict(gate.weights), "op": gate.op,
-            "value": gate.value, **limit,
-        }  # fmt: skip
-    assert isinstance(gate, LogicalGate)
-    inner = [_gate(one) for one in gate.conditions]
-    later = [
-        one if "kind" in one else {"kind": "simple", "aggregation": one.pop("metric"), **one} for one in inner
-    ]
-    return {"kind": "logical", "operator": gate.operator, "conditions": later}
