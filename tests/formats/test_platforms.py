@@ -300,9 +300,9 @@ def test_a_changed_frame_counts(platform, tmp_path):
     path = tmp_path / f"g{FORMATS[platform].suffix}"
     wb.export(wb.FunctionGrader.from_source(FUNCTION, name="f"), path, platform, allow_unvalidated=True)
     old, new = (
-        ("return _drive(_grade(thread))", "return 0.25")
+        ("return _wb_drive(_wb_grade(thread))", "return 0.25")
         if platform == "openai"
-        else ("await grade(thread)", "0.25")
+        else ("await _wb_grade(thread)", "0.25")
     )
     text = path.read_text()
     shown = old if platform == "osmosis" else json.dumps(old)[1:-1]

@@ -22,7 +22,7 @@ from workbench.formats.limits import (
     takes_thread,
 )
 from workbench.formats.parsing import to_json, to_yaml
-from workbench.formats.shims import check_calls, check_reads, wrap
+from workbench.formats.shims import check_calls, check_reads, wrapped
 from workbench.graders import FunctionGrader, Grader
 from workbench.graders.combine import Entry, Formula
 from workbench.graders.portable import portable
@@ -205,7 +205,7 @@ def _portable(entry: Entry, losses: Losses, files: _Files) -> Spec | None:
     # The thread is made of the submission alone, which is all that such a rule looks at.
     if not check_reads(text, "letta", losses, entry.name, allowed=("get_turns",)):
         return None
-    return _file(entry, text, files, wrapped=True)
+    return _wrapped(entry, text, files, losses)
 
 
 def _function(entry: Entry, losses: Losses, files: _Files) -> Spec | None:
@@ -213,12 +213,12 @@ def _function(entry: Entry, losses: Losses, files: _Files) -> Spec | None:
     assert isinstance(grader, FunctionGrader)
     note_limits(grader, losses, entry.name)
     if grader.signature == "letta":
-        return _with_own_extractor(_file(entry, grader.source.text, files, wrapped=False), grader)
+        return _with_own_extractor(_file(entry, grader.source.text, files), grader)
     if not takes_thread(entry, losses):
         return None
     if not check_reads(grader.source.text, "letta", losses, entry.name):
         return None
-    return _file(entry, grader.source.text, files, wrapped=True)
+    return _wrapped(entry, grader.source.text, files, losses)
 
 
 def _with_own_extractor(spec: Spec, grader: FunctionGrader) -> Spec:
@@ -229,11 +229,19 @@ def _with_own_extractor(spec: Spec, grader: FunctionGrader) -> Spec:
     return {**spec, "extractor": f"{module}:{grader.extractor}", **config}
 
 
-def _file(entry: Entry, text: str, files: _Files, *, wrapped: bool) -> Spec:
+def _file(entry: Entry, text: str, files: _Files) -> Spec:
     stem = files.add(entry.name, ".py", text)
-    name = f"{stem}_score" if wrapped else "grade"
-    if wrapped:
-        files.files[f"{stem}.py"] = wrap(text, "letta", name=name)
+    return {"kind": "tool", "function": f"{stem}.py:grade"}
+
+
+def _wrapped(entry: Entry, text: str, files: _Files, losses: Losses) -> Spec | None:
+    stem = files.add(entry.name, ".py", text)
+    name = f"{stem}_score"
+    module = wrapped(text, "letta", entry.name, losses, name=name)
+    if module is None:
+        del files.files[f"{stem}.py"]
+        return None
+    files.files[f"{stem}.py"] = module
     return {"kind": "tool", "function": f"{stem}.py:{name}"}
 
 

@@ -121,8 +121,7 @@ def _note_name(entry: Entry, text: str | None, own: type[Any], losses: Losses) -
 def _python_of(entry: Entry, losses: Losses) -> str | None:
     grader = entry.grader
     if not isinstance(grader, FunctionGrader):
-        text = _portable(portable, entry, losses)
-        return text and text.replace("from adaptive_harmony import", "from workbench import", 1)
+        return _portable(portable, entry, losses)
     if grader.extractor or grader.extractor_config:
         losses.add(
             entry.name, "extractor", "a module does not say what it is given", way_out="export as letta"

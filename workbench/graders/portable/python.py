@@ -48,7 +48,7 @@ def portable(grader: Grader, *, reference_field: str | None = None, negate: bool
     """A self-contained Python module `async def grade(thread: StringThread) -> float` that scores the same.
 
     The rules are sliced from our own files with their helpers and imports; only the standard library is
-    used. A row that fails here raises there. Patterns have no time limit of their own: the platform's holds.
+    used, and the module loads where there is no `StringThread`: only annotations name it. A row that fails here raises there. Patterns have no time limit of their own: the platform's holds.
 
     Args:
         grader: A code grader.
@@ -68,8 +68,7 @@ def portable(grader: Grader, *, reference_field: str | None = None, negate: bool
         lines = [f"text = {call}", *_empty(grader), *lines]
     imports, pieces = sliced(wanted)
     title = f'"""{article(grader.kind).capitalize()} grader, written by the grader workbench."""'
-    head = [title, "", "from __future__ import annotations", "", *imports, ""]
-    head.append("from adaptive_harmony import StringThread")
+    head = [title, "", "from __future__ import annotations", "", *imports]
     body = "\n".join(f"    {line}" for line in lines)
     if negate:
         pieces = [*pieces, f"def {_NEGATED}(thread: StringThread) -> float:\n{body}"]

@@ -87,6 +87,7 @@ def _capture_function(function: types.FunctionType, name: str | None, fingerprin
     text = own_text(found.text, root, "grade")
     needs = resolver.function(root, text, f"{author}, {found.origin}")
     resolver.unshare(scope)
+    resolver.settle(text)
     if author != "grade" and {"grade"} & {*resolver.items, *resolver.imports}:
         raise refusals.grade_twice(author)
     if main.called and author != "grade":
