@@ -15,6 +15,7 @@ from typing import Any
 from workbench.errors import CaptureError, FormatError
 from workbench.formats.base import Document, Format, Losses, Reading, register
 from workbench.formats.limits import check_entry, harmless, negatable, no_kind, note_limits, prepared
+from workbench.formats.lookalikes import WHAT_IS_READ, check_grader
 from workbench.formats.parsing import MAX_PYTHON
 from workbench.graders import FunctionGrader, Grader, ScriptGrader
 from workbench.graders.combine import Entry
@@ -26,11 +27,10 @@ from workbench.sandbox.capture.foreign import signature_of
 from workbench.sandbox.capture.statements import parsed
 from workbench.suite import Suite
 
-__all__ = ["HANDWRITTEN", "WHAT_IS_READ"]
+__all__ = ["HANDWRITTEN"]
 
 HANDWRITTEN = ("python", "javascript")
 """Formats of files that people write themselves: never written over."""
-WHAT_IS_READ = "a function grade(thread), functions under @wb.grader, adaptive.graders.create calls, or an Osmosis Grader class"
 _PYTHON_FUNCTION = re.compile(r"^(async[ \t]+)?def[ \t]+\w+", re.MULTILINE)
 _SCRIPT = re.compile(
     r"^(async[ \t]+)?function[ \t]+\w+[ \t]*\(|^(const|let|var)[ \t]+(grade|evaluate)[ \t]*=", re.MULTILINE
@@ -44,6 +44,8 @@ def _read_python(reading: Reading) -> Suite:
         )
     try:
         found = decorated(reading.text) or {"": {}}
+        if "" in found:
+            check_grader(reading.text, reading.where)
         return Suite([_function(reading, name, settings) for name, settings in found.items()])
     except CaptureError as error:
         hint = error.hint or f"a Python file of graders holds {WHAT_IS_READ}"

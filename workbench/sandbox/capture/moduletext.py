@@ -29,7 +29,7 @@ from workbench.sandbox.capture.statements import parsed, statements, targets
 from workbench.sandbox.capture.unread import without_unread
 from workbench.sandbox.source import Source
 
-__all__ = ["capture_text", "has_future", "inserted"]
+__all__ = ["capture_text", "grade_function", "has_future", "inserted"]
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 _MODULE_NAMES = frozenset({"__name__", "__file__", "__doc__", "__builtins__"})
@@ -57,7 +57,7 @@ def capture_text(
     if ours:
         text = undecorated(text)
         tree = parsed(text) or tree
-    function = _grade_function(tree, name or (next(iter(ours)) if len(ours) == 1 else None))
+    function = grade_function(tree, name or (next(iter(ours)) if len(ours) == 1 else None))
     if function is None:
         return plain
     before = tree
@@ -98,7 +98,7 @@ def _depth_at_most(tree: ast.AST, limit: int) -> bool:
     return False
 
 
-def _grade_function(tree: ast.Module, name: str | None) -> _Function | None:
+def grade_function(tree: ast.Module, name: str | None) -> _Function | None:
     """The function meant: the last of that name or of `grade`, else the only one that can be called as one."""
     functions = [node for node in statements(tree.body) if isinstance(node, _Function)]
     for wanted in (name,) if name is not None else ("grade",):
