@@ -153,7 +153,9 @@ def _tool(name: str, node: Node, reading: Reading, era: _Era) -> Grader:
     own = ":" in node.text("extractor", "last_assistant")
     if function not in BUILTIN or own:
         return function_grader(node, reading, told)
-    shared = {"extractor": _extractor(node), "empty": "zero" if era.since(0, 8) else "grade", **told}
+    shared = {
+        "extractor": _extractor(node), "empty": "zero" if era.since(0, 8) else "grade", "wording": "letta", **told,
+    }  # fmt: skip
     grader: Grader = _builtin(function, shared)
     return PerTurn(grader=grader, **told) if era.since(0, 9) else grader
 

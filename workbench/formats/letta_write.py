@@ -169,7 +169,7 @@ def _built_in(grader: Grader) -> str:
         return "contains" if grader.expected is None and grader.ignore_case else ""
     plain = isinstance(grader, Regex) and grader == Regex(
         name=grader.name, description=grader.description, extractor=grader.extractor, empty=grader.empty,
-        bad_pattern=grader.bad_pattern, no_reference=grader.no_reference, seconds=grader.seconds,
+        bad_pattern=grader.bad_pattern, no_reference=grader.no_reference, seconds=grader.seconds, wording=grader.wording,
     )  # fmt: skip
     return "regex_match" if plain else ""
 
