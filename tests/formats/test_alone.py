@@ -182,3 +182,20 @@ def test_a_grader_that_takes_a_name_is_left_out_on_request(tmp_path):
         done = wb.export(suite, target, platform, on_loss="report", allow_unvalidated=True)
         assert ("bad", "source") in {(loss.grader, loss.field) for loss in done.losses}
         assert len(wb.load(target)) == 1
+
+
+@pytest.mark.parametrize("spelled", ["wb.StringThread", "StringThread"])
+def test_adaptive_gets_the_import_its_examples_have(spelled, tmp_path):
+    """There the annotated name is imported again, so that whoever looks at the annotation finds it."""
+    source = wb.capture(TYPED.format(spelled), namespace={"wb": wb, "StringThread": wb.StringThread})
+    assert "import workbench" not in source.text
+    assert "import StringThread" not in source.text
+    wb.export(
+        wb.FunctionGrader(source=source, name="g"), tmp_path / "g.json", "adaptive", allow_unvalidated=True
+    )
+    grader = wb.load(tmp_path / "g.json", trust=True)[0]
+    line = "import adaptive_harmony as wb" if "." in spelled else "from adaptive_harmony import StringThread"
+    assert line in grader.source.text
+    assert here(grader) == [1.0, 1.0, 0.0, 0.0, 0.0]
+    wb.export(wb.Contains("4", name="r"), tmp_path / "r.json", "adaptive")
+    assert "from adaptive_harmony import StringThread" in (tmp_path / "r.json").read_text()

@@ -1,7 +1,8 @@
 """Plain source files: a Python module with grade functions, or a JavaScript file with one.
 
 Such a file is what people write by hand. It is read as text and nothing is run: every function under
-`@wb.grader`, else the module's one grade function, of any form that `FunctionGrader` takes.
+`@wb.grader`, else the module's one grade function, of any form that `FunctionGrader` takes. A file without one is
+refused with what it holds instead.
 """
 
 from __future__ import annotations
