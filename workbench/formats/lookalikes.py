@@ -3,8 +3,8 @@
 Trainers and evaluators take functions too, of other parameters. Such a file is refused with the function's name,
 where it would give a grader that fails every row.
 
-Source: the signatures of TRL 1.16 (GRPO), verl 0.9, inspect_ai 0.3, LangSmith 0.4, MLflow 3, promptfoo 0.121,
-OpenRLHF 0.11, verifiers 0.4 and Braintrust autoevals 0.4.
+Source: the signatures of TRL 1.16 (GRPO), verl 0.9, inspect_ai 0.3, LangSmith 0.15, MLflow 3.18, promptfoo 0.121,
+OpenRLHF 0.11, verifiers 0.4, and Braintrust autoevals 0.4.
 """
 
 from __future__ import annotations
