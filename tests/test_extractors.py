@@ -6,7 +6,7 @@ import pytest
 
 import workbench as wb
 from workbench.errors import FormatError
-from workbench.extractors import EXTRACTORS, as_extractor
+from workbench.extractors import EXTRACTORS, LETTA, as_extractor
 
 
 def call(name, arguments="{}", at="1"):
@@ -109,6 +109,20 @@ def test_own_rules(monkeypatch):
     wb.extractor("wrong")(lambda _: None)
     with pytest.raises(TypeError, match="must return text"):
         wb.Extractor("wrong").extract(said)
+
+
+def test_lettas_nine_keep_their_rules(monkeypatch):
+    """They are the ones that come with the package, and no other function takes their names, even one called so."""
+    assert set(LETTA) <= set(EXTRACTORS)
+    assert len(LETTA) == 9
+    monkeypatch.setattr("workbench.extractors.EXTRACTORS", dict(EXTRACTORS))
+
+    def last_assistant(thread):
+        return ""
+
+    last_assistant.__qualname__ = "last_assistant"
+    with pytest.raises(ValueError, match="taken"):
+        wb.extractor("last_assistant")(last_assistant)
 
 
 def test_a_pattern_that_cannot_be_read_or_never_ends():

@@ -16,13 +16,17 @@ from workbench.errors import FormatError
 from workbench.patterns import Pattern
 from workbench.thread import StringThread
 
-__all__ = ["EXTRACTORS", "Extractor", "as_extractor", "extractor"]
+__all__ = ["EXTRACTORS", "LETTA", "Extractor", "as_extractor", "extractor"]
 
 Rule = Callable[..., str]
 
 EXTRACTORS: dict[str, Rule] = {}
 """Every rule by its name: a function of the thread and, keyword-only, its settings."""
-
+LETTA = (
+    "last_assistant", "first_assistant", "all_assistant", "last_turn", "pattern", "tool_arguments", "tool_output",
+    "after_marker", "memory_block",
+)  # fmt: skip
+"""The extractors that Letta Evals has (0.4.x). Only these leave for it, wherever others were defined."""
 
 _PLAIN = {"str": str, "int": int, "bool": bool}
 """Annotations of settings that are held to their type."""
@@ -32,7 +36,7 @@ def extractor(name: str) -> Callable[[Rule], Rule]:
     r"""Register a rule: a function of a `StringThread`, with its settings keyword-only, that returns text.
 
     Raises:
-        ValueError: The name is taken by another function.
+        ValueError: The name is taken by another function, or is one of Letta's.
 
     Example:
         >>> @extractor("first_line")
@@ -43,7 +47,11 @@ def extractor(name: str) -> Callable[[Rule], Rule]:
     """
 
     def register(rule: Rule) -> Rule:
-        if name in EXTRACTORS and EXTRACTORS[name].__qualname__ != rule.__qualname__:
+        # A cell that runs again registers anew; Letta's names keep their rules.
+        again = (
+            name not in LETTA and name in EXTRACTORS and EXTRACTORS[name].__qualname__ == rule.__qualname__
+        )
+        if name in EXTRACTORS and not again:
             raise ValueError(f"extractor {name!r} is taken by {EXTRACTORS[name].__qualname__}")
         EXTRACTORS[name] = rule
         return rule

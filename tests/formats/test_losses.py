@@ -7,6 +7,7 @@ import pytest
 import workbench as wb
 from tests.formats.matrix import PLATFORMS
 from workbench.errors import FormatError
+from workbench.extractors import EXTRACTORS
 
 FUNCTION = wb.FunctionGrader.from_source("async def grade(thread):\n    return 1.0\n", name="f")
 SCRIPT = wb.ScriptGrader.from_source("function grade(input) { return 1; }", name="s")
@@ -56,6 +57,26 @@ def test_a_negated_whole_is_not_written_plain(platform, tmp_path):
     )
     with pytest.raises(FormatError, match="nothing is left"):
         wb.export(wb.Suite(wb.Entry(inner, negate=True)), tmp_path / "g.json", platform, on_loss="report")
+
+
+@pytest.mark.parametrize("module", ["workbench.extractors", "elsewhere"])
+def test_an_own_extractor_is_no_letta_extractor(module, tmp_path, monkeypatch):
+    """What was registered is told by its name, in a setting as in code, wherever its function says it was made."""
+    monkeypatch.setattr("workbench.extractors.EXTRACTORS", dict(EXTRACTORS))
+
+    def last_assistant(thread):
+        return "one"
+
+    last_assistant.__module__, last_assistant.__qualname__ = module, "last_assistant"
+    wb.extractor("mine")(last_assistant)
+    built_in = wb.ExactMatch(extractor="mine", name="g")
+    for grader in (built_in, wb.Contains("one", extractor="mine", name="g")):
+        with pytest.raises(FormatError, match="'mine' is an extractor of your own"):
+            wb.export(grader, tmp_path / "g.yaml", "letta")
+    with pytest.raises(FormatError, match="'mine' is an extractor of your own"):
+        wb.export(built_in, tmp_path / "g.py", "adaptive")
+    written = wb.export(built_in, tmp_path / "g.yaml", "letta", on_loss="report")
+    assert [(loss.grader, loss.field) for loss in written.losses] == [("g", "extractor")]
 
 
 def test_companions_are_named_after_their_suite(tmp_path):

@@ -1,5 +1,7 @@
 """Files written by hand: Python modules and scripts are read like any platform's file, and never written over."""
 
+import re
+
 import pytest
 
 import workbench as wb
@@ -67,12 +69,59 @@ def test_a_python_file_without_graders_says_what_was_looked_for(tmp_path):
         wb.load(tmp_path / "g.py")
 
 
-def test_a_module_without_a_grade_function_says_so(tmp_path):
-    """Helpers alone are read, and their checks show what is missing."""
-    (tmp_path / "g.py").write_text("def a():\n    pass\n\n\ndef b():\n    pass\n")
-    failure = wb.load(tmp_path / "g.py", trust=True)[0].validate().failure
-    assert failure is not None
-    assert failure.name == "structure"
+OTHERS = {
+    "TRL": "def reward(completions, **kwargs):\n    return [1.0 for _ in completions]\n",
+    "verl": "def compute_score(data_source, solution_str, ground_truth, extra_info=None):\n    return 1.0\n",
+    "inspect_ai": (
+        "from inspect_ai.scorer import Score, accuracy, scorer\n\n\n@scorer(metrics=[accuracy()])\ndef mine():\n"
+        "    async def score(state, target):\n        return Score(value=1)\n\n    return score\n"
+    ),
+    "LangSmith": "def correct(inputs: dict, outputs: dict, reference_outputs: dict) -> bool:\n    return True\n",
+    "OpenRLHF": "async def reward_func(queries, prompts, labels):\n    return {'rewards': 1.0}\n",
+}
+
+
+@pytest.mark.parametrize("system", OTHERS)
+def test_functions_of_other_systems_are_no_graders(system, tmp_path):
+    """A file, and a pasted text, of a trainer or evaluator is refused with its function and what it looks like."""
+    (tmp_path / "g.py").write_text(OTHERS[system])
+    with pytest.raises(FormatError, match="Python file holds no grader") as error:
+        wb.load(tmp_path / "g.py")
+    name = re.findall(r"^(?:async )?def (\w+)", OTHERS[system], re.MULTILINE)[0]
+    assert error.value.found.startswith(f"{name}(")
+    assert system in error.value.found
+    assert "async def grade(thread)" in error.value.hint
+    with pytest.raises(FormatError, match="Python text holds no grader"):
+        wb.loads(OTHERS[system])
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("def a():\n    pass\n\n\ndef b(x, y=1):\n    pass\n", "a(), b(x, y=1)"),
+        ("import re\n\n\nclass A:\n    pass\n", "class A"),
+        ("limit = 3\nprint(limit)\n", "no function"),
+        ("reward = lambda completions: [1.0]\n", "no function"),
+        ("print(1)\n", "no function"),
+        (BARE.replace("grade", "one") + "\n\n" + BARE.replace("grade", "two"), "one, two"),
+    ],
+)
+def test_python_without_a_grader_says_what_is_there(text, part, tmp_path):
+    """Pasted or in a file it is told as Python, with what was found and what is read."""
+    (tmp_path / "g.py").write_text(text)
+    for read in (lambda: wb.load(tmp_path / "g.py"), lambda: wb.loads(text)):
+        with pytest.raises(FormatError, match="Python") as error:
+            read()
+        assert part in error.value.found
+        assert "YAML" not in str(error.value)
+        assert error.value.hint
+
+
+@pytest.mark.parametrize("text", ["hello", "just words, no code", "name: x\nlist: [1, 2]\n", "- a\n- b\n"])
+def test_what_is_no_python_is_not_told_as_python(text):
+    """A line of YAML may be Python to its parser."""
+    with pytest.raises(FormatError, match="cannot be told"):
+        wb.loads(text)
 
 
 @pytest.mark.parametrize(("format", "ending"), [("python", ".py"), ("javascript", ".js")])

@@ -300,9 +300,9 @@ def test_a_changed_frame_counts(platform, tmp_path):
     path = tmp_path / f"g{FORMATS[platform].suffix}"
     wb.export(wb.FunctionGrader.from_source(FUNCTION, name="f"), path, platform, allow_unvalidated=True)
     old, new = (
-        ("return _drive(_grade(thread))", "return 0.25")
+        ("return _wb_drive(_wb_grade(thread))", "return 0.25")
         if platform == "openai"
-        else ("await grade(thread)", "0.25")
+        else ("await _wb_grade(thread)", "0.25")
     )
     text = path.read_text()
     shown = old if platform == "osmosis" else json.dumps(old)[1:-1]
@@ -470,3 +470,22 @@ def test_an_endpoint_of_a_platforms_file_is_somebody_elses(name, text, trust, tm
     assert (read.imported, read.trust) == (True, trust)
     with nullcontext() if trust else pytest.raises(wb.errors.IsolationError):
         read.check_ready()
+
+
+RUBRIC = "graders:\n  q:\n    kind: rubric\n    model: m\n    prompt: |\n      Asked {input}, said {submission}. {topic}\n"
+
+
+def test_places_that_are_not_filled_are_told_at_load(tmp_path, capsys):
+    """A rubric under rules that leave `{input}` as it stands says so when it is read; where they fill it, nothing is."""
+    path = tmp_path / "suite.yaml"
+    path.write_text(RUBRIC)
+    for read in (lambda: wb.load(path), lambda: wb.loads(RUBRIC)):
+        assert len(read()) == 1
+        told = capsys.readouterr().out
+        assert told.startswith("note: grader 'q', prompt: {input}, {submission} reaches")
+        assert "{topic}" not in told
+    wb.load(path, era="0.17")
+    wb.loads(RUBRIC.replace("{", "(").replace("}", ")"))
+    assert capsys.readouterr().out == ""
+    done = wb.convert(path, tmp_path / "g.json", "native")
+    assert [note.field for note in done.notes if note.grader == "q"] == ["prompt"]

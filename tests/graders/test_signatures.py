@@ -363,6 +363,12 @@ def test_osmosis_legacy_functions():
         + "@osmosis_rubric\nasync def f(solution_str: str, ground_truth: str | None, extra_info: dict = None) -> float:\n    return 0.0 if ground_truth else 1.0\n"
     )
     assert [rubric(row()).score, rubric(row(label=None)).score] == [0.0, 1.0]
+    usual = wb.FunctionGrader.from_source(
+        OSMOSIS
+        + "@osmosis_rubric\ndef f(solution_str: str, ground_truth: str | None, extra_info: dict) -> float:\n    return float(extra_info == {'k': 1} and ground_truth == '4')\n"
+    )
+    assert usual.validate().failure is None
+    assert [usual(row(k=1)).score, usual(row(label=None, k=1)).score] == [1.0, 0.0]
     bad = wb.FunctionGrader.from_source(
         OSMOSIS + "@osmosis_reward\ndef f(solution_str, ground_truth):\n    return 1.0\n"
     )

@@ -244,6 +244,10 @@ def test_context_relevancy_needs_documents():
     assert ContextRelevancy(client=ScriptedClient("x"))(bare).error.kind == "sample"
     only_turns = wb.StringThread([("document", "D"), ("user", "q"), ("assistant", "a")])
     assert ContextRelevancy(rules="adaptive", client=ScriptedClient("x"))(only_turns).error.kind == "sample"
+    told = ContextRelevancy(rules="adaptive", client=ScriptedClient("x"))(SEED).error.message
+    assert "metadata['documents'] only" in told
+    assert "2 document turns" in told
+    assert "no document turns" not in told
     judge = ContextRelevancy(client=ScriptedClient(['{"score": 1}', "no", "no", '{"score": 1}']))
     assert judge(THREAD).status == "failed"
     assert len(judge.client.calls) == 4

@@ -1023,7 +1023,8 @@ SCOPES = [
             "from workbench import StringThread\nasync def grade(thread: StringThread) -> float:\n    return 0.5"
         ],
         {"x": 0.5},
-        has="from workbench import StringThread\n",
+        has="from __future__ import annotations\n",
+        lacks="workbench",
     ),
     Case(
         "StringThread imported from its module",
@@ -1031,8 +1032,7 @@ SCOPES = [
             "from workbench.thread import StringThread\nasync def grade(thread: StringThread) -> float:\n    return 0.5"
         ],
         {"x": 0.5},
-        has="from workbench import StringThread\n",
-        lacks="workbench.thread",
+        lacks="import StringThread",
     ),
     Case(
         "StringThread imported from its module under another name",
@@ -1040,13 +1040,46 @@ SCOPES = [
             "from workbench.thread import StringThread as T\nasync def grade(thread: T) -> float:\n    return 0.5"
         ],
         {"x": 0.5},
-        has="from workbench import StringThread as T\n",
+        has="thread: T",
+        lacks="workbench",
     ),
     Case(
         "StringThread through the module",
         ["import workbench as wb\nasync def grade(thread: wb.StringThread) -> float:\n    return 0.5"],
         {"x": 0.5},
+        has="thread: wb.StringThread",
+        lacks="import workbench",
+    ),
+    Case(
+        "StringThread annotated beside a dataclass",
+        [
+            "import dataclasses\nimport workbench as wb",
+            "@dataclasses.dataclass\nclass Mark:\n    value: float",
+            "async def grade(thread: wb.StringThread) -> float:\n    return dataclasses.fields(Mark)[0].type(0.5)",
+        ],
+        {"x": 0.5},
         has="import workbench as wb\n",
+        lacks="__future__",
+    ),
+    Case(
+        "StringThread annotated and looked at",
+        [
+            "import typing\nimport workbench as wb",
+            "def kind(thread: wb.StringThread):\n    return typing.get_type_hints(kind)['thread'].__name__",
+            G + "return float(kind(thread) == 'StringThread')",
+        ],
+        {"x": 1.0},
+        has="import workbench as wb\n",
+    ),
+    Case(
+        "StringThread made and annotated",
+        [
+            "import workbench as wb",
+            "async def grade(thread: wb.StringThread) -> float:\n    return len(wb.StringThread().get_turns())",
+        ],
+        {"x": 0},
+        has="import workbench as wb\n",
+        lacks="__future__",
     ),
     Case(
         "StringThread made in the body",
@@ -1060,7 +1093,7 @@ SCOPES = [
             "async def grade(thread: StringThread) -> float:\n    return 0.5",
         ],
         {"x": 0.5},
-        has="from workbench import StringThread",
+        lacks="workbench",
     ),
     Case(
         "other parts of the workbench",

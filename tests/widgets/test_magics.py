@@ -5,6 +5,7 @@ from IPython.core.error import UsageError
 from IPython.core.interactiveshell import InteractiveShell
 
 import workbench as wb
+from tests.seeds.blocks import block
 from workbench.errors import WorkbenchError
 from workbench.widgets.magics import make
 
@@ -97,6 +98,19 @@ def test_js_refusals_are_told(shell):
         shell.run_cell_magic("grader", "--js big --memory 5000", "function grade(i) { return 1; }")
     shell.run_cell_magic("grader", "--js wrong", "async def grade(thread):\n    return 1.0\n")
     assert shell.user_ns["wrong"].validation.failure.name == "syntax"
+
+
+def test_a_cell_that_also_creates_its_grader_is_told_what_to_do(shell):
+    """The first example of Adaptive's document, as it is: leave the call out, or load the text; both then work."""
+    cell = block("adaptive", "Create a function grader")
+    with pytest.raises(UsageError, match="creates graders on Adaptive") as error:
+        shell.run_cell_magic("grader", "same", cell)
+    assert "workbench.loads(text)" in str(error.value)
+    assert "adaptive.graders.create.function" in str(error.value)
+    assert "same" not in shell.user_ns
+    assert [grader.name for grader in wb.loads(cell)] == ["exact-match"]
+    shell.run_cell_magic("grader", "same", cell.partition("adaptive.graders.create")[0])
+    assert shell.user_ns["same"].validation.ok
 
 
 def test_cells_of_other_platforms(shell):

@@ -23,9 +23,10 @@ from workbench.formats.parsing import parse_json, parse_python
 from workbench.graders import FunctionGrader, Grader
 from workbench.judges import AnswerRelevancy, BinaryJudge, ContextRelevancy, Endpoint, Faithfulness
 from workbench.sandbox.capture import capture
+from workbench.sandbox.capture.statements import parsed
 from workbench.suite import Suite
 
-__all__ = ["read"]
+__all__ = ["creates", "read"]
 
 _CALLS = {
     "function": "FUNCTION",
@@ -94,6 +95,14 @@ def _sdk_calls(reading: Reading) -> Iterator[tuple[str, Node]]:
             raise FormatError("the SDK takes keyword arguments only", where=where, found=_shown(call))
         values = {str(word.arg): _value(word, tree, call.lineno, where) for word in call.keywords}
         yield _CALLS[kind], Node(values, where)
+
+
+def creates(text: str) -> list[tuple[int, str]]:
+    """The lines of a text that call `....graders.create.<kind>`, each with the call; none where it is no Python."""
+    tree = parsed(text)
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)] if tree is not None else []
+    found = [(call.lineno, _shown(call.func)) for call in calls if _create(call) is not None]
+    return sorted(found)
 
 
 def _create(call: ast.Call) -> str | None:

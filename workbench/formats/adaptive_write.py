@@ -27,7 +27,8 @@ from workbench.graders.combine import Entry
 from workbench.graders.portable import portable
 from workbench.graders.text import CodeGrader
 from workbench.judges import AnswerRelevancy, BinaryJudge, ContextRelevancy, Endpoint, Faithfulness
-from workbench.sandbox.capture.statements import parsed
+from workbench.sandbox.capture.moduletext import has_future, inserted
+from workbench.sandbox.capture.statements import parsed, statements, targets
 from workbench.suite import Suite
 
 __all__ = ["rename_imports", "write_calls", "write_json"]
@@ -121,7 +122,7 @@ def _portable(entry: Entry, losses: Losses) -> Record | None:
 def _source(entry: Entry, text: str, losses: Losses) -> Record | None:
     if not check_reads(text, "adaptive", losses, entry.name):
         return None
-    return {"type": "FUNCTION", "fn": rename_imports(text)}
+    return {"type": "FUNCTION", "fn": _with_thread(rename_imports(text))}
 
 
 def _judge(entry: Entry, losses: Losses) -> Record:
@@ -190,6 +191,25 @@ def rename_imports(text: str) -> str:
         after = lines[end - 1].encode()[node.end_col_offset or 0 :].decode()
         lines[node.lineno - 1 : end] = [before + new + after]
     return "\n".join(lines)
+
+
+def _with_thread(text: str) -> str:
+    """The module with an import of the thread where only the annotation names it, as Adaptive's own examples have it."""
+    tree = parsed(text)
+    functions = (
+        [node for node in tree.body if getattr(node, "name", "") == "grade"] if tree is not None else []
+    )
+    args = getattr(functions[-1], "args", None) if functions else None
+    typed = next((one.annotation for one in [*args.posonlyargs, *args.args]), None) if args else None
+    if tree is None or typed is None or not has_future(tree):
+        return text
+    bound = {name for node in statements(tree.body) for name in targets(node)}
+    spelled = ast.unparse(typed)
+    module, _, last = spelled.rpartition(".")
+    if last != "StringThread" or spelled.partition(".")[0] in bound or "." in module:
+        return text
+    line = f"import adaptive_harmony as {module}" if module else "from adaptive_harmony import StringThread"
+    return inserted(text, tree, line + "\n", future=False)
 
 
 def _renamed(node: ast.Import | ast.ImportFrom) -> str | None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Callable
 from typing import Any
 
 from workbench.errors import FormatError
 from workbench.formats.base import FORMATS, Format
-from workbench.formats.modules import WHAT_IS_READ
-from workbench.formats.parsing import parse_json, parse_python, parse_yaml
+from workbench.formats.lookalikes import no_grader
+from workbench.formats.parsing import MAX_PYTHON, parse_json, parse_python, parse_yaml
+from workbench.sandbox.capture.statements import parsed
 
 __all__ = ["detect"]
 
@@ -28,7 +30,7 @@ def detect(text: str, where: str = "text") -> Format:
         return FORMATS[found[0]]
     if not found and where.lower().endswith(".js"):
         return FORMATS["javascript"]
-    if not found and where.lower().endswith(".py"):
+    if not found and (where.lower().endswith(".py") or _is_python(text)):
         raise _no_python(text, where)
     if told is not None and not found:
         raise told
@@ -49,10 +51,21 @@ def _no_python(text: str, where: str) -> FormatError:
         parse_python(text, where)
     except FormatError as error:
         return error
-    return FormatError(
-        "this Python file holds no grader", where=where, found="no function at its top level",
-        expected=WHAT_IS_READ, hint=f"if it is a platform's, {_NAME_IT}",
-    )  # fmt: skip
+    return no_grader(text, where, f"if it is a platform's, {_NAME_IT}; there are {', '.join(FORMATS)}")
+
+
+def _is_python(text: str) -> bool:
+    """Whether a text that nothing reads is meant as Python; a line such as `name: value` is YAML as well."""
+    if _looks_like_python(text):
+        return True
+    tree = parsed(text) if len(text) <= MAX_PYTHON else None
+    called = (
+        getattr(node, "value", None) if isinstance(node, ast.Expr) else node
+        for node in (tree.body if tree else ())
+    )
+    return any(
+        not isinstance(node, ast.AnnAssign) and isinstance(node, ast.stmt | ast.Call) for node in called
+    )
 
 
 def _parsed(text: str, where: str) -> tuple[Any, FormatError | None]:

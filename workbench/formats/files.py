@@ -15,6 +15,7 @@ from workbench.formats.base import (
     FORMATS,
     Document,
     Format,
+    Loss,
     Losses,
     Reading,
     get_format,
@@ -70,6 +71,7 @@ def load(
     """Read graders from a file of any platform. Nothing in it is executed.
 
     Sources in it count as *imported*: they run only where the kernel confines them, unless `trust` is given.
+    A rubric with a place such as `{input}` that its release's rules do not fill is told in a printed note.
 
     Args:
         path: The file.
@@ -82,7 +84,30 @@ def load(
         FormatError: Missing, too large, unreadable, of no known platform, tampered with; file and place in
             the document are named.
     """
-    return _read(*_opened(path, format, trust=trust, era=era))
+    return _told(_read(*_opened(path, format, trust=trust, era=era)))
+
+
+def _told(suite: Suite) -> Suite:
+    """The suite, with what a person should know of it printed."""
+    for note in _cautions(suite):
+        print(f"note: {note}")  # noqa: T201 (as notes of a run: nothing else shows them)
+    return suite
+
+
+_FILLING = 'from release 0.17 on Letta fills them in: era="0.17" where the file is of such a release'
+
+
+def _cautions(suite: Suite) -> list[Loss]:
+    """What reads as if it did something and does not."""
+    judges = {one.name: one for grader in suite.graders for one in parts(grader)}
+    holes = {name: getattr(one, "unfilled", ()) for name, one in judges.items()}
+    what = (
+        "reaches the judge as it stands: the rules of this release fill nothing in there, and question, expected "
+        "answer and submission follow the rubric in sections of their own"
+    )
+    return [
+        Loss(name, "prompt", f"{', '.join(found)} {what}", _FILLING) for name, found in holes.items() if found
+    ]
 
 
 def _opened(
@@ -116,7 +141,7 @@ def loads(
         raise TypeError(
             f"loads takes text, a dict or a list, not {type(text).__name__}; for a file: load(path)"
         )
-    return _read(Reading(text.removeprefix("\ufeff"), where, None, trust, era), format)
+    return _told(_read(Reading(text.removeprefix("\ufeff"), where, None, trust, era), format))
 
 
 def _read(reading: Reading, name: str | None) -> Suite:
@@ -249,7 +274,7 @@ def convert(
     except NotValidatedError as error:
         hint = error.hint if samples is not None else f"{error.hint}; {_ON_ROWS}"
         raise NotValidatedError(error.what, where=str(source), found=error.found, hint=hint) from error
-    return replace(written, notes=(*read.notes, *written.notes))
+    return replace(written, notes=(*read.notes, *_cautions(suite), *written.notes))
 
 
 _ON_ROWS = (

@@ -24,12 +24,13 @@ from workbench.errors import FormatError
 from workbench.extractors import Extractor
 from workbench.formats import letta_write
 from workbench.formats.base import Format, Reading, register
+from workbench.formats.letta_gates import read_gate
 from workbench.formats.letta_modules import function_grader
 from workbench.formats.limits import suite_name
 from workbench.formats.node import Node
 from workbench.formats.parsing import parse_json, parse_yaml
 from workbench.graders import Grader
-from workbench.graders.combine import Entry, Formula, Gate, LogicalGate, SimpleGate, WeightedGate
+from workbench.graders.combine import Entry, Formula
 from workbench.graders.text import AsciiPrintable, Contains, ExactMatch, Regex
 from workbench.graders.turns import PerTurn
 from workbench.judges import AgentJudge, RubricJudge
@@ -48,7 +49,6 @@ _KEYS = (
     "timeout", "rubric_vars", "agent_file", "judge_tool_name", "extractor", "extractor_config",
 )  # fmt: skip
 BUILTIN = ("exact_match", "contains", "regex_match", "ascii_printable_only")
-_OPS = ("gt", "gte", "lt", "lte", "eq")
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ def read(reading: Reading) -> Suite:
     if not entries:
         raise root.refuse("there are no graders", expected="graders: a map of metric name to grader")
     name = root.text("name", "") or ""
-    gate = _whole_gate(root, entries) if root.has("gate") else None
+    gate = read_gate(root.at("gate"), [entry.name for entry in entries]) if root.has("gate") else None
     try:
         return Suite(
             entries, gate=gate, combine=_reward(root, entries),
@@ -153,7 +153,9 @@ def _tool(name: str, node: Node, reading: Reading, era: _Era) -> Grader:
     own = ":" in node.text("extractor", "last_assistant")
     if function not in BUILTIN or own:
         return function_grader(node, reading, told)
-    shared = {"extractor": _extractor(node), "empty": "zero" if era.since(0, 8) else "grade", **told}
+    shared = {
+        "extractor": _extractor(node), "empty": "zero" if era.since(0, 8) else "grade", "wording": "letta", **told,
+    }  # fmt: skip
     grader: Grader = _builtin(function, shared)
     return PerTurn(grader=grader, **told) if era.since(0, 9) else grader
 
@@ -204,44 +206,6 @@ def _agent(node: Node, reading: Reading, shared: Mapping[str, Any]) -> Grader:
         AgentJudge, **shared, agent=agent, judge_tool_name=node.text("judge_tool_name", "submit_grade")
     )
     return judge.as_imported(trust=reading.trust)
-
-
-def _whole_gate(root: Node, entries: list[Entry]) -> Gate:
-    gate, names = _gate(root.at("gate")), [entry.name for entry in entries]
-    if missing := [name for name in gate.metrics if name not in names]:
-        raise root.at("gate").refuse(
-            "the gate reads a metric that is not there", found=repr(missing[0]), expected=", ".join(names)
-        )
-    return gate
-
-
-def _gate(node: Node) -> Gate:
-    if not node.has("kind"):
-        node.only("metric", "metric_key", "op", "value", "pass_op", "pass_value")
-        return SimpleGate(
-            metric_key=node.text("metric_key", "") or "", aggregation=node.choice("metric", ("avg_score", "accuracy"), "avg_score"),
-            op=node.choice("op", _OPS), value=float(node.number("value")), pass_op=node.choice("pass_op", _OPS, None),
-            pass_value=node.number("pass_value", None),
-        )  # fmt: skip
-    kind = node.choice("kind", ("simple", "weighted_average", "logical"))
-    if kind == "logical":
-        node.only("kind", "operator", "conditions")
-        try:
-            return LogicalGate(
-                operator=node.choice("operator", ("and", "or")),
-                conditions=tuple(map(_gate, node.items("conditions"))),
-            )
-        except ValueError as error:
-            if isinstance(error, FormatError):
-                raise
-            raise node.refuse("the gate cannot be read", found=str(error)) from error
-    shared = {"kind", "aggregation", "op", "value", "pass_threshold"}
-    node.only(*shared, *({"metric_key", "pass_op", "pass_value"} if kind == "simple" else {"weights"}))
-    values = {key: value for key, value in node.mapping().items() if key != "kind" and value is not None}
-    try:
-        return SimpleGate(**values) if kind == "simple" else WeightedGate(**values)
-    except (TypeError, ValueError) as error:
-        raise node.refuse("the gate cannot be read", found=str(error)) from error
 
 
 def _reward(root: Node, entries: list[Entry]) -> Formula | None:

@@ -15,13 +15,32 @@ from workbench.sandbox.capture import capture
 
 __all__ = ["function_grader"]
 
-# The built-in rules as Letta functions, for a suite that gives them an extractor of its own.
+# The built-in rules as Letta functions, for a suite that gives them an extractor of its own: what holds, and how the
+# rationale begins.
 _BUILTIN = {
-    "exact_match": "submission.strip() == sample.ground_truth.strip()",
-    "contains": "sample.ground_truth.lower() in submission.lower()",
-    "regex_match": "re.search(sample.ground_truth, submission) is not None",
-    "ascii_printable_only": "all(32 <= ord(c) <= 126 or c in '\\r\\n' for c in submission)",
+    "exact_match": ("submission.strip() == sample.ground_truth.strip()", "Exact match"),
+    "contains": ("sample.ground_truth.lower() in submission.lower()", "Contains ground_truth"),
+    "regex_match": ("re.search(sample.ground_truth, submission) is not None", "Regex match"),
 }
+_WITH_TRUTH = """
+    if not sample.ground_truth:
+        return GradeResult(score=0.0, rationale="No ground_truth {missing} provided")
+    try:
+        holds = {rule}
+    except re.error as error:
+        return GradeResult(score=0.0, rationale=f"Invalid regex pattern: {{error}}")
+    return GradeResult(score=float(holds), rationale=f"{words}: {{holds}}")
+"""
+_ASCII = """
+    bad = sorted({one for one in submission if not " " <= one <= "~" and one not in "\\r\\n"})
+    more = f" (+{len(bad) - 5} more)" if len(bad) > 5 else ""
+    shown = ", ".join(map(repr, bad[:5])) + more
+    told = f"Found non-printable ASCII characters: {shown}"
+    return GradeResult(
+        score=float(not bad), rationale=told if bad else "All characters printable ASCII (ignoring newlines)"
+    )
+"""
+_NAMES = (*_BUILTIN, "ascii_printable_only")
 
 
 def function_grader(node: Node, reading: Reading, told: Any) -> FunctionGrader:
@@ -43,7 +62,7 @@ def function_grader(node: Node, reading: Reading, told: Any) -> FunctionGrader:
         raise node.at("function").refuse(
             "there is no such grader function",
             found=repr(function),
-            expected=", ".join((*_BUILTIN, "file.py:function")),
+            expected=", ".join((*_NAMES, "file.py:function")),
         )
     text = reading.companion(files[0], node.at("function").path)
     name = function.partition(":")[2] if ":" in function else function
@@ -63,15 +82,16 @@ def function_grader(node: Node, reading: Reading, told: Any) -> FunctionGrader:
 
 
 def _with_builtin(node: Node, function: str) -> str:
-    if function not in _BUILTIN:
+    if function not in _NAMES:
         raise node.at("function").refuse(
-            "there is no such grader function", found=repr(function), expected=", ".join(_BUILTIN)
+            "there is no such grader function", found=repr(function), expected=", ".join(_NAMES)
         )
-    needs = "" if function == "ascii_printable_only" else " if sample.ground_truth else 0.0"
+    rule, words = _BUILTIN.get(function, ("", ""))
+    missing = "regex pattern" if function == "regex_match" else "answer"
+    body = _WITH_TRUTH.format(rule=rule, words=words, missing=missing) if rule else _ASCII
     return (
         "\n\nimport re\n\nfrom letta_evals.decorators import grader\nfrom letta_evals.models import GradeResult, Sample\n"
-        f"\n\n@grader\ndef {function}(sample: Sample, submission: str) -> GradeResult:\n"
-        f"    return GradeResult(score=float({_BUILTIN[function]}){needs}, rationale='')\n"
+        f"\n\n@grader\ndef {function}(sample: Sample, submission: str) -> GradeResult:{body}"
     )
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from workbench.errors import FormatError
-from workbench.extractors import EXTRACTORS, Extractor
+from workbench.extractors import LETTA, Extractor
 from workbench.formats.base import Document, Losses
+from workbench.formats.letta_gates import written_gate
 from workbench.formats.limits import (
     check_entry,
     check_fields,
@@ -21,9 +22,9 @@ from workbench.formats.limits import (
     takes_thread,
 )
 from workbench.formats.parsing import to_json, to_yaml
-from workbench.formats.shims import check_calls, check_reads, wrap
+from workbench.formats.shims import check_calls, check_reads, wrapped
 from workbench.graders import FunctionGrader, Grader
-from workbench.graders.combine import Entry, Formula, Gate, LogicalGate, SimpleGate, WeightedGate
+from workbench.graders.combine import Entry, Formula
 from workbench.graders.portable import portable
 from workbench.graders.text import AsciiPrintable, CodeGrader, Contains, ExactMatch, Regex, TextGrader
 from workbench.graders.turns import PerTurn
@@ -82,7 +83,7 @@ def write(suite: Suite, losses: Losses) -> Document:
     told = {"name": suite.name, "description": suite.description}
     document = {key: value for key, value in told.items() if value} | {"graders": graders} | reward
     if suite.gate is not None:
-        document |= _whole_gate(suite, graders, losses)
+        document |= written_gate(suite, graders, losses)
     head = _HEAD if files.era == "0.4" else f"{_HEAD}{ERA} {files.era}\n"
     return Document(head + to_yaml(document), files.files)
 
@@ -95,18 +96,6 @@ def _reward(suite: Suite) -> Spec:
     if isinstance(rule, Formula) and rule.text.strip() in [entry.name for entry in suite.entries]:
         return {"reward": {"kind": "metric", "metric_key": rule.text.strip()}}
     return {}
-
-
-def _whole_gate(suite: Suite, graders: Collection[str], losses: Losses) -> Spec:
-    gate = suite.gate
-    assert gate is not None
-    missing = sorted(set(gate.metrics) - set(graders))
-    if missing:
-        losses.add(
-            "", "gate", f"it reads {missing[0]!r}, which is not written", way_out="gate on another metric"
-        )
-        return {}
-    return {"gate": _gate(gate)}
 
 
 def _era(suite: Suite, reward: Spec) -> str:
@@ -163,7 +152,7 @@ def _extraction(entry: Entry, grader: Grader, losses: Losses) -> Spec:
     if entry.extractor and inner != Extractor():
         losses.add(entry.name, "extractor", "a grader has one extractor there, this one has two",
                    way_out="leave the entry's out")  # fmt: skip
-    if EXTRACTORS[chosen.name].__module__ != "workbench.extractors":
+    if chosen.name not in LETTA:
         losses.add(entry.name, "extractor", f"{chosen.name!r} is an extractor of your own",
                    way_out="put its code into the grade function")  # fmt: skip
         return {}
@@ -180,7 +169,7 @@ def _built_in(grader: Grader) -> str:
         return "contains" if grader.expected is None and grader.ignore_case else ""
     plain = isinstance(grader, Regex) and grader == Regex(
         name=grader.name, description=grader.description, extractor=grader.extractor, empty=grader.empty,
-        bad_pattern=grader.bad_pattern, no_reference=grader.no_reference, seconds=grader.seconds,
+        bad_pattern=grader.bad_pattern, no_reference=grader.no_reference, seconds=grader.seconds, wording=grader.wording,
     )  # fmt: skip
     return "regex_match" if plain else ""
 
@@ -216,7 +205,7 @@ def _portable(entry: Entry, losses: Losses, files: _Files) -> Spec | None:
     # The thread is made of the submission alone, which is all that such a rule looks at.
     if not check_reads(text, "letta", losses, entry.name, allowed=("get_turns",)):
         return None
-    return _file(entry, text, files, wrapped=True)
+    return _wrapped(entry, text, files, losses)
 
 
 def _function(entry: Entry, losses: Losses, files: _Files) -> Spec | None:
@@ -224,12 +213,12 @@ def _function(entry: Entry, losses: Losses, files: _Files) -> Spec | None:
     assert isinstance(grader, FunctionGrader)
     note_limits(grader, losses, entry.name)
     if grader.signature == "letta":
-        return _with_own_extractor(_file(entry, grader.source.text, files, wrapped=False), grader)
+        return _with_own_extractor(_file(entry, grader.source.text, files), grader)
     if not takes_thread(entry, losses):
         return None
     if not check_reads(grader.source.text, "letta", losses, entry.name):
         return None
-    return _file(entry, grader.source.text, files, wrapped=True)
+    return _wrapped(entry, grader.source.text, files, losses)
 
 
 def _with_own_extractor(spec: Spec, grader: FunctionGrader) -> Spec:
@@ -240,11 +229,19 @@ def _with_own_extractor(spec: Spec, grader: FunctionGrader) -> Spec:
     return {**spec, "extractor": f"{module}:{grader.extractor}", **config}
 
 
-def _file(entry: Entry, text: str, files: _Files, *, wrapped: bool) -> Spec:
+def _file(entry: Entry, text: str, files: _Files) -> Spec:
     stem = files.add(entry.name, ".py", text)
-    name = f"{stem}_score" if wrapped else "grade"
-    if wrapped:
-        files.files[f"{stem}.py"] = wrap(text, "letta", name=name)
+    return {"kind": "tool", "function": f"{stem}.py:grade"}
+
+
+def _wrapped(entry: Entry, text: str, files: _Files, losses: Losses) -> Spec | None:
+    stem = files.add(entry.name, ".py", text)
+    name = f"{stem}_score"
+    module = wrapped(text, "letta", entry.name, losses, name=name)
+    if module is None:
+        del files.files[f"{stem}.py"]
+        return None
+    files.files[f"{stem}.py"] = module
     return {"kind": "tool", "function": f"{stem}.py:{name}"}
 
 
@@ -309,27 +306,3 @@ _WRITERS: dict[type[Any], Callable[[Entry, Losses, _Files], Spec | None]] = {
     RubricJudge: _rubric,
     AgentJudge: _agent,
 }
-
-
-def _gate(gate: Gate) -> Spec:
-    """The seed's single gate where it can say it, else the later generation's."""
-    if isinstance(gate, SimpleGate):
-        single = gate.aggregation in {"avg_score", "accuracy"} and gate.pass_threshold is None
-        values = {
-            "metric" if single else "aggregation": gate.aggregation, "metric_key": gate.metric_key or None, "op": gate.op,
-            "value": gate.value, "pass_op": gate.pass_op, "pass_value": gate.pass_value, "pass_threshold": gate.pass_threshold,
-        }  # fmt: skip
-        kind = {} if single else {"kind": "simple"}
-        return kind | {key: value for key, value in values.items() if value is not None}
-    if isinstance(gate, WeightedGate):
-        limit = {} if gate.pass_threshold is None else {"pass_threshold": gate.pass_threshold}
-        return {
-            "kind": gate.kind, "aggregation": gate.aggregation, "weights": dict(gate.weights), "op": gate.op,
-            "value": gate.value, **limit,
-        }  # fmt: skip
-    assert isinstance(gate, LogicalGate)
-    inner = [_gate(one) for one in gate.conditions]
-    later = [
-        one if "kind" in one else {"kind": "simple", "aggregation": one.pop("metric"), **one} for one in inner
-    ]
-    return {"kind": "logical", "operator": gate.operator, "conditions": later}

@@ -33,8 +33,10 @@ __all__ = [
 
 _SHARED = {"name", "description", "client"}
 _LIMITS = ("timeout", "memory_mb", "batch")
-# What only says how a failure is handled or how long a row may take: no score of a row that works depends on it.
+# What only says how a failure is handled, how long a row may take or how a reason is worded: no score of a row that
+# works depends on it.
 _HANDLING = {
+    "wording",
     "no_reference",
     "bad_pattern",
     "seconds",

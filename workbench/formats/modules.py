@@ -1,7 +1,8 @@
 """Plain source files: a Python module with grade functions, or a JavaScript file with one.
 
 Such a file is what people write by hand. It is read as text and nothing is run: every function under
-`@wb.grader`, else the module's one grade function, of any form that `FunctionGrader` takes.
+`@wb.grader`, else the module's one grade function, of any form that `FunctionGrader` takes. A file without one is
+refused with what it holds instead.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 from workbench.errors import CaptureError, FormatError
 from workbench.formats.base import Document, Format, Losses, Reading, register
 from workbench.formats.limits import check_entry, harmless, negatable, no_kind, note_limits, prepared
+from workbench.formats.lookalikes import WHAT_IS_READ, check_grader
 from workbench.formats.parsing import MAX_PYTHON
 from workbench.graders import FunctionGrader, Grader, ScriptGrader
 from workbench.graders.combine import Entry
@@ -26,11 +28,10 @@ from workbench.sandbox.capture.foreign import signature_of
 from workbench.sandbox.capture.statements import parsed
 from workbench.suite import Suite
 
-__all__ = ["HANDWRITTEN", "WHAT_IS_READ"]
+__all__ = ["HANDWRITTEN"]
 
 HANDWRITTEN = ("python", "javascript")
 """Formats of files that people write themselves: never written over."""
-WHAT_IS_READ = "a function grade(thread), functions under @wb.grader, adaptive.graders.create calls, or an Osmosis Grader class"
 _PYTHON_FUNCTION = re.compile(r"^(async[ \t]+)?def[ \t]+\w+", re.MULTILINE)
 _SCRIPT = re.compile(
     r"^(async[ \t]+)?function[ \t]+\w+[ \t]*\(|^(const|let|var)[ \t]+(grade|evaluate)[ \t]*=", re.MULTILINE
@@ -44,6 +45,8 @@ def _read_python(reading: Reading) -> Suite:
         )
     try:
         found = decorated(reading.text) or {"": {}}
+        if "" in found:
+            check_grader(reading.text, reading.where)
         return Suite([_function(reading, name, settings) for name, settings in found.items()])
     except CaptureError as error:
         hint = error.hint or f"a Python file of graders holds {WHAT_IS_READ}"
@@ -121,8 +124,7 @@ def _note_name(entry: Entry, text: str | None, own: type[Any], losses: Losses) -
 def _python_of(entry: Entry, losses: Losses) -> str | None:
     grader = entry.grader
     if not isinstance(grader, FunctionGrader):
-        text = _portable(portable, entry, losses)
-        return text and text.replace("from adaptive_harmony import", "from workbench import", 1)
+        return _portable(portable, entry, losses)
     if grader.extractor or grader.extractor_config:
         losses.add(
             entry.name, "extractor", "a module does not say what it is given", way_out="export as letta"

@@ -22,7 +22,7 @@ from workbench.formats.limits import (
     takes_thread,
 )
 from workbench.formats.parsing import to_json
-from workbench.formats.shims import check_reads, wrap
+from workbench.formats.shims import check_reads, wrapped
 from workbench.graders import FunctionGrader
 from workbench.graders.combine import AllPass, Combined, Entry, Formula, Mean, Rule, Sum
 from workbench.graders.combine.formula import FUNCTIONS, Expression
@@ -259,11 +259,11 @@ def _python(entry: Entry, losses: Losses) -> Record | None:
     note_limits(grader, losses, entry.name)
     if grader.signature == "openai":
         return _source(grader.source.text, _image(grader))
-    if not takes_thread(entry, losses):
+    fits = takes_thread(entry, losses) and check_reads(grader.source.text, "openai", losses, entry.name)
+    if not fits:
         return None
-    if not check_reads(grader.source.text, "openai", losses, entry.name):
-        return None
-    return _source(wrap(grader.source.text, "openai"), _image(grader))
+    text = wrapped(grader.source.text, "openai", entry.name, losses)
+    return None if text is None else _source(text, _image(grader))
 
 
 def _portable(entry: Entry, losses: Losses) -> Record | None:
@@ -277,7 +277,8 @@ def _portable(entry: Entry, losses: Losses) -> Record | None:
     allowed = ("get_turns", "turn_calls", "turn_answers") if _looks_at_the_end(entry.grader) else ()
     if not check_reads(text, "openai", losses, entry.name, allowed=allowed):
         return None
-    return _source(wrap(text, "openai"), IMAGE)
+    module = wrapped(text, "openai", entry.name, losses)
+    return None if module is None else _source(module, IMAGE)
 
 
 def _looks_at_the_end(grader: Any) -> bool:

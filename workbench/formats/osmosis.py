@@ -26,7 +26,7 @@ from workbench.formats.limits import (
     takes_thread,
 )
 from workbench.formats.parsing import parse_python
-from workbench.formats.shims import check_reads, unwrap, wrap
+from workbench.formats.shims import check_reads, unwrap, wrapped
 from workbench.graders import FunctionGrader, Grader, RolloutGrader
 from workbench.graders.combine import Entry
 from workbench.graders.portable import portable
@@ -136,7 +136,9 @@ def _text(grader: Grader, entry: Entry, losses: Losses) -> str | None:
 def _wrapped(text: str, entry: Entry, losses: Losses) -> str | None:
     if not takes_thread(entry, losses):
         return None
-    return wrap(text, "osmosis") if check_reads(text, "osmosis", losses, entry.name) else None
+    if not check_reads(text, "osmosis", losses, entry.name):
+        return None
+    return wrapped(text, "osmosis", entry.name, losses)
 
 
 def _detect(document: Any, text: str) -> int:

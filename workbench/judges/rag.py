@@ -195,6 +195,16 @@ class AnswerRelevancy(_OfClaims):
         return grade
 
 
+def _no_documents(sample: Sample, rules: str) -> str:
+    """Why nothing was found: Adaptive's rules pass document turns over."""
+    if rules != "adaptive":
+        return "there are no documents: no document turns and no metadata['documents']"
+    turns = sum(turn.role == "document" for turn in sample.thread.get_turns())
+    passed = f", and pass over the {turns} document turn{'s' if turns > 1 else ''} here" if turns else ""
+    way = "; put the documents there, or give the judge rules='' to read the turns" if turns else ""
+    return f"there are no documents: Adaptive's rules look in metadata['documents'] only{passed}{way}"
+
+
 @kind("context-relevancy")
 @dataclass(frozen=True, kw_only=True)
 class ContextRelevancy(Judge):
@@ -217,7 +227,7 @@ class ContextRelevancy(Judge):
         sample = as_sample(sample)
         found = documents(sample, self.rules)
         if not found:
-            raise SampleError("there are no documents: no document turns and no metadata['documents']")
+            raise SampleError(_no_documents(sample, self.rules))
         asked = question(sample.thread)
         texts = [prompt("context_relevancy_user", {"question": asked, "document": one}) for one in found]
         system = {"role": "system", "content": prompt("context_relevancy_system")}

@@ -107,15 +107,21 @@ class RubricPrompt(Judge):
 
     def _check_holes(self) -> None:
         """Under Letta's own rules an older prompt's braces stay as they are; under ours that is a mistake."""
-        if self.rules or self.dialect or self.generation != "0.4":
-            return
-        found = [hole for hole in _HOLE.findall(self.prompt) if hole.strip("{ }") not in self.rubric_vars]
-        if found:
+        found = self.unfilled
+        if found and not self.rules:
             raise FormatError(
                 f"the prompt holds {found[0]}, which nothing fills in",
                 expected="dialect='jinja2'" if found[0].startswith("{{") else "dialect='braces'",
                 hint="or leave it out: question, expected answer and submission follow the rubric in sections of their own",
             )
+
+    @property
+    def unfilled(self) -> tuple[str, ...]:
+        """What in the prompt looks like a place to be filled, such as `{input}`, and reaches the judge as it stands."""
+        if self.dialect or self.generation != "0.4":
+            return ()
+        found = [hole for hole in _HOLE.findall(self.prompt) if hole.strip("{ }") not in self.rubric_vars]
+        return tuple(dict.fromkeys(found))
 
     def _read_prompt(self, prompt_path: str | os.PathLike[str]) -> None:
         refuse_unless(not self.prompt, "a rubric has prompt or prompt_path, not both", str(prompt_path))

@@ -20,29 +20,34 @@ def osmosis_reward(func: Any) -> Any:
     Raises:
         TypeError: A first parameter called `solution_str`, and the rest not as above.
     """
-    return _legacy(func, "osmosis_reward", (str,))
+    return _legacy(func, "osmosis_reward")
 
 
 def osmosis_rubric(func: Any) -> Any:
-    """The older rubric decorator: as `osmosis_reward`, but `ground_truth` may be None.
+    """The older rubric decorator: `(solution_str: str, ground_truth: str | None, extra_info: dict) -> float`.
+
+    `extra_info` may have any annotation, and a default or none; it is given at every call. The other two have
+    no default.
 
     Raises:
-        TypeError: See `osmosis_reward`.
+        TypeError: A first parameter called `solution_str`, and the rest not as above.
     """
-    return _legacy(func, "osmosis_rubric", (str, types.NoneType))
+    return _legacy(func, "osmosis_rubric")
 
 
-def _legacy(func: Any, what: str, truths: tuple[type, ...]) -> Any:
-    parameters = list(inspect.signature(func).parameters.values())
+def _legacy(func: Any, what: str) -> Any:
+    signature = inspect.signature(func)
+    parameters = list(signature.parameters.values())
     classic = bool(parameters) and parameters[0].name == "solution_str"
     if classic:
-        _check_classic(func, what, parameters, truths)
+        _check_classic(func, what, parameters)
     takes = any(p.name == "data_source" or p.kind is p.VAR_KEYWORD for p in parameters)
 
     def kept(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+        kwargs = kwargs if takes else {key: v for key, v in kwargs.items() if key != "data_source"}
         if classic and what == "osmosis_rubric":
-            _check_arguments(func, args, kwargs, truths)
-        return kwargs if takes else {key: v for key, v in kwargs.items() if key != "data_source"}
+            _check_arguments(func, signature, args, kwargs)
+        return kwargs
 
     def checked(value: Any) -> Any:
         if classic and not isinstance(value, float):
@@ -67,49 +72,71 @@ def _named(wrapper: Any, func: Any) -> Any:
     return wrapper
 
 
-def _check_classic(func: Any, what: str, parameters: list[Any], truths: tuple[type, ...]) -> None:
-    told = "solution_str: str, ground_truth: str" + (" | None" if len(truths) > 1 else "")
-    told = f"@{what} {func.__name__} must take ({told}, extra_info: dict = None)"
-    hints = _hints(func)
-    first, second, *rest = [*parameters, None, None][:3]
-    if first.default is not first.empty or hints.get(first.name) is not str:
-        raise TypeError(f"{told}: solution_str needs the annotation str and no default")
-    if second is None or second.name != "ground_truth":
+_FORMS = {
+    "osmosis_reward": "(solution_str: str, ground_truth: str, extra_info: dict = None)",
+    "osmosis_rubric": "(solution_str: str, ground_truth: str | None, extra_info: dict)",
+}
+
+
+def _check_classic(func: Any, what: str, parameters: list[Any]) -> None:
+    told = f"@{what} {func.__name__} must take {_FORMS[what]}"
+    rubric = what == "osmosis_rubric"
+    if len(parameters) < 3:
+        raise TypeError(f"{told}: it takes {len(parameters)}")
+    first, second, third = parameters[:3]
+    if second.name != "ground_truth":
         raise TypeError(f"{told}: the second parameter must be ground_truth")
-    allowed = {str, typing.Optional[str]} if len(truths) > 1 else {str}  # noqa: UP045 (one object to compare with)
-    if second.default is not second.empty or hints.get("ground_truth") not in allowed:
-        raise TypeError(f"{told}: ground_truth needs that annotation and no default")
-    _check_extra(told, rest[0] if rest else None, hints)
-
-
-def _check_extra(told: str, third: Any, hints: dict[str, Any]) -> None:
-    if third is None and "osmosis_rubric" in told:
-        return
-    if third is None or third.name != "extra_info" or third.kind is third.VAR_KEYWORD:
+    if third.name != "extra_info" or third.kind is third.VAR_KEYWORD:
         raise TypeError(f"{told}: the third parameter must be extra_info")
+    hints = _hints(func, parameters)
+    if not _is_text(hints[first.name]):
+        raise TypeError(f"{told}: solution_str needs the annotation str")
+    if not _is_text(hints[second.name], or_none=rubric):
+        raise TypeError(f"{told}: ground_truth needs that annotation")
+    if not rubric:
+        _check_extra(told, third, hints["extra_info"])
+    elif filled := [one.name for one in (first, second) if one.default is not one.empty]:
+        raise TypeError(f"{told}: {filled[0]} cannot have a default")
+
+
+def _check_extra(told: str, third: Any, found: Any) -> None:
+    """A reward's third parameter; a rubric's may be anything."""
     if third.default is third.empty:
         raise TypeError(f"{told}: extra_info needs a default")
-    found = hints.get("extra_info")
-    parts = (
-        typing.get_args(found) if typing.get_origin(found) in (typing.Union, types.UnionType) else (found,)
-    )
-    if not any((typing.get_origin(part) or part) is dict for part in parts):
+    if not any((typing.get_origin(part) or part) is dict for part in _parts(found)):
         raise TypeError(f"{told}: extra_info needs the annotation dict")
 
 
-def _check_arguments(
-    func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], truths: tuple[type, ...]
-) -> None:
-    given = dict(zip(("solution_str", "ground_truth", "extra_info"), args, strict=False)) | kwargs
-    checks = (("solution_str", (str,)), ("ground_truth", truths), ("extra_info", (dict, types.NoneType)))
-    for name, wanted in checks:
-        if name in given and not isinstance(given[name], wanted):
+def _is_text(found: Any, *, or_none: bool = False) -> bool:
+    """Whether an annotation is `str`, or, where allowed, `str | None`."""
+    parts = _parts(found)
+    if or_none and len(parts) == 2:
+        parts = tuple(part for part in parts if part is not types.NoneType)
+    return len(parts) == 1 and (parts[0] is str or parts[0] in ("str", "builtins.str"))
+
+
+def _parts(found: Any) -> tuple[Any, ...]:
+    """The members of a union; anything else is its own one."""
+    return typing.get_args(found) if typing.get_origin(found) in (typing.Union, types.UnionType) else (found,)
+
+
+def _check_arguments(func: Any, signature: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    bound = signature.bind_partial(*args, **kwargs)
+    bound.apply_defaults()
+    given = bound.arguments
+    for name, wanted in (("solution_str", (str,)), ("ground_truth", (str, types.NoneType))):
+        if name not in given:
+            raise TypeError(f"{func.__name__}: {name} is missing")
+        if not isinstance(given[name], wanted):
             raise TypeError(f"{func.__name__}: {name} cannot be {type(given[name]).__name__}")
+    if "extra_info" not in given:
+        raise TypeError(f"{func.__name__}: extra_info is missing")
 
 
-def _hints(func: Any) -> dict[str, Any]:
-    """Annotations as types; a name in quotes that does not exist is no annotation."""
+def _hints(func: Any, parameters: list[Any]) -> dict[str, Any]:
+    """Annotations as types; where a name in them does not exist, all of them as they are written."""
+    written = {one.name: one.annotation for one in parameters}
     try:
-        return typing.get_type_hints(func)
+        return {**written, **typing.get_type_hints(func)}
     except Exception:  # noqa: BLE001 (a stranger's annotations)
-        return {}
+        return written

@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import WorkbenchError
+from workbench.formats.adaptive import creates
 from workbench.graders.announce import announce
 from workbench.graders.function import FunctionGrader
 from workbench.graders.script import ScriptGrader
@@ -76,12 +77,24 @@ def make(line: str, cell: str, namespace: dict[str, Any]) -> FunctionGrader | Sc
     try:
         if script:
             return ScriptGrader.from_source(cell, **options)
+        _refuse_calls(cell, options["name"])
         source = capture(cell, namespace=namespace)
         return FunctionGrader(source=source, signature=signature_of(source.text), **options)
     except WorkbenchError:
         raise
     except ValueError as error:
         raise WorkbenchError("%%grader cannot use these settings", found=str(error)) from None
+
+
+def _refuse_calls(cell: str, name: str) -> None:
+    """Refuse a cell out of Adaptive's documents whole: it also creates its grader on the platform."""
+    if found := creates(cell):
+        line, call = found[0]
+        raise WorkbenchError(
+            f"%%grader {name}: the cell also creates graders on Adaptive", where=f"line {line}", found=f"{call}(...)",
+            expected="a grade function and what it reads",
+            hint="leave that call out, or load functions and calls together: workbench.loads(text)",
+        )  # fmt: skip
 
 
 def taken_by(name: str, namespace: Mapping[str, Any]) -> str:

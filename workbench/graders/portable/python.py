@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from workbench.extractors import EXTRACTORS
+from workbench.extractors import LETTA
 from workbench.graders.base import Grader
 from workbench.graders.guardrail import Guardrail
 from workbench.graders.portable.refusals import WAY_OUT, article, refusal
@@ -48,7 +48,7 @@ def portable(grader: Grader, *, reference_field: str | None = None, negate: bool
     """A self-contained Python module `async def grade(thread: StringThread) -> float` that scores the same.
 
     The rules are sliced from our own files with their helpers and imports; only the standard library is
-    used. A row that fails here raises there. Patterns have no time limit of their own: the platform's holds.
+    used, and the module loads where there is no `StringThread`: only annotations name it. A row that fails here raises there. Patterns have no time limit of their own: the platform's holds.
 
     Args:
         grader: A code grader.
@@ -68,8 +68,7 @@ def portable(grader: Grader, *, reference_field: str | None = None, negate: bool
         lines = [f"text = {call}", *_empty(grader), *lines]
     imports, pieces = sliced(wanted)
     title = f'"""{article(grader.kind).capitalize()} grader, written by the grader workbench."""'
-    head = [title, "", "from __future__ import annotations", "", *imports, ""]
-    head.append("from adaptive_harmony import StringThread")
+    head = [title, "", "from __future__ import annotations", "", *imports]
     body = "\n".join(f"    {line}" for line in lines)
     if negate:
         pieces = [*pieces, f"def {_NEGATED}(thread: StringThread) -> float:\n{body}"]
@@ -96,11 +95,11 @@ def _recipe(grader: Grader, names: tuple[str, ...]) -> _Recipe:
 
 
 def _extraction(grader: TextGrader) -> tuple[str, tuple[str, str]]:
-    rule = EXTRACTORS[grader.extractor.name]
-    if rule.__module__ != "workbench.extractors":
-        raise refusal(grader, "extractor", f"{grader.extractor.name!r} is an extractor of your own")
+    name = grader.extractor.name
+    if name not in LETTA:  # the others' text is not in our file
+        raise refusal(grader, "extractor", f"{name!r} is an extractor of your own")
     settings = "".join(f", {key}={value!r}" for key, value in grader.extractor.config.items())
-    return f"{rule.__name__}(thread{settings})", ("workbench.extractors", rule.__name__)
+    return f"{name}(thread{settings})", ("workbench.extractors", name)
 
 
 def _empty(grader: TextGrader) -> list[str]:

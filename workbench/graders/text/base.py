@@ -21,7 +21,7 @@ from workbench.samples import Sample, Samples
 from workbench.samples.columns import ROLES
 from workbench.thread import StringThread
 
-__all__ = ["CodeGrader", "TextGrader", "Unscored", "choice"]
+__all__ = ["CodeGrader", "TextGrader", "Unscored", "WordedGrader", "choice"]
 
 _CHUNK = 4096
 """Rows whose threads are made at once."""
@@ -38,6 +38,10 @@ _BY_RULE = (
 """How the reasons of scores begin that a platform's rule gives without grading."""
 _NO_TRAJECTORY: Verdict = (0.0, "Empty trajectory: nobody answered the user", {})
 _NO_GROUND_TRUTH: Verdict = (0.0, "No ground_truth answer provided", {})
+_LETTA_WORDS = {
+    _EMPTY[1]: "Empty submission - extractor found no content",
+    _NO_TRAJECTORY[1]: "Empty trajectory - agent produced no messages",
+}
 
 
 class Unscored(Exception):  # noqa: N818 (no error of ours: it carries a kind to the border)
@@ -218,7 +222,36 @@ class TextGrader(CodeGrader):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReferenceGrader(TextGrader):
+class WordedGrader(TextGrader):
+    """A text grader that Letta has as well, and whose reasons can be said as Letta says them.
+
+    Attributes:
+        wording: Whose words the reasons are in: "" for ours, "letta" for its rationales, such as
+            `Exact match: True`. No score depends on it.
+    """
+
+    letta_reasons: ClassVar[tuple[str, str]] = ("", "")
+    """Letta's rationale of a 1.0 and of a 0.0; where it is "" ours is the same."""
+
+    wording: str = ""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        choice("wording", self.wording, ("", "letta"))
+
+    def judge(self, thread: StringThread, reference: Any) -> Verdict:
+        """See `CodeGrader.judge`."""
+        score, reason, details = super().judge(thread, reference)
+        return score, self._in_lettas_words(score, reason) if self.wording else reason, details
+
+    def _in_lettas_words(self, score: float, reason: str) -> str:
+        if not score and reason.startswith(_BY_RULE):
+            return _LETTA_WORDS.get(reason, reason)
+        return self.letta_reasons[0 if score else 1] or reason
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReferenceGrader(WordedGrader):
     """A text grader that compares with something: its own constant, or the sample's reference.
 
     Attributes:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from workbench.errors import FormatError
 from workbench.graders.base import kind
 from workbench.graders.rules import text as rules
 from workbench.graders.rules.verdict import Verdict
-from workbench.graders.text.base import ReferenceGrader, TextGrader, choice
+from workbench.graders.text.base import ReferenceGrader, TextGrader, WordedGrader, choice
 from workbench.thread import StringThread
 
 __all__ = ["AsciiPrintable", "Contains", "ExactMatch", "LabelSet", "Length", "check_texts"]
@@ -62,6 +62,8 @@ class ExactMatch(ReferenceGrader):
         1.0
     """
 
+    letta_reasons: ClassVar[tuple[str, str]] = ("Exact match: True", "Exact match: False")
+
     expected: str | None = field(default=None, kw_only=False)
     ignore_case: bool = False
     trim: bool = True
@@ -94,6 +96,8 @@ class Contains(ReferenceGrader):
     Source: Letta (`contains`), Umbraco (`contains`).
     """
 
+    letta_reasons: ClassVar[tuple[str, str]] = ("Contains ground_truth: True", "Contains ground_truth: False")
+
     expected: str | None = field(default=None, kw_only=False)
     ignore_case: bool = True
 
@@ -113,13 +117,15 @@ class Contains(ReferenceGrader):
 
 @kind("ascii-printable")
 @dataclass(frozen=True, kw_only=True)
-class AsciiPrintable(TextGrader):
+class AsciiPrintable(WordedGrader):
     r"""1.0 where every character is printable ASCII (32 to 126), `\n` or `\r`; a tab fails.
 
     The reason lists up to five of the others. Needs no reference.
 
     Source: Letta (`ascii_printable_only`).
     """
+
+    letta_reasons: ClassVar[tuple[str, str]] = ("All characters printable ASCII (ignoring newlines)", "")
 
     def judge_text(self, text: str, thread: StringThread, reference: Any) -> Verdict:  # noqa: ARG002
         """See `rules.text.ascii_printable`."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from workbench.errors import FormatError
 from workbench.grade import ErrorKind
@@ -54,6 +55,8 @@ class Regex(ReferenceGrader):
         '2026'
     """
 
+    letta_reasons: ClassVar[tuple[str, str]] = ("Regex match: True", "Regex match: False")
+
     pattern: str | None = field(default=None, kw_only=False)
     ignore_case: bool = False
     multiline: bool = False
@@ -81,6 +84,10 @@ class Regex(ReferenceGrader):
     def constant(self) -> str | None:
         """See `ReferenceGrader.constant`."""
         return self.pattern
+
+    def _in_lettas_words(self, score: float, reason: str) -> str:
+        told = super()._in_lettas_words(score, reason)
+        return "No ground_truth regex pattern provided" if told.startswith("No ground_truth") else told
 
     def _pattern(self, text: str) -> Pattern:
         spelled = python_spelling(text) if self.flavor == "dotnet" else text

@@ -43,6 +43,9 @@ def capture(
 ) -> Source:
     r"""Turn a function or a text into a `Source`.
 
+    An import of the workbench that only annotations read is left out, with the annotations unread, so that the
+    source loads anywhere; a text without `@wb.grader` and without a namespace keeps its own imports.
+
     Args:
         fn_or_text: A function from a cell, a module or any place that left its text in `linecache`; or a
             module's text, which is carried as it is and neither compiled nor run here.
@@ -87,6 +90,7 @@ def _capture_function(function: types.FunctionType, name: str | None, fingerprin
     text = own_text(found.text, root, "grade")
     needs = resolver.function(root, text, f"{author}, {found.origin}")
     resolver.unshare(scope)
+    resolver.settle(text)
     if author != "grade" and {"grade"} & {*resolver.items, *resolver.imports}:
         raise refusals.grade_twice(author)
     if main.called and author != "grade":

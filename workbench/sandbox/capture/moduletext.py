@@ -26,9 +26,10 @@ from workbench.sandbox.capture.prove import Fingerprint, prove
 from workbench.sandbox.capture.render import FUTURE, arranged, assembled, import_lines
 from workbench.sandbox.capture.resolve import Resolver
 from workbench.sandbox.capture.statements import parsed, statements, targets
+from workbench.sandbox.capture.unread import without_unread
 from workbench.sandbox.source import Source
 
-__all__ = ["capture_text"]
+__all__ = ["capture_text", "grade_function", "has_future", "inserted"]
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 _MODULE_NAMES = frozenset({"__name__", "__file__", "__doc__", "__builtins__"})
@@ -56,18 +57,30 @@ def capture_text(
     if ours:
         text = undecorated(text)
         tree = parsed(text) or tree
-    function = _grade_function(tree, name or (next(iter(ours)) if len(ours) == 1 else None))
+    function = grade_function(tree, name or (next(iter(ours)) if len(ours) == 1 else None))
     if function is None:
         return plain
     before = tree
     if function.name != "grade":
         text = _as_grade(text, tree, function)
         tree = parsed(text) or before
+    if ours or namespace is not None:
+        text = _without_unread(text, tree)
+        tree = parsed(text) or tree
     if namespace is not None:
         text = _with_needs(text, tree, namespace, fingerprint)
     contents = _contents(parsed(text) or tree, {"grade", function.name})
     origin = "text" if namespace is None else "a cell"
     return Source(text, function.name, origin, contents.imports, contents.helpers, contents.constants)
+
+
+def _without_unread(text: str, tree: ast.Module) -> str:
+    """The text without imports of ours that only annotations read; these are left unread then."""
+    plain, unread = without_unread(text)
+    if plain == text:
+        return text
+    left = parsed(plain) or tree
+    return inserted(plain.lstrip("\n"), left, "", future=unread and not has_future(left))
 
 
 def _safely_parsed(text: str) -> ast.Module | None:
@@ -85,7 +98,7 @@ def _depth_at_most(tree: ast.AST, limit: int) -> bool:
     return False
 
 
-def _grade_function(tree: ast.Module, name: str | None) -> _Function | None:
+def grade_function(tree: ast.Module, name: str | None) -> _Function | None:
     """The function meant: the last of that name or of `grade`, else the only one that can be called as one."""
     functions = [node for node in statements(tree.body) if isinstance(node, _Function)]
     for wanted in (name,) if name is not None else ("grade",):
@@ -139,10 +152,11 @@ def _with_needs(text: str, tree: ast.Module, namespace: Mapping[str, Any], finge
     for name in sorted((names.eager | names.late) - known - EVALUATES):
         resolver.needs(_reading(name, text), scope, "the cell")
     resolver.evaluated(text, names, _without(scope, known), "the cell")
-    if not _has_future(tree):
+    if not has_future(tree):
         for name in sorted(names.annotations - known):
             resolver.annotation(name, scope, text, "the cell")
     resolver.unshare(scope)
+    resolver.settle(text)
     head = assembled(arranged(resolver.items, ()), import_lines(resolver.imports), future=False)
     refuse_library_state(f"{head}\n{text}", scope.texts)
     library = library_values(f"{head}\n{text}")
@@ -150,14 +164,15 @@ def _with_needs(text: str, tree: ast.Module, namespace: Mapping[str, Any], finge
         prove(head, resolver.values, fingerprint, reads=resolver.values, library=library)
     if not (resolver.imports or resolver.items or resolver.future):
         return text
-    return _inserted(text, tree, head, future=resolver.future)
+    return inserted(text, tree, head, future=resolver.future)
 
 
 def _without(scope: Scope, known: frozenset[str] | set[str]) -> Scope:
     return Scope({name: value for name, value in scope.namespace.items() if name not in known})
 
 
-def _has_future(tree: ast.Module) -> bool:
+def has_future(tree: ast.Module) -> bool:
+    """Whether a module leaves its annotations unread."""
     imports = [node for node in tree.body if isinstance(node, ast.ImportFrom)]
     return any(node.module == "__future__" and "annotations" in targets(node) for node in imports)
 
@@ -168,8 +183,8 @@ def _reading(name: str, text: str) -> str:
     return "(" + ", ".join([*lines, ""]) + ")" if lines else name
 
 
-def _inserted(text: str, tree: ast.Module, head: str, *, future: bool) -> str:
-    """Put a head above the text, but below its docstring and future imports."""
+def inserted(text: str, tree: ast.Module, head: str, *, future: bool) -> str:
+    """The text with a head above it, but below its docstring and future imports."""
     last = 0
     for node in tree.body:
         docstring = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and not last
@@ -180,9 +195,9 @@ def _inserted(text: str, tree: ast.Module, head: str, *, future: bool) -> str:
     top, rest = "\n".join(lines[:last]), "\n".join(lines[last:]).lstrip("\n")
     if future and FUTURE not in top:
         top = f"{top}\n{FUTURE}" if top else FUTURE
-    if not head.strip():
-        return f"{top}\n\n{rest}"
     gap = "\n\n" if _defines(head) or _starts_with_definition(rest) else "\n"
+    if not head.strip():
+        return f"{top}\n{gap}{rest}" if top else rest
     return (f"{top}\n\n" if top else "") + head + gap + rest
 
 

@@ -35,6 +35,7 @@ from workbench.sandbox.capture.modules import (
 )
 from workbench.sandbox.capture.names import Names, chains_in, names_in
 from workbench.sandbox.capture.statements import bindings, cut, targets
+from workbench.sandbox.capture.unread import annotations_are_read
 from workbench.sandbox.source import MAX_BYTES
 
 __all__ = ["Resolver"]
@@ -52,6 +53,8 @@ class Resolver:
         imports: Import lines, by the name they set.
         values: What each carried name holds live: what the proof compares.
         future: Whether the module has to start with `from __future__ import annotations`.
+
+    What only annotations read of the workbench is not imported, so that the module loads without it; see `settle`.
     """
 
     def __init__(self, main: Main | None) -> None:
@@ -60,6 +63,7 @@ class Resolver:
         self.imports: dict[str, set[Import]] = {}
         self.values: dict[str, Any] = {}
         self.future = False
+        self._typed: list[tuple[str, Scope, str, str]] = []
 
     def needs(self, text: str, scope: Scope, asker: str, *, all_eager: bool = False) -> Names:
         """Carry everything one statement needs, and return the names.
@@ -128,6 +132,26 @@ class Resolver:
 
     def annotation(self, name: str, scope: Scope, text: str, asker: str) -> None:
         """Carry what only annotations read; if that cannot be, leave them unread."""
+        if _is_ours(name, scope.get(name)):
+            self._typed.append((name, scope, text, asker))
+        else:
+            self._annotation(name, scope, text, asker)
+
+    def settle(self, text: str) -> None:
+        """Leave the annotations unread that name the workbench, unless some code may look at annotations.
+
+        Args:
+            text: The grader's own text; what was carried for it is looked at as well.
+        """
+        typed = [one for one in self._typed if one[0] not in self.imports]
+        lines = [str(line) for found in self.imports.values() for line in found]
+        if not annotations_are_read([text, *lines, *(item.text for item in self.items.values())]):
+            self.future = self.future or bool(typed)
+            return
+        for name, scope, read, asker in typed:
+            self._annotation(name, scope, read, asker)
+
+    def _annotation(self, name: str, scope: Scope, text: str, asker: str) -> None:
         before = (dict(self.items), dict(self.imports), dict(self.values))
         value = scope.get(name)
         if self.future and import_of(name, value, scope.texts) is None and name != "StringThread":
@@ -253,6 +277,14 @@ class Resolver:
             others = [other for other in constants if other != name and other in read]
             if any(_shares(self.values[name], self.values[other]) for other in others):
                 self.items[name] = Item(name, text, frozenset(read), constant=True)
+
+
+def _is_ours(name: str, value: Any) -> bool:
+    """Whether an annotation's name is the workbench or something of it."""
+    if value is MISSING:
+        return name == "StringThread"
+    home = value.__name__ if isinstance(value, types.ModuleType) else getattr(value, "__module__", None)
+    return isinstance(value, types.ModuleType | type) and home_of(home) is Home.OURS
 
 
 def _is_of_ipython(value: Any) -> bool:

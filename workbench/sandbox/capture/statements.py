@@ -10,7 +10,17 @@ import warnings
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
-__all__ = ["Definition", "bindings", "cut", "dedented", "definitions", "first_line", "parsed", "targets"]
+__all__ = [
+    "Definition",
+    "alone",
+    "bindings",
+    "cut",
+    "dedented",
+    "definitions",
+    "first_line",
+    "parsed",
+    "targets",
+]
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
@@ -79,14 +89,14 @@ def cut(text: str, node: ast.stmt) -> str:
     """A statement's own text with the comments right above it and behind it, moved to the left margin."""
     lines = [line + "\n" for line in text.split("\n")]
     start, end = first_line(node) - 1, node.end_lineno or node.lineno
-    if not isinstance(node, _DEFINITIONS) and not _alone(lines, node):
+    if not isinstance(node, _DEFINITIONS) and not alone(lines, node):
         return ast.get_source_segment(text, node) or ast.unparse(node)
     indent = lines[node.lineno - 1][: _characters(lines[node.lineno - 1], node.col_offset)]
     above = _comments_above(lines, start, indent)
     return dedented("".join(lines[above:end]), indent).rstrip()
 
 
-def _alone(lines: list[str], node: ast.stmt) -> bool:
+def alone(lines: list[str], node: ast.stmt) -> bool:
     """Whether nothing but comments shares a statement's lines."""
     before = lines[node.lineno - 1].encode()[: node.col_offset].decode()
     last = (node.end_lineno or node.lineno) - 1
