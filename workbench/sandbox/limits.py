@@ -15,8 +15,8 @@ CHECKS = ("syntax", "structure", "signature", "execution", "test_run")
 
 ISOLATION = {
     "kernel": "Isolated (kernel-enforced): no file, network, process or environment; tested in every worker",
-    "partial": "Partly isolated (kernel limits): cannot open files or sockets; could rename or delete files "
-    "or signal your processes",
+    "partial": "Partly isolated (kernel limits): cannot open files or sockets, nor reach other processes' memory; "
+    "could rename or delete files or signal your processes",
     "process": "Process only: stops accidents, not an attacker",
     "none": "Not isolated: runs with your rights",
 }

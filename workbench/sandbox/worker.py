@@ -23,6 +23,7 @@ from typing import Any
 
 _thread = sys.modules["_wb_thread"]
 _confine = sys.modules["_wb_confine"]
+_probes = sys.modules["_wb_probes"]
 _checks = sys.modules["_wb_checks"]
 _fingerprint = sys.modules["_wb_fingerprint"]
 _protocol = sys.modules["_wb_protocol"]
@@ -43,7 +44,7 @@ def main(config: dict[str, Any], fds: list[int]) -> None:
     installed = _confine.lock_down(
         tuple(config["layers"]), config["memory"], read_fd=_protocol.READ_FD, write_fd=_protocol.WRITE_FD
     )
-    leaks = _confine.self_test()
+    leaks = _probes.self_test()
     level = _confine.level(installed, leaks)
     _hide_modules()
     server = Server(rows, page, output)
