@@ -57,7 +57,9 @@ def test_level_is_kernel_on_linux():
 )
 def test_weaker_layers_get_weaker_labels(layers, level):
     """The self-test, not the set-up, decides the label."""
-    if level == "partial" and os.geteuid() != 0:  # root's workers are somebody else, an ordinary user's are not
+    if (
+        level == "partial" and os.geteuid() != 0
+    ):  # root's workers are somebody else, an ordinary user's are not
         level = staged(*layers)["level"]
     weak = Pool(layers)
     assert weak.level == level
@@ -282,6 +284,16 @@ def forge(reply, seq):
 """
 
 
+_PAGE = """
+
+def page():
+    frame = sys._getframe()
+    while "where" not in frame.f_locals:
+        frame = frame.f_back
+    return frame.f_locals["where"][1].obj
+"""
+
+
 @pytest.mark.parametrize(
     "reply",
     [
@@ -323,6 +335,26 @@ def test_forged_row_answers_raise_nothing(body):
     outcome = run(body + "\nreturn 0.5", 40, module=FORGE)
     assert outcome.grades.n_scored + outcome.grades.n_failed == 40
     assert run("return 0.25", 5).grades.scores.tolist() == [0.25] * 5
+
+
+_OWN = {"timeout", "memory", "runtime", "return_type", "not_finite", "out_of_range"}
+
+
+@pytest.mark.parametrize("kind", list(ErrorKind))
+def test_only_a_workers_kinds_come_out_of_it(kind):
+    """A grader that writes or raises an error kind of the host's, such as a spent budget, gets *sandbox*."""
+    forged = f"forge({{'errors': [[0, '{kind}', 0]], 'texts': ['mine']}}, command()['seq'])\nwhile True: pass"
+    body = (
+        "if i == 0:\n    frame = sys._getframe()\n"
+        f"    while '_drive' not in frame.f_globals:\n        frame = frame.f_back\n"
+        f"    raise frame.f_globals['_drive'].Refused('{kind}', 'mine')"
+    )
+    written = run("struct.pack_into('Q', page(), 0, 0x7FF8DEAD00000002)\n" + forged, 1, module=FORGE + _PAGE)
+    raised = run(body + "\nreturn 0.5", 3, module=FORGE)
+    expected = kind if kind in _OWN else ErrorKind.SANDBOX
+    assert kinds(written) == {0: expected}
+    assert kinds(raised) == {0: expected}
+    assert "mine" in raised.grades.errors[0].message
 
 
 def test_commands_nobody_reads_do_not_block_the_host():
