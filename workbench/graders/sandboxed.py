@@ -71,7 +71,7 @@ class SandboxedGrader(Grader):
     @property
     def limits(self) -> Limits:
         """The sandbox's limits for this grader."""
-        return Limits(row_seconds=self.timeout)
+        return Limits.of(self.timeout)
 
     @property
     def program(self) -> Program:
@@ -263,7 +263,7 @@ class SourceGrader(SandboxedGrader):
     @property
     def limits(self) -> Limits:
         """The sandbox's limits for this grader."""
-        return Limits(row_seconds=self.timeout, memory_mb=self.memory_mb)
+        return Limits.of(self.timeout, memory_mb=self.memory_mb)
 
     def _marked_imported(self) -> Self:
         return replace(self, source=replace(self.source, imported=True))

@@ -21,7 +21,9 @@ from workbench.sandbox.protocol import FAILED, NOT_SCORED
 from workbench.sandbox.text import clean
 
 __all__ = [
+    "WORKER_KINDS",
     "CheckResult",
+    "ends_loading",
     "noted",
     "read_checks",
     "read_done",
@@ -180,11 +182,20 @@ def unscored(score: np.float64, bits: np.uint64) -> GradeError:
     return GradeError(ErrorKind.NOT_FINITE, f"grade returned {float(score)!r}, which is not finite")
 
 
-def verdict(death: Death, status: int | None, seconds: float) -> GradeError:
-    """What a lost worker means for the row, or the check, it was at."""
+def ends_loading(death: Death, status: int | None) -> bool:
+    """Whether a worker that was lost while it loaded a module says something of the module.
+
+    One that was killed does not: the system, or a person, may have ended it, and the next one may load.
+    """
+    killed = status is None or (os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL)
+    return death.reason != ENDED or not killed
+
+
+def verdict(death: Death, status: int | None, seconds: float, *, what: str = "no answer") -> GradeError:
+    """What a lost worker means for the row, or the check, it was at; `what` is told of one that took too long."""
     if death.reason == TIMED_OUT:
         return GradeError(
-            ErrorKind.TIMEOUT, f"timed out: no answer within {seconds:g} s, the soft limit was ignored"
+            ErrorKind.TIMEOUT, f"timed out: {what} within {seconds:g} s, the soft limit was ignored"
         )
     if death.reason != ENDED or status is None:
         return GradeError(ErrorKind.CRASH, f"the worker was ended: {death.reason}")

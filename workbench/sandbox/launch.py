@@ -243,7 +243,7 @@ class Worker:
             "extras": self.layout.extras,
         }
         if blob is not None:
-            order |= {"blob_bytes": blob.nbytes, "spans": blob.spans, "shard": self.layout.shard}
+            order |= {"blob_bytes": blob.nbytes, "index": blob.index, "shard": self.layout.shard}
         return order
 
     def fileno(self) -> int:

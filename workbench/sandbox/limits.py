@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from workbench.errors import IsolationError
@@ -39,7 +39,8 @@ class Limits:
 
     Attributes:
         row_seconds: Time for one row; the watchdog ends a worker that ignores it at 1.8 times that.
-        load_seconds: Time for compiling and executing the module.
+        load_seconds: Time for compiling and executing the module; a worker that ignores it is ended a quarter of
+            a second later.
         memory_mb: Address space beyond what a worker starts with, in MiB.
         lost_workers: Workers lost with no row graded in between before a run stops.
     """
@@ -54,6 +55,24 @@ class Limits:
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < float("inf"):
                 raise ValueError(f"{_NAMES.get(name, name)} must be above 0, a finite number, not {value!r}")
+
+    @classmethod
+    def of(cls, timeout: float, **limits: Any) -> Limits:
+        """The limits of a grader whose author gave it `timeout` seconds a row.
+
+        Loading may take 0.9 s longer than a row, but never above 5 s: a module that never loads is given up about
+        a second after the time its author allowed, at the cost of one worker.
+
+        Raises:
+            ValueError: The time, or another limit, is out of range.
+        """
+        rows = cls(row_seconds=timeout, **limits)
+        return replace(rows, load_seconds=min(cls.load_seconds, timeout + 0.9))
+
+    @property
+    def hard_load_seconds(self) -> float:
+        """When a worker that still loads is ended."""
+        return self.load_seconds + 0.25
 
     @property
     def hard_row_seconds(self) -> float:
