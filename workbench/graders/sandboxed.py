@@ -15,6 +15,7 @@ from workbench.grade import ErrorKind, Grade, GradeError
 from workbench.graders.base import Control, Grader, as_sample
 from workbench.samples import Sample, Samples
 from workbench.samples.plain import plain
+from workbench.sandbox.interpreter import StartError
 from workbench.sandbox.limits import ISOLATION, Limits, Program
 from workbench.sandbox.rows import PackedRows, pack_rows, row_wire
 from workbench.sandbox.source import MAX_BYTES, Source
@@ -177,11 +178,19 @@ class SandboxedGrader(Grader):
         return grades[0]
 
     async def grade_all(self, samples: Samples, control: Control) -> Grades:
-        """Grade every row in parallel workers; a row that crashes or hangs costs only itself."""
+        """Grade every row in parallel workers; a row that crashes or hangs costs only itself.
+
+        Where no sandbox starts, every row fails with kind *sandbox*: the other graders of a suite go on.
+        """
         packed = samples.packed()
         if self._takes_rows:
             packed = await asyncio.to_thread(self._rows, samples, packed)
-        grades = await asyncio.to_thread(self._run, packed, control)
+        try:
+            grades = await asyncio.to_thread(self._run, packed, control)
+        except StartError as error:
+            grades = Grades.empty(len(samples))
+            grades.ended = f"not graded: {error.told}"
+            grades.finish(ErrorKind.SANDBOX, grades.ended)
         for row, problem in samples.problems.items():
             grades.fail(row, GradeError(ErrorKind.SAMPLE, problem))
         return grades

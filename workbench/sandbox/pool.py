@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-from workbench.errors import SandboxError
 from workbench.sandbox import ask
 from workbench.sandbox.ask import Checked
+from workbench.sandbox.interpreter import StartError
 from workbench.sandbox.janitor import Janitor
 from workbench.sandbox.launch import Death, Layout, Worker, Zygote
 from workbench.sandbox.limits import Limits, Program
@@ -229,7 +229,7 @@ class Pool:
             worker.await_ready()
         except Death as death:
             worker.close()
-            raise SandboxError("a sandbox worker did not start", found=death.reason) from death
+            raise StartError("a sandbox worker did not start", found=death.reason) from death
         return worker
 
     def _layout(self, limits: Limits, shard: tuple[int, int], packed: Packed | None) -> Layout:
