@@ -16,7 +16,7 @@ from workbench.graders.base import Control, Grader, as_sample
 from workbench.samples import Sample, Samples
 from workbench.samples.plain import plain
 from workbench.sandbox.interpreter import StartError
-from workbench.sandbox.limits import ISOLATION, Limits, Program
+from workbench.sandbox.limits import IMPORTED_MB, IMPORTED_SECONDS, ISOLATION, Limits, Program
 from workbench.sandbox.rows import PackedRows, pack_rows, row_wire
 from workbench.sandbox.source import MAX_BYTES, Source
 from workbench.sandbox.text import clean
@@ -58,6 +58,8 @@ class SandboxedGrader(Grader):
 
     language: ClassVar[str] = "python"
     """What a worker loads the text as: one of `workbench.sandbox.limits.LANGUAGES`."""
+    ceilings: ClassVar[Mapping[str, float]] = {"timeout": IMPORTED_SECONDS, "memory_mb": IMPORTED_MB}
+    """The most that a file or a store may set; see `workbench.records.held`."""
 
     def __post_init__(self) -> None:
         self.limits  # noqa: B018 (refuses limits out of range)

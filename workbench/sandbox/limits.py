@@ -8,7 +8,17 @@ from typing import Any
 
 from workbench.errors import IsolationError
 
-__all__ = ["CHECKS", "ISOLATION", "LANGUAGES", "SIGNATURES", "Limits", "Program", "weakest"]
+__all__ = [
+    "CHECKS",
+    "IMPORTED_MB",
+    "IMPORTED_SECONDS",
+    "ISOLATION",
+    "LANGUAGES",
+    "SIGNATURES",
+    "Limits",
+    "Program",
+    "weakest",
+]
 
 CHECKS = ("syntax", "structure", "signature", "execution", "test_run")
 """The five checks, in order."""
@@ -29,6 +39,12 @@ LANGUAGES = ("python", "javascript", "rollout")
 SIGNATURES = ("thread", "letta", "openai", "osmosis")
 """What a Python grade function takes: `(thread)`, `(sample, submission)`, `(sample, item)`,
 `(solution_str, ground_truth, extra_info)`."""
+
+IMPORTED_SECONDS = 60.0
+"""Seconds a row, or a call of a tool, that source from elsewhere may ask for: sixty times the default. Three workers that
+hang at that limit cost six minutes, then a run stops."""
+IMPORTED_MB = 2048
+"""MiB that source from elsewhere may ask for: four times the default, so that a laptop's workers together do not swap."""
 
 _NAMES = {"row_seconds": "timeout"}  # what the author of a grader wrote
 
