@@ -215,6 +215,14 @@ def test_a_small_share_of_losses_stops_nothing():
     assert outcome.grades.n_scored == 19 * outcome.lost
 
 
+def test_losses_on_the_last_rows_stop_nothing():
+    """Where no row is left there is nothing to stop, and no note says so."""
+    outcome = run("import os; os._exit(1)", 3)
+    assert outcome.lost == 3
+    assert outcome.stopped == outcome.grades.ended == ""
+    assert set(kinds(outcome).values()) == {ErrorKind.CRASH}
+
+
 def replacements(n, monkeypatch):
     """What is sent to start the four workers that take lost ones' places, in a dataset of n rows."""
     monkeypatch.setattr(

@@ -33,7 +33,8 @@ class SandboxedGrader(Grader):
 
     Subclasses have fields `timeout` and `trusted_sha256` and a `source` (a field, or made of their fields),
     and say how it is called. One worker keeps the module's globals for the rows it grades; every run starts
-    with fresh workers.
+    with fresh workers. Loading the text may take 0.9 s longer than a row, at most 5 s; one that does not load is
+    tried once.
 
     One run keeps at most 256 MiB of reasoning, metadata and error texts: 128 KiB a row are allowed, and a
     hundred thousand rows of that would fill any notebook. A row that comes later has its score, and the mark

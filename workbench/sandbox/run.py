@@ -279,7 +279,7 @@ class Run:
         if not lane.loaded and ends_loading(death, status):
             seconds = self._limits.hard_load_seconds
             self._refuse(verdict(death, status, seconds, what="the module did not load").message)
-        if not self._outcome.stopped:
+        if not self._outcome.stopped and self._busy():
             self._outcome.stopped = self._lost.enough(self._done, death.reason)
 
     def _salvage(
