@@ -198,6 +198,36 @@ def wb_program(grader: wb.FunctionGrader) -> object:
     return Program(grader.source.text, grader.limits)
 
 
+CRASHES = """
+import os
+
+
+async def grade(thread: StringThread) -> float:
+    number = int(thread.get_turns()[1].content.split()[0])
+    if number < {below} and number % 50 == 10:
+        os._exit(1)
+    return 1.0
+"""
+
+
+def crashes(rounds: int) -> list[tuple[str, ...]]:
+    """What a lost worker costs, with few rows waiting and with many: the slope between 10 and 30 of them."""
+
+    def each(rows: int) -> float:
+        samples = make_samples(rows, shape=False)
+        few, many = (wb.FunctionGrader.from_source(CRASHES.format(below=below)) for below in (500, 1500))
+        sandboxed(few, samples, 1)()
+        return statistics.median(
+            (sandboxed(many, samples, 1)() - sandboxed(few, samples, 1)()) / 20 for _ in range(rounds)
+        )
+
+    small, large = each(2_000), each(ROWS)
+    return [
+        ("a crash, 2,000 rows waiting", f"{1000 * small:.1f} ms", "1"),
+        ("a crash, 100,000 rows waiting", *_against(large, small)),
+    ]
+
+
 MEMORY = """
 import re, sys
 import workbench as wb
@@ -241,6 +271,7 @@ def main() -> None:
         ("what", "measured", "against base"),
         *throughput(rounds),
         *latency(rounds),
+        *crashes(rounds),
         *whole_run(),
         *memory(),
     ]

@@ -42,6 +42,7 @@ class Grades:
         code: Whether our own deterministic code gave the grades: it is held to rules that a judge is not.
         ungraded: Row to why it has a score by a platform's rule although nothing was graded, such as a
             missing reference that counts as 0.0.
+        ended: Why the grader stopped before the last row although nobody stopped it; "" where it did not.
     """
 
     scores: NDArray[np.float64]
@@ -56,6 +57,7 @@ class Grades:
     isolation: str = ""
     code: bool = False
     ungraded: dict[int, str] = field(default_factory=dict)
+    ended: str = ""
 
     @classmethod
     def empty(cls, n: int) -> Grades:

@@ -9,7 +9,8 @@ WorkbenchError
 ├── FormatError          (ValueError)    a file that cannot be read or written
 ├── ReportError          (ValueError)    a question a report cannot answer
 ├── SandboxError         (RuntimeError)  the sandbox could not do its work
-│   └── IsolationError                   imported source where confinement is too weak
+│   ├── IsolationError                   imported source where confinement is too weak
+│   └── StartError                       in sandbox: no sandbox starts on this machine
 ├── JudgeServerError     (RuntimeError)  in judges: no answer; its kinds say why
 ├── BudgetError          (RuntimeError)  in judges: no room for a question
 └── StoreError           (RuntimeError)  in store: a database that cannot be used

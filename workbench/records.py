@@ -5,6 +5,7 @@ What comes back counts as *imported*: whoever can write the file or the database
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
@@ -14,10 +15,11 @@ from workbench.graders import Grader, ScriptGrader, from_spec
 from workbench.judges.agent_file import AgentFile
 from workbench.judges.agent_tools import tools_sha256
 from workbench.judges.reach import service_sha256
+from workbench.sandbox.limits import IMPORTED_MB, IMPORTED_SECONDS
 from workbench.sandbox.text import clean
 from workbench.sandbox.validate import Check, Validation
 
-__all__ = ["from_record", "parts", "record_of", "spec_of"]
+__all__ = ["from_record", "held", "parts", "record_of", "spec_of"]
 
 _JUDGED = frozenset({"trusted_sha256", "imported", "trust"})
 """What is for the reader to judge."""
@@ -66,12 +68,13 @@ def _bare(value: Any) -> Any:
     return {key: one if key in _DATA else _bare(one) for key, one in value.items() if key not in dropped}
 
 
-def from_record(record: Mapping[str, Any], *, trust: bool = False) -> Grader:
-    """The grader of a record, as somebody else's. Nothing of it runs.
+def from_record(record: Mapping[str, Any], *, trust: bool = False, own: bool = False) -> Grader:
+    """The grader of a record, as somebody else's. Nothing of it runs, and its limits are held; see `held`.
 
     Args:
         record: As `record_of` makes it.
         trust: Its sources may run even where the machine cannot confine them.
+        own: This process has just made the record, and looks how it would read: its limits are left alone.
 
     Raises:
         FormatError: No dict, of a kind that is not registered here, or with fields that cannot be.
@@ -81,7 +84,39 @@ def from_record(record: Mapping[str, Any], *, trust: bool = False) -> Grader:
     grader = _made({key: one for key, one in record.items() if key != "validation"}, trust=trust)
     if hasattr(grader, "remember") and "validation" in record:
         _attach(grader, record["validation"])
+    if not own:
+        held(grader)
     return grader
+
+
+def held(grader: Grader) -> None:
+    """Hold the time and memory that code from elsewhere asks for to the ceilings of its kind, and tell what was cut.
+
+    Every way in for graders of others ends here: records of files and stores, and the readers of all formats. What a
+    user types is not touched: `dataclasses.replace(grader, timeout=...)` raises a limit again.
+
+    Args:
+        grader: As a reader has just made it: nobody else holds it yet, so it is changed in place.
+    """
+    for one in parts(grader):
+        ceilings: Mapping[str, float] = getattr(one, "ceilings", {})
+        over = {name: most for name, most in ceilings.items() if getattr(one, name) > most}
+        if not over or not _from_elsewhere(one):
+            continue
+        told = ", ".join(f"{name}={getattr(one, name)!r} to {most:g}" for name, most in over.items())
+        for name, most in over.items():
+            object.__setattr__(one, name, most)
+        warnings.warn(
+            f"grader {clean(one.name)!r} was read with limits cut: {told}. Code that comes from elsewhere may ask for "
+            f"{IMPORTED_SECONDS:g} s and {IMPORTED_MB:,} MiB at most. Next step: where it needs more, say so yourself: "
+            f"dataclasses.replace(grader, {next(iter(over))}=...)",
+            stacklevel=2,
+        )
+
+
+def _from_elsewhere(grader: Grader) -> bool:
+    source = getattr(grader, "source", grader)
+    return bool(getattr(source, "imported", False))
 
 
 def _made(spec: dict[str, Any], *, trust: bool) -> Grader:

@@ -128,7 +128,7 @@ def sum_up(store: Store, report: Report, name: str) -> list[str]:
 
 
 def endings(grades: Mapping[str, Grades], rows: int, line: Line, *, interrupted: bool) -> Iterator[str]:
-    """What a person should read where a run ended early: a stop, a spent budget, a judge that cannot be asked."""
+    """What a person should read where a run ended early: a stop, a spent budget, a grader or judge that gave up."""
     errors = (error for one in grades.values() for error in one.errors.values())
     spent = any(error.kind is ErrorKind.BUDGET for error in errors)
     why = "Interrupted" if interrupted else "Budget spent" if spent else ""
@@ -136,6 +136,8 @@ def endings(grades: Mapping[str, Grades], rows: int, line: Line, *, interrupted:
         done = rows * len(grades) - sum(len(one.cut_off) for one in grades.values())
         yield f"{why}: {done:,} of {rows * len(grades):,} grades kept."
     for name, one in grades.items():
+        if one.ended:
+            yield f"{name}: {one.ended}"
         yield from _hopeless(name, one)
     if line.not_kept:
         yield f"{len(line.not_kept):,} answers could not be kept: {line.not_kept[0]}"

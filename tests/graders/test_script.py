@@ -293,6 +293,10 @@ def test_an_endless_throw_while_loading_is_ended():
     from workbench.sandbox.validate import validate_program
 
     text = "throw {toString() { for (;;) {} }};\nfunction grade(i) { return 1; }"
+    rows = wb.Samples([{"completion": str(i)} for i in range(200)])
+    grades = asyncio.run(ScriptGrader.from_source(text, timeout=0.2).grade_all(rows, Control(workers=3)))
+    assert {error.kind for error in grades.errors.values()} == {"load"}
+    assert len(grades.errors) == 200
     proof = validate_program(Program(text, Limits(load_seconds=0.3), language="javascript"), [])
     assert proof.failure.name == "execution"
     assert "timed out" in proof.failure.message

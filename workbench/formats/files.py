@@ -29,7 +29,7 @@ from workbench.formats.parsing import to_json
 from workbench.formats.writing import Converted, write_document
 from workbench.graders import Grader
 from workbench.graders.combine import Entry
-from workbench.records import parts
+from workbench.records import held, parts
 from workbench.samples import Sample, as_samples
 from workbench.suite import Suite
 
@@ -70,8 +70,9 @@ def load(
 ) -> Suite:
     """Read graders from a file of any platform. Nothing in it is executed.
 
-    Sources in it count as *imported*: they run only where the kernel confines them, unless `trust` is given.
-    A rubric with a place such as `{input}` that its release's rules do not fill is told in a printed note.
+    Sources in it count as *imported*: they run only where the kernel confines them, unless `trust` is given, and
+    ask for at most 60 s a row and 2,048 MiB; a limit that is cut is told in a warning. A rubric with a place such as
+    `{input}` that its release's rules do not fill is told in a printed note.
 
     Args:
         path: The file.
@@ -149,7 +150,7 @@ def _read(reading: Reading, name: str | None) -> Suite:
     if reading.era and not chosen.eras:
         raise FormatError(f"the format {chosen.name!r} has no eras", where=reading.where, found=reading.era)
     try:
-        return chosen.read(reading)
+        suite = chosen.read(reading)
     except FormatError as error:
         if error.where:
             raise
@@ -159,6 +160,9 @@ def _read(reading: Reading, name: str | None) -> Suite:
     except (ValueError, TypeError, ArithmeticError, RecursionError) as error:
         what = f"this {chosen.name} document cannot be read"
         raise FormatError(what, where=reading.where, found=str(error)[:300]) from error
+    for grader in suite.graders:
+        held(grader)
+    return suite
 
 
 _THREADED = {"adaptive", "letta", "osmosis"}

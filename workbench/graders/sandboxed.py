@@ -15,7 +15,8 @@ from workbench.grade import ErrorKind, Grade, GradeError
 from workbench.graders.base import Control, Grader, as_sample
 from workbench.samples import Sample, Samples
 from workbench.samples.plain import plain
-from workbench.sandbox.limits import ISOLATION, Limits, Program
+from workbench.sandbox.interpreter import StartError
+from workbench.sandbox.limits import IMPORTED_MB, IMPORTED_SECONDS, ISOLATION, Limits, Program
 from workbench.sandbox.rows import PackedRows, pack_rows, row_wire
 from workbench.sandbox.source import MAX_BYTES, Source
 from workbench.sandbox.text import clean
@@ -32,7 +33,8 @@ class SandboxedGrader(Grader):
 
     Subclasses have fields `timeout` and `trusted_sha256` and a `source` (a field, or made of their fields),
     and say how it is called. One worker keeps the module's globals for the rows it grades; every run starts
-    with fresh workers.
+    with fresh workers. Loading the text may take 0.9 s longer than a row, at most 5 s; one that does not load is
+    tried once.
 
     One run keeps at most 256 MiB of reasoning, metadata and error texts: 128 KiB a row are allowed, and a
     hundred thousand rows of that would fill any notebook. A row that comes later has its score, and the mark
@@ -57,6 +59,8 @@ class SandboxedGrader(Grader):
 
     language: ClassVar[str] = "python"
     """What a worker loads the text as: one of `workbench.sandbox.limits.LANGUAGES`."""
+    ceilings: ClassVar[Mapping[str, float]] = {"timeout": IMPORTED_SECONDS, "memory_mb": IMPORTED_MB}
+    """The most that a file or a store may set; see `workbench.records.held`."""
 
     def __post_init__(self) -> None:
         self.limits  # noqa: B018 (refuses limits out of range)
@@ -71,7 +75,7 @@ class SandboxedGrader(Grader):
     @property
     def limits(self) -> Limits:
         """The sandbox's limits for this grader."""
-        return Limits(row_seconds=self.timeout)
+        return Limits.of(self.timeout)
 
     @property
     def program(self) -> Program:
@@ -177,11 +181,19 @@ class SandboxedGrader(Grader):
         return grades[0]
 
     async def grade_all(self, samples: Samples, control: Control) -> Grades:
-        """Grade every row in parallel workers; a row that crashes or hangs costs only itself."""
+        """Grade every row in parallel workers; a row that crashes or hangs costs only itself.
+
+        Where no sandbox starts, every row fails with kind *sandbox*: the other graders of a suite go on.
+        """
         packed = samples.packed()
         if self._takes_rows:
             packed = await asyncio.to_thread(self._rows, samples, packed)
-        grades = await asyncio.to_thread(self._run, packed, control)
+        try:
+            grades = await asyncio.to_thread(self._run, packed, control)
+        except StartError as error:
+            grades = Grades.empty(len(samples))
+            grades.ended = f"not graded: {error.told}"
+            grades.finish(ErrorKind.SANDBOX, grades.ended)
         for row, problem in samples.problems.items():
             grades.fail(row, GradeError(ErrorKind.SAMPLE, problem))
         return grades
@@ -263,7 +275,7 @@ class SourceGrader(SandboxedGrader):
     @property
     def limits(self) -> Limits:
         """The sandbox's limits for this grader."""
-        return Limits(row_seconds=self.timeout, memory_mb=self.memory_mb)
+        return Limits.of(self.timeout, memory_mb=self.memory_mb)
 
     def _marked_imported(self) -> Self:
         return replace(self, source=replace(self.source, imported=True))

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from workbench.errors import FormatError, SandboxError
 from workbench.grade import ErrorKind, Grade
@@ -21,6 +21,7 @@ from workbench.judges.client import Messages, Reply
 from workbench.judges.prompt_files import prompt as built_in
 from workbench.judges.rubric import RubricPrompt
 from workbench.samples import Sample
+from workbench.sandbox.limits import IMPORTED_MB, IMPORTED_SECONDS
 from workbench.thread import StringThread
 
 __all__ = ["AgentJudge"]
@@ -85,6 +86,12 @@ class AgentJudge(RubricPrompt):
     tool_memory_mb: int = 512
     imported: bool = field(default=False, compare=False)
     trusted_sha256: str = field(default="", compare=False)
+
+    ceilings: ClassVar[Mapping[str, float]] = {
+        "tool_timeout": IMPORTED_SECONDS,
+        "tool_memory_mb": IMPORTED_MB,
+    }
+    """The most that a file or a store may set; see `workbench.records.held`."""
 
     def __post_init__(self, prompt_path: str | os.PathLike[str] | None) -> None:
         super().__post_init__(prompt_path)

@@ -21,7 +21,9 @@ from workbench.sandbox.protocol import FAILED, NOT_SCORED
 from workbench.sandbox.text import clean
 
 __all__ = [
+    "WORKER_KINDS",
     "CheckResult",
+    "ends_loading",
     "noted",
     "read_checks",
     "read_done",
@@ -32,6 +34,18 @@ __all__ = [
     "verdict",
 ]
 
+WORKER_KINDS = frozenset(
+    {
+        ErrorKind.TIMEOUT,
+        ErrorKind.MEMORY,
+        ErrorKind.RUNTIME,
+        ErrorKind.RETURN_TYPE,
+        ErrorKind.NOT_FINITE,
+        ErrorKind.OUT_OF_RANGE,
+    }
+)
+"""Kinds that our own code in a worker gives. All others say what happened outside of it, such as a spent budget or
+a stopped run, and decide there whether a row counts: a grader must not be able to choose one."""
 MAX_REASONING = 20_000
 """Characters of a row's reasoning that are kept."""
 MAX_DEPTH = 50
@@ -76,7 +90,7 @@ def read_texts(reply: Mapping[str, Any], key: str) -> list[str]:
 def read_errors(reply: Mapping[str, Any], limit: int = 2000) -> dict[int, GradeError]:
     """The error table of a range of rows, each text cut to `limit` characters.
 
-    Forged entries are left out, and their rows say so.
+    Forged entries are left out, and their rows say so; a kind that is not a worker's to give becomes *sandbox*.
     """
     texts, entries = reply.get("texts"), reply.get("errors")
     if not isinstance(texts, list) or not isinstance(entries, list):
@@ -89,11 +103,17 @@ def read_errors(reply: Mapping[str, Any], limit: int = 2000) -> dict[int, GradeE
         try:
             row, kind, text = entry
             if (kind, text) not in shared:
-                shared[kind, text] = GradeError(ErrorKind(kind), messages[text])
+                shared[kind, text] = _error(ErrorKind(kind), messages[text])
             found[int(row)] = shared[kind, text]
         except (TypeError, ValueError, IndexError, OverflowError):
             continue
     return found
+
+
+def _error(kind: ErrorKind, message: str) -> GradeError:
+    if kind in WORKER_KINDS:
+        return GradeError(kind, message)
+    return GradeError(ErrorKind.SANDBOX, f"the worker called it {kind}, which is not its to say: {message}")
 
 
 def read_notes(reply: Mapping[str, Any], count: int) -> dict[int, dict[str, Any]]:
@@ -162,11 +182,20 @@ def unscored(score: np.float64, bits: np.uint64) -> GradeError:
     return GradeError(ErrorKind.NOT_FINITE, f"grade returned {float(score)!r}, which is not finite")
 
 
-def verdict(death: Death, status: int | None, seconds: float) -> GradeError:
-    """What a lost worker means for the row, or the check, it was at."""
+def ends_loading(death: Death, status: int | None) -> bool:
+    """Whether a worker that was lost while it loaded a module says something of the module.
+
+    One that was killed does not: the system, or a person, may have ended it, and the next one may load.
+    """
+    killed = status is None or (os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL)
+    return death.reason != ENDED or not killed
+
+
+def verdict(death: Death, status: int | None, seconds: float, *, what: str = "no answer") -> GradeError:
+    """What a lost worker means for the row, or the check, it was at; `what` is told of one that took too long."""
     if death.reason == TIMED_OUT:
         return GradeError(
-            ErrorKind.TIMEOUT, f"timed out: no answer within {seconds:g} s, the soft limit was ignored"
+            ErrorKind.TIMEOUT, f"timed out: {what} within {seconds:g} s, the soft limit was ignored"
         )
     if death.reason != ENDED or status is None:
         return GradeError(ErrorKind.CRASH, f"the worker was ended: {death.reason}")

@@ -45,11 +45,9 @@ def check(worker: Worker, program: Program, rows: Sequence[tuple[str, Sequence[A
         rows: Labels and wire tuples of the test runs, of the kind this program takes.
     """
     limits, found = program.limits, Checked(worker.level)
-    load = limits.load_seconds
-    static = program.load_command("static")
-    stages = [(CHECKS[:3], static, 1.5 * load), (CHECKS[3:4], {"op": "execute", "seconds": load}, 1.5 * load)]
-    for names, command, seconds in stages:
-        _stage(worker, found, command, (names, seconds))
+    execute = {"op": "execute", "seconds": limits.load_seconds}
+    for names, command in ((CHECKS[:3], program.load_command("static")), (CHECKS[3:4], execute)):
+        _stage(worker, found, command, (names, limits.hard_load_seconds))
         if found.crossed:
             return found
     for row in rows:
@@ -67,7 +65,9 @@ def _stage(
         reply = worker.answer(command, seconds)
         found.checks += read_checks(reply, names)
     except Death as death:
-        found.checks.append((names[0], False, verdict(death, worker.close(), seconds).message, seconds))
+        what = "no answer" if names == CHECKS[4:] else "the module did not load"
+        message = verdict(death, worker.close(), seconds, what=what).message
+        found.checks.append((names[0], False, message, seconds))
         return
     found.warnings += read_texts(reply, "warnings")
     _note_output(found, reply)
@@ -105,15 +105,13 @@ def fingerprint(worker: Worker, text: str, names: Sequence[str]) -> dict[str, An
     Raises:
         SandboxError: The module does not load (`where` names the check), or the worker was lost.
     """
-    seconds = Limits().load_seconds
+    seconds, until = Limits().load_seconds, Limits().hard_load_seconds
     try:
-        reply = worker.answer({"op": "load", "text": text, "seconds": seconds}, 2 * seconds + 1)
+        reply = worker.answer({"op": "load", "text": text, "seconds": seconds}, until)
         for name, passed, message, _ in read_checks(reply, CHECKS[:4]):
             if not passed:
                 raise SandboxError("the captured module does not load", where=name, found=message)
-        reply = worker.answer(
-            {"op": "fingerprint", "names": list(names), "seconds": seconds}, 2 * seconds + 1
-        )
+        reply = worker.answer({"op": "fingerprint", "names": list(names), "seconds": seconds}, until)
     except Death as death:
         raise SandboxError("the captured module could not be examined", found=death.reason) from death
     found = reply.get("names")

@@ -1,4 +1,4 @@
-"""Lock the calling process down, then try the locks.
+"""Lock the calling process down, and say what the locks are worth.
 
 Standard library only, and alone: the zygote loads this file by its path. The layers, in the order
 they are put on:
@@ -8,7 +8,7 @@ they are put on:
 - *Landlock*: no file, no exec, no TCP, no signal out of the domain, at the best ABI there is;
 - *seccomp*: an allow-list of calls; everything else answers EPERM.
 
-No layer is trusted for having been installed. `self_test` tries what must fail, and its answer alone
+No layer is trusted for having been installed. `probes.self_test` tries what must fail, and its answer alone
 decides the level: a kernel that accepts a rule and ignores it is not called confined.
 """
 
@@ -112,7 +112,7 @@ def lock_down(layers: tuple[str, ...], memory_bytes: int, *, read_fd: int, write
         write_fd: The descriptor answers go to.
 
     Returns:
-        The layers that say they are on. Ask `self_test` whether they hold.
+        The layers that say they are on. Ask `probes.self_test` whether they hold.
     """
     steps: dict[str, Callable[[], bool]] = {
         # Landlock needs one descriptor, so it comes before the limit that allows none.
@@ -231,63 +231,17 @@ def _refuse_audited() -> bool:
     return True
 
 
-def self_test() -> list[str]:
-    """Try what must fail.
-
-    Returns:
-        The names of the probes that succeeded: empty where the locks hold.
-    """
-    return [name for name, probe in _PROBES.items() if _leaks(probe)]
+_DECISIVE = {"open", "socket", "pipe", "fork", "ptrace", "process_vm_readv", "process_vm_writev"}
+"""Probes of which one is enough to call a worker only another process."""
 
 
 def level(installed: list[str], leaks: list[str]) -> str:
     """The label that installed layers and probes justify: "kernel", "partial" or "process".
 
     *kernel* asks for the filter and for a clean self-test. *partial* asks that no file, socket or
-    process can be had; names and signals may leak. Anything else is only another *process*.
+    process can be had, and no other process's memory; names and signals may leak. Anything else is only
+    another *process*: who writes the host's memory has all that the host has.
     """
     if "seccomp" in installed and not leaks:
         return "kernel"
-    return "process" if {"open", "socket", "pipe", "fork"} & set(leaks) else "partial"
-
-
-def _leaks(probe: Callable[[], object]) -> bool:
-    try:
-        probe()
-    except (FileExistsError, FileNotFoundError, IsADirectoryError):
-        return True  # the kernel looked: it would have acted on another name
-    except (OSError, AttributeError):
-        return False
-    return True
-
-
-def _probe_fork() -> None:
-    pid = os.fork()
-    if pid == 0:
-        os._exit(0)
-    os.waitpid(pid, 0)
-
-
-def _probe_pipe() -> None:
-    for fd in os.pipe():
-        os.close(fd)
-
-
-def _probe_socket() -> None:
-    import socket
-
-    socket.socket(socket.AF_INET, socket.SOCK_DGRAM).close()
-
-
-_PROBES: dict[str, Callable[[], object]] = {
-    "open": lambda: os.close(os.open("/", os.O_RDONLY)),
-    "stat": lambda: os.stat("/"),
-    "mkdir": lambda: os.mkdir("/"),
-    "unlink": lambda: os.unlink("/"),
-    "socket": _probe_socket,
-    "memfd": lambda: os.close(os.memfd_create("probe")),
-    "pipe": _probe_pipe,
-    "fork": _probe_fork,
-    "kill": lambda: os.kill(os.getpid(), 0),
-    "setpriority": lambda: os.setpriority(os.PRIO_PROCESS, 0, 19),
-}
+    return "process" if _DECISIVE & set(leaks) else "partial"

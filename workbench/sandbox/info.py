@@ -46,11 +46,14 @@ class SandboxInfo:
 def sandbox_info() -> SandboxInfo:
     """Start a worker, let it try its locks, and say what was found."""
     from workbench.errors import SandboxError
+    from workbench.sandbox.interpreter import StartError
     from workbench.sandbox.pool import pool
 
     system = f"{platform.system()} {platform.machine()}, Python {platform.python_version()}"
     try:
         found = pool().probe()
     except SandboxError as error:
-        return SandboxInfo("none", system=system, problem=error.what)
+        return SandboxInfo(
+            "none", system=system, problem=error.told if isinstance(error, StartError) else error.what
+        )
     return SandboxInfo(found["level"], tuple(found["layers"]), tuple(found["leaks"]), system)

@@ -29,7 +29,7 @@ CheckFailed = _checks.CheckFailed
 
 NAMES = ("grade", "evaluate")
 _STACK_BYTES = 1024 * 1024
-_LOAD_SHARE = 0.8  # of the time to load, so that the engine ends what the host would
+_LOAD_SHARE = 0.9  # of the time to load, so that the engine ends what the host would
 _UNTOLD = {"_error": {"code": "metadata_not_serializable", "detail": "nested too deeply"}}
 # Our own code stands so far down that none of its lines can be taken for one of the script's.
 _FAR = 100_000

@@ -25,10 +25,11 @@ class Order:
 
 @dataclass(eq=False)
 class Lane:
-    """A worker with the rows that are its own."""
+    """A worker with the rows that are its own, and whether it has loaded the program."""
 
     ranges: deque[tuple[int, int]]
     worker: Worker | None = None
+    loaded: bool = False
     orders: deque[Order] = field(default_factory=deque)
     want: int = FIRST_ROWS
     mark: int = -1

@@ -15,8 +15,6 @@ import secrets
 import select
 import socket
 import struct
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -28,6 +26,7 @@ import numpy as np
 
 from workbench.errors import SandboxError
 from workbench.sandbox.engine import engine_path
+from workbench.sandbox.interpreter import HINT, StartError, start
 from workbench.sandbox.memory import Blob, anonymous_file
 from workbench.sandbox.protocol import CAPACITY, HEADER, MAGIC, MAX_TEXT
 
@@ -35,7 +34,6 @@ __all__ = ["Death", "Layout", "Worker", "Zygote", "readable"]
 
 ENDED = "it ended"
 TIMED_OUT = "it took too long"
-_ENVIRONMENT = {"PYTHONHASHSEED": "0", "PYTHONUTF8": "1", "LC_ALL": "C.UTF-8", "TZ": "UTC", "PATH": ""}
 _START_SECONDS = 60.0
 _SEND_SECONDS = 5.0
 """A worker that does not read its commands for so long is not going to."""
@@ -75,31 +73,20 @@ class Zygote:
     """A running zygote process.
 
     Raises:
-        SandboxError: This system has no fork, or the process does not come up.
+        StartError: This system has no fork, or the process does not come up.
     """
 
     def __init__(self) -> None:
-        if not hasattr(os, "fork"):
-            raise SandboxError(
-                "the sandbox needs a system with fork (Linux or macOS)",
-                found=sys.platform,
-                hint="run the workbench under Linux: WSL2, a container or Binder",
-            )
         self._lock = threading.Lock()
         self._number, self._broken = 0, False
         ours, theirs = socket.socketpair()
-        script = str(Path(__file__).with_name("zygote.py"))
         with theirs:
-            self._process = subprocess.Popen(
-                [sys.executable, "-s", "-S", "-P", "-B", script, str(theirs.fileno()), engine_path()],
-                pass_fds=[theirs.fileno()],
-                env=_ENVIRONMENT,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.PIPE,
-                start_new_session=True,  # an Interrupt in the notebook must not end it
-                cwd="/",
-            )
+            try:
+                script = Path(__file__).with_name("zygote.py")
+                self._process = start(script, theirs.fileno(), engine_path())
+            except BaseException:
+                ours.close()
+                raise
         self._control = ours
         self._control.settimeout(_START_SECONDS)
         self._await_ready()
@@ -112,10 +99,11 @@ class Zygote:
         except (OSError, EOFError) as error:
             self._process.kill()
             _, text = self._process.communicate()
-            raise SandboxError(
+            self._control.close()
+            raise StartError(
                 "the sandbox process did not start",
                 found=text.decode(errors="replace").strip()[-500:] or str(error),
-                hint="check that this Python runs on its own: python -s -S -P -B -c pass",
+                hint=HINT,
             ) from error
 
     @property
@@ -243,7 +231,7 @@ class Worker:
             "extras": self.layout.extras,
         }
         if blob is not None:
-            order |= {"blob_bytes": blob.nbytes, "spans": blob.spans, "shard": self.layout.shard}
+            order |= {"blob_bytes": blob.nbytes, "index": blob.index, "shard": self.layout.shard}
         return order
 
     def fileno(self) -> int:

@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from workbench.errors import IsolationError
 
-__all__ = ["CHECKS", "ISOLATION", "LANGUAGES", "SIGNATURES", "Limits", "Program", "weakest"]
+__all__ = [
+    "CHECKS",
+    "IMPORTED_MB",
+    "IMPORTED_SECONDS",
+    "ISOLATION",
+    "LANGUAGES",
+    "SIGNATURES",
+    "Limits",
+    "Program",
+    "weakest",
+]
 
 CHECKS = ("syntax", "structure", "signature", "execution", "test_run")
 """The five checks, in order."""
 
 ISOLATION = {
     "kernel": "Isolated (kernel-enforced): no file, network, process or environment; tested in every worker",
-    "partial": "Partly isolated (kernel limits): cannot open files or sockets; could rename or delete files "
-    "or signal your processes",
+    "partial": "Partly isolated (kernel limits): cannot open files or sockets, nor reach other processes' memory; "
+    "could rename or delete files or signal your processes",
     "process": "Process only: stops accidents, not an attacker",
     "none": "Not isolated: runs with your rights",
 }
@@ -30,6 +40,12 @@ SIGNATURES = ("thread", "letta", "openai", "osmosis")
 """What a Python grade function takes: `(thread)`, `(sample, submission)`, `(sample, item)`,
 `(solution_str, ground_truth, extra_info)`."""
 
+IMPORTED_SECONDS = 60.0
+"""Seconds a row, or a call of a tool, that source from elsewhere may ask for: sixty times the default. Three workers that
+hang at that limit cost six minutes, then a run stops."""
+IMPORTED_MB = 2048
+"""MiB that source from elsewhere may ask for: four times the default, so that a laptop's workers together do not swap."""
+
 _NAMES = {"row_seconds": "timeout"}  # what the author of a grader wrote
 
 
@@ -39,7 +55,8 @@ class Limits:
 
     Attributes:
         row_seconds: Time for one row; the watchdog ends a worker that ignores it at 1.8 times that.
-        load_seconds: Time for compiling and executing the module.
+        load_seconds: Time for compiling and executing the module; a worker that ignores it is ended a quarter of
+            a second later.
         memory_mb: Address space beyond what a worker starts with, in MiB.
         lost_workers: Workers lost with no row graded in between before a run stops.
     """
@@ -54,6 +71,24 @@ class Limits:
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < float("inf"):
                 raise ValueError(f"{_NAMES.get(name, name)} must be above 0, a finite number, not {value!r}")
+
+    @classmethod
+    def of(cls, timeout: float, **limits: Any) -> Limits:
+        """The limits of a grader whose author gave it `timeout` seconds a row.
+
+        Loading may take 0.9 s longer than a row, but never above 5 s: a module that never loads is given up about
+        a second after the time its author allowed, at the cost of one worker.
+
+        Raises:
+            ValueError: The time, or another limit, is out of range.
+        """
+        rows = cls(row_seconds=timeout, **limits)
+        return replace(rows, load_seconds=min(cls.load_seconds, timeout + 0.9))
+
+    @property
+    def hard_load_seconds(self) -> float:
+        """When a worker that still loads is ended."""
+        return self.load_seconds + 0.25
 
     @property
     def hard_row_seconds(self) -> float:

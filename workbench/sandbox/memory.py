@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import marshal
 import os
 import tempfile
 from collections.abc import Sequence
@@ -11,19 +12,24 @@ __all__ = ["Blob", "anonymous_file"]
 
 
 class Blob:
-    """A dataset's bytes, written once and mapped by every worker.
+    """A dataset's bytes, written once and mapped by every worker: the batches, and behind them where each of them is.
+
+    So a worker is started with the same few words however large the dataset is.
 
     The descriptor that workers get is read-only. Mapping a writable one for reading would not do: a grader
     could make the mapping writable again and change the rows of every other worker.
     """
 
     def __init__(self, batches: Sequence[bytes], counts: Sequence[int]) -> None:
-        self.spans: list[tuple[int, int, int]] = []
-        self.nbytes = 0
+        spans, at = [], 0
         for data, count in zip(batches, counts, strict=True):
-            self.spans.append((self.nbytes, len(data), count))
-            self.nbytes += len(data)
-        self.fd = _read_only(batches)
+            spans.append((at, len(data), count))
+            at += len(data)
+        index = marshal.dumps(spans)
+        self.index = at
+        """Where the list of (offset, bytes, rows) of the batches begins."""
+        self.nbytes = at + len(index)
+        self.fd = _read_only([*batches, index])
 
     def close(self) -> None:
         """Give the memory back once no worker maps it."""

@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-from workbench.errors import SandboxError
 from workbench.sandbox import ask
 from workbench.sandbox.ask import Checked
+from workbench.sandbox.interpreter import StartError
 from workbench.sandbox.janitor import Janitor
 from workbench.sandbox.launch import Death, Layout, Worker, Zygote
 from workbench.sandbox.limits import Limits, Program
@@ -37,6 +37,9 @@ RESIDENT_ROWS = 160_000
 WARM_ROWS = 500
 """Fewer rows are decoded in no time, and must not take the place of a large dataset's workers."""
 _MIN_ROWS_A_WORKER = 64
+_DECODED = 8
+"""Memory that a batch takes once it is decoded, for each byte of it: what a worker that decodes as it goes may have
+beyond its grader's limit. Rows of a few hundred bytes take four."""
 
 
 def default_workers() -> int:
@@ -136,9 +139,15 @@ class Pool:
         """
         shards = _shards(packed.rows, workers or default_workers())
         ready = self._take_spares(packed, shards, program.limits)
+        fresh = dict(shards)
 
-        def new_worker(first: int, last: int) -> Worker:
-            return ready.pop(first) if first in ready else self._worker(program.limits, packed, (first, last))
+        def new_worker(first: int) -> Worker:
+            last = fresh.pop(first, None)
+            if last is None:
+                # In the place of a lost worker, so it decodes what it is asked for and no more: else each crash
+                # would cost as much as all the rows that still wait.
+                return self._worker(program.limits, packed)
+            return ready.pop(first, None) or self._worker(program.limits, packed, (first, last))
 
         run = Run(
             program, packed.rows, new_worker=new_worker, on_progress=on_progress, cancel=cancel,
@@ -220,12 +229,15 @@ class Pool:
             worker.await_ready()
         except Death as death:
             worker.close()
-            raise SandboxError("a sandbox worker did not start", found=death.reason) from death
+            raise StartError("a sandbox worker did not start", found=death.reason) from death
         return worker
 
     def _layout(self, limits: Limits, shard: tuple[int, int], packed: Packed | None) -> Layout:
         extras = isinstance(packed, PackedRows)
-        return Layout(self._layers, limits.memory_mb * 1024 * 1024, shard, extras)
+        memory = limits.memory_mb * 1024 * 1024
+        if packed is not None and shard == (0, 0):
+            memory += _DECODED * max(map(len, packed.batches), default=0)
+        return Layout(self._layers, memory, shard, extras)
 
     def _blob(self, packed: Packed) -> Blob:
         blob = self._blobs.get(packed)

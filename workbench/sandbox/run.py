@@ -19,10 +19,11 @@ import numpy as np
 from workbench.columns import Grades
 from workbench.errors import IsolationError, SandboxError
 from workbench.grade import ErrorKind, Grade, GradeError
-from workbench.sandbox.answers import read_checks, read_done, unscored, verdict
+from workbench.sandbox.answers import ends_loading, read_checks, read_done, unscored, verdict
 from workbench.sandbox.lanes import Lane, Order
 from workbench.sandbox.launch import TIMED_OUT, Death, Worker, readable
 from workbench.sandbox.limits import CHECKS, Program, weakest
+from workbench.sandbox.lost import Lost
 from workbench.sandbox.notes import Room
 from workbench.sandbox.protocol import CAPACITY, FAILED, NOT_SCORED, NOTED_ROWS, SKIPPED
 from workbench.sandbox.text import clean
@@ -58,7 +59,7 @@ class Run:
     Args:
         program: What to load.
         rows: Rows in the dataset.
-        new_worker: Makes a ready worker for a stretch of rows; called again when one is lost.
+        new_worker: Makes a ready worker for the rows from one on; called again when one is lost.
         on_progress: Called with (rows done, rows failed), at most every 0.1 s and once at the end.
         cancel: Stops the run when set.
         discard: Takes a worker that is done with; it may end it later.
@@ -69,7 +70,7 @@ class Run:
         program: Program,
         rows: int,
         *,
-        new_worker: Callable[[int, int], Worker],
+        new_worker: Callable[[int], Worker],
         on_progress: Callable[[int, int], None] | None = None,
         cancel: threading.Event | None = None,
         discard: Callable[[Worker], object] = Worker.close,
@@ -82,7 +83,8 @@ class Run:
         self._grades = self._outcome.grades
         self._lanes: list[Lane] = []
         self._room = Room()
-        self._done = self._failed = self._lost_in_row = 0
+        self._done = self._failed = 0
+        self._lost = Lost(self._limits.lost_workers)
         self._told = 0.0
         self._load_problem: GradeError | None = None
 
@@ -149,19 +151,24 @@ class Run:
         return rich.give(lane.want) if rich.left > 2 * lane.want else None
 
     def _hire(self, lane: Lane) -> None:
-        first = lane.ranges[0][0]
-        worker = lane.worker = self._new_worker(first, max(stop for _, stop in lane.ranges))
+        worker = lane.worker = self._new_worker(lane.ranges[0][0])
+        lane.loaded = False
         self._program.require(worker.level)
         self._grades.isolation = weakest(self._grades.isolation, worker.level)
         seq = worker.send(self._program.load_command("load"))
-        reply = worker.receive(seq, 2 * self._limits.load_seconds + 1, unless=self._cancel.is_set)
+        reply = worker.receive(seq, self._limits.hard_load_seconds, unless=self._cancel.is_set)
         if reply is None:
             return  # cancelled: the next step sees it
         self._note_output(reply)
         crosses = [check for check in read_checks(reply, CHECKS[:4]) if not check[1]]
         if crosses:
-            self._load_problem = GradeError(ErrorKind.LOAD, f"{crosses[0][0]}: {crosses[0][2]}")
-            self._outcome.stopped = "load"
+            self._refuse(f"{crosses[0][0]}: {crosses[0][2]}")
+        lane.loaded = True
+
+    def _refuse(self, message: str) -> None:
+        """The program does not load here, and will not in another worker: nothing is tried again."""
+        self._load_problem = GradeError(ErrorKind.LOAD, message)
+        self._outcome.stopped = "load"
 
     def _order(self, lane: Lane, rows: tuple[int, int]) -> None:
         assert lane.worker is not None
@@ -242,7 +249,7 @@ class Run:
     def _count(self, done: int, failed: int) -> None:
         self._done += done
         self._failed += failed
-        self._lost_in_row = 0
+        self._lost.in_row = 0
 
     def _watch(self, lane: Lane) -> None:
         """End a worker whose current row has not moved for too long."""
@@ -263,16 +270,17 @@ class Run:
         pages = [(order, *self._page(lane, order)) for order in orders[:1]] if lane.worker else []
         status = lane.worker.close() if lane.worker else None
         lane.worker = None
-        self._outcome.lost += 1
-        self._lost_in_row += 1
+        self._lost.add()
+        self._outcome.lost = self._lost.total
         for order in reversed(orders[1:]):
             lane.ranges.appendleft((order.first, order.first + order.count))
         for order, scores, bits in pages:
             self._salvage(lane, order, (scores, bits), verdict(death, status, self._limits.hard_row_seconds))
-        if self._lost_in_row >= self._limits.lost_workers:
-            self._outcome.stopped = (
-                f"{self._lost_in_row} workers in a row were lost ({death.reason}), so the rest was not tried"
-            )
+        if not lane.loaded and ends_loading(death, status):
+            seconds = self._limits.hard_load_seconds
+            self._refuse(verdict(death, status, seconds, what="the module did not load").message)
+        if not self._outcome.stopped and self._busy():
+            self._outcome.stopped = self._lost.enough(self._done, death.reason)
 
     def _salvage(
         self,
@@ -292,7 +300,7 @@ class Run:
         else:
             again = [(int(offset), int(offset) + 1) for offset in np.flatnonzero(bits[:blamed] == FAILED)]
             if self._keep(order, (scores[:blamed], bits[:blamed])):
-                self._lost_in_row = 1
+                self._lost.in_row = 1
         if blamed < order.count:
             self._grades.fail(order.first + blamed, verdict)
             self._done, self._failed = self._done + 1, self._failed + 1
@@ -345,6 +353,7 @@ class Run:
         elif self._outcome.stopped == "cancelled":
             self._grades.finish()
         elif self._outcome.stopped:
+            self._grades.ended = self._outcome.stopped
             self._grades.finish(ErrorKind.CANCELLED, f"not graded: {self._outcome.stopped}")
         # Nothing should be left; if anything is, it is a failure and not a gap.
         self._grades.finish(ErrorKind.SANDBOX, "the row was lost with its worker")

@@ -23,6 +23,7 @@ from typing import Any
 
 _thread = sys.modules["_wb_thread"]
 _confine = sys.modules["_wb_confine"]
+_probes = sys.modules["_wb_probes"]
 _checks = sys.modules["_wb_checks"]
 _fingerprint = sys.modules["_wb_fingerprint"]
 _protocol = sys.modules["_wb_protocol"]
@@ -43,7 +44,7 @@ def main(config: dict[str, Any], fds: list[int]) -> None:
     installed = _confine.lock_down(
         tuple(config["layers"]), config["memory"], read_fd=_protocol.READ_FD, write_fd=_protocol.WRITE_FD
     )
-    leaks = _confine.self_test()
+    leaks = _probes.self_test()
     level = _confine.level(installed, leaks)
     _hide_modules()
     server = Server(rows, page, output)
@@ -135,7 +136,9 @@ class Rows:
 
     def __init__(self, blob: mmap.mmap | None, config: dict[str, Any]) -> None:
         self._blob = blob
-        self._spans: list[list[int]] = config.get("spans") or []
+        self._spans: list[tuple[int, int, int]] = (
+            [] if blob is None else marshal.loads(blob[config["index"] :])
+        )
         self._starts: list[int] = []
         total = 0
         for _, _, count in self._spans:
@@ -222,10 +225,11 @@ class Server:
         return self._reply(self._loading.results[-1:])
 
     def do_load(self, command: dict[str, Any]) -> dict[str, Any]:
-        """Checks one to four at once, for a run."""
-        self.do_static(command)
-        if not self._loading.crossed:
-            self.do_execute(command)
+        """Checks one to four at once, for a run: all of them in the time to load."""
+        self._loading = _loaders.loader(command)
+        with self._time_to_load(command):
+            if self._loading.static():
+                self._loading.execute()
         return self._reply(self._loading.results)
 
     def do_test(self, command: dict[str, Any]) -> dict[str, Any]:

@@ -103,6 +103,8 @@ def main(control_fd: int, engine: str) -> None:
     for name, parts in (
         ("_wb_thread", ("..", "thread.py")),
         ("_wb_confine", ("confine.py",)),
+        ("_wb_probes", ("probes.py",)),
+        ("_wb_environ", ("environ.py",)),
         ("_wb_fingerprint", ("fingerprint.py",)),
         ("_wb_checks", ("checks.py",)),
         ("_wb_protocol", ("protocol.py",)),
@@ -121,6 +123,8 @@ def main(control_fd: int, engine: str) -> None:
     ):
         load_file(name, *parts)
     sys.modules["_wb_loaders"].show_compatible_modules()
+    sys.modules["_wb_probes"].note_processes()
+    sys.modules["_wb_environ"].forget()
     gc.collect()
     gc.freeze()
     control = socket.socket(fileno=control_fd)

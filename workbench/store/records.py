@@ -37,7 +37,7 @@ def write_record(grader: Grader) -> str:
         StoreError: It holds what JSON cannot say.
     """
     text = to_json(record_of(grader))
-    again = read_record(text, where=f"grader {grader.name!r}")
+    again = read_record(text, where=f"grader {grader.name!r}", own=True)
     if to_json(spec_of(again)) != to_json(spec_of(grader)):
         raise StoreError(
             f"grader {grader.name!r} would not come back as it is", found=f"a {grader.kind} grader with fields JSON changes",
@@ -46,13 +46,14 @@ def write_record(grader: Grader) -> str:
     return text
 
 
-def read_record(text: str, *, where: str, trust: bool = False) -> Grader:
+def read_record(text: str, *, where: str, trust: bool = False, own: bool = False) -> Grader:
     """The grader of a record, as somebody else's. Nothing of it runs.
 
     Args:
         text: The record.
         where: Its place, for errors.
         trust: Its sources may run even where the machine cannot confine them.
+        own: Whether this process has just written it.
 
     Raises:
         FormatError: Of a kind that is not registered here, or changed after it was stored.
@@ -65,7 +66,7 @@ def read_record(text: str, *, where: str, trust: bool = False) -> Grader:
     if not isinstance(record, dict):
         raise StoreError("a stored grader cannot be read", where=where, found=str(record)[:200])
     try:
-        return from_record(record, trust=trust)
+        return from_record(record, trust=trust, own=own)
     except FormatError as error:
         raise FormatError(
             error.what, where=where, found=error.found, expected=error.expected, hint=error.hint

@@ -18,6 +18,7 @@ from workbench.graders.function import FunctionGrader
 from workbench.graders.script import ScriptGrader
 from workbench.sandbox.capture import capture
 from workbench.sandbox.capture.foreign import signature_of
+from workbench.sandbox.interpreter import StartError, warn_absent
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
@@ -51,9 +52,11 @@ def _run(shell: InteractiveShell, line: str, cell: str) -> None:
         # A message, not a traceback through our own files: what to do is in its words.
         raise UsageError(str(error)) from None
     shell.user_ns[item.name] = item
-    proof = item.validate()
+    try:
+        display(item.validate())  # type: ignore[no-untyped-call]
+    except StartError as error:
+        warn_absent(error)  # nothing can be proved here; the cells below may need no sandbox
     announce(item)
-    display(proof)  # type: ignore[no-untyped-call]
 
 
 def make(line: str, cell: str, namespace: dict[str, Any]) -> FunctionGrader | ScriptGrader:

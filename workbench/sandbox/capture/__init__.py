@@ -58,7 +58,8 @@ def capture(
 
     Raises:
         CaptureError: Something cannot travel. The message says what, why, and what to do.
-        SandboxError: The proof could not be run, because the sandbox cannot work here.
+        SandboxError: The proof could not be run. Where no sandbox starts at all, that is told once as a warning,
+            and the source is not proved: nothing can be run there either.
 
     Example:
         >>> print(capture("async def exact(thread):\n    return 1.0\n").text, end="")
@@ -73,10 +74,15 @@ def capture(
     return _capture_function(fn_or_text, name, fingerprint)
 
 
-def _in_sandbox(text: str, names: list[str]) -> Mapping[str, Any]:
+def _in_sandbox(text: str, names: list[str]) -> Mapping[str, Any] | None:
     from workbench.sandbox import pool
+    from workbench.sandbox.interpreter import StartError, warn_absent
 
-    described: Mapping[str, Any] = pool.fingerprint(text, names)
+    try:
+        described: Mapping[str, Any] = pool.fingerprint(text, names)
+    except StartError as error:
+        warn_absent(error)
+        return None
     return described
 
 

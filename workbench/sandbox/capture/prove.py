@@ -23,8 +23,9 @@ __all__ = ["Fingerprint", "prove"]
 _CAPTURED = "__captured_grade__"
 _LIBRARY = "__captured_library_{}__"
 
-Fingerprint = Callable[[str, list[str]], Mapping[str, Any]]
-"""Loads a module's text apart and describes the values of some of its names (see `fingerprint.describe`)."""
+Fingerprint = Callable[[str, list[str]], Mapping[str, Any] | None]
+"""Loads a module's text apart and describes the values of some of its names (see `fingerprint.describe`); None where
+that cannot be done on this machine."""
 
 
 def prove(
@@ -53,6 +54,8 @@ def prove(
     for function in walker.functions:
         _refuse_other_globals(function, reads)
     there = _loaded(text, live, library or {}, fingerprint)
+    if there is None:
+        return
     _compare_library(library or {}, there["names"])
     difference = _Comparison(walker.nodes, there["nodes"])
     for name, value in here.items():
@@ -80,8 +83,8 @@ def _library_lines(library: Mapping[str, Any]) -> str:
 
 def _loaded(
     text: str, live: Mapping[str, Any], library: Mapping[str, Any], fingerprint: Fingerprint
-) -> Mapping[str, Any]:
-    """Describe the built module's names.
+) -> Mapping[str, Any] | None:
+    """Describe the built module's names; None where no module can be loaded apart.
 
     The sandbox loads graders only, and what is proved may be less (helpers of a cell) or something its
     checks will refuse with better words (a sync def). So a grader is put at the end of the text, and the
@@ -98,6 +101,8 @@ def _loaded(
         if error.where not in {"syntax", "execution"}:
             raise
         raise _does_not_load(error) from error
+    if found is None:
+        return None
     described = dict(found["names"])
     described["grade"] = described.pop(_CAPTURED, described.get("grade", ["missing"]))
     return {"names": described, "nodes": found["nodes"]}

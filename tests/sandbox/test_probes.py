@@ -1,0 +1,90 @@
+"""The self-test's probes against what a worker can really do, as an unprivileged user would be."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from workbench.sandbox.pool import Pool
+
+linux = pytest.mark.skipif(sys.platform != "linux", reason="the calls are Linux's")
+
+# A host with a canary in its memory, and a worker of the same ordinary user that is locked with some layers.
+STAGE = """
+import ctypes, encodings.ascii, json, os, socket, sys  # all that is needed later: another user may not read it
+from workbench.sandbox import confine, probes
+
+libc = ctypes.CDLL(None, use_errno=True)
+if os.geteuid() == 0:
+    os.setgroups([])
+    os.setresgid(54321, 54321, 54321)
+    os.setresuid(54321, 54321, 54321)
+libc.prctl(4, 1, 0, 0, 0)  # a change of user takes PR_SET_DUMPABLE away, which an ordinary user's process has
+canary = ctypes.create_string_buffer(b"whole", 6)
+forged = ctypes.create_string_buffer(b"wound", 6)
+write = libc.process_vm_writev
+write.argtypes = (ctypes.c_int, *(ctypes.c_void_p, ctypes.c_ulong) * 2, ctypes.c_ulong)
+ours = (ctypes.c_size_t * 2)(ctypes.addressof(forged), 5)
+theirs = (ctypes.c_size_t * 2)(ctypes.addressof(canary), 5)
+host, layers = os.getpid(), tuple(sys.argv[1:])
+probes.note_processes()
+confine.note_address_space()
+read, answer = os.pipe()
+if os.fork() == 0:
+    installed = confine.lock_down(layers, 1 << 30, read_fd=read, write_fd=answer)
+    leaks = probes.self_test()
+    write(host, ours, 1, theirs, 1, 0)
+    os.write(answer, json.dumps([confine.level(installed, leaks), leaks]).encode())
+    os._exit(0)
+os.close(answer)
+told = os.read(read, 65536)
+os.wait()
+level, leaks = json.loads(told)
+print(json.dumps({"level": level, "leaks": leaks, "written": canary.value == b"wound"}))
+"""
+
+
+def staged(*layers):
+    """The label, the probes that got through, and whether the worker wrote its host's memory."""
+    done = subprocess.run([sys.executable, "-c", STAGE, *layers], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@linux
+@pytest.mark.parametrize("layers", [("rlimits",), ("rlimits", "audit"), ("rlimits", "landlock")])
+def test_partial_is_said_only_where_the_hosts_memory_is_safe(layers):
+    """A worker that can write its host's memory is only another process, whatever else its locks hold."""
+    found = staged(*layers)
+    assert found["level"] == ("process" if found["written"] else "partial")
+    assert ("process_vm_writev" in found["leaks"]) == found["written"]
+    assert ("process_vm_readv" in found["leaks"]) == found["written"]
+
+
+@linux
+def test_the_filter_keeps_the_hosts_memory():
+    """Under the filter nothing of another process is read, written or traced."""
+    found = staged("rlimits", "seccomp")
+    assert found == {"level": "kernel", "leaks": [], "written": False}
+
+
+@linux
+def test_memory_can_be_written_where_nothing_forbids_it():
+    """The canary is alive: this machine lets a process write another's memory, or says why it does not."""
+    found = staged("rlimits")
+    if not found["written"]:
+        pytest.skip("this machine forbids one process the memory of another (Yama, or a container's filter)")
+    assert {"ptrace", "process_vm_readv", "process_vm_writev"} <= set(found["leaks"])
+
+
+@linux
+def test_being_probed_leaves_the_zygote_in_order():
+    """A zygote that was attached to and let go goes on making workers."""
+    weak = Pool(("rlimits",))
+    zygotes = set()
+    for _ in range(5):
+        weak.probe()
+        zygotes.add(weak._zygote._process.pid)
+    assert len(zygotes) == 1
+    weak.close()
