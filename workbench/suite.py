@@ -198,7 +198,8 @@ class Suite:
             samples: `Samples`, a DataFrame, a list of dicts, or a path.
             progress: True for a bar, False for none, or a function that is called with a `Progress` on the calling
                 thread, ten times a second at most and at the end. Where it returns False the run stops as after an
-                Interrupt.
+                Interrupt. What a person should read of the run is printed at its end, except with False; it always
+                stands in `report.notes`.
             workers: Sandbox processes; all cores but one by default.
             preset: Which diagnostics the report carries.
             labels: One bool or None a row, known good or known bad: what turns *saturated* into *lenient*.
@@ -218,7 +219,7 @@ class Suite:
             samples, progress,
             workers=workers, preset=preset, labels=labels, budget=budget, store=store,
         )  # fmt: skip
-        for note in report.notes:
+        for note in report.notes if progress is not False else ():
             print(note)  # noqa: T201 (also where nobody keeps the report)
         return report
 
@@ -267,10 +268,12 @@ class Suite:
         with opened(store) as kept, Bar(len(data) * len(self.entries), show=progress is True) as bar:
             line = Line(spending, None if kept is None else kept.replies)
             listen = progress if callable(progress) else bar
-            grades, stopped = Run(self.entries, data, listen, workers, line).go()
+            run = Run(self.entries, data, listen, workers, line)
+            grades, stopped = run.go()
             report = self._report(data, dict(grades), preset=preset, labels=labels)
             notes = sum_up(kept, report, self.name) if kept is not None else []
-        return replace(report, notes=(*notes, *endings(grades, len(data), line, interrupted=stopped)))
+        told = endings(grades, len(data), line, interrupted=stopped)
+        return replace(report, notes=(*notes, *told, *run.notes))
 
     def _report(self, data: Samples, grades: dict[str, Grades], **settings: Any) -> Report:
         gate = self._judge(grades)

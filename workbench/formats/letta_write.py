@@ -261,13 +261,13 @@ def _rubric(entry: Entry, losses: Losses, files: _Files) -> Spec | None:
         "rubric_vars": list(grader.rubric_vars) or None,
         "provider": None if grader.provider == "openai" else grader.provider,
     }
+    limits = {"max_retries": grader.max_retries, "timeout": grader.timeout}
     return {
         "kind": "model_judge" if files.since("0.17") else "rubric",
         "prompt": grader.prompt,
         "model": grader.model,
         "temperature": grader.temperature,
-        "max_retries": grader.max_retries,
-        "timeout": grader.timeout,
+        **{key: value for key, value in limits.items() if value is not None},
         **{key: value for key, value in rest.items() if value},
     }
 

@@ -20,6 +20,7 @@ from workbench.judges.base import as_sample, check_number, refuse_unless
 from workbench.judges.client import Messages, Reply
 from workbench.judges.prompt_files import prompt as built_in
 from workbench.judges.rubric import RubricPrompt
+from workbench.judges.settings import check_setting
 from workbench.samples import Sample
 from workbench.thread import StringThread
 
@@ -63,7 +64,7 @@ class AgentJudge(RubricPrompt):
             has the parameters `score:` and `rationale:`.
         judge_tool_name: The tool that hands the grade in.
         model: "" for the agent's own.
-        max_steps: Answers the agent may give until it hands the grade in.
+        max_steps: Answers the agent may give until it hands the grade in, 200 at most.
         tool_timeout: Seconds a call of a tool may take.
         tool_memory_mb: MiB of address space beyond what a worker starts with, for a call.
         imported: Whether the tools are somebody else's.
@@ -89,8 +90,7 @@ class AgentJudge(RubricPrompt):
     def __post_init__(self, prompt_path: str | os.PathLike[str] | None) -> None:
         super().__post_init__(prompt_path)
         refuse_unless(isinstance(self.agent, Mapping), "agent must be the content of an .af file", self.agent)
-        steps = isinstance(self.max_steps, int) and not isinstance(self.max_steps, bool)
-        refuse_unless(steps and self.max_steps > 0, "max_steps must be above 0", self.max_steps)
+        check_setting("max_steps", self.max_steps)
         check_number("tool_timeout in seconds", self.tool_timeout, above=0)
         check_number("tool_memory_mb", self.tool_memory_mb, above=0)
         object.__setattr__(self, "agent", dict(self.agent))
@@ -243,7 +243,7 @@ class AgentJudge(RubricPrompt):
     def read(self, text: str) -> Grade:
         """Score and rationale out of the call's arguments."""
         try:
-            found = json.loads(text)
+            found = json.loads(text, strict=False)  # models put raw line breaks into strings
         except (ValueError, RecursionError):
             found = None
         if not isinstance(found, dict):

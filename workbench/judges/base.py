@@ -18,6 +18,7 @@ from workbench.judges.budget import BudgetError
 from workbench.judges.client import ChatClient, JudgeServerError, Messages, Reply
 from workbench.judges.line import ask, current
 from workbench.judges.openai_client import OpenAIClient, provider_client, thinks
+from workbench.judges.settings import check_setting
 from workbench.samples import Sample
 from workbench.thread import StringThread
 
@@ -96,7 +97,8 @@ class Judge(Grader):
     Attributes:
         model: Which model is asked.
         temperature: Above 0 for varied answers. 0.0 is sent as 1.0 to reasoning models, which take no other.
-        max_tokens: Tokens an answer may take, None for the server's own limit.
+        max_tokens: Tokens an answer may take, 131,072 at most; None for the server's own limit. With it a budget is
+            never exceeded.
         extractor: Which text of the thread is judged.
         rules: Whose rule decides about unclean answers, out of `answers.RULES`. "" is ours: no JSON, a number
             outside the range, a refusal, a cut answer are failed grades.
@@ -123,9 +125,8 @@ class Judge(Grader):
         warm = isinstance(self.temperature, int | float) and not isinstance(self.temperature, bool)
         refuse_unless(warm and 0 <= self.temperature <= 2, "temperature must be 0 to 2", self.temperature)
         object.__setattr__(self, "temperature", float(self.temperature))
-        limit = self.max_tokens
-        whole = limit is None or (isinstance(limit, int) and not isinstance(limit, bool) and limit > 0)
-        refuse_unless(whole, "max_tokens must be a whole number above 0", limit)
+        if self.max_tokens is not None:
+            check_setting("max_tokens", self.max_tokens)
 
     def spec(self) -> dict[str, Any]:
         """The judge as a plain dict; never its client."""
@@ -205,7 +206,8 @@ class Judge(Grader):
         except SampleError as error:
             grade = Grade.failed(ErrorKind.SAMPLE, str(error))
         except (JudgeServerError, BudgetError) as error:
-            grade = Grade.failed(error.kind, str(error))
+            passing = getattr(error, "passing", False)
+            grade = Grade(error=GradeError(error.kind, str(error), passing))
         except WorkbenchError as error:
             grade = Grade.failed(ErrorKind.JUDGE_SERVER, str(error))
         except AnswerError as error:

@@ -38,9 +38,11 @@ class JudgeServerError(WorkbenchError, RuntimeError):
 
     Attributes:
         kind: Error kind of the row's grade.
+        passing: Whether the same question may be answered later, so that a run asks once more at its end.
     """
 
     kind: ClassVar[ErrorKind] = ErrorKind.JUDGE_SERVER
+    passing: bool = False
 
 
 class JudgeKeyError(JudgeServerError):
