@@ -62,6 +62,7 @@ def test_agent_prompt():
         ([called("send_message", "{}"), called("submit_grade", '{"score": 1}')], 1.0),
         (["just text", called("submit_grade", '{"score": 1}')], 1.0),
         (["just text", "and more"], "no submit_grade call"),
+        ([called("submit_grade", '{"score": 0.5, "rationale": "one\ntwo\tthree"}')], 0.5),
         ([called("submit_grade", "{broken")], "no JSON object"),
         ([called("submit_grade", "[]")], "no JSON object"),
         ([called("submit_grade", '{"rationale": "r"}')], "must be a number"),
@@ -90,6 +91,13 @@ def test_tools_really_run():
     assert question["tool_calls"][0]["function"]["name"] == "web_search"
     assert answer == {"role": "tool", "tool_call_id": "1", "content": "nothing about Paris"}
     assert (grade.metadata["tool_runs"], grade.metadata["tools"]) == (1, ["web_search"])
+
+
+def test_a_tool_takes_arguments_with_raw_control_characters():
+    """Models put raw line breaks into strings; what they mean reaches the tool."""
+    source = "def f(text):\n    return text.split()\n"
+    made = judge(source, replies=[called("f", '{"text": "one\ntwo\u0001three"}')])
+    assert told(made) == ['["one", "two\\u0001three"]']
 
 
 @pytest.mark.parametrize(
