@@ -334,7 +334,7 @@ def _check_ready(entry: Entry, budget: Budget | None) -> None:
         entry.grader.check_ready()
         for part in parts(entry.grader):
             if budget is not None and isinstance(part, Judge):
-                check_priced(budget, part.model)
+                check_priced(budget, part.priced_model)
     except WorkbenchError as error:
         where = f"grader {entry.name!r}" + (f", {error.where}" if error.where else "")
         hint = f"{error.hint}; or run the suite without it" if error.hint else ""

@@ -47,6 +47,14 @@ def test_a_run_ends_where_its_budget_is_spent(budget, scored):
     assert "the budget is spent" in report.errors["error"].iloc[0]
 
 
+@pytest.mark.parametrize(("progress", "printed"), [(False, False), (True, True), (lambda moment: True, True)])
+def test_a_run_that_ends_early_prints_only_where_progress_is_wanted(progress, printed, capsys):
+    """The notes stand in the report in every case."""
+    report = judge().run(ROWS, budget=wb.Budget(calls=12), progress=progress)
+    assert report.notes == ("Budget spent: 12 of 40 grades kept.",)
+    assert capsys.readouterr().out == "Budget spent: 12 of 40 grades kept.\n" * printed
+
+
 def test_other_graders_of_the_suite_go_on():
     """Code costs nothing, and two judges share the budget evenly: compared on the same rows."""
     suite = wb.Suite([judge(name="first"), wb.Contains(expected="day"), judge(name="second")])

@@ -264,14 +264,18 @@ def test_a_rubric_judge_waits_as_long_as_its_client_unless_it_says_otherwise(own
     client_limits = {"timeout": 3_000.0, "max_retries": 20} if own else {"timeout": 0.2, "max_retries": 1}
     own_limits = {"timeout": 0.2, "max_retries": 1} if own else {}
     with faulty(hang) as address:
-        made = wb.RubricJudge(prompt="p", model="m", client=OpenAIClient(address, **client_limits), **own_limits)
+        made = wb.RubricJudge(
+            prompt="p", model="m", client=OpenAIClient(address, **client_limits), **own_limits
+        )
         grade = made(wb.StringThread([("user", "q"), ("assistant", "a")]))
     assert (grade.error.kind, len(asked)) == ("timeout", 2)
 
 
 def test_a_wait_beyond_all_patience_is_not_begun():
     """A server that asks for hours is told at once, whatever its status."""
-    with server(lambda *_: (500, {"retry-after": "9999"}, ERROR)) as (address, asked):
-        with pytest.raises(JudgeServerError, match="asks to wait 9,999 s"):
-            background.run(OpenAIClient(address, patience=60).complete([{"role": "user", "content": "x"}], model="m"))
+    answers = server(lambda *_: (500, {"retry-after": "9999"}, ERROR))
+    with answers as (address, asked), pytest.raises(JudgeServerError, match="asks to wait 9,999 s"):
+        background.run(
+            OpenAIClient(address, patience=60).complete([{"role": "user", "content": "x"}], model="m")
+        )
     assert len(asked) == 1

@@ -98,6 +98,9 @@ class AgentJudge(RubricPrompt):
         if not self.model:
             object.__setattr__(self, "model", self._file.model)
 
+    def _default_model(self) -> str:
+        return ""  # the agent brings its own
+
     @classmethod
     def from_file(cls, path: str | os.PathLike[str], *, trust: bool = False, **settings: Any) -> Self:
         """The judge of an agent file.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
@@ -15,9 +16,10 @@ from workbench.grade import ErrorKind, Grade, GradeError
 from workbench.graders.base import Grader, as_sample, is_number
 from workbench.judges.answers import RULES, AnswerError, text_of
 from workbench.judges.budget import BudgetError
-from workbench.judges.client import ChatClient, JudgeServerError, Messages, Reply
+from workbench.judges.client import ChatClient, JudgeServerError, Messages, NoModelError, Reply
 from workbench.judges.line import ask, current
 from workbench.judges.openai_client import OpenAIClient, provider_client, thinks
+from workbench.judges.sending import model_of
 from workbench.judges.settings import check_setting
 from workbench.samples import Sample
 from workbench.thread import StringThread
@@ -25,6 +27,7 @@ from workbench.thread import StringThread
 __all__ = [
     "HOPELESS",
     "JSON_OBJECT",
+    "MODEL_VARIABLE",
     "NOT_ASKED",
     "Judge",
     "SampleError",
@@ -36,6 +39,9 @@ __all__ = [
 ]
 
 JSON_OBJECT = {"type": "json_object"}
+
+MODEL_VARIABLE = "WORKBENCH_MODEL"
+"""Environment variable that names the model of judges that name none."""
 
 _MAX_RAW = 10_000
 """Characters of an answer kept in a grade's metadata."""
@@ -95,7 +101,9 @@ class Judge(Grader):
     """A grader that asks a model. Subclasses say what is asked and how the answer is read.
 
     Attributes:
-        model: Which model is asked.
+        model: Which model is asked; by default the one that the environment variable `WORKBENCH_MODEL` names. It is
+            taken from there once, so that the judge's spec names the model that was asked. A judge can be made,
+            previewed and answered by a `ScriptedClient` without any.
         temperature: Above 0 for varied answers. 0.0 is sent as 1.0 to reasoning models, which take no other.
         max_tokens: Tokens an answer may take, 131,072 at most; None for the server's own limit. With it a budget is
             never exceeded.
@@ -110,7 +118,7 @@ class Judge(Grader):
     judge_cut, judge_refusal, out_of_range, not_finite (the answer), budget, store, template, sample.
     """
 
-    model: str = "gpt-4o-mini"
+    model: str = ""
     temperature: float = 0.0
     max_tokens: int | None = None
     extractor: Extractor = field(default_factory=Extractor)
@@ -121,6 +129,7 @@ class Judge(Grader):
         super().__post_init__()
         object.__setattr__(self, "extractor", as_extractor(self.extractor))
         refuse_unless(isinstance(self.model, str), "model must be a model's name", self.model)
+        self._take_model()
         refuse_unless(self.rules in RULES, "unknown rules", self.rules, ", ".join(map(repr, RULES)))
         warm = isinstance(self.temperature, int | float) and not isinstance(self.temperature, bool)
         refuse_unless(warm and 0 <= self.temperature <= 2, "temperature must be 0 to 2", self.temperature)
@@ -169,6 +178,7 @@ class Judge(Grader):
 
     def asked(self) -> dict[str, Any]:
         """The settings sent with the messages."""
+        self._take_model()
         settings = {"model": self.model, "temperature": self.sent_temperature, "max_tokens": self.max_tokens}
         return {**settings, "response_format": self.answer_format()}
 
@@ -184,11 +194,34 @@ class Judge(Grader):
             else self.temperature
         )
 
+    def _default_model(self) -> str:
+        """The model of a judge that names none; "" where nobody does."""
+        return os.environ.get(MODEL_VARIABLE, "").strip()
+
+    def _take_model(self) -> None:
+        """Name the default model once and for all: what was asked is what is exported."""
+        if not self.model and (model := self._default_model()):
+            object.__setattr__(self, "model", model)
+
+    @property
+    def priced_model(self) -> str:
+        """The model that is paid: a client of one's own may ask another one than the judge names."""
+        return model_of(self.chat_client(), self.model)
+
     def check_ready(self) -> None:
-        """Raise what would end a run before its first row: no key."""
-        check = getattr(self.chat_client(), "check_ready", None)
+        """Raise what would end a run before its first row: no key, no model.
+
+        Raises:
+            JudgeKeyError: The variable of the key is not set.
+            NoModelError: The server needs a model, and neither the judge nor `WORKBENCH_MODEL` names one.
+        """
+        self._take_model()
+        client = self.chat_client()
+        check = getattr(client, "check_ready", None)
         if check is not None:
             check()
+        if not self.priced_model and getattr(client, "needs_model", False):
+            raise NoModelError.at()
 
     def chat_client(self) -> ChatClient:
         """Who is asked."""

@@ -22,7 +22,7 @@ from workbench.judges.client import (
     StoppedError,
     Usage,
 )
-from workbench.judges.prices import price_of
+from workbench.judges.prices import old_prices, price_of
 from workbench.judges.replies import ReplyStore, content_key
 from workbench.judges.secrets import hide
 from workbench.judges.sending import asking_of
@@ -75,6 +75,7 @@ class Line:
     _takes: Counter[str] = field(default_factory=Counter)
     _free: dict[str, list[int]] = field(default_factory=dict)
     _slots: dict[int, Slots] = field(default_factory=dict)
+    _listed: set[str] = field(default_factory=set)
 
     async def ask(self, client: ChatClient, messages: Messages, settings: dict[str, Any]) -> Reply:
         """An answer, out of the store if it is there; two rows that ask the same at once ask once."""
@@ -193,11 +194,15 @@ class Line:
             self.spending.release(reserved)
             raise
         self.spending.settle(reserved, usage, reply.text)
+        if asking.price is not None and (usage is None or usage.cost is None):
+            self._listed.add(asking.model)
         return replace(reply, usage=_priced(usage, asking.model))
 
     def notes(self) -> Iterator[str]:
-        """What a person should read at the end: of the budget, and of what servers did not take."""
+        """What a person should read at the end: of the budget, of old prices, and of what servers did not take."""
         yield from self.spending.notes()
+        if told := old_prices(self._listed):
+            yield told
         for server in self.servers.values():
             yield from server.notes()
 

@@ -11,13 +11,13 @@ import weakref
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cache
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
 from workbench import background
 from workbench.errors import FormatError, WorkbenchError
-from workbench.judges.client import JudgeKeyError, Messages, Reply
+from workbench.judges.client import JudgeKeyError, Messages, NoModelError, Reply
 from workbench.judges.faults import Asked
 from workbench.judges.pacing import Pace
 from workbench.judges.question import Connection, Question
@@ -76,6 +76,7 @@ class OpenAIClient:
     timeout: float = 120.0
     max_retries: int = 5
     patience: float = 300.0
+    needs_model: ClassVar[bool] = True
     _connections: WeakKeyDictionary[Any, Connection] = field(
         default_factory=WeakKeyDictionary, init=False, repr=False, compare=False
     )
@@ -127,7 +128,9 @@ class OpenAIClient:
         limits = {name: request.pop(name, None) for name in ("timeout", "max_retries")}
         timeout = self.timeout if limits["timeout"] is None else limits["timeout"]
         tries = self.max_retries if limits["max_retries"] is None else limits["max_retries"]
-        asked = Asked(self.address, str(request.get("model")), self._key(), self.key_variable)
+        asked = Asked(self.address, str(request.get("model") or ""), self._key(), self.key_variable)
+        if not asked.model:
+            raise NoModelError.at(self.address)
         return await Question(self._connection(asked.key), request, asked, timeout).ask(tries, self.patience)
 
     def _request(self, messages: Messages, settings: Mapping[str, Any]) -> dict[str, Any]:
