@@ -221,12 +221,8 @@ def _similarity(entry: Entry, losses: Losses) -> Record | None:
 def _score_model(entry: Entry, losses: Losses) -> Record | None:
     grader = entry.grader
     assert isinstance(grader, ScoreModel)
-    check_fields(
-        grader,
-        losses,
-        entry.name,
-        knows=("input", "model", "range", "sampling_params", "rules", "temperature"),
-    )
+    known = ("input", "model", "range", "sampling_params", "rules", "temperature")
+    check_fields(grader, losses, entry.name, knows=known)
     if not names_model(grader.model, losses, entry.name, "the platform needs one"):
         return None
     params = {**({"temperature": grader.temperature} if grader.temperature else {}), **grader.sampling_params}

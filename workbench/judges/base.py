@@ -27,7 +27,6 @@ from workbench.thread import StringThread
 __all__ = [
     "HOPELESS",
     "JSON_OBJECT",
-    "MODEL_VARIABLE",
     "NOT_ASKED",
     "Judge",
     "SampleError",
@@ -39,9 +38,6 @@ __all__ = [
 ]
 
 JSON_OBJECT = {"type": "json_object"}
-
-MODEL_VARIABLE = "WORKBENCH_MODEL"
-"""Environment variable that names the model of judges that name none."""
 
 _MAX_RAW = 10_000
 """Characters of an answer kept in a grade's metadata."""
@@ -196,7 +192,7 @@ class Judge(Grader):
 
     def _default_model(self) -> str:
         """The model of a judge that names none; "" where nobody does."""
-        return os.environ.get(MODEL_VARIABLE, "").strip()
+        return os.environ.get("WORKBENCH_MODEL", "").strip()
 
     def _take_model(self) -> None:
         """Name the default model once and for all: what was asked is what is exported."""
