@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
@@ -29,6 +30,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def _is_slow(item: pytest.Item) -> bool:
     return item.get_closest_marker("slow") is not None
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _new_prices() -> Iterator[None]:
+    """Prices are as new as when they were read, whenever the tests run: else reports would get a note more."""
+    from workbench.judges import prices
+
+    patch = pytest.MonkeyPatch()
+    patch.setattr(prices, "_today", lambda: max(one.read for one in prices.PRICES.values() if one.read))
+    yield
+    patch.undo()
 
 
 @pytest.fixture(autouse=True, scope="session")

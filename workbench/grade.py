@@ -54,10 +54,13 @@ class GradeError:
     Attributes:
         kind: One word out of `ErrorKind`.
         message: A sentence for the author of the grader.
+        passing: Whether the same row may do better later, such as after a server's bad moment: a run grades it once
+            more at its end.
     """
 
     kind: ErrorKind
     message: str
+    passing: bool = field(default=False, compare=False, repr=False)
 
     def __str__(self) -> str:
         return f"{self.kind}: {self.message}"

@@ -26,7 +26,7 @@ class Progress:
         money: US dollars that judges have cost so far, as far as known.
         tokens: Tokens they have taken.
         kept: Answers that came out of a store.
-        waiting: Questions that wait because a judge's server is full.
+        waiting: Questions that wait because a judge's server is full, or restarts.
         rows: Rows with a verdict of the grader at work.
         since: Seconds since it began.
     """
@@ -96,7 +96,7 @@ def _counts(progress: Progress) -> dict[str, Any]:
     """What stands behind the bar: errors always, money once some was spent."""
     spent = {"cost": f"${progress.money:.4f}"} if progress.money else {}
     kept = {"kept": progress.kept} if progress.kept else {}
-    waiting = {"server full, waiting": progress.waiting} if progress.waiting else {}
+    waiting = {"waiting for the server": progress.waiting} if progress.waiting else {}
     return {"errors": progress.failed, **spent, **kept, **waiting}
 
 

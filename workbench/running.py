@@ -13,7 +13,8 @@ from workbench.errors import WorkbenchError
 from workbench.grade import ErrorKind
 from workbench.graders import Control
 from workbench.graders.combine import Entry
-from workbench.judges.base import HOPELESS, NOT_ASKED, Judge
+from workbench.judges.base import Judge
+from workbench.judges.breaker import HOPELESS, NOT_ASKED
 from workbench.judges.line import Line, sharing
 from workbench.progress import OnProgress, Progress
 from workbench.records import parts
@@ -43,6 +44,11 @@ class Run:
         self._grades: dict[str, Grades] = {}
         self._current, self._now = "", (0, 0)
         self._start = self._told = self._began = time.monotonic()
+
+    @property
+    def notes(self) -> list[str]:
+        """What a person should read of how the graders went."""
+        return list(self._control.notes)
 
     def go(self) -> tuple[Mapping[str, Grades], bool]:
         """Grades by entry name, and whether the run was interrupted."""
@@ -141,6 +147,7 @@ def endings(grades: Mapping[str, Grades], rows: int, line: Line, *, interrupted:
         yield from _hopeless(name, one)
     if line.not_kept:
         yield f"{len(line.not_kept):,} answers could not be kept: {line.not_kept[0]}"
+    yield from line.notes()
 
 
 def _hopeless(name: str, grades: Grades) -> Iterator[str]:

@@ -28,6 +28,7 @@ from workbench.report import Report, check_settings
 from workbench.running import Run, endings, opened, sum_up
 from workbench.samples import Sample, Samples, as_samples
 from workbench.thread import StringThread
+from workbench.visible import visible
 
 __all__ = ["Suite", "SuiteOutcome", "run"]
 
@@ -198,7 +199,8 @@ class Suite:
             samples: `Samples`, a DataFrame, a list of dicts, or a path.
             progress: True for a bar, False for none, or a function that is called with a `Progress` on the calling
                 thread, ten times a second at most and at the end. Where it returns False the run stops as after an
-                Interrupt.
+                Interrupt. What a person should read of the run is printed at its end, except with False; it always
+                stands in `report.notes`.
             workers: Sandbox processes; all cores but one by default.
             preset: Which diagnostics the report carries.
             labels: One bool or None a row, known good or known bad: what turns *saturated* into *lenient*.
@@ -218,8 +220,8 @@ class Suite:
             samples, progress,
             workers=workers, preset=preset, labels=labels, budget=budget, store=store,
         )  # fmt: skip
-        for note in report.notes:
-            print(note)  # noqa: T201 (also where nobody keeps the report)
+        for note in report.notes if progress is not False else ():
+            print(visible(note))  # noqa: T201 (also where nobody keeps the report)
         return report
 
     def start(
@@ -267,10 +269,12 @@ class Suite:
         with opened(store) as kept, Bar(len(data) * len(self.entries), show=progress is True) as bar:
             line = Line(spending, None if kept is None else kept.replies)
             listen = progress if callable(progress) else bar
-            grades, stopped = Run(self.entries, data, listen, workers, line).go()
+            run = Run(self.entries, data, listen, workers, line)
+            grades, stopped = run.go()
             report = self._report(data, dict(grades), preset=preset, labels=labels)
             notes = sum_up(kept, report, self.name) if kept is not None else []
-        return replace(report, notes=(*notes, *endings(grades, len(data), line, interrupted=stopped)))
+        told = endings(grades, len(data), line, interrupted=stopped)
+        return replace(report, notes=(*notes, *told, *run.notes))
 
     def _report(self, data: Samples, grades: dict[str, Grades], **settings: Any) -> Report:
         gate = self._judge(grades)
@@ -331,7 +335,7 @@ def _check_ready(entry: Entry, budget: Budget | None) -> None:
         entry.grader.check_ready()
         for part in parts(entry.grader):
             if budget is not None and isinstance(part, Judge):
-                check_priced(budget, part.model)
+                check_priced(budget, part.priced_model)
     except WorkbenchError as error:
         where = f"grader {entry.name!r}" + (f", {error.where}" if error.where else "")
         hint = f"{error.hint}; or run the suite without it" if error.hint else ""

@@ -34,7 +34,7 @@ def test_a_negated_rule_keeps_its_meaning(platform, tmp_path):
         ("osmosis", FUNCTION),
         ("vllora", SCRIPT),
         ("adaptive", wb.BinaryJudge(criteria="c", model="m", rules="adaptive")),
-        ("letta", wb.RubricJudge(prompt="Is it right?")),
+        ("letta", wb.RubricJudge(prompt="Is it right?", model="m")),
     ],
 )
 def test_a_negated_grader_is_dropped_whole(platform, grader, tmp_path):

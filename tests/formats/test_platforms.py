@@ -20,6 +20,9 @@ from workbench.errors import FormatError
 from workbench.formats import FORMATS
 from workbench.formats.files import detect
 
+LETTAS = {"max_retries": 5, "timeout": 120.0}
+"""What a rubric of Letta's has that says nothing of it."""
+
 SEEDS = [
     ("umbraco", "umbraco", "json"),
     ("adaptive", "adaptive", "python"),
@@ -129,7 +132,9 @@ def test_a_written_suite_keeps_its_era(era, tmp_path):
 def test_two_generations_of_judges_are_refused(tmp_path):
     """One file follows one release."""
     judges = [
-        wb.Entry(wb.RubricJudge(prompt="p", generation=generation, rules="letta"), f"g{generation}")
+        wb.Entry(
+            wb.RubricJudge(prompt="p", model="m", generation=generation, rules="letta"), f"g{generation}"
+        )
         for generation in ("0.4", "0.17")
     ]
     with pytest.raises(FormatError, match="rules of one release"):
@@ -196,7 +201,14 @@ def test_what_is_run_is_left_out_and_said(tmp_path):
 
 def test_written_yaml_is_for_people(tmp_path):
     """Prompts stand as blocks, descriptions as display names, and any YAML reader reads it."""
-    judge = wb.RubricJudge(prompt="Rate.\n- well\n  - ☕🎈\n", description="Quality", name="q", rules="letta")
+    judge = wb.RubricJudge(
+        prompt="Rate.\n- well\n  - ☕🎈\n",
+        description="Quality",
+        name="q",
+        model="m",
+        rules="letta",
+        **LETTAS,
+    )
     path = wb.export(judge, tmp_path / "s.yaml", "letta").paths[0]
     text = path.read_text("utf-8")
     assert "prompt: |\n      Rate.\n      - well\n        - ☕🎈\n" in text
@@ -353,7 +365,7 @@ def test_adaptive_imports_are_renamed_everywhere(tmp_path):
 def test_any_text_survives_a_python_file(text):
     """Whatever a judge's criteria are, the call's literal reads back the same, and so does YAML and JSON."""
     criteria = f"c{text}\n{text}"
-    judge = wb.BinaryJudge(criteria=criteria, name="j", rules="adaptive")
+    judge = wb.BinaryJudge(criteria=criteria, name="j", model="m", rules="adaptive")
     with tempfile.TemporaryDirectory() as folder:
         wb.export(judge, Path(folder, "g.py"), "adaptive")
         if "\\ud" not in ascii(text):
@@ -369,7 +381,7 @@ def test_any_text_survives_a_python_file(text):
 )
 def test_any_text_survives_yaml(text):
     """Whatever a rubric says, it reads back the same from a suite file."""
-    judge = wb.RubricJudge(prompt=f"{text}p\n{text}", name="j", rules="letta")
+    judge = wb.RubricJudge(prompt=f"{text}p\n{text}", name="j", model="m", rules="letta", **LETTAS)
     with tempfile.TemporaryDirectory() as folder:
         wb.export(judge, Path(folder, "s.yaml"), "letta")
         assert wb.load(Path(folder, "s.yaml")).graders[0] == judge

@@ -138,7 +138,8 @@ def half(thread: wb.StringThread) -> float:
 
 
 def _judge(name: str, **values: Any) -> Factory:
-    return lambda: scripted(getattr(wb, name)(**values))
+    named = {} if name == "AgentJudge" else {"model": "gpt-6-luna"}  # an agent brings its own
+    return lambda: scripted(getattr(wb, name)(**{**named, **values}))
 
 
 def _function(text: str, **values: Any) -> Factory:

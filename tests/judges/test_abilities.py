@@ -6,8 +6,8 @@ import workbench as wb
 from tests.judges.servers import server
 from tests.judges.test_client import completion
 from workbench import background
-from workbench.judges import JudgeServerError, OpenAIClient
-from workbench.judges.abilities import Ability, ability
+from workbench.judges import JudgeServerError, OpenAIClient, question
+from workbench.judges.abilities import FORGET, Ability, ability
 
 ASKED = [{"role": "user", "content": "x"}]
 SCHEMA = {"type": "json_schema", "json_schema": {"name": "v", "schema": {"type": "object"}}}
@@ -40,16 +40,19 @@ def complete(client, **settings):
 @pytest.mark.parametrize("status", [400, 422, 500, 501])
 @pytest.mark.parametrize("message", ["response_format is not supported here", "bad request"])
 def test_a_simpler_format_is_tried_and_remembered(status, message):
-    """JSON schema, then JSON object, then text; the second question starts where the first ended."""
+    """JSON schema, then JSON object, then text; later questions start there, after one more look behind a 500."""
     with lacking("json_schema", "json_object", status=status, message=message) as (address, asked):
         client = OpenAIClient(address)
         complete(client)
         complete(client)
+        complete(client)
         tries = 2 if status >= 500 else 1  # one 500 may be a bad moment
         found_out = ["json_schema"] * tries + ["json_object"] * tries + ["text"]
-        assert formats(asked) == [*found_out, "text"]
+        made_sure = ["json_schema", "json_object", "text"] if status >= 500 else ["text"]
+        assert formats(asked) == [*found_out, *made_sure, "text"]
+        before = len(asked)
         complete(OpenAIClient(address), model="other")
-        assert formats(asked)[len(found_out) + 1 :] == found_out, "another model may have it"
+        assert formats(asked)[before:] == found_out, "another model may have it"
 
 
 def test_the_memory_is_the_servers_and_not_the_clients():
@@ -91,7 +94,7 @@ def test_one_bad_moment_at_the_start_teaches_nothing():
 def test_what_others_learned_meanwhile_skips_no_format():
     """A question that was refused one format goes on to the next, whatever was learned of the first by then."""
     known, asked = Ability(), {"response_format": SCHEMA}
-    known.lacking.add(0)
+    known.lacking[0] = known.clock() + 60
     assert known.fit(asked, {0})["response_format"]["type"] == "json_object"
 
 
@@ -101,7 +104,7 @@ def test_a_question_that_is_wrong_whatever_its_format_teaches_nothing():
         with pytest.raises(JudgeServerError, match="too long"):
             complete(OpenAIClient(address))
         assert len(asked) == 3
-        assert ability(address, "m").lacking == set()
+        assert ability(address, "m").lacking == {}
 
 
 def test_settings_a_model_does_not_take_are_left_out():
@@ -142,3 +145,53 @@ def test_a_judge_works_with_a_server_that_has_plain_text_only():
     with server(answer) as (address, _):
         judge = wb.BinaryJudge(criteria="is polite", model="m", client=OpenAIClient(address))
         assert judge(wb.StringThread([("user", "Hi"), ("assistant", "Good day")])).score == 1.0
+
+
+@pytest.mark.parametrize("headers", [{}, {"retry-after-ms": "1"}])
+def test_a_server_that_warms_up_keeps_its_formats(headers, monkeypatch):
+    """500 to its first 40 requests costs the first answer its format at most, and no later one."""
+    monkeypatch.setattr(question, "_LONGEST_WAIT", 0.001)  # the waiting itself is not what is tested
+    count = iter(range(10_000))
+
+    def answer(*_):
+        loading = next(count) < 40
+        return (500, headers, {"error": {"message": "loading"}}) if loading else (200, {}, completion("{}"))
+
+    with server(answer) as (address, asked):
+        client = OpenAIClient(address, max_retries=50)
+        for _ in range(12):
+            complete(client)
+    assert formats(asked)[-11:] == ["json_schema"] * 11
+
+
+def test_what_was_lacking_is_tried_again_by_one_question_after_a_while():
+    """Ten minutes later one question asks for it, the others wait for the outcome; what is refused waits again."""
+    now = [0.0]
+    known, asked = Ability(clock=lambda: now[0]), {"response_format": SCHEMA, "temperature": 0.0}
+    known.worked(known.fit(asked, {0}), asked)
+    known.lesson(400, "temperature is not supported", asked)
+    simple = {"response_format": {"type": "json_object"}}
+    now[0] = FORGET - 1
+    assert known.fit(asked) == simple
+    now[0] = FORGET
+    assert [known.fit(asked), known.fit(asked)] == [asked, simple]
+    now[0] = 2 * FORGET
+    sent = known.fit(asked)
+    known.worked(sent, asked)
+    assert [sent, known.fit(asked)] == [asked, asked]
+
+
+def test_a_run_tells_what_a_model_did_not_take():
+    """The report's notes name the model, the format it lacks and how often it was asked more simply."""
+    said = completion('{"reasoning": "it does", "score": "PASS"}')
+
+    def answer(_path, body, _headers):
+        lacks = body.get("response_format", {}).get("type") == "json_schema"
+        return (400, {}, {"error": {"message": "no response_format"}}) if lacks else (200, {}, said)
+
+    rows = [{"prompt": f"Hi {row}", "completion": "Good day"} for row in range(5)]
+    with server(answer) as (address, _):
+        judge = wb.BinaryJudge(criteria="is polite", model="m", client=OpenAIClient(address))
+        report = judge.run(rows, progress=False)
+    [note] = report.notes
+    assert f"'m' at {address} did not take JSON schema: 5 answers were asked for as JSON object" in note

@@ -62,6 +62,7 @@ def test_agent_prompt():
         ([called("send_message", "{}"), called("submit_grade", '{"score": 1}')], 1.0),
         (["just text", called("submit_grade", '{"score": 1}')], 1.0),
         (["just text", "and more"], "no submit_grade call"),
+        ([called("submit_grade", '{"score": 0.5, "rationale": "one\ntwo\tthree"}')], 0.5),
         ([called("submit_grade", "{broken")], "no JSON object"),
         ([called("submit_grade", "[]")], "no JSON object"),
         ([called("submit_grade", '{"rationale": "r"}')], "must be a number"),
@@ -80,6 +81,22 @@ def test_agents_hand_in_by_a_call(replies, outcome):
     assert len(made.client.calls) == len(replies)
 
 
+def test_two_grades_that_differ_are_none():
+    """An agent that hands in twice in one reply must agree with itself; a key twice is no grade, as in any judge."""
+    first, second, same = (
+        called("submit_grade", f'{{"score": {score}, "rationale": "r"}}').tool_calls[0]
+        for score in (0.25, 1, 0.25)
+    )
+    both = judge(replies=[Reply("", raw={"tool_calls": [first, second]})])(THREAD)
+    assert (both.score, both.error.kind) == (None, "judge_parse")
+    assert "0.25 and 1" in both.error.message
+    assert judge(replies=[Reply("", raw={"tool_calls": [first, same]})])(THREAD).score == 0.25
+    twice = judge(replies=[called("submit_grade", '{"score": 0.1, "score": 1.0}')])(THREAD)
+    assert (twice.score, twice.error.kind) == (None, "judge_parse")
+    letta = judge(replies=[Reply("", raw={"tool_calls": [first, second]})], rules="letta")(THREAD)
+    assert letta.score == 0.25
+
+
 def test_tools_really_run():
     """A file's tool runs with the model's arguments, and its result goes back under the call's id; runs are noted."""
     made = AgentJudge(
@@ -90,6 +107,13 @@ def test_tools_really_run():
     assert question["tool_calls"][0]["function"]["name"] == "web_search"
     assert answer == {"role": "tool", "tool_call_id": "1", "content": "nothing about Paris"}
     assert (grade.metadata["tool_runs"], grade.metadata["tools"]) == (1, ["web_search"])
+
+
+def test_a_tool_takes_arguments_with_raw_control_characters():
+    """Models put raw line breaks into strings; what they mean reaches the tool."""
+    source = "def f(text):\n    return text.split()\n"
+    made = judge(source, replies=[called("f", '{"text": "one\ntwo\u0001three"}')])
+    assert told(made) == ['["one", "two\\u0001three"]']
 
 
 @pytest.mark.parametrize(

@@ -37,14 +37,22 @@ def counts(report):
         (wb.Budget(1.0, tokens=10_000, calls=12), 12),
     ],
 )
-def test_a_run_ends_where_its_budget_is_spent(budget, scored, capsys):
+def test_a_run_ends_where_its_budget_is_spent(budget, scored):
     """Not a call more than fits; what was graded is kept, the rest is failed as budget and never a number."""
     asked = judge()
     report = asked.run(ROWS, budget=budget, progress=False)
     assert counts(report) == (scored, {"budget": 40 - scored})
     assert len(asked.client.calls) == scored
-    assert f"Budget spent: {scored} of 40 grades kept." in capsys.readouterr().out
+    assert f"Budget spent: {scored} of 40 grades kept." in report.notes
     assert "the budget is spent" in report.errors["error"].iloc[0]
+
+
+@pytest.mark.parametrize(("progress", "printed"), [(False, False), (True, True), (lambda moment: True, True)])
+def test_a_run_that_ends_early_prints_only_where_progress_is_wanted(progress, printed, capsys):
+    """The notes stand in the report in every case."""
+    report = judge().run(ROWS, budget=wb.Budget(calls=12), progress=progress)
+    assert report.notes == ("Budget spent: 12 of 40 grades kept.",)
+    assert capsys.readouterr().out == "Budget spent: 12 of 40 grades kept.\n" * printed
 
 
 def test_other_graders_of_the_suite_go_on():
@@ -144,12 +152,12 @@ def test_room_that_others_may_leave_is_waited_for():
 
     async def go():
         spending = Spending(wb.Budget(tokens=100))
-        asking = Asking(letters=30, limit=50, price=None)
+        asking = Asking(letters=30, limit=50, price=None, size=40)
         first = await spending.reserve(asking)
         second = asyncio.ensure_future(spending.reserve(asking))
         await asyncio.sleep(0)
         assert not second.done()
-        spending.settle(first, asking, Usage(5, 5, 0.0), "said")
+        spending.settle(first, Usage(5, 5, 0.0), "said")
         await second
         return spending.tokens
 
@@ -333,7 +341,7 @@ def test_answers_that_say_nothing_are_not_kept():
         assert not store.answers
 
 
-def test_a_store_that_cannot_write_loses_no_answer(tmp_path, capsys):
+def test_a_store_that_cannot_write_loses_no_answer(tmp_path):
     """What was paid for is graded all the same; nothing more is asked, and the run says at its end why."""
     url = f"sqlite:///{tmp_path}/full.db"
     with wb.open_store(url) as store:
@@ -349,12 +357,12 @@ def test_a_store_that_cannot_write_loses_no_answer(tmp_path, capsys):
     scored, kinds = counts(report)
     assert scored == len(asked.client.calls) < 200
     assert kinds == {"store": 200 - scored}
-    printed = capsys.readouterr().out
-    assert f"{scored} answers could not be kept" in printed
-    assert "summary could not be kept" in printed
+    told = "\n".join(report.notes)
+    assert f"{scored} answers could not be kept" in told
+    assert "summary could not be kept" in told
 
 
-def test_a_store_that_cannot_be_read_ends_the_run(tmp_path, capsys):
+def test_a_store_that_cannot_be_read_ends_the_run(tmp_path):
     """Nobody knows then what was paid for already: nothing more is asked, and what was graded is kept."""
     url = f"sqlite:///{tmp_path}/broken.db"
     with wb.open_store(url) as store:
@@ -364,7 +372,7 @@ def test_a_store_that_cannot_be_read_ends_the_run(tmp_path, capsys):
         report = asked.run(ROWS, store=store, progress=False)
     assert counts(report) == (0, {"store": 40})
     assert not asked.client.calls
-    assert "40 rows were not asked" in capsys.readouterr().out
+    assert "40 rows were not asked" in "\n".join(report.notes)
 
 
 def test_progress_and_report_show_the_money(tmp_path):

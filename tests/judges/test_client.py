@@ -60,7 +60,7 @@ def test_a_server_that_fails_is_a_failed_grade(key):
     """An error of the server is judge_server, and its text holds no key."""
     said = {"error": {"message": f"Incorrect API key provided: {KEY}"}}
     with server(lambda *_: (401, {}, said)) as (address, _):
-        judge = RubricJudge(prompt="p", client=OpenAIClient(base_url=address), max_retries=0)
+        judge = RubricJudge(prompt="p", model="m", client=OpenAIClient(base_url=address), max_retries=0)
         grade = judge(THREAD)
     assert grade.error.kind == "judge_key"
     assert "Incorrect API key" in str(grade.error)
@@ -78,7 +78,9 @@ def test_a_silent_server_is_given_up(key):
         return 200, {}, completion("{}")
 
     with server(answer) as (address, _):
-        judge = RubricJudge(prompt="p", client=OpenAIClient(base_url=address), max_retries=0, timeout=0.2)
+        judge = RubricJudge(
+            prompt="p", model="m", client=OpenAIClient(base_url=address), max_retries=0, timeout=0.2
+        )
         grade = judge(THREAD)
         gate.set()
     assert grade.error.kind == "timeout"

@@ -353,7 +353,7 @@ NO_RATIONALE = {
         ),
         (lambda: CriteriaJudge(pass_threshold="0.7"), "pass_threshold must be a number"),
         (lambda: GuardrailJudge(threshold=None), "threshold must be a number"),
-        (lambda: RubricJudge(prompt="p", timeout="5"), "timeout in seconds"),
+        (lambda: RubricJudge(prompt="p", timeout="5"), "timeout is out of its bounds"),
         (lambda: RubricJudge(prompt="p", max_retries=1.5), "whole number"),
         (lambda: RubricJudge(prompt="p", pass_threshold=float("nan")), "pass_threshold"),
         (lambda: RubricJudge(prompt="p", range=(0, float("inf"))), "range"),

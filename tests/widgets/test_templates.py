@@ -44,7 +44,8 @@ def test_the_tool_template_reads_calls():
 
 
 def test_the_judge_template_is_complete():
-    """A judge that needs nothing but a key."""
+    """A judge that needs nothing but a key and a model, which the text has a place for."""
     text = next(one.text for one in TEMPLATES if one.name == "helpful")
     assert isinstance(written(text), wb.BinaryJudge)
+    assert json.loads(text)["model"] == ""
     assert json.loads(text)["criteria"]

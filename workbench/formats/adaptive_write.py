@@ -13,6 +13,7 @@ from workbench.formats.limits import (
     check_entry,
     check_fields,
     harmless,
+    names_model,
     negatable,
     no_gate,
     no_kind,
@@ -34,6 +35,7 @@ from workbench.suite import Suite
 __all__ = ["rename_imports", "write_calls", "write_json"]
 
 _KEY = re.compile(r"[A-Za-z0-9_.-]+")
+_NEEDS_MODEL = "judge_model is required there"
 _WAY_OUT = "Adaptive has function graders, binary judges, prebuilt RAG judges and external endpoints"
 _CREATE = {
     "FUNCTION": "function",
@@ -125,10 +127,12 @@ def _source(entry: Entry, text: str, losses: Losses) -> Record | None:
     return {"type": "FUNCTION", "fn": _with_thread(rename_imports(text))}
 
 
-def _judge(entry: Entry, losses: Losses) -> Record:
+def _judge(entry: Entry, losses: Losses) -> Record | None:
     grader = entry.grader
     assert isinstance(grader, BinaryJudge)
     check_fields(grader, losses, entry.name, knows=("criteria", "model", "examples", "feedback_key", "rules"))
+    if not names_model(grader.model, losses, entry.name, _NEEDS_MODEL):
+        return None
     record: Record = {"type": "JUDGE", "criteria": grader.criteria, "judge_model": grader.model}
     record |= {"feedback_key": grader.feedback_key} if grader.feedback_key else {}
     return record | ({"examples": [_example(one) for one in grader.examples]} if grader.examples else {})
@@ -138,9 +142,11 @@ def _example(example: Any) -> Any:
     return example.spec() if hasattr(example, "spec") else dict(example)
 
 
-def _prebuilt(entry: Entry, losses: Losses) -> Record:
+def _prebuilt(entry: Entry, losses: Losses) -> Record | None:
     grader: Any = entry.grader
     check_fields(grader, losses, entry.name, knows=("model", "rules"))
+    if not names_model(grader.model, losses, entry.name, _NEEDS_MODEL):
+        return None
     if not isinstance(grader, ContextRelevancy) and grader.rules != "adaptive":
         what = "sentences are judged there, and this grader judges claims: its scores would be others"
         losses.add(entry.name, "rules", what, way_out='give the grader rules="adaptive"')

@@ -201,6 +201,8 @@ def export(
     losses = Losses(chosen.name, refuse=on_loss == "refuse", stem=Path(path).stem)
     if chosen.name in _THREADED:
         suite = with_threads(suite, losses)
+    if format == "native":
+        native.note_models(suite, losses)
     document = (
         Document(native.write(suite, allow_unvalidated=allow_unvalidated))
         if format == "native"

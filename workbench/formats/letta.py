@@ -187,7 +187,7 @@ def _judge(name: str, node: Node, reading: Reading, era: _Era) -> Grader:
     }  # fmt: skip
     if node.has("agent_file") or node.text("kind") == "letta_judge":
         return _agent(node, reading, shared)
-    return node.made(RubricJudge, **shared, model=node.text("model", "gpt-4o-mini"), temperature=float(node.number("temperature", 0.0)),
+    return node.made(RubricJudge, **shared, model=node.text("model", letta_write.MODEL), temperature=float(node.number("temperature", 0.0)),
         provider=node.text("provider", "openai"), max_retries=node.integer("max_retries", 5),
         timeout=float(node.number("timeout", 120.0)),
     )  # fmt: skip

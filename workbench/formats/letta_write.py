@@ -15,6 +15,7 @@ from workbench.formats.limits import (
     check_fields,
     harmless,
     identifier,
+    names_model,
     negatable,
     no_kind,
     note_limits,
@@ -36,6 +37,8 @@ __all__ = ["write"]
 _WAY_OUT = (
     "Letta has exact_match, contains, regex_match, ascii_printable_only, your own functions and rubric judges"
 )
+MODEL = "gpt-4o-mini"
+"""The model of a rubric that names none, by Letta's own documents."""
 ERA = "# Rules of Letta Evals"
 """Starts the line that says which release's rules a written suite follows; none for 0.4."""
 _HEAD = "# Written by grader workbench. Add `dataset:` and `target:` to run it with Letta Evals.\n"
@@ -258,13 +261,14 @@ def _rubric(entry: Entry, losses: Losses, files: _Files) -> Spec | None:
         "rubric_vars": list(grader.rubric_vars) or None,
         "provider": None if grader.provider == "openai" else grader.provider,
     }
+    limits = {"max_retries": grader.max_retries, "timeout": grader.timeout}
+    named = names_model(grader.model, losses, entry.name, f"without one Letta asks {MODEL}")
     return {
         "kind": "model_judge" if files.since("0.17") else "rubric",
         "prompt": grader.prompt,
-        "model": grader.model,
+        **({"model": grader.model} if named else {}),
         "temperature": grader.temperature,
-        "max_retries": grader.max_retries,
-        "timeout": grader.timeout,
+        **{key: value for key, value in limits.items() if value is not None},
         **{key: value for key, value in rest.items() if value},
     }
 

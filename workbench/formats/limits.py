@@ -21,6 +21,7 @@ __all__ = [
     "check_fields",
     "harmless",
     "identifier",
+    "names_model",
     "negatable",
     "no_gate",
     "no_kind",
@@ -74,6 +75,23 @@ def check_entry(entry: Entry, losses: Losses, *, knows: Collection[str] = ()) ->
             way_out=_ENTRY_WAYS.get(f.name, ""),
         )
     return True
+
+
+def names_model(model: str, losses: Losses, name: str, otherwise: str) -> bool:
+    """Whether a judge names its model; told where it does not, since another one might be asked there.
+
+    Args:
+        model: The judge's.
+        losses: Where it is told.
+        name: The entry's.
+        otherwise: What a file without a model means there.
+    """
+    if not model:
+        losses.add(
+            name, "model", f"the judge names no model; {otherwise}",
+            way_out="give it model=, or set WORKBENCH_MODEL before it is made",
+        )  # fmt: skip
+    return bool(model)
 
 
 def negatable(entry: Entry) -> tuple[str, ...]:

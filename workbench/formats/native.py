@@ -22,10 +22,11 @@ from workbench.formats.base import Document, Format, Losses, Reading, register
 from workbench.formats.parsing import parse_json, to_json
 from workbench.graders import Grader
 from workbench.graders.combine import Entry, Gate, Rule
+from workbench.judges import Judge
 from workbench.records import from_record, parts, record_of
 from workbench.suite import Suite
 
-__all__ = ["FORMAT", "VERSION", "read", "schema", "write"]
+__all__ = ["FORMAT", "VERSION", "note_models", "read", "schema", "write"]
 
 FORMAT, VERSION = "grader-workbench", 1
 
@@ -163,7 +164,16 @@ def _grader(record: dict[str, Any], where: str, *, trust: bool) -> Grader:
     return _made(lambda: from_record(record, trust=trust), where)
 
 
-def _write(suite: Suite, losses: Losses) -> Document:  # noqa: ARG001 (nothing is lost)
+def note_models(suite: Suite, losses: Losses) -> None:
+    """Tell of judges that name no model: whoever reads the file has to say which is asked."""
+    for entry in suite.entries:
+        for one in parts(entry.grader):
+            if isinstance(one, Judge) and not one.model:
+                losses.note(entry.name, "model", "the judge names none: WORKBENCH_MODEL says which is asked")
+
+
+def _write(suite: Suite, losses: Losses) -> Document:
+    note_models(suite, losses)
     return Document(write(suite))
 
 

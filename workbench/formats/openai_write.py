@@ -15,6 +15,7 @@ from workbench.formats.limits import (
     check_fields,
     harmless,
     identifier,
+    names_model,
     no_gate,
     no_kind,
     note_limits,
@@ -220,12 +221,10 @@ def _similarity(entry: Entry, losses: Losses) -> Record | None:
 def _score_model(entry: Entry, losses: Losses) -> Record | None:
     grader = entry.grader
     assert isinstance(grader, ScoreModel)
-    check_fields(
-        grader,
-        losses,
-        entry.name,
-        knows=("input", "model", "range", "sampling_params", "rules", "temperature"),
-    )
+    known = ("input", "model", "range", "sampling_params", "rules", "temperature")
+    check_fields(grader, losses, entry.name, knows=known)
+    if not names_model(grader.model, losses, entry.name, "the platform needs one"):
+        return None
     params = {**({"temperature": grader.temperature} if grader.temperature else {}), **grader.sampling_params}
     record = {
         "type": "score_model",
@@ -240,6 +239,8 @@ def _label_model(entry: Entry, losses: Losses) -> Record | None:
     grader = entry.grader
     assert isinstance(grader, LabelModel)
     check_fields(grader, losses, entry.name, knows=("input", "model", "labels", "passing_labels", "rules"))
+    if not names_model(grader.model, losses, entry.name, "the platform needs one"):
+        return None
     return {
         "type": "label_model",
         "input": _messages(grader.input),

@@ -212,7 +212,8 @@ def _write_judge(entry: Entry, losses: Losses) -> _Config:
 
 
 def _note_model(model: str, name: str, losses: Losses) -> None:
-    losses.note(name, "model", f"{model!r}: an AI profile of the site says which model is asked")
+    if model:
+        losses.note(name, "model", f"{model!r}: an AI profile of the site says which model is asked")
 
 
 _WRITERS: dict[type[Grader], Callable[[Entry, Losses], _Config]] = {

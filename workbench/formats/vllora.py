@@ -117,7 +117,7 @@ def _grader(node: Node, name: str, reading: Reading) -> Grader:
         )  # fmt: skip
     try:
         return SchemaJudge(
-            prompt=node.text("prompt"), output_schema=dict(schema.value), model=node.text("model", "gpt-4o-mini"),
+            prompt=node.text("prompt"), output_schema=dict(schema.value), model=node.text("model", "") or "",
             temperature=float(node.number("temperature", 0)), max_tokens=node.integer("maxTokens", 256), rules="vllora", **told,
         )  # fmt: skip
     except (TypeError, ValueError) as error:
@@ -201,11 +201,13 @@ def _judge(entry: Entry, grader: SchemaJudge, losses: Losses) -> dict[str, Any]:
     if grader.max_tokens is None:
         losses.add(entry.name, "max_tokens", "an answer there has a limit of tokens, 256 by default",
                    way_out="set max_tokens")  # fmt: skip
+    if not grader.model:
+        losses.note(entry.name, "model", "the judge names none, so that vLLora says which is asked")
     return {
         "type": "llm-judge",
         "prompt": grader.prompt,
         "outputSchema": grader.output_schema,
-        "model": grader.model,
+        **({"model": grader.model} if grader.model else {}),
         "temperature": grader.temperature,
         **({} if grader.max_tokens is None else {"maxTokens": grader.max_tokens}),
     }

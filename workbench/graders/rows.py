@@ -7,6 +7,8 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Protocol
 
+import numpy as np
+
 from workbench.columns import Grades
 from workbench.grade import ErrorKind, Grade, GradeError
 from workbench.samples import Sample, Samples
@@ -20,6 +22,8 @@ _LOOK = 0.05
 """Seconds between two looks whether the run is to stop."""
 _GRACE = 2.0
 """Seconds that rows under way have to end once the run is to stop."""
+_NOT_GRADED = frozenset({ErrorKind.BUDGET, ErrorKind.STORE, ErrorKind.CANCELLED})
+"""Failures of rows that were not asked."""
 
 
 class Control:
@@ -28,6 +32,9 @@ class Control:
     Args:
         on_rows: Called with (rows done, rows failed) of the grader at work.
         workers: Sandbox processes to use; None for the default.
+
+    Attributes:
+        notes: What a person should read of the run at its end.
     """
 
     def __init__(
@@ -36,16 +43,20 @@ class Control:
         self.on_rows = on_rows
         self.workers = workers
         self.cancel = threading.Event()
+        self.notes: list[str] = []
 
     def part(self, on_rows: Callable[[int, int], None] | None = None) -> Control:
         """The same run's wires for a part of a grader: its stop is heard, its news go to `on_rows` alone."""
         part = Control(on_rows, workers=self.workers)
-        part.cancel = self.cancel
+        part.cancel, part.notes = self.cancel, self.notes
         return part
 
 
 class RowGrader(Protocol):
     """What a run needs of a grader. See `Grader`."""
+
+    @property
+    def name(self) -> str: ...
 
     @property
     def at_once(self) -> int: ...
@@ -58,30 +69,60 @@ class RowGrader(Protocol):
 class RowRun:
     """One grader over all rows.
 
+    Rows that failed by a passing fault, such as a server's bad moment, are graded once more when all others are done.
     Rows under way when the run is stopped have two seconds to end; then they are given up.
     """
 
     def __init__(self, grader: RowGrader, samples: Samples, control: Control) -> None:
         self._grader, self._samples, self._control = grader, samples, control
         self._grades = Grades.empty(len(samples))
-        self._rows = _Rows(samples)
         self._ends = grader.ends_run()
         self._over: GradeError | None = None
         self._done = self._failed = 0
 
     async def go(self) -> Grades:
         """The grades; rows that were not reached are failed."""
-        at_once = min(self._grader.at_once, len(self._samples))
-        workers = [asyncio.ensure_future(self._work()) for _ in range(at_once)]
+        await self._pass(_Rows(self._samples), self._put, len(self._samples))
+        await self._again()
+        if self._over is not None:
+            self._grades.finish(self._over.kind, self._over.message)
+        self._grades.finish()
+        return self._grades
+
+    async def _pass(self, rows: _Rows, put: Callable[[int, Grade], None], count: int) -> None:
+        """Hand out rows until there are none, or the run is to end."""
+        workers = [
+            asyncio.ensure_future(self._work(rows, put)) for _ in range(min(self._grader.at_once, count))
+        ]
         try:
             await self._watch(set(workers))
         finally:
             for worker in workers:
                 worker.cancel()
-        if self._over is not None:
-            self._grades.finish(self._over.kind, self._over.message)
-        self._grades.finish()
-        return self._grades
+
+    async def _again(self) -> None:
+        """Grade once more what failed by a passing fault; the first failure stands where this one was not asked."""
+        failed = np.array(
+            sorted(row for row, error in self._grades.errors.items() if error.passing), dtype=np.intp
+        )
+        if self._over is not None or self._control.cancel.is_set() or not len(failed):
+            return
+        self._done, self._failed = self._done - len(failed), self._failed - len(failed)
+        self._ends, mended = self._grader.ends_run(), 0
+
+        def put(at: int, grade: Grade) -> None:
+            nonlocal mended
+            if grade.error is None or grade.error.kind not in _NOT_GRADED:
+                self._grades.put_later(int(failed[at]), grade)
+                mended += grade.error is None
+            self._told(grade)
+
+        await self._pass(_Rows(self._samples.take(failed)), put, len(failed))
+        self._over = None  # every row has an error or a grade of its own by now
+        self._control.notes.append(
+            f"{self._grader.name}: {len(failed):,} rows that failed by a passing fault were graded once more at the "
+            f"end: {mended:,} have a grade now, {len(failed) - mended:,} failed again or were not reached."
+        )
 
     async def _watch(self, working: set[asyncio.Future[None]]) -> None:
         while working:
@@ -95,12 +136,12 @@ class RowRun:
                 await asyncio.gather(*working, return_exceptions=True)
                 return
 
-    async def _work(self) -> None:
+    async def _work(self, rows: _Rows, put: Callable[[int, Grade], None]) -> None:
         while not self._control.cancel.is_set() and self._over is None:
-            row, made = await self._rows.next()
+            row, made = await rows.next()
             if made is None or self._control.cancel.is_set() or self._over is not None:
                 return
-            self._put(row, await self._grade(made))
+            put(row, await self._grade(made))
 
     async def _grade(self, made: Sample | str) -> Grade:
         if isinstance(made, str):
@@ -113,6 +154,10 @@ class RowRun:
         except (TypeError, ValueError, OverflowError) as error:  # a grade of somebody's own with odd numbers
             grade = Grade.failed(ErrorKind.RUNTIME, f"{type(error).__name__}: {error}"[:300])
             self._grades.put(row, grade)
+        self._told(grade)
+
+    def _told(self, grade: Grade) -> None:
+        """Count a row, and end the run where its grade says so."""
         self._over = self._over or self._ends(grade)
         self._done, self._failed = self._done + 1, self._failed + (grade.error is not None)
         if self._control.on_rows:

@@ -1,17 +1,23 @@
 """What a model at a server can do, found out by asking: formats of answers, and settings it does not take.
 
 Servers that speak OpenAI's protocol differ. A request that is refused for its format is asked again with the next
-simpler one, and what worked is remembered for as long as the process lives: JSON schema, then JSON object, then text.
+simpler one: JSON schema, then JSON object, then text. What was found lacking is remembered, and tried again by one
+question after `FORGET` seconds, since servers are mended, restarted and replaced. A server that is warming up answers
+500 to everything, so a format that was given up for that alone is tried again by the very next question.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["FORMS", "Ability", "ability", "form_of"]
+__all__ = ["FORGET", "FORMS", "Ability", "ability", "fallbacks", "form_of", "given_up_for_a_fault"]
+
+FORGET = 600.0
+"""Seconds after which what a server did not take is tried again."""
 
 FORMS = ("json_schema", "json_object", "text")
 """Formats of an answer, the strictest first."""
@@ -37,32 +43,59 @@ class Ability:
 
     Attributes:
         good: Formats that were answered, by their place in `FORMS`.
-        lacking: Formats that were refused where a simpler one was answered.
+        lacking: Formats that were refused where a simpler one was answered, and when each is tried again.
         renamed: Whether the limit of an answer is called max_completion_tokens here.
-        dropped: Settings the model does not take.
+        dropped: Settings the model does not take, and when each is tried again.
+        clock: Seconds since some moment.
     """
 
     good: set[int] = field(default_factory=set)
-    lacking: set[int] = field(default_factory=set)
+    lacking: dict[int, float] = field(default_factory=dict)
     renamed: bool = False
-    dropped: set[str] = field(default_factory=set)
+    dropped: dict[str, float] = field(default_factory=dict)
+    clock: Callable[[], float] = time.monotonic
+
+    def _without(self, held: dict[Any, float], name: Any) -> bool:
+        """Whether to do without; once its time has come, one question tries, and the others wait for the outcome."""
+        if name not in held:
+            return False
+        if (now := self.clock()) < held[name]:
+            return True
+        held[name] = now + FORGET
+        return False
 
     def fit(self, request: Mapping[str, Any], refused: Collection[int] = ()) -> dict[str, Any]:
         """The request as this model takes it, in a format that was not refused to this question."""
-        fitted = {name: value for name, value in request.items() if name not in self.dropped}
+        fitted = {name: value for name, value in request.items() if not self._without(self.dropped, name)}
         if self.renamed and "max_tokens" in fitted:
             fitted["max_completion_tokens"] = fitted.pop("max_tokens")
         if "response_format" in fitted:
-            has = (form for form in range(form_of(request), _TEXT) if form not in {*self.lacking, *refused})
+            has = (
+                form
+                for form in range(form_of(request), _TEXT)
+                if form not in refused and not self._without(self.lacking, form)
+            )
             _put_form(fitted, next(has, _TEXT))
         return fitted
 
-    def worked(self, sent: Mapping[str, Any], asked: Mapping[str, Any]) -> None:
-        """An answer came: the model has the format sent, and lacks the stricter ones that were refused."""
+    def worked(
+        self, sent: Mapping[str, Any], asked: Mapping[str, Any], doubted: Collection[int] = ()
+    ) -> None:
+        """An answer came: the model has the format sent, and lacks the stricter ones that were refused.
+
+        Args:
+            sent: The request that was answered.
+            asked: The request as the judge wants it.
+            doubted: Formats that were given up since the server failed, which may have been about anything.
+        """
         now = form_of(sent)
         self.good.add(now)
-        self.lacking.discard(now)
-        self.lacking |= set(range(form_of(asked), now)) - self.good
+        self.lacking.pop(now, None)
+        for name in sent:
+            self.dropped.pop(name, None)
+        for form in range(form_of(asked), now):
+            if form not in self.good:
+                self.lacking.setdefault(form, self.clock() + (0.0 if form in doubted else FORGET))
 
     def lesson(self, status: int, message: str, sent: Mapping[str, Any], *, again: bool = False) -> str:
         """What a refusal of a request teaches.
@@ -93,7 +126,7 @@ class Ability:
             self.renamed = True
             return True
         if "temperature" in sent and _NO_TEMPERATURE.search(message):
-            self.dropped.add("temperature")
+            self.dropped["temperature"] = self.clock() + FORGET
             return True
         return False
 
@@ -103,6 +136,22 @@ def form_of(request: Mapping[str, Any]) -> int:
     wanted = request.get("response_format")
     name = wanted.get("type") if isinstance(wanted, Mapping) else "text"
     return FORMS.index(name) if name in FORMS else 0
+
+
+def given_up_for_a_fault(status: int) -> bool:
+    """Whether a refusal was a failure of the server, which may be about anything."""
+    return status in _BROKEN
+
+
+_SHOWN = {"json_schema": "JSON schema", "json_object": "JSON object", "text": "plain text"}
+
+
+def fallbacks(sent: Mapping[str, Any], asked: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """What was not sent as the judge wants it, and what was sent in its place."""
+    if (wanted := form_of(asked)) < (now := form_of(sent)):
+        yield _SHOWN[FORMS[wanted]], f"as {_SHOWN[FORMS[now]]}"
+    if "temperature" in asked and "temperature" not in sent:
+        yield "temperature", "without it"
 
 
 def _put_form(request: dict[str, Any], form: int) -> None:

@@ -15,11 +15,12 @@ from workbench.grade import ErrorKind, Grade
 from workbench.graders.base import kind
 from workbench.judges.agent_file import AgentFile
 from workbench.judges.agent_tools import ToolBox, answers, tool_record, tools_sha256
-from workbench.judges.answers import AnswerError, number
+from workbench.judges.answers import AnswerError, loaded, number
 from workbench.judges.base import as_sample, check_number, refuse_unless
 from workbench.judges.client import Messages, Reply
 from workbench.judges.prompt_files import prompt as built_in
 from workbench.judges.rubric import RubricPrompt
+from workbench.judges.settings import check_setting
 from workbench.samples import Sample
 from workbench.sandbox.limits import IMPORTED_MB, IMPORTED_SECONDS
 from workbench.thread import StringThread
@@ -64,7 +65,7 @@ class AgentJudge(RubricPrompt):
             has the parameters `score:` and `rationale:`.
         judge_tool_name: The tool that hands the grade in.
         model: "" for the agent's own.
-        max_steps: Answers the agent may give until it hands the grade in.
+        max_steps: Answers the agent may give until it hands the grade in, 200 at most.
         tool_timeout: Seconds a call of a tool may take.
         tool_memory_mb: MiB of address space beyond what a worker starts with, for a call.
         imported: Whether the tools are somebody else's.
@@ -96,14 +97,16 @@ class AgentJudge(RubricPrompt):
     def __post_init__(self, prompt_path: str | os.PathLike[str] | None) -> None:
         super().__post_init__(prompt_path)
         refuse_unless(isinstance(self.agent, Mapping), "agent must be the content of an .af file", self.agent)
-        steps = isinstance(self.max_steps, int) and not isinstance(self.max_steps, bool)
-        refuse_unless(steps and self.max_steps > 0, "max_steps must be above 0", self.max_steps)
+        check_setting("max_steps", self.max_steps)
         check_number("tool_timeout in seconds", self.tool_timeout, above=0)
         check_number("tool_memory_mb", self.tool_memory_mb, above=0)
         object.__setattr__(self, "agent", dict(self.agent))
         self._file.check_grade_tool(self.judge_tool_name)
         if not self.model:
             object.__setattr__(self, "model", self._file.model)
+
+    def _default_model(self) -> str:
+        return ""  # the agent brings its own
 
     @classmethod
     def from_file(cls, path: str | os.PathLike[str], *, trust: bool = False, **settings: Any) -> Self:
@@ -205,7 +208,7 @@ class AgentJudge(RubricPrompt):
             self._check(reply)
             handed_in = [call for call in reply.tool_calls if _name(call) == self.judge_tool_name]
             if handed_in:
-                return self._noted(self.read(_arguments(handed_in[0])), replies)
+                return self._noted(self._handed_in(handed_in), replies)
             if not reply.tool_calls and nudged:
                 raise AnswerError(
                     ErrorKind.JUDGE_PARSE, f"no {self.judge_tool_name} call in the agent's answer"
@@ -218,6 +221,18 @@ class AgentJudge(RubricPrompt):
         raise AnswerError(
             ErrorKind.JUDGE_PARSE, f"no {self.judge_tool_name} call within {self.max_steps} answers"
         )
+
+    def _handed_in(self, calls: list[dict[str, Any]]) -> Grade:
+        """The grade of a reply's calls: the first one's; under our own rules all must agree."""
+        grade = self.read(_arguments(calls[0]))
+        others = [] if self.rules else [self.read(_arguments(call)).score for call in calls[1:]]
+        different = next((score for score in others if score != grade.score), None)
+        if different is not None:
+            raise AnswerError(
+                ErrorKind.JUDGE_PARSE,
+                f"the agent handed in two grades: {grade.score:g} and {different:g}",
+            )
+        return grade
 
     def _check(self, reply: Reply) -> None:
         """Refuse an answer that is no step: a refusal, and under our own rules one that was cut short."""
@@ -249,10 +264,7 @@ class AgentJudge(RubricPrompt):
 
     def read(self, text: str) -> Grade:
         """Score and rationale out of the call's arguments."""
-        try:
-            found = json.loads(text)
-        except (ValueError, RecursionError):
-            found = None
+        found = loaded(text, strict=False)  # models put raw line breaks into strings
         if not isinstance(found, dict):
             raise AnswerError(
                 ErrorKind.JUDGE_PARSE,

@@ -117,7 +117,7 @@ class ToolBox:
             why = "is too large" if self._tools[name].source.strip() else "is not in its file"
             return f"Error: the tool {name!r} cannot run here: its source {why}."
         try:
-            told = json.loads(arguments or "{}")
+            told = json.loads(arguments or "{}", strict=False)  # models put raw line breaks into strings
         except (ValueError, RecursionError):
             told = None
         if not isinstance(told, dict):

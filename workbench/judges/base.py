@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
@@ -14,18 +15,19 @@ from workbench.extractors import Extractor, as_extractor
 from workbench.grade import ErrorKind, Grade, GradeError
 from workbench.graders.base import Grader, as_sample, is_number
 from workbench.judges.answers import RULES, AnswerError, text_of
+from workbench.judges.breaker import Breaker
 from workbench.judges.budget import BudgetError
-from workbench.judges.client import ChatClient, JudgeServerError, Messages, Reply
+from workbench.judges.client import ChatClient, JudgeServerError, Messages, NoModelError, Reply
 from workbench.judges.line import ask, current
 from workbench.judges.openai_client import OpenAIClient, provider_client, thinks
 from workbench.judges.quotes import without_quotes
+from workbench.judges.sending import model_of
+from workbench.judges.settings import check_setting
 from workbench.samples import Sample
 from workbench.thread import StringThread
 
 __all__ = [
-    "HOPELESS",
     "JSON_OBJECT",
-    "NOT_ASKED",
     "Judge",
     "SampleError",
     "as_sample",
@@ -42,13 +44,6 @@ _MAX_RAW = 10_000
 _REPAIRING = frozenset({"", "adaptive", "vllora"})
 """Rules that ask once more after an answer that cannot be read."""
 _READ_AT_ONCE = 256
-HOPELESS = frozenset({ErrorKind.JUDGE_KEY, ErrorKind.JUDGE_UNREACHABLE})
-"""Failures that every other row would have too."""
-_AT_ONCE = frozenset({ErrorKind.BUDGET, ErrorKind.STORE})
-"""Failures after which nothing more may be asked."""
-_HOPELESS_ROWS = 3
-NOT_ASKED = f"\n  this row was not asked: {_HOPELESS_ROWS} rows before it had failed so"
-"""End of the message of rows that were left out."""
 
 
 class SampleError(Exception):
@@ -95,9 +90,12 @@ class Judge(Grader):
     """A grader that asks a model. Subclasses say what is asked and how the answer is read.
 
     Attributes:
-        model: Which model is asked.
+        model: Which model is asked; by default the one that the environment variable `WORKBENCH_MODEL` names. It is
+            taken from there once, so that the judge's spec names the model that was asked. A judge can be made,
+            previewed and answered by a `ScriptedClient` without any.
         temperature: Above 0 for varied answers. 0.0 is sent as 1.0 to reasoning models, which take no other.
-        max_tokens: Tokens an answer may take, None for the server's own limit.
+        max_tokens: Tokens an answer may take, 131,072 at most; None for the server's own limit. With it a budget is
+            never exceeded.
         extractor: Which text of the thread is judged.
         rules: Whose rule decides about unclean answers, out of `answers.RULES`. "" is ours: no JSON, a number
             outside the range, a refusal, a cut answer are failed grades.
@@ -109,7 +107,7 @@ class Judge(Grader):
     judge_cut, judge_refusal, out_of_range, not_finite (the answer), budget, store, template, sample.
     """
 
-    model: str = "gpt-4o-mini"
+    model: str = ""
     temperature: float = 0.0
     max_tokens: int | None = None
     extractor: Extractor = field(default_factory=Extractor)
@@ -120,13 +118,13 @@ class Judge(Grader):
         super().__post_init__()
         object.__setattr__(self, "extractor", as_extractor(self.extractor))
         refuse_unless(isinstance(self.model, str), "model must be a model's name", self.model)
+        self._take_model()
         refuse_unless(self.rules in RULES, "unknown rules", self.rules, ", ".join(map(repr, RULES)))
         warm = isinstance(self.temperature, int | float) and not isinstance(self.temperature, bool)
         refuse_unless(warm and 0 <= self.temperature <= 2, "temperature must be 0 to 2", self.temperature)
         object.__setattr__(self, "temperature", float(self.temperature))
-        limit = self.max_tokens
-        whole = limit is None or (isinstance(limit, int) and not isinstance(limit, bool) and limit > 0)
-        refuse_unless(whole, "max_tokens must be a whole number above 0", limit)
+        if self.max_tokens is not None:
+            check_setting("max_tokens", self.max_tokens)
 
     def spec(self) -> dict[str, Any]:
         """The judge as a plain dict; never its client."""
@@ -173,6 +171,7 @@ class Judge(Grader):
 
     def asked(self) -> dict[str, Any]:
         """The settings sent with the messages."""
+        self._take_model()
         settings = {"model": self.model, "temperature": self.sent_temperature, "max_tokens": self.max_tokens}
         return {**settings, "response_format": self.answer_format()}
 
@@ -188,11 +187,34 @@ class Judge(Grader):
             else self.temperature
         )
 
+    def _default_model(self) -> str:
+        """The model of a judge that names none; "" where nobody does."""
+        return os.environ.get("WORKBENCH_MODEL", "").strip()
+
+    def _take_model(self) -> None:
+        """Name the default model once and for all: what was asked is what is exported."""
+        if not self.model and (model := self._default_model()):
+            object.__setattr__(self, "model", model)
+
+    @property
+    def priced_model(self) -> str:
+        """The model that is paid: a client of one's own may ask another one than the judge names."""
+        return model_of(self.chat_client(), self.model)
+
     def check_ready(self) -> None:
-        """Raise what would end a run before its first row: no key."""
-        check = getattr(self.chat_client(), "check_ready", None)
+        """Raise what would end a run before its first row: no key, no model.
+
+        Raises:
+            JudgeKeyError: The variable of the key is not set.
+            NoModelError: The server needs a model, and neither the judge nor `WORKBENCH_MODEL` names one.
+        """
+        self._take_model()
+        client = self.chat_client()
+        check = getattr(client, "check_ready", None)
         if check is not None:
             check()
+        if not self.priced_model and getattr(client, "needs_model", False):
+            raise NoModelError.at()
 
     def chat_client(self) -> ChatClient:
         """Who is asked."""
@@ -210,7 +232,8 @@ class Judge(Grader):
         except SampleError as error:
             grade = Grade.failed(ErrorKind.SAMPLE, str(error))
         except (JudgeServerError, BudgetError) as error:
-            grade = Grade.failed(error.kind, str(error))
+            passing = getattr(error, "passing", False)
+            grade = Grade(error=GradeError(error.kind, str(error), passing))
         except WorkbenchError as error:
             grade = Grade.failed(ErrorKind.JUDGE_SERVER, str(error))
         except AnswerError as error:
@@ -283,23 +306,6 @@ def _drop(replies: list[Reply]) -> None:
     """Answers that meant no grade are forgotten, and asked for again in the next run."""
     if (line := current()) is not None:
         line.drop(replies)
-
-
-class Breaker:
-    """Told each grade of a run, it says when asking on is no use."""
-
-    def __init__(self) -> None:
-        self._in_a_row = 0
-
-    def __call__(self, grade: Grade) -> GradeError | None:
-        """The error of the rows that are left; None to go on."""
-        error = grade.error
-        if error is not None and error.kind in _AT_ONCE:
-            return error
-        self._in_a_row = self._in_a_row + 1 if error is not None and error.kind in HOPELESS else 0
-        if error is None or self._in_a_row < _HOPELESS_ROWS:
-            return None
-        return GradeError(error.kind, f"{error.message}{NOT_ASKED}")
 
 
 def _again(error: AnswerError) -> str:

@@ -18,6 +18,7 @@ __all__ = [
     "JudgeServerError",
     "JudgeTimeoutError",
     "Messages",
+    "NoModelError",
     "NoServerError",
     "NotReadError",
     "Reply",
@@ -38,9 +39,11 @@ class JudgeServerError(WorkbenchError, RuntimeError):
 
     Attributes:
         kind: Error kind of the row's grade.
+        passing: Whether the same question may be answered later, so that a run asks once more at its end.
     """
 
     kind: ClassVar[ErrorKind] = ErrorKind.JUDGE_SERVER
+    passing: bool = False
 
 
 class JudgeKeyError(JudgeServerError):
@@ -53,6 +56,18 @@ class NoServerError(JudgeServerError):
     """There is no such server, or no such model on it."""
 
     kind = ErrorKind.JUDGE_UNREACHABLE
+
+
+class NoModelError(NoServerError):
+    """The judge names no model, and the server needs one."""
+
+    @classmethod
+    def at(cls, where: str = "") -> NoModelError:
+        """The error of a judge that would ask a server, with the ways out."""
+        return cls(
+            "a judge needs a model to ask", where=where, expected="model=, or the environment variable WORKBENCH_MODEL",
+            hint="give the judge its model=, or set WORKBENCH_MODEL for all judges that name none",
+        )  # fmt: skip
 
 
 class JudgeLimitError(JudgeServerError):

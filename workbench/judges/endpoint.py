@@ -19,7 +19,7 @@ from workbench.dialects.values import plain_values
 from workbench.errors import WorkbenchError
 from workbench.grade import ErrorKind, Grade
 from workbench.graders.base import Control, Grader, kind, made_samples
-from workbench.judges.base import check_number, refuse_unless
+from workbench.judges.base import refuse_unless
 from workbench.judges.reach import service_sha256, stands_inside, untrusted
 from workbench.judges.reward_server import (
     EndpointError,
@@ -32,6 +32,7 @@ from workbench.judges.reward_server import (
     route,
 )
 from workbench.judges.secrets import hide, hide_in
+from workbench.judges.settings import check_setting
 from workbench.samples import Sample, Samples
 from workbench.sandbox.validate import mock_thread
 
@@ -81,9 +82,9 @@ class Endpoint(Grader):
         url: http or https, without a name or password in it.
         headers: More headers. A value that starts with $ is read from that environment variable when it is sent;
             headers that look like keys must be given so.
-        timeout: Seconds a request may take.
+        timeout: Seconds a request may take, 3,600 at most.
         batch: Whether many rows go in one request.
-        max_retries: How often a request is tried again.
+        max_retries: How often a request is tried again, 20 at most.
         imported: Whether somebody else wrote it.
         trusted_sha256: Hash of the url and headers that were trusted; "" for none.
 
@@ -103,9 +104,8 @@ class Endpoint(Grader):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_url(self.url)
-        check_number("timeout in seconds", self.timeout, above=0)
-        whole = isinstance(self.max_retries, int) and not isinstance(self.max_retries, bool)
-        refuse_unless(whole and 0 <= self.max_retries <= 20, "max_retries must be 0 to 20", self.max_retries)
+        check_setting("timeout", self.timeout)
+        check_setting("max_retries", self.max_retries)
         refuse_unless(isinstance(self.headers, Mapping), "headers must be a dict of texts", self.headers)
         object.__setattr__(self, "headers", dict(self.headers))
         for name, value in self.headers.items():

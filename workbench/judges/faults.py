@@ -56,6 +56,8 @@ class Fault:
         error: What the row's grade will say.
         retry: Whether the same question may do better.
         crowded: The server had no room: it is asked less.
+        away: Nothing answers there, as while a server restarts.
+        lost: The connection broke off.
         wait: Seconds the server wants us to wait; None where it did not say.
         status: HTTP status; 0 where there was no answer.
         said: The server's own words.
@@ -64,6 +66,8 @@ class Fault:
     error: JudgeServerError
     retry: bool = False
     crowded: bool = False
+    away: bool = False
+    lost: bool = False
     wait: float | None = None
     status: int = 0
     said: str = ""
@@ -120,18 +124,27 @@ def _unreached(causes: list[BaseException], asked: Asked) -> Fault | None:
         hint = "check base_url; for a certificate of your own authority set SSL_CERT_FILE"
         return _no_server("the judge's server has no certificate that can be trusted", causes, asked, hint)
     if "gaierror" in names or "DNS" in names or "name resolution" in text.lower():
-        return _no_server("the judge's server has no address by that name", causes, asked, "check base_url")
+        what = "the judge's server has no address by that name"
+        return _no_server(what, causes, asked, "check base_url", away=True)
     if "ConnectionRefused" in names or "Cannot connect to host" in text or "ConnectError" in names:
         hint = "start the server, or check base_url (or OPENAI_BASE_URL)"
-        return _no_server("nothing answers at the judge's address", causes, asked, hint, retry=True)
+        return _no_server(
+            "nothing answers at the judge's address", causes, asked, hint, away=True, retry=True
+        )
     return None
 
 
 def _no_server(
-    what: str, causes: list[BaseException], asked: Asked, hint: str, *, retry: bool = False
+    what: str,
+    causes: list[BaseException],
+    asked: Asked,
+    hint: str,
+    *,
+    away: bool = False,
+    retry: bool = False,
 ) -> Fault:
     found = asked.clean(str(causes[-1]) or type(causes[-1]).__name__)
-    return Fault(NoServerError(what, where=asked.where, found=found, hint=hint), retry=retry)
+    return Fault(NoServerError(what, where=asked.where, found=found, hint=hint), retry, away=away)
 
 
 def _broken(error: Exception, causes: list[BaseException], asked: Asked) -> Fault:
@@ -145,7 +158,7 @@ def _broken(error: Exception, causes: list[BaseException], asked: Asked) -> Faul
         if lost
         else "the judge's server sent a broken answer"
     )
-    return Fault(JudgeServerError(what, where=asked.where, found=found), retry=lost)
+    return Fault(JudgeServerError(what, where=asked.where, found=found), retry=lost, lost=lost)
 
 
 def _refused(error: Any, asked: Asked) -> Fault:
@@ -174,7 +187,7 @@ def refusal(status: int, code: str, said: str, headers: Mapping[str, str], asked
     wait = retry_after(headers) if retry else None
     asks = "" if wait is None else f"; it asks to wait {wait:,.0f} s"
     error = kind(_what(status), where=asked.where, found=found + asks, hint=_HINTS.get(status, ""))
-    return Fault(error, retry, crowded, wait, status, said)
+    return Fault(error, retry, crowded, wait=wait, status=status, said=said)
 
 
 def _what(status: int) -> str:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from bisect import insort
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from workbench.errors import WorkbenchError
-from workbench.judges.budget import Asking, Spending, check_priced
+from workbench.judges.budget import Spending, check_priced
 from workbench.judges.client import (
     ChatClient,
     JudgeServerError,
@@ -21,23 +22,29 @@ from workbench.judges.client import (
     StoppedError,
     Usage,
 )
-from workbench.judges.prices import price_of
+from workbench.judges.prices import old_prices, price_of
 from workbench.judges.replies import ReplyStore, content_key
 from workbench.judges.secrets import hide
+from workbench.judges.sending import asking_of
+from workbench.judges.servers import Server
+from workbench.judges.slots import Slots
 
-__all__ = ["Line", "ask", "check_running", "current", "sharing", "waiting_for_room"]
+__all__ = ["Line", "ask", "check_running", "current", "server_of", "sharing", "waiting_for_room"]
 
-_ANSWER_TOKENS = 1_000
-"""Tokens an answer may take before anything is known, where the judge sets no limit."""
+_AT_ONCE = 64
+"""Answers bought at once of a client that does not say how many questions it has under way."""
 
 
 @dataclass(frozen=True)
 class _New:
     """An answer that nobody has read yet."""
 
+    question: str
+    take: int
     key: str
     model: str
     asked: asyncio.Future[Reply | None]
+    slots: Slots
 
 
 @dataclass
@@ -50,7 +57,8 @@ class Line:
         spending: What was spent, and how much may be.
         replies: Where answers are kept; None for nowhere.
         stopped: Whether the run is to stop: then nothing more is asked.
-        waiting: Questions that wait because the server is full.
+        waiting: Questions that wait because the server is full, or went away.
+        servers: What the run knows of each server, by its address.
         not_kept: Why answers could not be kept, one text each. They count all the same, since they were paid for; but
             nothing more is asked, since it would have to be paid again.
     """
@@ -60,30 +68,45 @@ class Line:
     stopped: Callable[[], bool] = lambda: False
     not_kept: list[str] = field(default_factory=list)
     waiting: int = 0
+    servers: dict[str, Server] = field(default_factory=dict)
     _under_way: dict[str, asyncio.Future[Reply | None]] = field(default_factory=dict)
     _unread: dict[int, _New] = field(default_factory=dict)
     _contents: dict[tuple[int, str], tuple[ChatClient, str | None]] = field(default_factory=dict)
     _takes: Counter[str] = field(default_factory=Counter)
+    _free: dict[str, list[int]] = field(default_factory=dict)
+    _slots: dict[int, Slots] = field(default_factory=dict)
+    _listed: set[str] = field(default_factory=set)
 
     async def ask(self, client: ChatClient, messages: Messages, settings: dict[str, Any]) -> Reply:
         """An answer, out of the store if it is there; two rows that ask the same at once ask once."""
         content = None if self.replies is None else self._content(client, str(settings.get("model")))
         if content is None:
             return await self._paid(client, messages, settings)
-        if self.not_kept:
-            raise NotReadError(
-                "the store could not be written, so nothing more is asked", found=self.not_kept[0]
-            )
-        key = self._key(content, messages, settings)
+        self._check_store()
+        question = content_key(content, messages, settings)
+        # A model that may vary is asked for every row, equal rows included.
+        take = 0 if settings.get("temperature") == 0 else self._take(question)
+        key = content_key(f"{content} take {take}", messages, settings) if take else question
         while (asked := self._under_way.get(key)) is not None:
             if (reply := await asyncio.shield(asked)) is not None:
                 return self._kept(reply)
         asked = self._under_way[key] = asyncio.get_running_loop().create_future()
         try:
-            return await self._first(key, client, messages, settings)
+            reply, slots = await self._first(key, client, messages, settings)
         except BaseException:
             self._answered(key, None)  # whoever waits asks for itself
+            self._give_back(question, take)
             raise
+        if slots is not None:
+            new = _New(question, take, key, str(settings.get("model")), asked, slots)
+            self._unread[id(reply)] = new
+        return reply
+
+    def _check_store(self) -> None:
+        if self.not_kept:
+            raise NotReadError(
+                "the store could not be written, so nothing more is asked", found=self.not_kept[0]
+            )
 
     def _content(self, client: ChatClient, model: str) -> str | None:
         """Who is asked, for the key of a question; None for a client that does not say, whose answers are not kept."""
@@ -95,7 +118,8 @@ class Line:
 
     async def _first(
         self, key: str, client: ChatClient, messages: Messages, settings: dict[str, Any]
-    ) -> Reply:
+    ) -> tuple[Reply, Slots | None]:
+        """The kept answer, or a new one and the places it has to be kept in."""
         assert self.replies is not None
         try:
             kept = await self.replies.get(key)
@@ -105,18 +129,26 @@ class Line:
             ) from None
         if kept is not None:
             self._answered(key, kept)
-            return self._kept(kept)
-        reply = await self._paid(client, messages, settings)
-        self._unread[id(reply)] = _New(key, str(settings.get("model")), self._under_way[key])
-        return reply
+            return self._kept(kept), None
+        slots = self._slots.setdefault(id(client), Slots(int(getattr(client, "concurrency", 0)) or _AT_ONCE))
+        await slots.enter()
+        try:
+            self._check_store()  # it may have been lost while this waited
+            return await self._paid(client, messages, settings), slots
+        finally:
+            slots.leave()
 
-    def _key(self, content: str, messages: Messages, settings: dict[str, Any]) -> str:
-        """The question's key; a model that may vary is asked for every row, equal rows included."""
-        key = content_key(content, messages, settings)
-        if settings.get("temperature") == 0:
-            return key
-        take, self._takes[key] = self._takes[key], self._takes[key] + 1
-        return content_key(f"{content} take {take}", messages, settings) if take else key
+    def _take(self, question: str) -> int:
+        """Which answer to a question that may be answered differently: the next, or one that never came."""
+        if free := self._free.get(question):
+            return free.pop(0)
+        take, self._takes[question] = self._takes[question], self._takes[question] + 1
+        return take
+
+    def _give_back(self, question: str, take: int) -> None:
+        """The answer never came: the row may ask for it again, in this run or the next."""
+        if question in self._takes:
+            insort(self._free.setdefault(question, []), take)
 
     def _answered(self, key: str, reply: Reply | None) -> None:
         asked = self._under_way.pop(key)
@@ -129,7 +161,8 @@ class Line:
             if (new := self._unread.pop(id(reply), None)) is not None:
                 assert self.replies is not None
                 try:
-                    await self.replies.put(new.key, reply, model=new.model)
+                    with new.slots.keeping():
+                        await self.replies.put(new.key, reply, model=new.model)
                 except WorkbenchError as error:
                     self.not_kept.append(str(error))
                 finally:
@@ -140,6 +173,7 @@ class Line:
         for reply in replies:
             if (new := self._unread.pop(id(reply), None)) is not None:
                 self._answered(new.key, None)
+                self._give_back(new.question, new.take)
 
     def _kept(self, reply: Reply) -> Reply:
         self.spending.kept += 1
@@ -147,10 +181,10 @@ class Line:
         return Reply(reply.text, Usage(cost=0.0), {**raw, "kept": True})
 
     async def _paid(self, client: ChatClient, messages: Messages, settings: dict[str, Any]) -> Reply:
-        model = str(settings.get("model"))
-        asking = _asking(client, messages, settings)
-        if self.spending.budget is not None:
-            check_priced(self.spending.budget, model)
+        budget = self.spending.budget
+        asking = asking_of(client, messages, settings, measured=budget is not None and budget.measured)
+        if budget is not None:
+            check_priced(budget, asking.model)
         reserved = await self.spending.reserve(asking)
         try:
             self.check_running()
@@ -159,8 +193,18 @@ class Line:
         except BaseException:
             self.spending.release(reserved)
             raise
-        self.spending.settle(reserved, asking, usage, reply.text)
-        return replace(reply, usage=_priced(usage, model))
+        self.spending.settle(reserved, usage, reply.text)
+        if asking.price is not None and (usage is None or usage.cost is None):
+            self._listed.add(asking.model)
+        return replace(reply, usage=_priced(usage, asking.model))
+
+    def notes(self) -> Iterator[str]:
+        """What a person should read at the end: of the budget, of old prices, and of what servers did not take."""
+        yield from self.spending.notes()
+        if told := old_prices(self._listed):
+            yield told
+        for server in self.servers.values():
+            yield from server.notes()
 
     def check_running(self) -> None:
         """Raise if the run is to stop.
@@ -180,20 +224,6 @@ async def _complete(client: ChatClient, messages: Messages, settings: dict[str, 
     except Exception as error:  # noqa: BLE001 (a client may be anybody's)
         found = hide(f"{type(error).__name__}: {error}", [])[:300]
         raise JudgeServerError("the judge's client failed", found=found) from None
-
-
-def _asking(client: ChatClient, messages: Messages, settings: Mapping[str, Any]) -> Asking:
-    letters = sum(
-        len(message.get("content") or "") if set(message) <= {"role", "content"} else len(str(message))
-        for message in messages
-    )
-    tools = settings.get("tools")
-    own = getattr(client, "models", {}).get(str(settings.get("model")), {})
-    told = {**settings, **own}
-    limit = told.get("max_completion_tokens") or told.get("max_tokens") or _ANSWER_TOKENS
-    return Asking(
-        letters + (len(str(tools)) if tools else 0), int(limit), price_of(str(settings.get("model")))
-    )
 
 
 def _counted(usage: Usage | None) -> Usage | None:
@@ -228,9 +258,15 @@ def check_running() -> None:
         line.check_running()
 
 
+def server_of(where: str) -> Server:
+    """What this task's run knows of a server; outside a run nothing."""
+    line = _line.get()
+    return Server(where) if line is None else line.servers.setdefault(where, Server(where))
+
+
 @contextmanager
 def waiting_for_room() -> Iterator[None]:
-    """Count this task's question among those that wait because the server is full."""
+    """Count this task's question among those that wait because the server is full, or went away."""
     line = _line.get()
     if line is None:
         yield

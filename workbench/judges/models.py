@@ -15,6 +15,7 @@ from workbench.judges.base import Judge, as_sample, json_schema, refuse_unless
 from workbench.judges.client import Messages
 from workbench.judges.prompt_files import prompt
 from workbench.judges.rubric import bounds
+from workbench.judges.settings import ANSWER_LIMITS, sampling
 from workbench.samples import Sample
 from workbench.thread import StringThread
 
@@ -97,7 +98,9 @@ class ScoreModel(_Templated):
     Attributes:
         input: Messages; their contents are templates over `item` and `sample`.
         range: Lowest and highest score.
-        sampling_params: More settings of the request: temperature, top_p, seed, max_completion_tokens, ...
+        sampling_params: More settings of the request: temperature, top_p, seed, reasoning_effort, penalties, and the
+            answer's limit (max_completions_tokens, as OpenAI's graders call it). Nothing else, and each within its
+            bounds: see `judges.settings`.
 
     With `rules="openai"` a number outside the range is clamped. An answer without a number is a failed grade; OpenAI
     counts it as 0.
@@ -111,10 +114,7 @@ class ScoreModel(_Templated):
     def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "range", bounds(self.range))
-        refuse_unless(
-            isinstance(self.sampling_params, Mapping), "sampling_params must be a dict", self.sampling_params
-        )
-        object.__setattr__(self, "sampling_params", dict(self.sampling_params))
+        object.__setattr__(self, "sampling_params", sampling(self.sampling_params))
 
     def answer_format(self) -> dict[str, Any] | None:
         """Steps and a number."""
@@ -122,7 +122,11 @@ class ScoreModel(_Templated):
 
     def asked(self) -> dict[str, Any]:
         """With the sampling parameters."""
-        return {**super().asked(), **self.sampling_params}
+        params = {name: value for name, value in sampling(self.sampling_params).items() if value is not None}
+        own = super().asked()
+        if any(name in params for name in ANSWER_LIMITS):
+            own.pop("max_tokens")
+        return {**own, **params}
 
     def system(self) -> str:
         """See `_Templated.system`."""

@@ -11,16 +11,18 @@ import weakref
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cache
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
 from workbench import background
 from workbench.errors import FormatError, WorkbenchError
-from workbench.judges.client import JudgeKeyError, Messages, Reply
+from workbench.judges.client import JudgeKeyError, Messages, NoModelError, Reply
 from workbench.judges.faults import Asked
 from workbench.judges.pacing import Pace
 from workbench.judges.question import Connection, Question
+from workbench.judges.sending import merged
+from workbench.judges.settings import check_request
 from workbench.judges.transport import new_client
 
 __all__ = ["PROVIDERS", "OpenAIClient", "provider_client", "thinks"]
@@ -43,7 +45,10 @@ class OpenAIClient:
     The key is read from the environment at every question and kept nowhere here: not in the repr, a spec, an error
     or a pickle. Questions under way at once grow while the server is healthy and halve when it is full (429, 503).
     Those refusals are waited out, for as long as `Retry-After` says; other passing faults are tried again
-    `max_retries` times. What a model cannot do (JSON schema, JSON object, temperature) is found out once.
+    `max_retries` times, after `Retry-After` where the server sends it. A server that answered in a run and then
+    refuses connections, or drops them and answers nobody, is taken to restart and waited for as one that is full.
+    What a model cannot do (JSON schema, JSON object, temperature) is found out by asking, remembered for ten
+    minutes, and told in the report's notes.
 
     Attributes:
         base_url: The server; None for OpenAI, or what `OPENAI_BASE_URL` says.
@@ -54,7 +59,8 @@ class OpenAIClient:
         concurrency: Questions under way at once, at most.
         timeout: Seconds one try may take, from the first byte to the last.
         max_retries: Tries after the first, where a fault may pass.
-        patience: Seconds a question may wait in all for a server that is full.
+        patience: Seconds a question may wait in all for a server that is full, or that went away in the run. Dropped
+            connections while nobody is answered are waited for as long in all of the run.
 
     Raises:
         FormatError: A field that cannot be.
@@ -70,6 +76,7 @@ class OpenAIClient:
     timeout: float = 120.0
     max_retries: int = 5
     patience: float = 300.0
+    needs_model: ClassVar[bool] = True
     _connections: WeakKeyDictionary[Any, Connection] = field(
         default_factory=WeakKeyDictionary, init=False, repr=False, compare=False
     )
@@ -121,12 +128,19 @@ class OpenAIClient:
         limits = {name: request.pop(name, None) for name in ("timeout", "max_retries")}
         timeout = self.timeout if limits["timeout"] is None else limits["timeout"]
         tries = self.max_retries if limits["max_retries"] is None else limits["max_retries"]
-        asked = Asked(self.address, str(request.get("model")), self._key(), self.key_variable)
+        asked = Asked(self.address, str(request.get("model") or ""), self._key(), self.key_variable)
+        if not asked.model:
+            raise NoModelError.at(self.address)
         return await Question(self._connection(asked.key), request, asked, timeout).ask(tries, self.patience)
 
     def _request(self, messages: Messages, settings: Mapping[str, Any]) -> dict[str, Any]:
-        own = self.models.get(str(settings.get("model")), {})
-        request = {name: value for name, value in {**settings, **own}.items() if value is not None}
+        check_request(settings)
+        request = merged(settings, self.models.get(str(settings.get("model")), {}))
+        graders = request.pop(
+            "max_completions_tokens", None
+        )  # OpenAI's graders call it so, its completions do not
+        if graders is not None:
+            request["max_completion_tokens"] = graders
         if thinks(str(request.get("model"))) and "max_tokens" in request:
             request["max_completion_tokens"] = request.pop("max_tokens")
         return {"messages": _sendable(messages), **request}

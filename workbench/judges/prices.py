@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import date, timedelta
 
-__all__ = ["PRICES", "Price", "price_of"]
+__all__ = ["PRICES", "Price", "old_prices", "price_of"]
+
+_OLD = timedelta(days=180)
+"""Age from which a run says that its prices are old: providers changed theirs about twice a year in 2026."""
+_today = date.today  # replaced by tests
 
 
 @dataclass(frozen=True)
@@ -14,39 +21,85 @@ class Price:
     Attributes:
         input: US dollars for a million tokens of the question.
         output: US dollars for a million tokens of the answer, thinking included.
+        read: When it was read from the provider's list; None for a price of your own, which never counts as old.
     """
 
     input: float
     output: float
+    read: date | None = field(default=None, compare=False, repr=False)
 
     def of(self, prompt_tokens: float, completion_tokens: float) -> float:
         """US dollars for one answer. Discounts, such as those for cached input, are not known here."""
         return round((prompt_tokens * self.input + completion_tokens * self.output) / 1e6, 12)
 
 
-PRICES: dict[str, Price] = {
-    "gpt-4o": Price(2.50, 10.00),
-    "gpt-4o-mini": Price(0.15, 0.60),
-    "gpt-4.1": Price(2.00, 8.00),
-    "gpt-4.1-mini": Price(0.40, 1.60),
-    "gpt-4.1-nano": Price(0.10, 0.40),
-    "gpt-5": Price(1.25, 10.00),
-    "gpt-5-mini": Price(0.25, 2.00),
-    "gpt-5-nano": Price(0.05, 0.40),
-    "o1": Price(15.00, 60.00),
-    "o3": Price(2.00, 8.00),
-    "o3-mini": Price(1.10, 4.40),
-    "o4-mini": Price(1.10, 4.40),
-    "claude-haiku-4-5": Price(1.00, 5.00),
-    "claude-sonnet-4-5": Price(3.00, 15.00),
-    "gemini-2.5-flash": Price(0.30, 2.50),
-    "gemini-2.5-flash-lite": Price(0.10, 0.40),
-    "gemini-2.5-pro": Price(1.25, 10.00),
+_OCTOBER = date(2026, 10, 3)
+_LISTED: dict[str, tuple[float, float]] = {
+    # OpenAI: developers.openai.com/api/docs/pricing, standard tier, up to 272,000 tokens of input.
+    "gpt-6-astra": (10.00, 50.00),
+    "gpt-6.1-sol": (2.00, 10.00),
+    "gpt-6-sol": (2.00, 10.00),
+    "gpt-6-luna": (0.10, 0.50),
+    "gpt-5.6-sol": (5.00, 30.00),  # 4.00 and 20.00 was promised until 21 November 2026 only
+    "gpt-5.6-terra": (2.00, 12.00),
+    "gpt-5.6-luna": (0.20, 1.20),
+    "gpt-5.5": (5.00, 30.00),
+    "gpt-5.5-pro": (30.00, 180.00),
+    "gpt-5.4": (2.50, 15.00),
+    "gpt-5.4-mini": (0.75, 4.50),
+    "gpt-5.4-nano": (0.20, 1.25),
+    "gpt-5.2": (1.75, 14.00),
+    "gpt-5.1": (1.25, 10.00),
+    "gpt-5": (1.25, 10.00),
+    "gpt-5-mini": (0.25, 2.00),
+    "gpt-5-nano": (0.05, 0.40),
+    "gpt-4.1": (2.00, 8.00),
+    "gpt-4.1-mini": (0.40, 1.60),
+    "gpt-4.1-nano": (0.10, 0.40),
+    "gpt-4o": (2.50, 10.00),
+    "gpt-4o-mini": (0.15, 0.60),
+    "o1": (15.00, 60.00),
+    "o3": (2.00, 8.00),
+    "o3-mini": (1.10, 4.40),
+    "o4-mini": (1.10, 4.40),
+    # Anthropic: platform.claude.com/docs/en/about-claude/pricing.
+    "claude-fable-5-1": (10.00, 50.00),
+    "claude-fable-5": (10.00, 50.00),
+    "claude-opus-5-5": (4.00, 20.00),
+    "claude-opus-5": (5.00, 25.00),
+    "claude-opus-4-8": (5.00, 25.00),
+    "claude-opus-4-7": (5.00, 25.00),
+    "claude-opus-4-6": (5.00, 25.00),
+    "claude-opus-4-5": (5.00, 25.00),
+    "claude-sonnet-5-5": (2.00, 10.00),
+    "claude-sonnet-5": (2.00, 10.00),
+    "claude-sonnet-4-6": (3.00, 15.00),
+    "claude-sonnet-4-5": (3.00, 15.00),
+    "claude-haiku-4-5": (1.00, 5.00),
+    # Google: ai.google.dev/gemini-api/docs/pricing, paid tier, up to 200,000 tokens of input.
+    "gemini-3.8-flash": (1.50, 7.50),  # half of it until 31 December 2026
+    "gemini-3.6-flash": (1.50, 7.50),  # half of it until 31 December 2026
+    "gemini-3.5-flash": (1.50, 9.00),
+    "gemini-3.5-flash-lite": (0.30, 2.50),
+    "gemini-3.1-pro-preview": (2.00, 12.00),
+    "gemini-2.5-pro": (1.25, 10.00),
+    "gemini-2.5-flash": (0.30, 2.50),
+    "gemini-2.5-flash-lite": (0.10, 0.40),
 }
-"""Price by model, as the providers' lists had them at the end of 2025. Put your own in:
-`PRICES["my-model"] = Price(input=0.2, output=0.8)`; `Price(0, 0)` for a server of your own."""
 
-_SNAPSHOT_MARKS = "-0123456789"
+PRICES: dict[str, Price] = {
+    **{model: Price(*both, read=_OCTOBER) for model, both in _LISTED.items()},
+    "claude-haiku-5-5": Price(0.10, 0.50, read=date(2026, 10, 16)),  # up to 100,000 tokens of input
+    "gpt-6.1-terra": Price(1.00, 5.00, read=date(2026, 10, 27)),  # up to 272,000 tokens of input
+}
+"""Price by model, as the providers' lists had them on the day in `Price.read`, taken from dated public copies of these
+lists (the price data of github.com/SergeevDmitry/llm-kit of 3 October 2026, and for the two newest models the releases
+of github.com/TheKrush/PromptFuel). Passing discounts are left out, so that a budget is not exceeded when they end.
+
+Put your own in: `PRICES["my-model"] = Price(input=0.2, output=0.8)`; `Price(0, 0)` for a server of your own."""
+
+_SNAPSHOT = re.compile(r"-(?:\d{4}-\d\d-\d\d|\d{8}|\d\d-\d{4}|\d{3,4})\Z")
+"""How providers write the date or number of a snapshot; another version, such as 4-5 for 4, is no snapshot."""
 
 
 def price_of(model: str) -> Price | None:
@@ -62,10 +115,18 @@ def price_of(model: str) -> Price | None:
         True
     """
     for name in (model, model.rpartition("/")[2]):
-        if name in PRICES:
-            return PRICES[name]
-        base = name.rstrip(_SNAPSHOT_MARKS)
-        dated = [known for known in PRICES if name.startswith(f"{known}-") and len(base) <= len(known)]
-        if dated:
-            return PRICES[max(dated, key=len)]
+        for known in (name, _SNAPSHOT.sub("", name)):
+            if known in PRICES:
+                return PRICES[known]
     return None
+
+
+def old_prices(models: Iterable[str]) -> str:
+    """What a run says whose prices were read long ago; "" where none of these models' was."""
+    read = [price.read for price in map(price_of, models) if price is not None and price.read is not None]
+    if not read or _today() - min(read) <= _OLD:
+        return ""
+    return (
+        f"Prices in wb.PRICES were read on {min(read)}, more than {_OLD.days} days ago: what this run cost is by those. "
+        'Look them up, and put new ones in: wb.PRICES["my-model"] = wb.Price(input=..., output=...).'
+    )

@@ -10,12 +10,13 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
-from workbench.judges.abilities import Ability, ability, form_of
+from workbench.judges.abilities import Ability, ability, fallbacks, form_of, given_up_for_a_fault
 from workbench.judges.client import Reply
 from workbench.judges.completion import reply_of
 from workbench.judges.faults import Asked, FailedError, Fault, fault_of
-from workbench.judges.line import check_running, waiting_for_room
+from workbench.judges.line import check_running, server_of, waiting_for_room
 from workbench.judges.pacing import Pace
+from workbench.judges.servers import Server
 
 __all__ = ["Connection", "Question"]
 
@@ -52,38 +53,46 @@ class _Tries:
 
     Attributes:
         left: Tries after the first, for faults that may pass.
-        patience: Seconds to wait in all for a server that is full.
-        refused: Formats that were refused to this question, and those that failed once.
+        patience: Seconds to wait in all for a server that is full, or that went away in the run.
+        refused: Formats that were refused to this question.
+        doubted: Those among them that were given up for a fault that may have been about anything.
+        failed_once: Formats that failed once.
     """
 
     left: int
     patience: float
     refused: set[int] = field(default_factory=set)
+    doubted: set[int] = field(default_factory=set)
     failed_once: set[int] = field(default_factory=set)
     failed: int = 0
-    crowded: int = 0
-    _full_since: float | None = None
+    patient: int = 0
+    _since: float | None = None
 
-    def wait(self, fault: Fault, *, reached: bool) -> float | None:
-        """Seconds until the next try; None where there is none."""
-        if not fault.retry:
-            return None
-        return self._wait_for_room(fault) if fault.crowded else self._wait_for_better(reached=reached)
+    def wait(self, fault: Fault, *, reached: bool, away: bool) -> float | None:
+        """Seconds until the next try; None where there is none.
+
+        Args:
+            fault: What went wrong.
+            reached: Whether the server ever answered.
+            away: Whether it answered in this run and now does not.
+        """
+        if fault.crowded or away:
+            return self._wait_for_room(fault)
+        return self._wait_for_better(fault, reached=reached) if fault.retry else None
 
     def _wait_for_room(self, fault: Fault) -> float | None:
         now = time.monotonic()
-        self._full_since = self._full_since or now
-        self.crowded += 1
-        wait = (
-            _doubled(_CROWDED_WAIT, self.crowded) if fault.wait is None else max(fault.wait, _SHORTEST_WAIT)
-        )
-        over = now + wait - self._full_since > self.patience
+        self._since = self._since or now
+        self.patient += 1
+        wait = _wanted(fault, _CROWDED_WAIT if fault.crowded else _FIRST_WAIT, self.patient)
+        over = now + wait - self._since > self.patience
         return None if over or not self.left else wait
 
-    def _wait_for_better(self, *, reached: bool) -> float | None:
+    def _wait_for_better(self, fault: Fault, *, reached: bool) -> float | None:
         self.failed += 1
+        wait = _wanted(fault, _FIRST_WAIT, self.failed)
         over = self.failed > (self.left if reached else min(self.left, _UNREACHED_TRIES))
-        return None if over else _doubled(_FIRST_WAIT, self.failed)
+        return None if over or wait > max(self.patience, _LONGEST_WAIT) else wait
 
 
 @dataclass
@@ -98,52 +107,66 @@ class Question:
     async def ask(self, tries: int, patience: float) -> Reply:
         """Try until there is an answer, a fault that stays, or no try left."""
         known, so_far = ability(self.asked.where, self.asked.model), _Tries(tries, patience)
+        server = server_of(self.asked.where)
         while True:
             sent = known.fit(self.request, so_far.refused)
             try:
                 async with self.connection.pace:
                     check_running()  # a run may have been stopped while this waited for its turn
+                    asked_at = server.clock()
                     reply = await self._once(sent)
             except FailedError as failure:
-                self._note(failure.fault)
-                if not self._learned(known, failure.fault, sent, so_far):
-                    await self._pause(failure.fault, so_far)
+                fault = failure.fault
+                self._note(fault, server)
+                if not self._learned(known, fault, sent, so_far):
+                    lost = fault.lost and server.silent(asked_at, patience)
+                    await self._pause(fault, so_far, away=lost or (fault.away and server.answered))
                 continue
-            self.connection.reached = True
-            self.connection.pace.answered()
-            known.worked(sent, self.request)
+            self._answered(server, known, sent, so_far)
             return reply
 
-    def _note(self, fault: Fault) -> None:
-        self.connection.reached = self.connection.reached or fault.status > 0
+    def _note(self, fault: Fault, server: Server) -> None:
+        if fault.status > 0:
+            self.connection.reached = True
+            server.heard()
         if fault.crowded:
             self.connection.pace.refused()
 
+    def _answered(self, server: Server, known: Ability, sent: Mapping[str, Any], so_far: _Tries) -> None:
+        self.connection.reached = True
+        self.connection.pace.answered()
+        server.heard()
+        known.worked(sent, self.request, so_far.doubted)
+        server.fallbacks.update((self.asked.model, *one) for one in fallbacks(sent, self.request))
+
     def _learned(self, known: Ability, fault: Fault, sent: Mapping[str, Any], so_far: _Tries) -> bool:
         """Whether the fault says how to ask better."""
+        if fault.wait is not None:
+            return False  # a server that says when to come back says nothing of formats
         form = form_of(sent)
         lesson = known.lesson(fault.status, fault.said, sent, again=form in so_far.failed_once)
         (so_far.refused if lesson == "simpler" else so_far.failed_once).add(form)
+        if lesson == "simpler" and given_up_for_a_fault(fault.status):
+            so_far.doubted.add(form)
         return bool(lesson)
 
-    async def _pause(self, fault: Fault, so_far: _Tries) -> None:
-        wait = so_far.wait(fault, reached=self.connection.reached)
+    async def _pause(self, fault: Fault, so_far: _Tries, *, away: bool) -> None:
+        wait = so_far.wait(fault, reached=self.connection.reached, away=away)
         if wait is None:
+            fault.error.passing = fault.retry and not fault.crowded and not fault.away
             raise fault.error from None
         check_running()
-        with waiting_for_room() if fault.crowded else nullcontext():
+        with waiting_for_room() if fault.crowded or away else nullcontext():
             await asyncio.sleep(wait)
 
     async def _once(self, sent: Mapping[str, Any]) -> Reply:
         start = time.perf_counter()
-        body = {name: value for name, value in sent.items() if name != "extra_body"}
         try:
             async with asyncio.timeout(self.timeout):
                 # Not `chat.completions.create`, whose typed parsing of both ways costs more than the request.
                 answer = await self.connection.client.post(
-                    "/chat/completions", body={**body, **(sent.get("extra_body") or {})}, cast_to=object,
-                    options=self._options(),
-                )  # fmt: skip
+                    "/chat/completions", body=dict(sent), cast_to=object, options=self._options()
+                )
         except Exception as error:  # noqa: BLE001 (whatever lies under the package)
             raise FailedError(fault_of(error, self.asked)) from None
         return reply_of(answer, self.asked, time.perf_counter() - start)
@@ -155,6 +178,11 @@ class Question:
 
             options["headers"] = {"Authorization": Omit()}
         return options
+
+
+def _wanted(fault: Fault, first: float, times: int) -> float:
+    """Seconds to wait: what the server asks for, else twice as long each time."""
+    return _doubled(first, times) if fault.wait is None else max(fault.wait, _SHORTEST_WAIT)
 
 
 def _doubled(first: float, times: int) -> float:

@@ -22,6 +22,7 @@ from workbench.judges.base import JSON_OBJECT, Judge, as_sample, check_number, j
 from workbench.judges.client import ChatClient, Messages, Reply
 from workbench.judges.openai_client import PROVIDERS, provider_client
 from workbench.judges.prompt_files import prompt
+from workbench.judges.settings import check_setting
 from workbench.samples import Sample
 from workbench.thread import StringThread
 
@@ -220,8 +221,8 @@ class RubricJudge(RubricPrompt):
 
     Attributes:
         provider: openai, anthropic or google: who is asked where no client is given.
-        max_retries: How often a failed request is tried again.
-        timeout: Seconds a request may take.
+        max_retries: How often a failed request is tried again, 20 at most; None for what its client does.
+        timeout: Seconds a request may take, 3,600 at most; None for what its client grants.
         range: Lowest and highest score.
         pass_threshold: A score this high passes; None for no verdict.
 
@@ -232,19 +233,17 @@ class RubricJudge(RubricPrompt):
     """
 
     provider: str = "openai"
-    max_retries: int = 5
-    timeout: float = 120.0
+    max_retries: int | None = None
+    timeout: float | None = None
     range: tuple[float, float] = (0.0, 1.0)
     pass_threshold: float | None = None
 
     def __post_init__(self, prompt_path: str | os.PathLike[str] | None) -> None:
         super().__post_init__(prompt_path)
         refuse_unless(self.provider in PROVIDERS, "unknown provider", self.provider, ", ".join(PROVIDERS))
-        check_number("timeout in seconds", self.timeout, above=0)
-        whole = isinstance(self.max_retries, int) and not isinstance(self.max_retries, bool)
-        refuse_unless(
-            whole and self.max_retries >= 0, "max_retries must be a whole number, 0 or more", self.max_retries
-        )
+        for limit in ("timeout", "max_retries"):
+            if getattr(self, limit) is not None:
+                check_setting(limit, getattr(self, limit))
         if self.pass_threshold is not None:
             check_number("pass_threshold", self.pass_threshold)
         object.__setattr__(self, "range", bounds(self.range))

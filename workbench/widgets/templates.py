@@ -72,7 +72,7 @@ _JUDGE = {
     "kind": "binary-judge",
     "name": "helpful",
     "criteria": "The answer does what was asked, and every claim in it is right.",
-    "model": "gpt-4o-mini",
+    "model": "",
 }
 
 _RULE = {"kind": "contains", "name": "contains", "expected": "yes", "ignore_case": True}

@@ -1,0 +1,281 @@
+"""What passes by itself costs no row: a restart is waited for, and what failed is asked once more at the end."""
+
+import re
+import socket
+import threading
+import time
+from collections import Counter
+from contextlib import contextmanager
+
+import pytest
+
+import workbench as wb
+from tests.judges.servers import server
+from tests.judges.test_client import completion
+from tests.judges.test_faults import ERROR, FINE, faulty, http, judge, request, says
+from tests.judges.test_resume import rows_of
+from workbench import background
+from workbench.judges import JudgeServerError, OpenAIClient, question
+from workbench.judges.servers import Server
+
+ROWS = [{"prompt": f"<{row}>", "completion": "x"} for row in range(60)]
+
+
+@pytest.fixture(autouse=True)
+def short(monkeypatch):
+    """The waiting itself is not what is tested."""
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    monkeypatch.setattr(question, "_FIRST_WAIT", 0.01)
+
+
+def at_first(times, fault):
+    """Does this to the first questions about every third row, and answers all others."""
+    asked, lock = Counter(), threading.Lock()
+
+    def choose(text):
+        row = int(re.search(r"<(\d+)>", text)[1])
+        with lock:
+            asked[row] += 1
+            return fault if row % 3 == 0 and asked[row] <= times else says(FINE)
+
+    return choose, asked
+
+
+FAULTS = {
+    "500, and when to come back": http(500, ERROR, **{"retry-after-ms": "1"}),
+    "502": http(502, ERROR),
+    "504": http(504, ERROR),
+    "dropped": lambda c: None,
+    "hanging": lambda c: c.recv(1),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
+def test_what_failed_by_a_passing_fault_is_asked_once_more_at_the_end(fault):
+    """A third of the rows fails at every try of the first pass; no row is lost, and the notes tell it."""
+    choose, asked = at_first(2, fault)
+    moments = []
+    with faulty(choose) as address:
+        made = judge(address, max_retries=1, timeout=1.0, concurrency=20)
+        report = made.run(ROWS, progress=moments.append)
+    assert report.summary.loc["judge", "scored"] == 60
+    assert [asked[row] for row in range(0, 60, 3)] == [3] * 20
+    told = re.match(
+        r"judge: (\d+) rows that failed by a passing fault were graded once more at the end: (\d+) have a grade now, 0 ",
+        report.notes[-1],
+    )
+    # A connection that is dropped before anybody else is answered looks like a restart, and is waited for at once.
+    assert told[1] == told[2]
+    assert 0 < int(told[1]) <= 20
+    assert (moments[-1].done, moments[-1].failed) == (60, 0)
+    assert report.frame["tokens"].sum() == 60 * 10
+
+
+def test_the_second_pass_is_the_last_one():
+    """Rows that fail again keep their error, and are asked no third time."""
+    choose, asked = at_first(1_000, http(502, ERROR))
+    with faulty(choose) as address:
+        report = judge(address, max_retries=1).run(ROWS, progress=False)
+    assert report.summary.loc["judge", "failed"] == 20
+    assert set(report.errors["error_kind"]) == {"judge_server"}
+    assert {asked[row] for row in range(0, 60, 3)} == {4}
+    assert "0 have a grade now, 20 failed again" in report.notes[-1]
+
+
+@pytest.mark.parametrize("fault", [http(400, ERROR), http(403, ERROR), says("no verdict"), http(429, ERROR, **{"retry-after": "9999"})])  # fmt: skip
+def test_what_does_not_pass_is_not_asked_again(fault):
+    """A refusal, an answer that means nothing, and a server that was full for too long are told as they are."""
+    choose, asked = at_first(1_000, fault)
+    with faulty(choose) as address:
+        report = judge(address, max_retries=0).run(ROWS, progress=False)
+    assert report.summary.loc["judge", "failed"] == 20
+    assert not any("once more" in note for note in report.notes)
+    assert max(asked.values()) <= 3  # formats, or the one repair
+
+
+def test_the_second_pass_counts_against_the_budget():
+    """No call more than the budget has, and the rows it has no room for keep their first error."""
+    choose, asked = at_first(1, http(502, ERROR))
+    with faulty(choose) as address:
+        report = judge(address, max_retries=0).run(ROWS, budget=wb.Budget(calls=65), progress=False)
+    assert sum(asked.values()) == 65
+    assert report.errors["error_kind"].value_counts().to_dict() == {"judge_server": 15}
+    assert "5 have a grade now, 15 failed again or were not reached" in "\n".join(report.notes)
+
+
+def test_a_judge_inside_another_grader_is_asked_again_alone():
+    """What the other parts said is kept and not paid twice, and a part that counts as zero does so only in the end."""
+    choose, asked = at_first(1, http(502, ERROR))
+    with faulty(choose) as address, faulty(at_first(0, None)[0]) as other:
+        parts = (
+            wb.Entry(judge(address, max_retries=0), "shaky", on_error="zero"),
+            wb.Entry(judge(other), "steady"),
+        )
+        report = wb.Combined(entries=parts, rule=wb.Mean(), name="both").run(ROWS, progress=False)
+    assert list(report.scores["both"]) == [0.5] * 60
+    assert report.frame["tokens"].sum() == 2 * 60 * 10
+    assert sum(asked.values()) == 80
+
+
+@pytest.mark.parametrize("temperature", [0.0, 1.0])
+def test_answers_of_the_second_pass_are_found_by_the_next_run(tmp_path, temperature):
+    """They stand in the store under the keys of their rows, at a temperature as well."""
+    first = Counter()
+
+    def answer(_path, body, _headers):
+        row = re.search(r"<(\d+)>", str(body["messages"]))[1]
+        first[row] += 1
+        return (502, {}, ERROR) if first[row] == 1 else (200, {}, completion(FINE))
+
+    with server(answer) as (address, asked):
+        made = wb.RubricJudge(
+            prompt="p", model="m", temperature=temperature, client=OpenAIClient(address, max_retries=0)
+        )
+        store = f"sqlite:///{tmp_path}/answers.db"
+        scored = [made.run(ROWS, store=store, progress=False).summary["scored"].iloc[0] for _ in range(2)]
+    assert scored == [60, 60]
+    assert rows_of(asked) == dict.fromkeys(range(60), 2)
+
+
+@contextmanager
+def restarting(after, over):
+    """A server that goes away once it has answered so often, and comes back at the same port when `over` is set.
+
+    Its connections are reset when it goes; until it is back, connections are refused.
+    """
+    listening = [socket.create_server(("127.0.0.1", 0), backlog=128)]
+    port = listening[0].getsockname()[1]
+    count, lock, threads, restarts = [0], threading.Lock(), [], []
+
+    def talk(connection):
+        try:
+            with connection:
+                request(connection)
+                with lock:
+                    count[0] += 1
+                    gone = count[0] == after + 1
+                if gone:
+                    restarts.append(threading.Thread(target=restart))
+                    restarts[0].start()
+                if after < count[0] <= after + 8:
+                    return  # in the middle of its work
+                connection.sendall(says(FINE).replace(b"\r\n", b"\r\nconnection: close\r\n", 1))
+        except OSError:
+            return
+
+    def restart():
+        listening[0].shutdown(socket.SHUT_RDWR)
+        listening[0].close()
+        over.wait(60)
+        listening[0] = socket.create_server(("127.0.0.1", port), backlog=128)
+        serve_on()
+
+    def serve(sock):
+        while True:
+            try:
+                connection, _ = sock.accept()
+            except OSError:
+                return
+            threading.Thread(target=talk, args=(connection,), daemon=True).start()
+
+    def serve_on():
+        threads.append(threading.Thread(target=serve, args=(listening[0],)))
+        threads[-1].start()
+
+    serve_on()
+    try:
+        yield f"http://127.0.0.1:{port}/v1"
+    finally:
+        over.set()
+        if restarts:
+            restarts[0].join()
+        listening[0].shutdown(socket.SHUT_RDWR)
+        listening[0].close()
+        for thread in threads:
+            thread.join()
+
+
+def test_a_server_that_restarts_loses_no_row():
+    """Once it has answered, refused connections are waited for; the bar shows how many questions wait."""
+    waited = threading.Event()
+
+    def look(moment):
+        if moment.waiting:
+            waited.set()  # only then does the server come back
+
+    with restarting(20, waited) as address:
+        report = judge(address, max_retries=2, patience=60, timeout=30).run(ROWS * 5, progress=look)
+        assert waited.is_set()
+    assert report.summary.loc["judge", "scored"] == 300, report.errors["error"].iloc[0]
+
+
+def test_a_server_that_never_comes_back_ends_the_run():
+    """After its patience the run stops asking and says why; what was graded is kept."""
+    with restarting(20, threading.Event()) as address:
+        report = judge(address, max_retries=2, patience=0.5, timeout=5).run(ROWS * 5, progress=False)
+    kinds = report.errors["error_kind"].value_counts().to_dict()
+    assert report.summary.loc["judge", "scored"] >= 20
+    assert kinds["judge_unreachable"] > 200
+    assert "not asked" in report.errors["error"].iloc[-1]
+
+
+def test_a_dropped_connection_is_a_restart_only_where_nobody_is_answered():
+    """All such silences of a run together are waited for no longer than the patience."""
+    now = [0.0]
+    seen = Server("s", clock=lambda: now[0])
+    assert not seen.silent(0.0, 10)  # it never answered: nothing is known of it
+    seen.heard()
+    now[0] = 1.0
+    assert seen.silent(0.5, 10)
+    now[0] = 9.0
+    assert seen.silent(8.0, 10)  # still the same silence
+    seen.heard()
+    assert not seen.silent(8.5, 10)  # somebody was answered meanwhile
+    now[0] = 11.0
+    assert not seen.silent(9.0, 10)  # 8.5 s of silence before, and 2 s now
+
+
+@pytest.mark.parametrize("status", [429, 500, 502, 503, 504])
+def test_the_time_a_server_asks_for_is_waited(status):
+    """`Retry-After` holds for every status that may pass, from the very first question on."""
+    times = []
+
+    def answer(*_):
+        times.append(time.monotonic())
+        again = (status, {"retry-after-ms": "700"}, ERROR)
+        return again if len(times) == 1 else (200, {}, completion(FINE))
+
+    with server(answer) as (address, _):
+        made = wb.RubricJudge(prompt="p", model="m", client=OpenAIClient(address))
+        assert made(wb.StringThread([("user", "q"), ("assistant", "a")])).score == 0.5
+    assert len(times) == 2
+    assert times[1] - times[0] >= 0.7
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_a_rubric_judge_waits_as_long_as_its_client_unless_it_says_otherwise(own):
+    """Its client's timeout and tries hold; its own go before them where they were set."""
+    asked = []
+
+    def hang(text):
+        asked.append(text)
+        return lambda c: c.recv(1)
+
+    client_limits = {"timeout": 3_000.0, "max_retries": 20} if own else {"timeout": 0.2, "max_retries": 1}
+    own_limits = {"timeout": 0.2, "max_retries": 1} if own else {}
+    with faulty(hang) as address:
+        made = wb.RubricJudge(
+            prompt="p", model="m", client=OpenAIClient(address, **client_limits), **own_limits
+        )
+        grade = made(wb.StringThread([("user", "q"), ("assistant", "a")]))
+    assert (grade.error.kind, len(asked)) == ("timeout", 2)
+
+
+def test_a_wait_beyond_all_patience_is_not_begun():
+    """A server that asks for hours is told at once, whatever its status."""
+    answers = server(lambda *_: (500, {"retry-after": "9999"}, ERROR))
+    with answers as (address, asked), pytest.raises(JudgeServerError, match="asks to wait 9,999 s"):
+        background.run(
+            OpenAIClient(address, patience=60).complete([{"role": "user", "content": "x"}], model="m")
+        )
+    assert len(asked) == 1
