@@ -82,6 +82,18 @@ def test_older_forms_inside_become_conditions(condition, same, tmp_path):
     assert written(suite, tmp_path) == logical(same, QUALITY)
 
 
+def test_gates_inside_gates_need_no_kind(tmp_path):
+    """Conditions make a logical gate and weights an average, whether or not the file says so; written is the kind."""
+    bare = {"operator": "or", "conditions": [QUALITY, ASCII]}
+    average = {"aggregation": "avg_score", "weights": {"quality": 1.0}, "op": "gte", "value": 0.7}
+    suite = suite_with(logical(bare, average))
+    assert (
+        suite.gate
+        == suite_with(logical({**bare, "kind": "logical"}, {**average, "kind": "weighted_average"})).gate
+    )
+    assert written(suite_with(logical(bare)), tmp_path) == logical({**bare, "kind": "logical"})
+
+
 def test_a_weighted_average_inside_comes_back_with_a_note(tmp_path):
     """It is read and written with its kind, and the note says that Letta has none there."""
     average = {

@@ -48,16 +48,23 @@ def read_gate(node: Node, metrics: Sequence[str]) -> Gate:
 
 
 def _gate(node: Node, metrics: Sequence[str]) -> Gate:
-    if not node.has("kind"):
-        if node.has("aggregation"):
-            raise node.refuse(
-                "a gate with an aggregation has a kind",
-                found=", ".join(node.mapping()),
-                expected="kind: simple",
-            )
+    kind = _kind(node)
+    if not kind and node.has("aggregation"):
+        raise node.refuse(
+            "a gate with an aggregation has a kind",
+            found=", ".join(node.mapping()),
+            expected="kind: simple",
+        )
+    if not kind:
         return _single(node)
-    kind = node.choice("kind", _KINDS)
     return _logical(node, metrics) if kind == "logical" else _of_kind(node, kind)
+
+
+def _kind(node: Node) -> str:
+    """A gate's kind; where it is left out, by the key that only one kind has; "" for a single gate or condition."""
+    if node.has("kind"):
+        return str(node.choice("kind", _KINDS))
+    return "logical" if node.has("conditions") else "weighted_average" if node.has("weights") else ""
 
 
 def _single(node: Node) -> SimpleGate:
@@ -89,7 +96,7 @@ def _logical(node: Node, metrics: Sequence[str]) -> LogicalGate:
 
 def _inner(node: Node, metrics: Sequence[str]) -> Gate:
     """One condition: Letta's own form, or a gate as it would stand alone."""
-    new = not node.has("kind") and (node.has("aggregation") or node.has("pass_threshold"))
+    new = not _kind(node) and (node.has("aggregation") or node.has("pass_threshold"))
     gate = _condition(node) if new else _gate(node, metrics)
     return _inside(gate, metrics[0]) if isinstance(gate, SimpleGate) else gate
 
