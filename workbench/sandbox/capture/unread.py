@@ -16,13 +16,36 @@ _LOOKS_AT_ANNOTATIONS = re.compile(
     r"annotations__|get_annotations|get_type_hints|\binspect\b|singledispatch|dataclass|NamedTuple|TypedDict"
 )
 
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+
 _BY_NAME = frozenset({"eval", "exec", "globals", "locals", "vars"})
 """What may read a name that stands nowhere in the text."""
 
 
 def annotations_are_read(texts: Iterable[str]) -> bool:
-    """Whether some code may look at annotations, so that they have to be what they are in the notebook."""
-    return any(map(_LOOKS_AT_ANNOTATIONS.search, texts))
+    """Whether annotations have to be what they are in the notebook: some code may look at them, or runs them itself.
+
+    A function runs the annotations of what is defined inside it, so that its code differs where they are left unread.
+    """
+    return any(_LOOKS_AT_ANNOTATIONS.search(text) or _runs_annotations(text) for text in texts)
+
+
+def _runs_annotations(text: str) -> bool:
+    tree = parsed(text)
+    functions = [node for node in ast.walk(tree) if isinstance(node, _FUNCTIONS)] if tree is not None else []
+    inside = (node for function in functions for line in function.body for node in ast.walk(line))
+    return any(_is_annotated(node) for node in inside)
+
+
+def _is_annotated(node: ast.AST) -> bool:
+    """Whether a definition has annotations that are run when it is: a function's, or those of a class's attributes."""
+    if isinstance(node, ast.ClassDef):
+        return any(isinstance(line, ast.AnnAssign) for line in ast.walk(node))
+    if not isinstance(node, _FUNCTIONS):
+        return False
+    given = node.args
+    named = [*given.posonlyargs, *given.args, *given.kwonlyargs, *filter(None, (given.vararg, given.kwarg))]
+    return node.returns is not None or any(one.annotation is not None for one in named)
 
 
 def without_unread(text: str) -> tuple[str, bool]:
