@@ -89,9 +89,45 @@ class TestEnvelopes:
         with pytest.raises(SamplesError, match="row 0 cannot be read"):
             wb.Samples([{"response": held}])
 
-    def test_data_in_a_completion_column_are_still_written_as_json(self):
-        """An object that no API wraps round an answer is what the model wrote."""
-        assert wb.Samples([{"completion": {"a": 1}}])[0].thread.completion() == '{"a": 1}'
+    @pytest.mark.parametrize(
+        "data",
+        [
+            {"a": 1},
+            {"question": "Q?", "choices": ["a", "b"]},
+            {"object": "response", "value": 3},
+            [{"type": "x"}],
+        ],
+    )
+    def test_data_in_a_completion_column_are_still_written_as_json(self, data):
+        """An object that no API wraps round an answer is what the model wrote, a question with choices too."""
+        assert wb.Samples([{"completion": data}])[0].thread.completion() == json.dumps(data)
+
+    def test_batch_output_in_csv_is_read_too(self, tmp_path):
+        """Pandas writes its objects as JSON text; a request that failed is no completion there either."""
+        rows = [
+            batch("Paris"),
+            batch("", at=1, status=500),
+            batch("", at=2, response=None, error={"message": "late"}),
+        ]
+        frame = pd.DataFrame(rows)
+        for name in ("response", "error"):
+            frame[name] = frame[name].map(json.dumps)
+        frame.to_csv(tmp_path / "x.csv", index=False)
+        samples = wb.read_samples(tmp_path / "x.csv")
+        assert samples[0].thread.completion() == "Paris"
+        assert "status 500" in samples.problems[1]
+        assert "late" in samples.problems[2]
+
+    def test_a_list_of_content_parts_is_a_message(self):
+        """As Anthropic's API answers: its text is the completion, its tool calls the thread's."""
+        parts = [
+            {"type": "thinking", "thinking": "hm"},
+            {"type": "text", "text": "Paris"},
+            {"type": "tool_use", "id": "t", "name": "f", "input": {"a": 1}},
+        ]
+        thread = wb.Samples([{"completion": parts}])[0].thread
+        assert thread.completion() == "Paris"
+        assert thread.tool_calls()[0]["function"] == {"name": "f", "arguments": '{"a": 1}'}
 
 
 class TestAlpaca:
@@ -150,6 +186,23 @@ class TestPromptNotes:
         report = wb.Length(minimum=1).run(samples, progress=False)
         for text in (str(report), report._repr_html_()):
             assert "all 12 prompts are empty" in text
+
+    @pytest.mark.parametrize("kind", ["csv", "frame"])
+    def test_missing_prompts_are_empty_ones(self, kind, tmp_path):
+        """An empty cell of a CSV file, and NaN in a DataFrame."""
+        frame = pd.DataFrame({"prompt": [None] * 3 + ["Q"], "completion": ["x"] * 4})
+        frame.to_csv(tmp_path / "x.csv", index=False)
+        with pytest.warns(SamplesWarning, match="3 of 4 prompts are empty"):
+            wb.read_samples(tmp_path / "x.csv" if kind == "csv" else frame)
+
+    def test_many_rows_are_told_by_some(self):
+        """Not every thread of a large dataset is made for a note, and the note says of how many it speaks."""
+        samples = wb.Samples([{"messages": [{"role": "user", "content": "Q"}], "completion": "x"}] * 5_000)
+        built = []
+        build = samples._table.build
+        samples._table.build = lambda rows: built.append(len(rows)) or build(rows)
+        assert samples.notes[0].startswith("2,000 rows from all over 5,000 have the same prompt")
+        assert sum(built) == 2_000
 
     def test_some_empty_prompts_are_counted(self):
         """With the column's name."""
@@ -220,6 +273,14 @@ class TestNumbers:
         ]
         assert not any(isinstance(reference, int) for reference in references)
 
+    def test_whole_floats_without_a_gap_are_told(self):
+        """Rows that were filtered lost the gap that would have told: a note says how to cast them."""
+        frame = pd.DataFrame({"completion": ["3", "4", "5"], "reference": [3, None, 5]})
+        with pytest.warns(SamplesWarning, match="whole numbers held as floats, so 3 is compared as '3.0'"):
+            wb.read_samples(frame[frame["reference"].notna()])
+        for quiet in ([0.0, 1.0, 1.0], [3.5, 1.0, 2.0], [3, 4, 5], ["3", "4", "5"]):
+            assert not wb.Samples(frame.assign(reference=quiet)).notes
+
     def test_a_part_of_the_rows_reads_as_the_whole(self):
         """A view without the gap has the same references."""
         samples = wb.Samples(pd.DataFrame({"completion": ["3", "4"], "reference": [3, None]}))
@@ -258,6 +319,8 @@ class TestIndex:
         assert list(samples.ids) == ["a", "b"]
         assert len(samples.where("id == 'a'")) == 1
         assert len(samples.where(frame["task"] == "t")) == 2
+        counted = self.FRAME.set_axis(pd.RangeIndex(2, name="id"))
+        assert list(wb.Samples(counted).ids) == ["a", "b"]
         with pytest.raises(SamplesError, match="same name"):
             wb.Samples(frame.assign(id=["c", "d"]))
 

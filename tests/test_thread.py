@@ -292,6 +292,18 @@ class TestToolAnswers:
         assert [thread.turn_answers(at) for at in range(6)] == [None, None, "t1", "t2", None, None]
         assert StringThread.from_wire(thread.to_wire()).tool_calls() == thread.tool_calls()
 
+    def test_a_servers_tools_are_called_and_answered_in_one_message(self):
+        """The call comes first, then what was found, then what the model says of it."""
+        content = [
+            {"type": "server_tool_use", "id": "s", "name": "web_search", "input": '{"query": "q"}'},
+            {"type": "web_search_tool_result", "tool_use_id": "s", "content": [{"title": "T", "url": "U"}]},
+            {"type": "text", "text": "found"},
+        ]
+        thread = StringThread.from_messages([{"role": "assistant", "content": content}])
+        assert thread.get_turns() == [("assistant", ""), ("tool", "T\nU"), ("assistant", "found")]
+        assert thread.turn_calls(0)[0]["function"]["arguments"] == '{"query": "q"}'
+        assert (thread.turn_answers(1), thread.completion()) == ("s", "found")
+
     def test_a_message_of_results_alone_is_no_user_turn(self):
         """What a tool returned is not what a user asked; an empty or odd result reads as no text."""
         results = [

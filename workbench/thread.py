@@ -20,6 +20,7 @@ Turn.__doc__ = "One turn: `role` is free text and case-sensitive, `content` is t
 
 _IMAGE = "[image]"
 _CALLS = ("tool_use", "server_tool_use", "mcp_tool_use")
+_RESULTS = ("tool_result", "mcp_tool_result", "web_search_tool_result", "web_fetch_tool_result")
 
 
 class StringThread:
@@ -78,6 +79,9 @@ class StringThread:
         for index, message in enumerate(messages):
             role, content, calls = _read_message(index, message)
             results = _results(message.get("content"))
+            if results and calls:  # a server's tools: called and answered in one message
+                thread._add(role, "", calls)
+                calls = []
             for result in results:
                 thread._add("tool", _result_text(result), answered=result.get("tool_use_id"))
             if content or calls or not results:
@@ -223,21 +227,25 @@ def _parts(content: Any, types: Sequence[str]) -> list[Any]:
 
 def _part_call(part: Mapping[str, Any]) -> dict[str, Any]:
     """A `tool_use` part in OpenAI's shape."""
-    function = {"name": part.get("name"), "arguments": json.dumps(part.get("input", {}), default=str)}
+    given = part.get("input", {})
+    arguments = given if isinstance(given, str) else json.dumps(given, default=str)
+    function = {"name": part.get("name"), "arguments": arguments}
     return {"id": part.get("id"), "type": "function", "function": function}
 
 
 def _results(content: Any) -> list[Any]:
-    return _parts(content, ("tool_result",))
+    return _parts(content, _RESULTS)
 
 
 def _result_text(part: Mapping[str, Any]) -> str:
     inner = part.get("content")
-    return (
-        inner
-        if isinstance(inner, str)
-        else "".join(map(_part_text, inner if isinstance(inner, list) else ()))
-    )
+    return "".join(map(_result_part_text, inner if isinstance(inner, list | tuple) else (inner,)))
+
+
+def _result_part_text(part: Any) -> str:
+    """A part's text; of a search's hit its title and address."""
+    told = [part.get(key) for key in ("title", "url")] if isinstance(part, Mapping) else []
+    return _part_text(part) or "\n".join(one for one in told if isinstance(one, str))
 
 
 def _blocks(content: Any, name: str) -> list[Any]:

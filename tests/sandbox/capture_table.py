@@ -1027,6 +1027,22 @@ SCOPES = [
         lacks="workbench",
     ),
     Case(
+        "StringThread imported, and an annotated function inside",
+        [
+            "from workbench import StringThread\nasync def grade(thread: StringThread) -> float:\n    def half(n: int) -> float:\n        return n / 2\n    return half(1)"
+        ],
+        {"x": 0.5},
+        has="from workbench import StringThread",
+    ),
+    Case(
+        "StringThread imported, and a class with attributes inside a helper",
+        [
+            "import workbench as wb\ndef two() -> int:\n    class N:\n        n: int = 2\n    return N.n\nasync def grade(thread: wb.StringThread) -> float:\n    return two() / 4"
+        ],
+        {"x": 0.5},
+        has="import workbench as wb",
+    ),
+    Case(
         "StringThread imported from its module",
         [
             "from workbench.thread import StringThread\nasync def grade(thread: StringThread) -> float:\n    return 0.5"

@@ -61,7 +61,7 @@ class RowNumbers(Sequence[int]):
         return isinstance(other, RowNumbers) and bool(np.array_equal(self._array, other._array))
 
     def __hash__(self) -> int:
-        return hash(self._array.tobytes())
+        return hash(tuple(self._array.tolist()))  # as equal tuples have
 
     def __repr__(self) -> str:
         shown = ", ".join(map(str, self._array[:10].tolist()))

@@ -248,14 +248,25 @@ def _read(answer: Any, body: bytes) -> Any:
             raise _NotNow(failure, retry_after(answer.headers))
         raise failure
     try:
-        return json.loads(body, parse_constant=_no_number)
+        return json.loads(body, parse_constant=_no_number, object_pairs_hook=_no_key_twice)
     except (ValueError, RecursionError) as error:
-        told = f": {error}" if "no finite number" in str(error) else ""
+        told = f": {error}" if isinstance(error, _OddError) else ""
         raise EndpointError(f"the endpoint's answer is no JSON{told}", found=shown) from None
 
 
+class _OddError(ValueError):
+    """JSON that Python reads and no reward can be taken from."""
+
+
 def _no_number(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no finite number")
+    raise _OddError(f"{name} is no finite number")
+
+
+def _no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise _OddError("an object holds a key twice")
+    return found
 
 
 def route(url: str, name: str) -> str:

@@ -7,12 +7,13 @@ a chat completion (`choices`) or a response (`output`). Sources: OpenAI's API re
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workbench.samples.plain import is_missing
 
-__all__ = ["EnvelopeError", "batch_roles", "failed_request", "message_in"]
+__all__ = ["EnvelopeError", "batch_roles", "failed_request", "message_in", "unpacked"]
 
 _BATCH_COLUMNS = frozenset({"custom_id", "response"})
 
@@ -27,7 +28,7 @@ def batch_roles(names: Sequence[str]) -> dict[str, str]:
 
 
 def message_in(value: Mapping[str, Any]) -> list[Any] | None:
-    """The messages inside an object; None where it is no envelope at all.
+    """The messages inside an object; None where it is no envelope at all, but data of somebody's own.
 
     Args:
         value: A cell that is an object, such as batch output's `response`, its `body`, or a chat completion.
@@ -52,6 +53,16 @@ def message_in(value: Mapping[str, Any]) -> list[Any] | None:
     return messages
 
 
+def unpacked(cell: Any) -> Any:
+    """A cell of batch output that CSV holds as JSON text, as what it says; any other as it is."""
+    if not isinstance(cell, str) or not cell.lstrip().startswith(("{", "null")):
+        return cell
+    try:
+        return json.loads(cell)
+    except (ValueError, RecursionError):
+        return cell
+
+
 def failed_request(response: Any, error: Any) -> str:
     """Why a request of a batch has no response; "" where it has one, or nothing is said."""
     if not is_missing(response) or not isinstance(error, Mapping):
@@ -60,8 +71,11 @@ def failed_request(response: Any, error: Any) -> str:
 
 
 def _is_envelope(value: Mapping[str, Any]) -> bool:
-    wrapped = {"body", "status_code"} <= set(value) or isinstance(value.get("choices"), list)
-    return wrapped or value.get("object") == "response"
+    """Whether an API wrote it: a list of `choices` alone may be a question with choices."""
+    batch = {"body", "status_code"} <= set(value)
+    completion = value.get("object") == "chat.completion" or bool(_of_choices(value.get("choices")))
+    response = value.get("object") == "response" and isinstance(value.get("output"), list)
+    return batch or completion or response
 
 
 def _of_choices(choices: Any) -> list[Any]:

@@ -1,32 +1,55 @@
-"""What a person should know of the prompts of a dataset before its rows are counted as independent."""
+"""What a person should know of a dataset before its rows are counted as independent, or compared with references."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.samples.plain import is_missing
 from workbench.visible import counted, one_line
 
-__all__ = ["prompt_notes"]
+__all__ = ["evenly", "float_notes", "prompt_notes"]
 
 _FEWEST = 10
 """Rows from which one prompt for all is told: fewer are likely the rollouts of one prompt, tried out."""
+_MOST = 2_000
+"""Rows whose prompts are compared: if so many all over the data share one, the rest tells nothing new."""
 
 
-def prompt_notes(prompts: Sequence[Any] | None, column: str, keys: Iterable[str | None]) -> tuple[str, ...]:
+def evenly(rows: int) -> NDArray[np.intp]:
+    """At most 2,000 places among so many rows, evenly spread, the first among them."""
+    return np.unique(np.linspace(0, max(rows - 1, 0), min(rows, _MOST)).astype(np.intp))
+
+
+def prompt_notes(
+    prompts: Sequence[Any] | None, column: str, keys: Iterable[str | None], rows: int
+) -> tuple[str, ...]:
     """One sentence for prompts that are empty, and one for a prompt that all rows share.
 
     Args:
         prompts: The cells of the prompt column, (n,); None where turns come from elsewhere.
         column: That column's name.
-        keys: What the rollouts of one prompt share, row by row, made as they are asked for; None for no prompt.
+        keys: What the rollouts of one prompt share, at the rows of `evenly`, made as they are asked for; None for no
+            prompt.
+        rows: How many rows there are.
     """
-    empty = sum(isinstance(prompt, str) and not prompt.strip() for prompt in prompts or ())
-    shared = _shared(keys)
-    return (*_empty_note(empty, len(prompts or ()), column), *_shared_note(shared))
+    empty = sum(is_missing(one) or (isinstance(one, str) and not one.strip()) for one in prompts or ())
+    return (*_empty_note(empty, len(prompts or ()), column), *_shared_note(_shared(keys), rows))
 
 
-def _empty_note(empty: int, rows: int, column: str) -> Iterable[str]:
+def float_notes(column: str, *, is_float: bool) -> Iterator[str]:
+    """A sentence for references that are whole numbers in a column of floats: 3 was read as 3.0."""
+    if is_float:
+        yield (
+            f"all references (column {column!r}) are whole numbers held as floats, so 3 is compared as '3.0'. If they "
+            f"were written as integers, cast them: df[{column!r}] = df[{column!r}].astype('Int64')"
+        )
+
+
+def _empty_note(empty: int, rows: int, column: str) -> Iterator[str]:
     if empty:
         which = f"all {rows:,} prompts are" if empty == rows else f"{empty:,} of {rows:,} prompts are"
         yield (
@@ -49,11 +72,16 @@ def _shared(keys: Iterable[str | None]) -> tuple[str, int] | None:
     return (first, count) if count >= _FEWEST else None
 
 
-def _shared_note(shared: tuple[str, int] | None) -> Iterable[str]:
+def _shared_note(shared: tuple[str, int] | None, rows: int) -> Iterator[str]:
     if shared is not None:
         prompt, count = shared
+        which = (
+            f"all {counted(count, 'row')} have"
+            if count == rows
+            else f"{count:,} rows from all over {rows:,} have"
+        )
         yield (
-            f"all {counted(count, 'row')} have the same prompt, {one_line(prompt, 60)!r}: they count as answers to one "
+            f"{which} the same prompt, {one_line(prompt, 60)!r}: they count as answers to one "
             "prompt, so that no interval rests on more than one. If they answer several, map what tells them apart: "
             "columns={'prompt': ...} or columns={'group': ...}"
         )

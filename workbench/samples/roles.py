@@ -21,6 +21,15 @@ __all__ = [
     "tools_of",
 ]
 
+_CONTENT_TYPES = {
+    "text",
+    "thinking",
+    "redacted_thinking",
+    "tool_use",
+    "server_tool_use",
+    "web_search_tool_result",
+}
+
 
 class CellError(ValueError):
     """A cell that does not hold what its role needs.
@@ -90,6 +99,8 @@ def completion_of(value: Any, column: str = "") -> list[Any] | None:
         return [{"role": "assistant", "content": str.__str__(value)}] if isinstance(value, str) else None
     content = plain(value)
     chat = _unwrapped(content, column) if isinstance(content, dict) else content
+    if _is_content(chat):
+        chat = [{"role": "assistant", "content": chat}]
     if _is_chat(chat):
         return _checked_chat(chat, "text or a list of chat messages")
     return [{"role": "assistant", "content": text(content)}]
@@ -165,6 +176,16 @@ def _is_chat(value: Any) -> bool:
         and bool(value)
         and all(isinstance(one, dict) and "role" in one for one in value)
     )
+
+
+def _is_content(value: Any) -> bool:
+    """A list of content parts, as Anthropic's API answers: with a text or a tool call, and nothing of another kind."""
+    if not isinstance(value, list) or not all(
+        isinstance(part, dict) and "role" not in part for part in value
+    ):
+        return False
+    types = {str(part.get("type")) for part in value}
+    return bool(types & {"text", "tool_use"}) and types <= _CONTENT_TYPES
 
 
 def _short(value: Any, limit: int = 80) -> str:

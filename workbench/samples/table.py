@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from workbench.errors import SamplesError
 from workbench.samples.cells import EMPTY, Built, Fault, build, clean, prompt_key
 from workbench.samples.columns import check_frame, metadata_columns, recognise
-from workbench.samples.envelopes import batch_roles, failed_request
+from workbench.samples.envelopes import batch_roles, failed_request, unpacked
 from workbench.samples.plain import plain, text
 from workbench.samples.roles import joined_prompts
 
@@ -23,8 +23,8 @@ __all__ = ["Loaded", "Rows", "Table"]
 Rows = NDArray[np.intp]
 
 _SCAN = 512
-_EXACT = 2**53
-"""Beyond it a float does not hold every whole number."""
+_FLOATS = {np.dtype(np.float32): 2**24, np.dtype(np.float64): 2**53}
+"""Below what each kind of float holds every whole number."""
 
 
 @dataclass(frozen=True)
@@ -72,11 +72,15 @@ class Table:
         """The cells of a role's column; None where the role has no column."""
         return self.cells(self.roles[role], rows) if role in self.roles else None
 
+    @cached_property
+    def _is_batch(self) -> bool:
+        return bool(batch_roles(list(self._position)))
+
     def _failed_requests(self) -> dict[int, Fault]:
         """The rows of OpenAI's batch output whose request got no response."""
-        if not batch_roles(list(self._position)) or "error" not in self._position:
+        if not self._is_batch or "error" not in self._position:
             return {}
-        answers = zip(self.cells("response", None), self.cells("error", None), strict=True)
+        answers = zip(*(map(unpacked, self.cells(name, None)) for name in ("response", "error")), strict=True)
         reasons = {row: failed_request(*answer) for row, answer in enumerate(answers)}
         return {row: Fault("response", why, "a response") for row, why in reasons.items() if why}
 
@@ -85,10 +89,25 @@ class Table:
         """Name of the column that holds the prompt, or begins it; "" where none does."""
         return self.roles.get("instruction") or self.roles.get("prompt") or ""
 
+    def readable(self, rows: Rows) -> Rows:
+        """Those of some rows whose line could be read."""
+        return rows[~np.isin(rows, list(self._faults))] if self._faults else rows
+
     def prompts(self, rows: Rows | None) -> list[Any] | None:
         """The cells of the prompts; None where there are none."""
         given, instructions = self.role("prompt", rows), self.role("instruction", rows)
         return given if instructions is None else joined_prompts(instructions, given)
+
+    @property
+    def reference_is_float(self) -> bool:
+        """Whether all references are whole numbers in a column of floats, more than the 0.0 and 1.0 of labels."""
+        if "reference" not in self.roles:
+            return False
+        series = self.frame.iloc[:, self._position[self.roles["reference"]]]
+        if series.dtype not in _FLOATS or not len(series):
+            return False
+        values = series.to_numpy()
+        return bool((values == np.floor(values)).all() and ((values != 0) & (values != 1)).any())
 
     def prompt_keys(self, rows: Rows) -> Iterator[str | None]:
         """What the rollouts of one prompt share, row by row; threads are made some rows at a time."""
@@ -102,6 +121,8 @@ class Table:
         prompts = self.prompts(rows)
         if prompts is not None:
             cells["prompt"] = prompts
+        if self._is_batch and self.roles.get("completion") == "response":
+            cells["completion"] = list(map(unpacked, cells["completion"]))
         metadata = {name: self.cells(name, rows) for name in self.metadata}
         count = len(self) if rows is None else len(rows)
         built = build(cells, metadata, names={**self.roles, "prompt": self.prompt_column}, rows=count)
@@ -200,7 +221,9 @@ def _with_index(data: pd.DataFrame, source: str) -> pd.DataFrame:
         values, column = data.index.get_level_values(level), f"level_{level}" if name is None else name
         if column not in frame.columns:
             frame.insert(level, column, values)
-        elif not pd.Series(values).reset_index(drop=True).equals(frame[column].reset_index(drop=True)):
+        elif not isinstance(data.index, pd.RangeIndex) and not pd.Series(values).reset_index(
+            drop=True
+        ).equals(frame[column].reset_index(drop=True)):
             raise SamplesError(
                 "the index and a column have the same name and hold different values",
                 where=source, found=repr(column), expected="one of the two", hint="rename one, or drop the index: df.reset_index(drop=True)",
@@ -212,12 +235,17 @@ def _with_index(data: pd.DataFrame, source: str) -> pd.DataFrame:
 
 def _is_whole(series: pd.Series[Any]) -> bool:
     """Whether floats are whole numbers that a gap made floats: pandas reads [3, None] as [3.0, NaN]."""
-    if series.dtype != np.float64:
+    if series.dtype not in _FLOATS:
         return False
     values = series.to_numpy()
     known = values[~np.isnan(values)]
     gaps = len(known) < len(values)
-    return bool(gaps and len(known) and (np.abs(known) < _EXACT).all() and (known == np.floor(known)).all())
+    return bool(
+        gaps
+        and len(known)
+        and (np.abs(known) < _FLOATS[values.dtype]).all()
+        and (known == np.floor(known)).all()
+    )
 
 
 def _objects(values: Sequence[Any]) -> NDArray[np.object_]:

@@ -55,8 +55,8 @@ class Limits:
 
     Attributes:
         row_seconds: Time for one row; the watchdog ends a worker that ignores it at 1.8 times that.
-        load_seconds: Time for compiling and executing the module; a worker that ignores it is ended a quarter of
-            a second later.
+        load_seconds: Time for compiling and executing the module; a worker that ignores it is ended a fifth of a
+            second later.
         memory_mb: Address space beyond what a worker starts with, in MiB.
         lost_workers: Workers lost with no row graded in between before a run stops.
     """
@@ -76,19 +76,19 @@ class Limits:
     def of(cls, timeout: float, **limits: Any) -> Limits:
         """The limits of a grader whose author gave it `timeout` seconds a row.
 
-        Loading may take 0.9 s longer than a row, but never above 5 s: a module that never loads is given up about
+        Loading may take 0.75 s longer than a row, but never above 5 s: a module that never loads is given up within
         a second after the time its author allowed, at the cost of one worker.
 
         Raises:
             ValueError: The time, or another limit, is out of range.
         """
         rows = cls(row_seconds=timeout, **limits)
-        return replace(rows, load_seconds=min(cls.load_seconds, timeout + 0.9))
+        return replace(rows, load_seconds=min(cls.load_seconds, timeout + 0.75))
 
     @property
     def hard_load_seconds(self) -> float:
         """When a worker that still loads is ended."""
-        return self.load_seconds + 0.25
+        return self.load_seconds + 0.2
 
     @property
     def hard_row_seconds(self) -> float:
