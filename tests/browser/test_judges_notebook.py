@@ -53,7 +53,7 @@ def test_the_diagnosis_names_cost_and_fault(run):
     shown = output(run, 'report.diagnose(labels="good")')
     text = shown.inner_text()
     assert "accepts 56 of 112 known-bad rows" in text
-    assert "cost: $0.02" in text
+    assert "cost: $0.0148 for" in text
     run.picture("judges-diagnosis", shown)
 
 

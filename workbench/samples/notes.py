@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,10 @@ from numpy.typing import NDArray
 from workbench.samples.plain import is_missing
 from workbench.visible import counted, one_line
 
-__all__ = ["evenly", "float_notes", "prompt_notes"]
+if TYPE_CHECKING:
+    from workbench.samples.table import Rows, Table
+
+__all__ = ["dataset_notes"]
 
 _FEWEST = 10
 """Rows from which one prompt for all is told: fewer are likely the rollouts of one prompt, tried out."""
@@ -19,12 +22,20 @@ _MOST = 2_000
 """Rows whose prompts are compared: if so many all over the data share one, the rest tells nothing new."""
 
 
-def evenly(rows: int) -> NDArray[np.intp]:
+def dataset_notes(table: Table, rows: Rows) -> tuple[str, ...]:
+    """What a person should know of some rows of a dataset, a sentence each; rows that cannot be read are left out."""
+    known, reference = table.readable(rows), table.roles.get("reference", "")
+    keys = () if "group" in table.roles else table.prompt_keys(known[_evenly(len(known))])
+    told = _prompt_notes(table.prompts(known), table.prompt_column, keys, len(known))
+    return (*told, *_float_note(reference, is_float=table.reference_is_float))
+
+
+def _evenly(rows: int) -> NDArray[np.intp]:
     """At most 2,000 places among so many rows, evenly spread, the first among them."""
     return np.unique(np.linspace(0, max(rows - 1, 0), min(rows, _MOST)).astype(np.intp))
 
 
-def prompt_notes(
+def _prompt_notes(
     prompts: Sequence[Any] | None, column: str, keys: Iterable[str | None], rows: int
 ) -> tuple[str, ...]:
     """One sentence for prompts that are empty, and one for a prompt that all rows share.
@@ -32,7 +43,7 @@ def prompt_notes(
     Args:
         prompts: The cells of the prompt column, (n,); None where turns come from elsewhere.
         column: That column's name.
-        keys: What the rollouts of one prompt share, at the rows of `evenly`, made as they are asked for; None for no
+        keys: What the rollouts of one prompt share, at the rows of `_evenly`, made as they are asked for; None for no
             prompt.
         rows: How many rows there are.
     """
@@ -40,7 +51,7 @@ def prompt_notes(
     return (*_empty_note(empty, len(prompts or ()), column), *_shared_note(_shared(keys), rows))
 
 
-def float_notes(column: str, *, is_float: bool) -> Iterator[str]:
+def _float_note(column: str, *, is_float: bool) -> Iterator[str]:
     """A sentence for references that are whole numbers in a column of floats: 3 was read as 3.0."""
     if is_float:
         yield (

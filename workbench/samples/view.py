@@ -15,7 +15,7 @@ from workbench.samples.cells import Built, Fault, rewritten
 from workbench.samples.columns import require_completion
 from workbench.samples.display import as_html, as_line
 from workbench.samples.draw import draw_rows, strata
-from workbench.samples.notes import evenly, float_notes, prompt_notes
+from workbench.samples.notes import dataset_notes
 from workbench.samples.plain import is_missing, plain
 from workbench.samples.readers import load
 from workbench.samples.table import Rows, Table
@@ -222,13 +222,7 @@ class Samples:
     def notes(self) -> tuple[str, ...]:
         """What a person should know of the rows: empty prompts, one prompt for all, whole references that are floats."""
         if self._notes is None:
-            table, numbers = self._table, self._table.readable(self.row_numbers)
-            keys = () if "group" in table.roles else table.prompt_keys(numbers[evenly(len(numbers))])
-            told = prompt_notes(table.prompts(numbers), table.prompt_column, keys, len(numbers))
-            self._notes = (
-                *told,
-                *float_notes(table.roles.get("reference", ""), is_float=table.reference_is_float),
-            )
+            self._notes = dataset_notes(self._table, self.row_numbers)
         return self._notes
 
     def packed(self) -> Packed:
