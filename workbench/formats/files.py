@@ -32,6 +32,7 @@ from workbench.graders.combine import Entry
 from workbench.records import held, parts
 from workbench.samples import Sample, as_samples
 from workbench.suite import Suite
+from workbench.visible import visible
 
 __all__ = ["Converted", "convert", "detect", "export", "load", "loads", "save"]
 
@@ -91,7 +92,7 @@ def load(
 def _told(suite: Suite) -> Suite:
     """The suite, with what a person should know of it printed."""
     for note in _cautions(suite):
-        print(f"note: {note}")  # noqa: T201 (as notes of a run: nothing else shows them)
+        print(visible(f"note: {note}"))  # noqa: T201 (as notes of a run: nothing else shows them)
     return suite
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
 from typing import Any
 
 from workbench.judges.answers import json_spans
@@ -40,15 +41,36 @@ def without_quotes(text: str, sample: Sample, messages: Messages) -> str:
     """
     if "{" not in text:
         return text
-    said, columns = _joined(_conversation(sample.thread)), _joined(_columns(sample))
-    shown = _joined(_message_texts(messages))
+    row = _Shown(sample, messages)
     kept, end = [], 0
     for start, stop, _ in json_spans(text):
-        quote = _bare(text[start:stop])
-        if quote in said or (quote in columns and quote in shown):
+        if row.holds(_bare(text[start:stop])):
             kept += [text[end:start], QUOTED]
             end = stop
     return "".join([*kept, text[end:]])
+
+
+class _Shown:
+    """The texts of a row and of a question, each made when it is first looked at: most answers quote nothing."""
+
+    def __init__(self, sample: Sample, messages: Messages) -> None:
+        self._sample, self._messages = sample, messages
+
+    def holds(self, quote: bytes) -> bool:
+        """Whether a quote stands in the conversation, or in a column that the question showed."""
+        return quote in self._said or (quote in self._columns and quote in self._question)
+
+    @cached_property
+    def _said(self) -> bytes:
+        return _joined(_conversation(self._sample.thread))
+
+    @cached_property
+    def _columns(self) -> bytes:
+        return _joined(_columns(self._sample))
+
+    @cached_property
+    def _question(self) -> bytes:
+        return _joined(_message_texts(self._messages))
 
 
 def _joined(texts: Iterable[str]) -> bytes:
@@ -61,11 +83,12 @@ def _bare(text: str) -> bytes:
 
 def _conversation(thread: StringThread) -> Iterator[str]:
     yield from (turn.content for turn in thread.get_turns())
-    yield _as_text(thread.tool_calls())
+    if calls := thread.tool_calls():
+        yield _as_text(calls)
 
 
 def _columns(sample: Sample) -> Iterator[str]:
-    return map(_as_text, (sample.reference, sample.thread.metadata, sample.thread.tools))
+    return map(_as_text, filter(None, (sample.reference, sample.thread.metadata, sample.thread.tools)))
 
 
 def _as_text(value: Any) -> str:
