@@ -248,6 +248,13 @@ class Judge(Grader):
 
     async def ask_messages(self, sample: Sample, messages: Messages, replies: list[Reply]) -> Grade:
         """The grade that the answer to these messages means, with one try at repair."""
+        try:
+            return await self._answer_read(sample, messages, replies)
+        except BaseException:
+            _drop(replies)  # at once: another question of the same row may be equal, and wait for this answer
+            raise
+
+    async def _answer_read(self, sample: Sample, messages: Messages, replies: list[Reply]) -> Grade:
         await self.say(messages, replies)
         try:
             grade = self._read(sample, messages, replies[-1])
