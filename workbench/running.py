@@ -136,7 +136,7 @@ def sum_up(store: Store, report: Report, name: str) -> list[str]:
 def endings(grades: Mapping[str, Grades], rows: int, line: Line, *, interrupted: bool) -> Iterator[str]:
     """What a person should read where a run ended early: a stop, a spent budget, a grader or judge that gave up."""
     errors = (error for one in grades.values() for error in one.errors.values())
-    spent = any(error.kind is ErrorKind.BUDGET for error in errors)
+    spent = line.spending.ended and any(error.kind is ErrorKind.BUDGET for error in errors)
     why = "Interrupted" if interrupted else "Budget spent" if spent else ""
     if why:
         done = rows * len(grades) - sum(len(one.cut_off) for one in grades.values())

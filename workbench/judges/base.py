@@ -95,7 +95,7 @@ class Judge(Grader):
             previewed and answered by a `ScriptedClient` without any.
         temperature: Above 0 for varied answers. 0.0 is sent as 1.0 to reasoning models, which take no other.
         max_tokens: Tokens an answer may take, 131,072 at most; None for the server's own limit. With it a budget is
-            never exceeded.
+            exact where the server charges by the price table and counts the messages sent.
         extractor: Which text of the thread is judged.
         rules: Whose rule decides about unclean answers, out of `answers.RULES`. "" is ours: no JSON, a number
             outside the range, a refusal, a cut answer are failed grades.
@@ -292,7 +292,8 @@ class Judge(Grader):
 
     def ends_run(self) -> Callable[[Grade], GradeError | None]:
         """A spent budget or a broken store ends a run, and three rows in a row without a server or a valid key."""
-        return Breaker()
+        line = current()
+        return Breaker() if line is None else Breaker(lambda: line.spending.over)
 
     def unread(self, error: AnswerError, replies: list[Reply]) -> Grade:  # noqa: ARG002 (for platforms' rules)
         """The grade of an answer that means none: failed."""

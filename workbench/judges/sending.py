@@ -6,8 +6,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from workbench.judges.budget import Asking
 from workbench.judges.client import ChatClient, Messages
+from workbench.judges.learning import Asking
 from workbench.judges.prices import price_of
 from workbench.judges.settings import ANSWER_LIMITS
 
