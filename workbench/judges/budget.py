@@ -230,11 +230,16 @@ class Spending:
         spent = not self._room(self._smallest, least, self._spent)
         calls = self.budget is not None and self.budget.calls is not None and self._no_call_left()
         self._refused += 1
-        worn_out = self._refused >= (_WORN_OUT if self._spent.calls > self._before.calls else _NONE_FIT)
+        began = self._spent.calls > self._before.calls
+        worn_out = self._refused >= (_WORN_OUT if began else _NONE_FIT)
         self.over = self.over or calls or (spent and worn_out)
-        self.ended = self.ended or spent
+        self.ended = self.ended or self.over or (spent and began)
         self._left_out = [min([*self._left_out, amount], key=lambda one: (one.money, one.tokens))]
-        what = "the budget is spent" if spent else "the question may cost more than the budget has left"
+        what = (
+            "the budget is spent"
+            if spent and began
+            else "the question may cost more than the budget has left"
+        )
         return BudgetError(what, found=self._told(amount), expected=f"at most {self.budget!r}")
 
     def _no_call_left(self) -> bool:
