@@ -58,7 +58,7 @@ def test_a_row_that_is_too_large_for_what_is_left_fails_alone(long_rows):
     """The rows that fit are asked; the error and a note say what it may cost and what is left."""
     server = Server(lambda messages: Usage(len(str(messages)) // 4, 5))
     rows = ["Z" * 400_000 + str(row) for row in range(long_rows - 1)] + NAMES[:150]
-    rows += ["Z" * 400_000] + NAMES[150:]
+    rows += ["Z" * 400_000, *NAMES[150:]]
     report = graded(server, 0.05, rows, max_tokens=100)
     assert (report.summary["scored"].iloc[0], server.asked) == (300, 300)
     assert list(report.errors["error_kind"]) == ["budget"] * long_rows

@@ -278,7 +278,12 @@ class Judge(Grader):
 
     async def say(self, messages: Messages, replies: list[Reply]) -> Reply:
         """One answer of the client, out of the run's store or paid for, added to `replies`."""
-        reply = await ask(self.chat_client(), messages, self.asked())
+        try:
+            reply = await ask(self.chat_client(), messages, self.asked())
+        except (JudgeServerError, BudgetError) as error:
+            if error.usage is not None:
+                replies.append(Reply("", error.usage, {"failed": True}))  # no answer, but paid for
+            raise
         replies.append(reply)
         return reply
 
@@ -324,9 +329,8 @@ def _complete(grade: Grade, replies: list[Reply], seconds: float) -> Grade:
     """The grade with what it took and what was said."""
     used = [reply.usage for reply in replies if reply.usage is not None]
     paid = [usage.cost for usage in used if usage.cost is not None]
-    raw: dict[str, Any] = (
-        {"raw": replies[-1].text[:_MAX_RAW]} if replies and "raw" not in grade.metadata else {}
-    )
+    said = [reply.text for reply in replies if not reply.raw.get("failed")]
+    raw: dict[str, Any] = {"raw": said[-1][:_MAX_RAW]} if said and "raw" not in grade.metadata else {}
     if replies and all(reply.raw.get("kept") for reply in replies):
         raw["kept"] = True
     took: list[Any] = [reply.raw.get("seconds") for reply in replies]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
-from dataclasses import KW_ONLY, dataclass, fields
+from dataclasses import KW_ONLY, dataclass, fields, replace
 from typing import Any
 
 from workbench.errors import WorkbenchError
 from workbench.grade import ErrorKind
 from workbench.graders.base import is_number
+from workbench.judges.budget_notes import left_of, open_ended, unanswered
 from workbench.judges.client import Usage
 from workbench.judges.learning import LETTERS_A_TOKEN, Amount, Asking, Learned
 from workbench.judges.prices import Price, price_of
@@ -26,9 +27,14 @@ _ROUNDING = 1e-12
 
 
 class BudgetError(WorkbenchError, RuntimeError):
-    """A question that the budget has no room for; it was not asked."""
+    """A question that the budget has no room for; it was not asked, or not once more.
+
+    Attributes:
+        usage: What a server counted of tries before.
+    """
 
     kind = ErrorKind.BUDGET
+    usage: Usage | None = None
 
 
 @dataclass(frozen=True)
@@ -53,8 +59,9 @@ class Budget:
     where not even the smallest question so far fits; a note names what is left.
 
     Prices are those in `PRICES`, which know no surcharge for very long questions. Answers out of a store cost nothing;
-    where a server does not count, tokens are guessed by length. A question that fails counts as a call and costs
-    nothing: what a server charges for an answer that never arrived, nobody tells.
+    where a server does not count, tokens are guessed by length. A question that fails counts as a call and
+    costs what the server counted. What it charges for an answer that never arrived, nobody tells: in money and tokens
+    `OpenAIClient` counts each try that timed out or broke off with the most it may cost, and a note says how many.
 
     Attributes:
         money: US dollars, by the prices in `PRICES` or as the server says.
@@ -143,6 +150,7 @@ class Spending:
         self._learned = Learned()
         self._unlimited: dict[str, Price | None] = {}
         self._settled = asyncio.Event()
+        self._unanswered = Amount()
         self._parts, self._before = 1, Amount()
         self._smallest: Asking | None = None
         self._refused = 0  # questions in a row without room
@@ -153,6 +161,11 @@ class Spending:
         """From now on only one of so many equal parts of what is left may be spent: judges of one suite share."""
         self._parts, self._before = max(1, parts), self._spent
         self._smallest, self._refused, self.over = None, 0, False
+
+    @property
+    def measured(self) -> bool:
+        """Whether there is a budget in money or tokens."""
+        return self.budget is not None and self.budget.measured
 
     @property
     def calls(self) -> int:
@@ -259,17 +272,30 @@ class Spending:
             usage: What the server counted; None where it does not.
             said: The answer's text, to guess from then.
         """
-        asking = reserved.asking
-        counted = usage or Usage(asking.letters // LETTERS_A_TOKEN, len(said) // LETTERS_A_TOKEN)
-        listed = (
-            None
-            if asking.price is None
-            else asking.price.of(counted.prompt_tokens, counted.completion_tokens)
-        )
+        letters = reserved.asking.letters
+        self._settle(reserved, usage or Usage(letters // LETTERS_A_TOKEN, len(said) // LETTERS_A_TOKEN))
+
+    def _settle(self, reserved: Reserved, counted: Usage) -> None:
+        asking, price = reserved.asking, reserved.asking.price
+        listed = None if price is None else price.of(counted.prompt_tokens, counted.completion_tokens)
         money = listed if counted.cost is None else counted.cost
-        self._put(reserved, Amount(1, counted.tokens, money or 0.0))
+        self._put(reserved, Amount(asking.calls, counted.tokens, money or 0.0))
         if self._learned.learn(asking, counted, listed) and self.budget is not None:
             self._estimate_again()
+
+    def charge(self, reserved: Reserved, usage: Usage | None) -> None:
+        """A try brought no usable answer, but a server counted it, or may.
+
+        Args:
+            reserved: What `reserve` returned.
+            usage: What the server counted; None where its answer never came, so that all that was set aside is spent.
+        """
+        if usage is not None:
+            self._settle(reserved, usage)
+            return
+        self._unanswered = self._unanswered.plus(replace(reserved.amount, calls=1))
+        self._learned.failed[reserved.asking.model] += 1
+        self._put(reserved, reserved.amount)
 
     def _estimate_again(self) -> None:
         """What was learned holds for the questions under way as well."""
@@ -281,7 +307,7 @@ class Spending:
     def release(self, reserved: Reserved) -> None:
         """The question was not answered: it counts as a call and nothing more."""
         self._learned.failed[reserved.asking.model] += 1
-        self._put(reserved, Amount(1))
+        self._put(reserved, Amount(reserved.asking.calls))
 
     def _put(self, reserved: Reserved, real: Amount) -> None:
         self._open.discard(reserved)
@@ -299,35 +325,12 @@ class Spending:
         if budget is None or not budget.measured:
             return
         longest = self._learned.answer
-        yield from (_open_ended(model, price, longest) for model, price in self._unlimited.items())
-        yield from self._left()
+        yield from (open_ended(model, price, longest) for model, price in self._unlimited.items())
+        if self._unanswered.calls:
+            yield unanswered(self._unanswered)
+        money, tokens = (self.money, budget.money), (self.tokens, budget.tokens)
+        yield from filter(None, (left_of(money, tokens, least) for least in self._left_out))
         if budget.tokens is not None and self._spent.tokens > budget.tokens:
             yield f"The budget was exceeded by {self._spent.tokens - budget.tokens:,.0f} tokens."
         if budget.money is not None and self.money > budget.money * (1 + _ROUNDING):
             yield f"The budget was exceeded by ${self.money - budget.money:.4f}."
-
-    def _left(self) -> Iterator[str]:
-        """What was not spent, and why, where a question had no room."""
-        assert self.budget is not None
-        money, tokens = self.budget.money, self.budget.tokens
-        for least in self._left_out:
-            if money is not None and self.money < money:
-                yield (
-                    f"${money - self.money:.4f} of ${money:.4f} are left: each question that was not asked may cost "
-                    f"${least.money:.4f} or more."
-                )
-            elif tokens is not None and self.tokens < tokens:
-                yield (
-                    f"{tokens - self.tokens:,} of {tokens:,} tokens are left: each question that was not asked may "
-                    f"take {least.tokens:,.0f} or more."
-                )
-
-
-def _open_ended(model: str, price: Price | None, longest: float) -> str:
-    """By how much one question to a model may overshoot."""
-    more = "" if price is None else f" (${price.of(0, 1_000):.4g} for every 1,000 tokens more)"
-    return (
-        f"{repr(model) if model else 'A judge'} was asked without max_tokens: each question under way may overshoot "
-        f"the budget by as much as its answer is longer than the longest so far, which had {longest:,.0f} tokens"
-        f"{more}. With max_tokens= on the judge the budget is exact."
-    )

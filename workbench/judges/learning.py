@@ -45,6 +45,7 @@ class Asking:
         price: The model's; None where nobody knows.
         size: Bytes of it as JSON, at least as many as its tokens; 0 where only the letters are known.
         model: Who is asked.
+        calls: Calls it counts for; 0 for a further try of a question that is counted already.
     """
 
     letters: int
@@ -52,6 +53,7 @@ class Asking:
     price: Price | None
     size: int = 0
     model: str = ""
+    calls: int = 1
 
     @property
     def most(self) -> float:
@@ -97,7 +99,7 @@ class Learned:
         else:
             prompt, answer = asking.letters / LETTERS_A_TOKEN, float(_ANSWER_TOKENS)
         money = 0.0 if asking.price is None else asking.price.of(prompt, answer)
-        return Amount(1, prompt + answer, money + self.fee.get(asking.model, 0.0))
+        return Amount(asking.calls, prompt + answer, money + self.fee.get(asking.model, 0.0))
 
     def learn(self, asking: Asking, counted: Usage, listed: float | None) -> bool:
         """Take in what a server counted; whether that changes an estimate.
