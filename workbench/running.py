@@ -156,8 +156,9 @@ def _hopeless(name: str, grades: Grades) -> Iterator[str]:
     hopeless = [error.message for error in grades.errors.values() if error.kind in HOPELESS]
     if broken:
         yield f"{name}: {broken[0]}\n{len(broken):,} rows were not asked."
-    if not hopeless or grades.n_scored:
+    left = [message for message in hopeless if message.endswith(NOT_ASKED)]
+    if not hopeless or (grades.n_scored and not left):
         return
-    yield f"{name}: {hopeless[0].removesuffix(NOT_ASKED)}"
-    if left_out := sum(message.endswith(NOT_ASKED) for message in hopeless):
-        yield f"{left_out:,} rows were not asked."
+    yield f"{name}: {(left or hopeless)[0].removesuffix(NOT_ASKED)}"
+    if left:
+        yield f"{len(left):,} rows were not asked."

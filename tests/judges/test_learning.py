@@ -75,3 +75,17 @@ def test_a_budget_that_is_a_multiple_of_the_price_is_used_whole(monkeypatch, bud
     report = graded(server, budget, NAMES[:60], max_tokens=1)
     assert server.asked == asked
     assert not any("exceeded" in note for note in report.notes)
+
+
+@pytest.mark.parametrize("models", [["gpt-4o", "x"], {MODEL: "x"}, object()])
+def test_a_client_may_call_anything_its_models(models):
+    """Only a mapping of settings is read as one."""
+    server = Server(lambda _: Usage(5, 5))
+    server.models = models
+    assert graded(server, 1.0, NAMES[:3]).summary["scored"].iloc[0] == 3
+
+
+def test_a_model_of_blanks_is_none(monkeypatch):
+    """The environment's is taken in its place."""
+    monkeypatch.setenv("WORKBENCH_MODEL", MODEL)
+    assert wb.BinaryJudge(criteria="polite", model="  ").model == MODEL

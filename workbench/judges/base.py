@@ -193,7 +193,7 @@ class Judge(Grader):
 
     def _take_model(self) -> None:
         """Name the default model once and for all: what was asked is what is exported."""
-        if not self.model and (model := self._default_model()):
+        if not self.model.strip() and (model := self._default_model()):
             object.__setattr__(self, "model", model)
 
     @property
