@@ -5,7 +5,10 @@ import asyncio
 import pytest
 
 import workbench as wb
+from tests.judges.examples import AGENT
+from workbench.errors import FormatError
 from workbench.judges import Reply, Usage
+from workbench.judges.settings import check_request
 
 SAID = '{"reasoning": "fine", "score": "PASS"}'
 MODEL = "gpt-4o-mini"
@@ -89,3 +92,19 @@ def test_a_model_of_blanks_is_none(monkeypatch):
     """The environment's is taken in its place."""
     monkeypatch.setenv("WORKBENCH_MODEL", MODEL)
     assert wb.BinaryJudge(criteria="polite", model="  ").model == MODEL
+
+
+def test_an_agent_that_names_no_model_takes_the_environments(monkeypatch):
+    """Its own goes before, where it names one."""
+    monkeypatch.setenv("WORKBENCH_MODEL", MODEL)
+    unnamed = {**AGENT, "agents": [{**AGENT["agents"][0], "llm_config": {}}]}
+    made = [wb.AgentJudge(prompt="Rate it.", agent=agent).model for agent in (unnamed, AGENT)]
+    assert made == [MODEL, "gpt-4.1-mini"]
+
+
+def test_a_subclass_may_ask_for_more_but_not_for_another_model_or_more_answers():
+    """What breaks no accounting passes on the wire."""
+    check_request({"model": MODEL, "stop": ["x"], "logprobs": True, "n": 1})
+    for refused in ({"n": 2}, {"stream": True}, {"extra_body": {"model": "o1"}}, {"base_url": "http://x"}):
+        with pytest.raises(FormatError, match="may not send"):
+            check_request(refused)
