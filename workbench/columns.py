@@ -138,10 +138,6 @@ class Grades:
     def put_later(self, row: int, grade: Grade) -> None:
         """Store a later grade of a row that had failed, in the place of the first; both were paid for."""
         first = self[row]
-        for held in (self.errors, self.reasoning, self.metadata):
-            held.pop(row, None)
-        for column in (self.seconds, self.tokens, self.cost):
-            column[row] = np.nan
         tokens = (
             None
             if first.tokens is None and grade.tokens is None
@@ -150,7 +146,14 @@ class Grades:
         paid = [one.cost for one in (first, grade) if one.tokens is not None or one.cost is not None]
         known = [cost for cost in paid if cost is not None]
         cost = sum(known) if known and len(known) == len(paid) else None
-        self.put(row, replace(grade, tokens=tokens, cost=cost))
+        later = replace(
+            grade, tokens=tokens, cost=cost
+        )  # odd numbers fail here, before anything is forgotten
+        for held in (self.errors, self.reasoning, self.metadata):
+            held.pop(row, None)
+        for column in (self.seconds, self.tokens, self.cost):
+            column[row] = np.nan
+        self.put(row, later)
 
     def put_scores(self, start: int, scores: NDArray[np.float64], *, seconds: float) -> None:
         """Store a run of finite scores from row `start` on; NaN entries stay missing.

@@ -136,7 +136,7 @@ def sum_up(store: Store, report: Report, name: str) -> list[str]:
 def endings(grades: Mapping[str, Grades], rows: int, line: Line, *, interrupted: bool) -> Iterator[str]:
     """What a person should read where a run ended early: a stop, a spent budget, a grader or judge that gave up."""
     errors = (error for one in grades.values() for error in one.errors.values())
-    spent = any(error.kind is ErrorKind.BUDGET for error in errors)
+    spent = line.spending.ended and any(error.kind is ErrorKind.BUDGET for error in errors)
     why = "Interrupted" if interrupted else "Budget spent" if spent else ""
     if why:
         done = rows * len(grades) - sum(len(one.cut_off) for one in grades.values())
@@ -156,8 +156,9 @@ def _hopeless(name: str, grades: Grades) -> Iterator[str]:
     hopeless = [error.message for error in grades.errors.values() if error.kind in HOPELESS]
     if broken:
         yield f"{name}: {broken[0]}\n{len(broken):,} rows were not asked."
-    if not hopeless or grades.n_scored:
+    left = [message for message in hopeless if message.endswith(NOT_ASKED)]
+    if not hopeless or (grades.n_scored and not left):
         return
-    yield f"{name}: {hopeless[0].removesuffix(NOT_ASKED)}"
-    if left_out := sum(message.endswith(NOT_ASKED) for message in hopeless):
-        yield f"{left_out:,} rows were not asked."
+    yield f"{name}: {(left or hopeless)[0].removesuffix(NOT_ASKED)}"
+    if left:
+        yield f"{len(left):,} rows were not asked."

@@ -7,7 +7,7 @@ from tests.judges.servers import server
 from tests.judges.test_client import completion
 from workbench import background
 from workbench.judges import JudgeServerError, OpenAIClient, question
-from workbench.judges.abilities import FORGET, Ability, ability
+from workbench.judges.abilities import FORGET, Ability, ability, fallbacks
 
 ASKED = [{"role": "user", "content": "x"}]
 SCHEMA = {"type": "json_schema", "json_schema": {"name": "v", "schema": {"type": "object"}}}
@@ -195,3 +195,26 @@ def test_a_run_tells_what_a_model_did_not_take():
         report = judge.run(rows, progress=False)
     [note] = report.notes
     assert f"'m' at {address} did not take JSON schema: 5 answers were asked for as JSON object" in note
+
+
+@pytest.mark.parametrize("fault", [(429, {"retry-after-ms": "1"}, {}), (502, {}, {}), None])
+def test_a_trial_that_meets_a_passing_fault_is_no_trial(fault, monkeypatch):
+    """The next question tries JSON schema again; the note says that it failed, not that it is not taken."""
+    monkeypatch.setattr(question, "_FIRST_WAIT", 0.01)
+    answers = [(500, {}, {})] * 3 + [(200, {}, completion("{}")), fault]
+
+    def answer(*_):
+        return answers.pop(0) if answers else (200, {}, completion("{}"))
+
+    with server(answer) as (address, asked):
+        client = OpenAIClient(address)
+        for _ in range(3):
+            complete(client)
+    assert formats(asked)[-2:] == ["json_schema", "json_schema"]
+
+
+def test_a_note_tells_a_failure_from_a_refusal():
+    """A format that was given up for a server's failure is not said to be lacking."""
+    sent, wanted = {"response_format": {"type": "json_object"}}, {"response_format": SCHEMA}
+    assert list(fallbacks(sent, wanted, {0})) == [("failed when asked for JSON schema", "as JSON object")]
+    assert list(fallbacks(sent, wanted)) == [("did not take JSON schema", "as JSON object")]

@@ -1,5 +1,6 @@
 """What passes by itself costs no row: a restart is waited for, and what failed is asked once more at the end."""
 
+import dataclasses
 import re
 import socket
 import threading
@@ -56,7 +57,10 @@ def test_what_failed_by_a_passing_fault_is_asked_once_more_at_the_end(fault):
     choose, asked = at_first(2, fault)
     moments = []
     with faulty(choose) as address:
-        made = judge(address, max_retries=1, timeout=1.0, concurrency=20)
+        timeout = (
+            5.0 if fault is FAULTS["hanging"] else 60.0
+        )  # long enough for the rows that must be answered
+        made = judge(address, max_retries=1, timeout=timeout, concurrency=20)
         report = made.run(ROWS, progress=moments.append)
     assert report.summary.loc["judge", "scored"] == 60
     assert [asked[row] for row in range(0, 60, 3)] == [3] * 20
@@ -217,22 +221,87 @@ def test_a_server_that_never_comes_back_ends_the_run():
     assert report.summary.loc["judge", "scored"] >= 20
     assert kinds["judge_unreachable"] > 200
     assert "not asked" in report.errors["error"].iloc[-1]
+    assert any(note.startswith("judge: nothing answers at the judge's address") for note in report.notes)
+    assert any(note.endswith("rows were not asked.") for note in report.notes)
+
+
+def test_a_server_that_was_given_up_is_not_waited_for_by_the_next_judge():
+    """Its questions take their tries, and no patience."""
+    with restarting(20, threading.Event()) as address:
+        judges = [
+            wb.Entry(judge(address, max_retries=2, patience=patience, timeout=5), name)
+            for name, patience in (("first", 0.5), ("second", 3_000))
+        ]
+        report = wb.Suite(judges).run(ROWS, progress=False)
+    assert report.summary.loc["second", "scored"] == 0
 
 
 def test_a_dropped_connection_is_a_restart_only_where_nobody_is_answered():
     """All such silences of a run together are waited for no longer than the patience."""
     now = [0.0]
     seen = Server("s", clock=lambda: now[0])
-    assert not seen.silent(0.0, 10)  # it never answered: nothing is known of it
+    assert not seen.silent("a", 0.0, 10)  # it never answered: nothing is known of it
     seen.heard()
     now[0] = 1.0
-    assert seen.silent(0.5, 10)
+    assert not seen.silent("a", 0.5, 10)
+    assert not seen.silent("a", 0.5, 10)  # one question alone may end its own connection
+    assert seen.silent("b", 0.5, 10)
     now[0] = 9.0
-    assert seen.silent(8.0, 10)  # still the same silence
+    assert seen.silent("a", 8.0, 10)  # still the same silence
     seen.heard()
-    assert not seen.silent(8.5, 10)  # somebody was answered meanwhile
+    assert not seen.silent("a", 8.5, 10)  # somebody was answered meanwhile
     now[0] = 11.0
-    assert not seen.silent(9.0, 10)  # 8.5 s of silence before, and 2 s now
+    assert not seen.silent("a", 9.0, 10)
+    assert not seen.silent("b", 9.0, 10)  # 8.5 s of silence before, and 2 s now
+
+
+@pytest.mark.parametrize("concurrency", [1, 8])
+def test_a_row_that_always_drops_its_connection_holds_nobody_up(concurrency):
+    """It is tried as often as any other, in both passes, and waited for in neither."""
+    asked = []
+
+    def choose(text):
+        asked.append("<5>" in text)
+        return (lambda c: None) if "<5>" in text else says(FINE)
+
+    with faulty(choose) as address:
+        made = judge(address, max_retries=1, concurrency=concurrency, patience=3_000)
+        report = made.run(ROWS[:12], progress=False)
+    assert report.summary["scored"].iloc[0] == 11
+    assert sum(asked) == 4
+
+
+def test_the_second_pass_ends_where_nothing_is_mended():
+    """After a handful of rows that fail again, the others keep their error unasked."""
+    asked = Counter()
+
+    def choose(text):
+        row = int(re.search(r"<(\d+)>", text)[1])
+        asked[row] += 1
+        return says(FINE) if row < 5 else http(502, ERROR)
+
+    with faulty(choose) as address:
+        report = judge(address, max_retries=0, concurrency=1).run(ROWS, progress=False)
+    assert report.errors["error_kind"].value_counts().to_dict() == {"judge_server": 55}
+    assert sum(asked.values()) == 60 + 5
+
+
+@pytest.mark.parametrize("column", ["tokens", "cost", "seconds"])
+def test_odd_numbers_in_a_rows_second_grade_fail_that_row_alone(column):
+    """The run goes on, and what the first grade cost is kept."""
+
+    class Odd(wb.RubricJudge):
+        async def grade(self, sample):
+            grade = await super().grade(sample)
+            odd = grade.error is None and "<3>" in str(sample.thread.get_turns())
+            return dataclasses.replace(grade, **{column: "many"}) if odd else grade
+
+    choose, _ = at_first(1, http(502, ERROR))
+    with faulty(choose) as address:
+        client = OpenAIClient(address, max_retries=0)
+        report = Odd(prompt="p", model="m", client=client).run(ROWS[:6], progress=False)
+    assert report.summary["scored"].iloc[0] == 5
+    assert list(report.errors["error_kind"]) == ["runtime"]
 
 
 @pytest.mark.parametrize("status", [429, 500, 502, 503, 504])
@@ -261,8 +330,8 @@ def test_a_rubric_judge_waits_as_long_as_its_client_unless_it_says_otherwise(own
         asked.append(text)
         return lambda c: c.recv(1)
 
-    client_limits = {"timeout": 3_000.0, "max_retries": 20} if own else {"timeout": 0.2, "max_retries": 1}
-    own_limits = {"timeout": 0.2, "max_retries": 1} if own else {}
+    client_limits = {"timeout": 3_000.0, "max_retries": 20} if own else {"timeout": 0.5, "max_retries": 1}
+    own_limits = {"timeout": 0.5, "max_retries": 1} if own else {}
     with faulty(hang) as address:
         made = wb.RubricJudge(
             prompt="p", model="m", client=OpenAIClient(address, **client_limits), **own_limits

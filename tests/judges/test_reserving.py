@@ -28,9 +28,12 @@ class Uneven:
         self.asked += 1
         long = self.asked % 10 == 0
         self.under_way += 1
-        if self.under_way == self.together:
+        if self.under_way >= self.together:
             self.met.set()
-        await asyncio.wait_for(self.met.wait(), 60)  # nobody is answered before so many are under way
+        if self.asked > 1:  # the first goes alone
+            await asyncio.wait_for(
+                self.met.wait(), 60
+            )  # nobody else is answered before so many are under way
         await asyncio.sleep(0.03 if long else 0.002)
         self.under_way -= 1
         prompt = len(str(messages).encode()) // 2  # denser than English, less dense than bytes

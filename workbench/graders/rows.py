@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Protocol
 
 import numpy as np
@@ -14,7 +16,7 @@ from workbench.grade import ErrorKind, Grade, GradeError
 from workbench.samples import Sample, Samples
 from workbench.thread import StringThread
 
-__all__ = ["Control", "RowRun", "made_samples"]
+__all__ = ["Control", "RowRun", "in_second_pass", "made_samples", "second_pass"]
 
 _AT_ONCE = 256
 """Rows whose samples are made together: one alone costs as much as a hundred of them."""
@@ -22,8 +24,28 @@ _LOOK = 0.05
 """Seconds between two looks whether the run is to stop."""
 _GRACE = 2.0
 """Seconds that rows under way have to end once the run is to stop."""
+_HOPELESS = 5
+"""Rows of the second pass that fail again in a row, without one that has a grade, after which it ends."""
 _NOT_GRADED = frozenset({ErrorKind.BUDGET, ErrorKind.STORE, ErrorKind.CANCELLED})
 """Failures of rows that were not asked."""
+
+
+_second: ContextVar[bool] = ContextVar("second pass", default=False)
+
+
+@contextmanager
+def second_pass() -> Iterator[None]:
+    """Say that rows are graded once more: their faults are their own, and nothing is waited for as a restart."""
+    token = _second.set(True)
+    try:
+        yield
+    finally:
+        _second.reset(token)
+
+
+def in_second_pass() -> bool:
+    """Whether this task grades rows once more."""
+    return _second.get()
 
 
 class Control:
@@ -110,14 +132,20 @@ class RowRun:
         self._done, self._failed = self._done - len(failed), self._failed - len(failed)
         self._ends, mended = self._grader.ends_run(), 0
 
+        in_a_row = 0
+
         def put(at: int, grade: Grade) -> None:
-            nonlocal mended
+            nonlocal mended, in_a_row
             if grade.error is None or grade.error.kind not in _NOT_GRADED:
-                self._grades.put_later(int(failed[at]), grade)
+                grade = self._kept(self._grades.put_later, int(failed[at]), grade)
                 mended += grade.error is None
+            in_a_row = in_a_row + 1 if grade.error is not None and grade.error.passing else 0
+            if not mended and in_a_row >= _HOPELESS:
+                self._over = self._over or grade.error
             self._told(grade)
 
-        await self._pass(_Rows(self._samples.take(failed)), put, len(failed))
+        with second_pass():
+            await self._pass(_Rows(self._samples.take(failed)), put, len(failed))
         self._over = None  # every row has an error or a grade of its own by now
         self._control.notes.append(
             f"{self._grader.name}: {len(failed):,} rows that failed by a passing fault were graded once more at the "
@@ -149,12 +177,17 @@ class RowRun:
         return await self._grader.grade_one(made)
 
     def _put(self, row: int, grade: Grade) -> None:
+        self._told(self._kept(self._grades.put, row, grade))
+
+    @staticmethod
+    def _kept(put: Callable[[int, Grade], None], row: int, grade: Grade) -> Grade:
+        """Put a grade away; a failed one in its place where somebody's own has odd numbers."""
         try:
-            self._grades.put(row, grade)
-        except (TypeError, ValueError, OverflowError) as error:  # a grade of somebody's own with odd numbers
+            put(row, grade)
+        except (TypeError, ValueError, OverflowError) as error:
             grade = Grade.failed(ErrorKind.RUNTIME, f"{type(error).__name__}: {error}"[:300])
-            self._grades.put(row, grade)
-        self._told(grade)
+            put(row, grade)
+        return grade
 
     def _told(self, grade: Grade) -> None:
         """Count a row, and end the run where its grade says so."""

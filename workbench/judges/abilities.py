@@ -44,6 +44,7 @@ class Ability:
     Attributes:
         good: Formats that were answered, by their place in `FORMS`.
         lacking: Formats that were refused where a simpler one was answered, and when each is tried again.
+        shaky: Formats that are lacking since the server failed, and not since it refused them.
         renamed: Whether the limit of an answer is called max_completion_tokens here.
         dropped: Settings the model does not take, and when each is tried again.
         clock: Seconds since some moment.
@@ -51,6 +52,7 @@ class Ability:
 
     good: set[int] = field(default_factory=set)
     lacking: dict[int, float] = field(default_factory=dict)
+    shaky: set[int] = field(default_factory=set)
     renamed: bool = False
     dropped: dict[str, float] = field(default_factory=dict)
     clock: Callable[[], float] = time.monotonic
@@ -78,6 +80,14 @@ class Ability:
             _put_form(fitted, next(has, _TEXT))
         return fitted
 
+    def untold(self, sent: Mapping[str, Any]) -> None:
+        """A request failed by a fault that teaches nothing: what it tried again is tried by the next question."""
+        now = self.clock()
+        if (form := form_of(sent)) in self.lacking:
+            self.lacking[form] = now
+        for name in self.dropped.keys() & sent.keys():
+            self.dropped[name] = now
+
     def worked(
         self, sent: Mapping[str, Any], asked: Mapping[str, Any], doubted: Collection[int] = ()
     ) -> None:
@@ -91,10 +101,12 @@ class Ability:
         now = form_of(sent)
         self.good.add(now)
         self.lacking.pop(now, None)
+        self.shaky.discard(now)
         for name in sent:
             self.dropped.pop(name, None)
         for form in range(form_of(asked), now):
             if form not in self.good:
+                self.shaky.update({form} & set(doubted) - self.lacking.keys())
                 self.lacking.setdefault(form, self.clock() + (0.0 if form in doubted else FORGET))
 
     def lesson(self, status: int, message: str, sent: Mapping[str, Any], *, again: bool = False) -> str:
@@ -146,12 +158,21 @@ def given_up_for_a_fault(status: int) -> bool:
 _SHOWN = {"json_schema": "JSON schema", "json_object": "JSON object", "text": "plain text"}
 
 
-def fallbacks(sent: Mapping[str, Any], asked: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """What was not sent as the judge wants it, and what was sent in its place."""
+def fallbacks(
+    sent: Mapping[str, Any], asked: Mapping[str, Any], shaky: Collection[int] = ()
+) -> Iterator[tuple[str, str]]:
+    """What was not sent as the judge wants it, with the reason, and what was sent in its place.
+
+    Args:
+        sent: The request that was answered.
+        asked: The request as the judge wants it.
+        shaky: Formats that were given up since the server failed.
+    """
     if (wanted := form_of(asked)) < (now := form_of(sent)):
-        yield _SHOWN[FORMS[wanted]], f"as {_SHOWN[FORMS[now]]}"
+        why = "failed when asked for" if wanted in shaky else "did not take"
+        yield f"{why} {_SHOWN[FORMS[wanted]]}", f"as {_SHOWN[FORMS[now]]}"
     if "temperature" in asked and "temperature" not in sent:
-        yield "temperature", "without it"
+        yield "did not take temperature", "without it"
 
 
 def _put_form(request: dict[str, Any], form: int) -> None:

@@ -102,11 +102,12 @@ class AgentJudge(RubricPrompt):
         check_number("tool_memory_mb", self.tool_memory_mb, above=0)
         object.__setattr__(self, "agent", dict(self.agent))
         self._file.check_grade_tool(self.judge_tool_name)
-        if not self.model:
-            object.__setattr__(self, "model", self._file.model)
+        if not self.model.strip():
+            named = self._file.names_model or not super()._default_model()
+            object.__setattr__(self, "model", self._file.model if named else super()._default_model())
 
     def _default_model(self) -> str:
-        return ""  # the agent brings its own
+        return ""  # the agent's own goes before the environment's
 
     @classmethod
     def from_file(cls, path: str | os.PathLike[str], *, trust: bool = False, **settings: Any) -> Self:

@@ -78,12 +78,21 @@ class AgentFile:
     @property
     def model(self) -> str:
         """The model the agent names."""
-        settings = self.state.get("llm_config")
-        found = settings.get("model") if isinstance(settings, Mapping) else None
-        name = found or self.state.get("model")
+        name = self._named_model
         named = isinstance(name, str) and name
         refuse_unless(named, "the agent names no model", name or "", "llm_config.model, or model=")
         return str(name)
+
+    @property
+    def names_model(self) -> bool:
+        """Whether it names one, if only one that cannot be."""
+        return bool(self._named_model)
+
+    @property
+    def _named_model(self) -> object:
+        settings = self.state.get("llm_config")
+        found = settings.get("model") if isinstance(settings, Mapping) else None
+        return found or self.state.get("model")
 
     @property
     def system(self) -> str:

@@ -95,7 +95,7 @@ class Judge(Grader):
             previewed and answered by a `ScriptedClient` without any.
         temperature: Above 0 for varied answers. 0.0 is sent as 1.0 to reasoning models, which take no other.
         max_tokens: Tokens an answer may take, 131,072 at most; None for the server's own limit. With it a budget is
-            never exceeded.
+            exact where the server charges by the price table and counts the messages sent.
         extractor: Which text of the thread is judged.
         rules: Whose rule decides about unclean answers, out of `answers.RULES`. "" is ours: no JSON, a number
             outside the range, a refusal, a cut answer are failed grades.
@@ -193,7 +193,7 @@ class Judge(Grader):
 
     def _take_model(self) -> None:
         """Name the default model once and for all: what was asked is what is exported."""
-        if not self.model and (model := self._default_model()):
+        if not self.model.strip() and (model := self._default_model()):
             object.__setattr__(self, "model", model)
 
     @property
@@ -248,6 +248,13 @@ class Judge(Grader):
 
     async def ask_messages(self, sample: Sample, messages: Messages, replies: list[Reply]) -> Grade:
         """The grade that the answer to these messages means, with one try at repair."""
+        try:
+            return await self._answer_read(sample, messages, replies)
+        except BaseException:
+            _drop(replies)  # at once: another question of the same row may be equal, and wait for this answer
+            raise
+
+    async def _answer_read(self, sample: Sample, messages: Messages, replies: list[Reply]) -> Grade:
         await self.say(messages, replies)
         try:
             grade = self._read(sample, messages, replies[-1])
@@ -271,7 +278,12 @@ class Judge(Grader):
 
     async def say(self, messages: Messages, replies: list[Reply]) -> Reply:
         """One answer of the client, out of the run's store or paid for, added to `replies`."""
-        reply = await ask(self.chat_client(), messages, self.asked())
+        try:
+            reply = await ask(self.chat_client(), messages, self.asked())
+        except (JudgeServerError, BudgetError) as error:
+            if error.usage is not None:
+                replies.append(Reply("", error.usage, {"failed": True}))  # no answer, but paid for
+            raise
         replies.append(reply)
         return reply
 
@@ -285,7 +297,8 @@ class Judge(Grader):
 
     def ends_run(self) -> Callable[[Grade], GradeError | None]:
         """A spent budget or a broken store ends a run, and three rows in a row without a server or a valid key."""
-        return Breaker()
+        line = current()
+        return Breaker() if line is None else Breaker(lambda: line.spending.over)
 
     def unread(self, error: AnswerError, replies: list[Reply]) -> Grade:  # noqa: ARG002 (for platforms' rules)
         """The grade of an answer that means none: failed."""
@@ -316,9 +329,8 @@ def _complete(grade: Grade, replies: list[Reply], seconds: float) -> Grade:
     """The grade with what it took and what was said."""
     used = [reply.usage for reply in replies if reply.usage is not None]
     paid = [usage.cost for usage in used if usage.cost is not None]
-    raw: dict[str, Any] = (
-        {"raw": replies[-1].text[:_MAX_RAW]} if replies and "raw" not in grade.metadata else {}
-    )
+    said = [reply.text for reply in replies if not reply.raw.get("failed")]
+    raw: dict[str, Any] = {"raw": said[-1][:_MAX_RAW]} if said and "raw" not in grade.metadata else {}
     if replies and all(reply.raw.get("kept") for reply in replies):
         raw["kept"] = True
     took: list[Any] = [reply.raw.get("seconds") for reply in replies]

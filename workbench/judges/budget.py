@@ -4,31 +4,37 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
-from dataclasses import KW_ONLY, dataclass, fields
+from dataclasses import KW_ONLY, dataclass, fields, replace
 from typing import Any
 
 from workbench.errors import WorkbenchError
 from workbench.grade import ErrorKind
 from workbench.graders.base import is_number
+from workbench.judges.budget_notes import left_of, open_ended, unanswered
 from workbench.judges.client import Usage
+from workbench.judges.learning import LETTERS_A_TOKEN, Amount, Asking, Learned
 from workbench.judges.prices import Price, price_of
 
-__all__ = ["LETTERS_A_TOKEN", "Asking", "Budget", "BudgetError", "Spending", "as_budget", "check_priced"]
+__all__ = ["Asking", "Budget", "BudgetError", "Reserved", "Spending", "as_budget", "check_priced"]
 
 
-LETTERS_A_TOKEN = 3
-"""Letters that are a token at least, before anything is counted; English has about four."""
-
-_ANSWER_TOKENS = 1_000
-"""Tokens an answer may take before anything is known, where the judge sets no limit."""
-_PROBES = 3
-"""Questions that are asked alone to learn what one costs; where all failed, the others are guessed by length."""
+_WORN_OUT = 5
+"""Questions in a row without room after which the run ends, where not even the smallest so far has room."""
+_NONE_FIT = 250
+"""The same where no question was asked yet, so that long rows at the front of the data cost only themselves."""
+_ROUNDING = 1e-12
+"""Share of a limit that is taken for rounding: three times $0.1 are $0.3."""
 
 
 class BudgetError(WorkbenchError, RuntimeError):
-    """A question that the budget has no room for; it was not asked."""
+    """A question that the budget has no room for; it was not asked, or not once more.
+
+    Attributes:
+        usage: What a server counted of tries before.
+    """
 
     kind = ErrorKind.BUDGET
+    usage: Usage | None = None
 
 
 @dataclass(frozen=True)
@@ -37,20 +43,25 @@ class Budget:
 
     A question is asked only where what was spent, the most that those under way may cost, and the most that it may
     cost itself fit. What is set aside for a question is settled with its true cost when the answer is there; one that
-    does not fit waits for those under way, and where it still does not, the budget is spent.
+    does not fit beside those under way waits for them.
 
-    **With `max_tokens` on the judge the budget is never exceeded**, by what the server counts: an answer takes
-    `max_tokens` at most, thinking included, and a question no more tokens than its bytes, since a token of the usual
-    tokenizers (byte-level BPE) is one byte or more. Towards its end such a run asks fewer questions at once.
+    **With `max_tokens` on the judge the budget is exact where the server charges by the price table and counts the
+    messages sent**: an answer takes `max_tokens` at most, thinking included, and a question no more tokens than its
+    bytes, since a token of the usual tokenizers (byte-level BPE) is one byte or more. Towards its end such a run asks
+    fewer questions at once. What a server counts beyond that (a system prompt of its own, a fee) is learned from its
+    answers and set aside from then on; the first question to each model goes alone to learn from.
 
     Without `max_tokens` nobody knows what an answer may take: set aside is the longest answer so far, also for the
-    questions under way, and the first question goes alone to learn from. One question may overshoot by what its
-    answer is longer than that, at the model's price, and so may each of those under way with it; a note of the
-    report says by how much. Calls are never overrun in either case.
+    questions under way. One question may overshoot by what its answer is longer than that, at the model's price, and
+    so may each of those under way with it; a note of the report says by how much. Calls are never overrun.
+
+    A question that may cost more than what is left fails its own row, and the run goes on with rows that fit. It ends
+    where not even the smallest question so far fits; a note names what is left.
 
     Prices are those in `PRICES`, which know no surcharge for very long questions. Answers out of a store cost nothing;
-    where a server does not count, tokens are guessed by length. A question that fails counts as a call and costs
-    nothing: what a server charges for an answer that never arrived, nobody tells.
+    where a server does not count, tokens are guessed by length. A question that fails counts as a call and
+    costs what the server counted. What it charges for an answer that never arrived, nobody tells: in money and tokens
+    `OpenAIClient` counts each try that timed out or broke off with the most it may cost, and a note says how many.
 
     Attributes:
         money: US dollars, by the prices in `PRICES` or as the server says.
@@ -111,47 +122,12 @@ def check_priced(budget: Budget, model: str) -> None:
         )
 
 
-@dataclass(frozen=True)
-class _Amount:
-    """Calls, tokens and money of one question, or of many."""
-
-    calls: int = 0
-    tokens: float = 0
-    money: float = 0.0
-
-    def plus(self, other: _Amount, sign: int = 1) -> _Amount:
-        return _Amount(
-            self.calls + sign * other.calls,
-            self.tokens + sign * other.tokens,
-            self.money + sign * other.money,
-        )
-
-
-@dataclass(frozen=True)
-class Asking:
-    """What is known of a question before it is asked.
-
-    Attributes:
-        letters: Characters of it, tools included.
-        limit: Tokens its answer may take; None where the judge sets no limit.
-        price: The model's; None where nobody knows.
-        size: Bytes of it as JSON, at least as many as its tokens; 0 where only the letters are known.
-        model: Who is asked.
-    """
-
-    letters: int
-    limit: int | None
-    price: Price | None
-    size: int = 0
-    model: str = ""
-
-
 @dataclass(eq=False)
-class _Reserved:
+class Reserved:
     """A question under way, and what is set aside for it."""
 
     asking: Asking
-    amount: _Amount
+    amount: Amount
 
 
 class Spending:
@@ -162,24 +138,34 @@ class Spending:
 
     Attributes:
         kept: Answers that came out of the store.
+        over: Whether the part of the judge at work is spent: one question that is too large does not end it.
+        ended: Whether a judge's part was ever spent.
     """
 
     def __init__(self, budget: Budget | None = None) -> None:
         self.budget = budget
         self.kept = 0
-        self._spent, self._under_way = _Amount(), _Amount()
-        self._open: set[_Reserved] = set()
-        self._seen: tuple[float, float] | None = None  # most tokens a letter, most tokens an answer
-        self._beyond = 0  # tokens of the longest answer that its limit did not hold
-        self._dearer: dict[str, float] = {}  # how many times the table's price a server asked
+        self._spent, self._under_way = Amount(), Amount()
+        self._open: set[Reserved] = set()
+        self._learned = Learned()
         self._unlimited: dict[str, Price | None] = {}
         self._settled = asyncio.Event()
-        self._failed = 0
-        self._parts, self._before = 1, _Amount()
+        self._unanswered = Amount()
+        self._parts, self._before = 1, Amount()
+        self._smallest: Asking | None = None
+        self._refused = 0  # questions in a row without room
+        self._left_out: list[Amount] = []  # the cheapest question that had no room
+        self.over = self.ended = False
 
     def share(self, parts: int) -> None:
         """From now on only one of so many equal parts of what is left may be spent: judges of one suite share."""
         self._parts, self._before = max(1, parts), self._spent
+        self._smallest, self._refused, self.over = None, 0, False
+
+    @property
+    def measured(self) -> bool:
+        """Whether there is a budget in money or tokens."""
+        return self.budget is not None and self.budget.measured
 
     @property
     def calls(self) -> int:
@@ -196,7 +182,7 @@ class Spending:
         """US dollars, as far as known."""
         return self._spent.money
 
-    async def reserve(self, asking: Asking) -> _Reserved:
+    async def reserve(self, asking: Asking) -> Reserved:
         """Set aside what a question may cost, and wait for those under way where there is only room without them.
 
         Raises:
@@ -204,53 +190,81 @@ class Spending:
         """
         if asking.limit is None:
             self._unlimited[asking.model] = asking.price
+        if self._smallest is None or asking.most < self._smallest.most:
+            self._smallest = asking
         while True:
-            amount = self._estimate(asking)
-            if self._fits(asking, amount):
-                reserved = _Reserved(asking, amount)
-                self._open.add(reserved)
-                self._under_way = self._under_way.plus(amount)
-                return reserved
-            if not self._under_way.calls:
-                raise BudgetError(
-                    "the budget is spent", found=self._told(amount), expected=f"at most {self.budget!r}"
-                )
+            amount = self._learned.estimate(asking)
+            if not self._room(asking, amount, self._spent):
+                raise self._refuse(amount)
+            if self._goes_now(asking, amount):
+                return self._opened(asking, amount)
             self._settled.clear()
             await self._settled.wait()
 
-    def _estimate(self, asking: Asking) -> _Amount:
-        """The most it may cost; without a limit the densest question so far, and the longest answer."""
-        if asking.limit is not None:
-            prompt, answer = float(max(asking.size, asking.letters)), float(max(asking.limit, self._beyond))
-        else:
-            a_letter, answer = self._seen or (1 / LETTERS_A_TOKEN, _ANSWER_TOKENS)
-            prompt = asking.letters * a_letter
-        money = 0.0 if asking.price is None else asking.price.of(prompt, answer)
-        return _Amount(1, prompt + answer, money * self._dearer.get(asking.model, 1.0))
+    def _opened(self, asking: Asking, amount: Amount) -> Reserved:
+        reserved = Reserved(asking, amount)
+        self._open.add(reserved)
+        self._under_way = self._under_way.plus(amount)
+        self._refused = 0
+        return reserved
 
-    def _fits(self, asking: Asking, amount: _Amount) -> bool:
+    def _goes_now(self, asking: Asking, amount: Amount) -> bool:
+        """Whether it fits beside those under way, and need not wait for what the first to its model teaches."""
+        if self.budget is None:
+            return True
+        lonely = self.budget.measured and self._learned.alone(asking.model)
+        if lonely and any(one.asking.model == asking.model for one in self._open):
+            return False
+        return self._room(asking, amount, self._spent.plus(self._under_way))
+
+    def _room(self, asking: Asking, amount: Amount, used: Amount) -> bool:
+        """Whether so much fits beside what is used."""
         budget = self.budget
         if budget is None:
             return True
-        after = self._spent.plus(self._under_way).plus(amount)
+        after = used.plus(amount)
         if budget.calls is not None and after.calls > self._part(budget.calls, self._before.calls):
             return False
-        if self._seen is None and budget.measured and asking.limit is None:
-            if not self._under_way.calls:
-                return True  # one alone, to learn from
-            if self._failed < _PROBES:
-                return False
+        if asking.limit is None and not self._learned.answered and self._learned.alone(asking.model):
+            return True  # guesses by length alone refuse nothing
         held = (
             (after.tokens, budget.tokens, self._before.tokens),
             (after.money, budget.money, self._before.money),
         )
-        return all(limit is None or value <= self._part(limit, before) for value, limit, before in held)
+        return all(
+            limit is None or value <= self._part(limit, before) * (1 + _ROUNDING)
+            for value, limit, before in held
+        )
+
+    def _refuse(self, amount: Amount) -> BudgetError:
+        """Why a question was not asked: it is too large for what is left, or nothing more fits."""
+        assert self._smallest is not None
+        least = self._learned.estimate(self._smallest)
+        spent = not self._room(self._smallest, least, self._spent)
+        calls = self.budget is not None and self.budget.calls is not None and self._no_call_left()
+        self._refused += 1
+        began = self._spent.calls > self._before.calls
+        worn_out = self._refused >= (_WORN_OUT if began else _NONE_FIT)
+        self.over = self.over or calls or (spent and worn_out)
+        self.ended = self.ended or self.over or (spent and began)
+        self._left_out = [min([*self._left_out, amount], key=lambda one: (one.money, one.tokens))]
+        what = (
+            "the budget is spent"
+            if spent and began
+            else "the question may cost more than the budget has left"
+        )
+        return BudgetError(what, found=self._told(amount), expected=f"at most {self.budget!r}")
+
+    def _no_call_left(self) -> bool:
+        assert self.budget is not None
+        assert self.budget.calls is not None
+        return self._spent.calls + 1 > self._part(self.budget.calls, self._before.calls)
 
     def _part(self, limit: float, before: float) -> float:
         """How far the judge at work may go."""
         return before + (limit - before) / self._parts
 
-    def settle(self, reserved: _Reserved, usage: Usage | None, said: str) -> None:
+    def settle(self, reserved: Reserved, usage: Usage | None, said: str) -> None:
         """Put what an answer really cost in the place of what was set aside.
 
         Args:
@@ -258,46 +272,50 @@ class Spending:
             usage: What the server counted; None where it does not.
             said: The answer's text, to guess from then.
         """
-        asking = reserved.asking
-        counted = usage or Usage(asking.letters // LETTERS_A_TOKEN, len(said) // LETTERS_A_TOKEN)
-        listed = (
-            None
-            if asking.price is None
-            else asking.price.of(counted.prompt_tokens, counted.completion_tokens)
-        )
+        letters = reserved.asking.letters
+        self._settle(reserved, usage or Usage(letters // LETTERS_A_TOKEN, len(said) // LETTERS_A_TOKEN))
+
+    def _settle(self, reserved: Reserved, counted: Usage) -> None:
+        asking, price = reserved.asking, reserved.asking.price
+        listed = None if price is None else price.of(counted.prompt_tokens, counted.completion_tokens)
         money = listed if counted.cost is None else counted.cost
-        self._put(reserved, _Amount(1, counted.tokens, money or 0.0))
-        self._learn(asking, counted, listed)
+        self._put(reserved, Amount(asking.calls, counted.tokens, money or 0.0))
+        if self._learned.learn(asking, counted, listed) and self.budget is not None:
+            self._estimate_again()
 
-    def _learn(self, asking: Asking, counted: Usage, listed: float | None) -> None:
-        """What an answer says of those to come: for the questions under way as well."""
-        a_letter, answer = seen = self._seen or (0.0, 0.0)
-        self._seen = (
-            max(a_letter, counted.prompt_tokens / max(1, asking.letters)),
-            max(answer, counted.completion_tokens),
-        )
-        if asking.limit is not None and counted.completion_tokens > asking.limit:
-            self._beyond = max(self._beyond, counted.completion_tokens)
-        if listed and counted.cost is not None:
-            self._dearer[asking.model] = max(self._dearer.get(asking.model, 1.0), counted.cost / listed)
-        if self.budget is not None and self._seen != seen:
-            for one in self._open:
-                amount = self._estimate(one.asking)
-                self._under_way = self._under_way.plus(one.amount, -1).plus(amount)
-                one.amount = amount
+    def charge(self, reserved: Reserved, usage: Usage | None) -> None:
+        """A try brought no usable answer, but a server counted it, or may.
 
-    def release(self, reserved: _Reserved) -> None:
+        Args:
+            reserved: What `reserve` returned.
+            usage: What the server counted; None where its answer never came, so that all that was set aside is spent.
+        """
+        if usage is not None:
+            self._settle(reserved, usage)
+            return
+        self._unanswered = self._unanswered.plus(replace(reserved.amount, calls=1))
+        self._learned.failed[reserved.asking.model] += 1
+        self._put(reserved, reserved.amount)
+
+    def _estimate_again(self) -> None:
+        """What was learned holds for the questions under way as well."""
+        for one in self._open:
+            amount = self._learned.estimate(one.asking)
+            self._under_way = self._under_way.plus(one.amount, -1).plus(amount)
+            one.amount = amount
+
+    def release(self, reserved: Reserved) -> None:
         """The question was not answered: it counts as a call and nothing more."""
-        self._failed += 1
-        self._put(reserved, _Amount(1))
+        self._learned.failed[reserved.asking.model] += 1
+        self._put(reserved, Amount(reserved.asking.calls))
 
-    def _put(self, reserved: _Reserved, real: _Amount) -> None:
+    def _put(self, reserved: Reserved, real: Amount) -> None:
         self._open.discard(reserved)
-        self._under_way = self._under_way.plus(reserved.amount, -1) if self._open else _Amount()
+        self._under_way = self._under_way.plus(reserved.amount, -1) if self._open else Amount()
         self._spent = self._spent.plus(real)
         self._settled.set()
 
-    def _told(self, amount: _Amount) -> str:
+    def _told(self, amount: Amount) -> str:
         spent = f"{self.calls:,} calls, {self.tokens:,} tokens, ${self.money:.4f}"
         return f"{spent}; the next question may take {amount.tokens:,.0f} tokens, ${amount.money:.4f}"
 
@@ -306,19 +324,13 @@ class Spending:
         budget = self.budget
         if budget is None or not budget.measured:
             return
-        longest = (self._seen or (0.0, 0.0))[1]
-        yield from (_open_ended(model, price, longest) for model, price in self._unlimited.items())
+        longest = self._learned.answer
+        yield from (open_ended(model, price, longest) for model, price in self._unlimited.items())
+        if self._unanswered.calls:
+            yield unanswered(self._unanswered)
+        money, tokens = (self.money, budget.money), (self.tokens, budget.tokens)
+        yield from filter(None, (left_of(money, tokens, least) for least in self._left_out))
         if budget.tokens is not None and self._spent.tokens > budget.tokens:
             yield f"The budget was exceeded by {self._spent.tokens - budget.tokens:,.0f} tokens."
-        if budget.money is not None and self.money > budget.money:
+        if budget.money is not None and self.money > budget.money * (1 + _ROUNDING):
             yield f"The budget was exceeded by ${self.money - budget.money:.4f}."
-
-
-def _open_ended(model: str, price: Price | None, longest: float) -> str:
-    """By how much one question to a model may overshoot."""
-    more = "" if price is None else f" (${price.of(0, 1_000):.4g} for every 1,000 tokens more)"
-    return (
-        f"{repr(model) if model else 'A judge'} was asked without max_tokens: each question under way may overshoot "
-        f"the budget by as much as its answer is longer than the longest so far, which had {longest:,.0f} tokens"
-        f"{more}. With max_tokens= on the judge the budget is exact."
-    )

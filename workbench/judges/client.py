@@ -40,10 +40,12 @@ class JudgeServerError(WorkbenchError, RuntimeError):
     Attributes:
         kind: Error kind of the row's grade.
         passing: Whether the same question may be answered later, so that a run asks once more at its end.
+        usage: What the server counted although there is no usable answer; None for nothing.
     """
 
     kind: ClassVar[ErrorKind] = ErrorKind.JUDGE_SERVER
     passing: bool = False
+    usage: Usage | None = None
 
 
 class JudgeKeyError(JudgeServerError):

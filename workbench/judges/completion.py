@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from workbench.judges.client import JudgeServerError, NoServerError, Reply, Usage
@@ -27,7 +28,8 @@ def reply_of(answer: Any, asked: Asked, seconds: float) -> Reply:
     choice = choices[0] if isinstance(choices, list) and choices else None
     message = choice.get("message") if isinstance(choice, Mapping) else None
     if not isinstance(choice, Mapping) or not isinstance(message, Mapping):
-        raise FailedError(_no_completion(answer, asked))
+        usage = _usage(answer) if isinstance(answer, Mapping) else None  # it may be charged all the same
+        raise FailedError(replace(_no_completion(answer, asked), usage=usage))
     told = hide_in({name: value for name, value in message.items() if value is not None}, [asked.key])
     took = {"finish_reason": choice.get("finish_reason"), "seconds": seconds}
     content = told.get("content")

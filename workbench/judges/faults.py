@@ -13,6 +13,7 @@ from workbench.judges.client import (
     JudgeServerError,
     JudgeTimeoutError,
     NoServerError,
+    Usage,
 )
 from workbench.judges.secrets import hide
 from workbench.judges.waiting import retry_after
@@ -61,6 +62,8 @@ class Fault:
         wait: Seconds the server wants us to wait; None where it did not say.
         status: HTTP status; 0 where there was no answer.
         said: The server's own words.
+        usage: What the server counted all the same; None for nothing.
+        unanswered: Whether the question was sent and no whole answer came, so that the server may charge it.
     """
 
     error: JudgeServerError
@@ -71,6 +74,8 @@ class Fault:
     wait: float | None = None
     status: int = 0
     said: str = ""
+    usage: Usage | None = None
+    unanswered: bool = False
 
 
 class FailedError(Exception):
@@ -90,12 +95,16 @@ def fault_of(error: Exception, asked: Asked) -> Fault:
     causes = list(_causes(error))
     # Its own words: older versions of the package wrap it as a lost connection.
     if (large := next((one for one in causes if isinstance(one, TooLargeError)), None)) is not None:
-        return Fault(JudgeServerError("the judge's answer is too large", where=asked.where, found=str(large)))
+        return Fault(
+            JudgeServerError("the judge's answer is too large", where=asked.where, found=str(large)),
+            unanswered=True,
+        )
     if (fault := _unreached(causes, asked)) is not None:
         return fault
     # By the innermost: aiohttp's transport calls every lost connection a timeout.
     if any(isinstance(one, TimeoutError) for one in causes):
-        return Fault(_too_slow(asked), retry=True)
+        connected = not any("ConnectTimeout" in type(one).__name__ for one in causes)
+        return Fault(_too_slow(asked), retry=True, unanswered=connected)
     return _broken(error, causes, asked)
 
 
@@ -158,7 +167,9 @@ def _broken(error: Exception, causes: list[BaseException], asked: Asked) -> Faul
         if lost
         else "the judge's server sent a broken answer"
     )
-    return Fault(JudgeServerError(what, where=asked.where, found=found), retry=lost, lost=lost)
+    return Fault(
+        JudgeServerError(what, where=asked.where, found=found), retry=lost, lost=lost, unanswered=True
+    )
 
 
 def _refused(error: Any, asked: Asked) -> Fault:

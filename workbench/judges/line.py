@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from workbench.errors import WorkbenchError
+from workbench.judges.booking import Booking, counted, priced, under_way
 from workbench.judges.budget import Spending, check_priced
 from workbench.judges.client import (
     ChatClient,
@@ -22,7 +23,7 @@ from workbench.judges.client import (
     StoppedError,
     Usage,
 )
-from workbench.judges.prices import old_prices, price_of
+from workbench.judges.prices import old_prices
 from workbench.judges.replies import ReplyStore, content_key
 from workbench.judges.secrets import hide
 from workbench.judges.sending import asking_of
@@ -185,18 +186,21 @@ class Line:
         asking = asking_of(client, messages, settings, measured=budget is not None and budget.measured)
         if budget is not None:
             check_priced(budget, asking.model)
-        reserved = await self.spending.reserve(asking)
+        booking = Booking(self.spending, asking, await self.spending.reserve(asking))
+        token = under_way.set(booking)
         try:
             self.check_running()
             reply = await _complete(client, messages, settings)
-            usage = _counted(reply.usage)
-        except BaseException:
-            self.spending.release(reserved)
+            usage = counted(reply.usage)
+        except BaseException as error:
+            booking.fail(error)
             raise
-        self.spending.settle(reserved, usage, reply.text)
+        finally:
+            under_way.reset(token)
+        booking.settle(usage, reply.text)
         if asking.price is not None and (usage is None or usage.cost is None):
             self._listed.add(asking.model)
-        return replace(reply, usage=_priced(usage, asking.model))
+        return replace(reply, usage=usage and priced(booking.total(usage), asking.model))
 
     def notes(self) -> Iterator[str]:
         """What a person should read at the end: of the budget, of old prices, and of what servers did not take."""
@@ -224,24 +228,6 @@ async def _complete(client: ChatClient, messages: Messages, settings: dict[str, 
     except Exception as error:  # noqa: BLE001 (a client may be anybody's)
         found = hide(f"{type(error).__name__}: {error}", [])[:300]
         raise JudgeServerError("the judge's client failed", found=found) from None
-
-
-def _counted(usage: Usage | None) -> Usage | None:
-    """What a client says an answer took; None where it says nothing that can be."""
-    sound = None if usage is None else usage.sound()
-    return sound if sound is not None and (sound.tokens or sound.cost is not None) else None
-
-
-def _priced(usage: Usage | None, model: str) -> Usage | None:
-    """The usage with its cost: the server's word, else by the table, else unknown."""
-    if usage is None or usage.cost is not None:
-        return usage
-    price = price_of(model)
-    return (
-        usage
-        if price is None
-        else replace(usage, cost=price.of(usage.prompt_tokens, usage.completion_tokens))
-    )
 
 
 _line: ContextVar[Line | None] = ContextVar("judges", default=None)

@@ -10,8 +10,10 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
+from workbench.graders.rows import in_second_pass
 from workbench.judges.abilities import Ability, ability, fallbacks, form_of, given_up_for_a_fault
-from workbench.judges.client import Reply
+from workbench.judges.booking import charge, renewed
+from workbench.judges.client import JudgeServerError, Reply
 from workbench.judges.completion import reply_of
 from workbench.judges.faults import Asked, FailedError, Fault, fault_of
 from workbench.judges.line import check_running, server_of, waiting_for_room
@@ -109,6 +111,7 @@ class Question:
         known, so_far = ability(self.asked.where, self.asked.model), _Tries(tries, patience)
         server = server_of(self.asked.where)
         while True:
+            await renewed()  # a try before this one may have spent what was set aside
             sent = known.fit(self.request, so_far.refused)
             try:
                 async with self.connection.pace:
@@ -119,13 +122,20 @@ class Question:
                 fault = failure.fault
                 self._note(fault, server)
                 if not self._learned(known, fault, sent, so_far):
-                    lost = fault.lost and server.silent(asked_at, patience)
-                    await self._pause(fault, so_far, away=lost or (fault.away and server.answered))
+                    known.untold(sent)
+                    lost = fault.lost and not in_second_pass() and server.silent(self, asked_at, patience)
+                    away = lost or (fault.away and server.answered)
+                    try:
+                        await self._pause(fault, so_far, away=away and not server.given_up)
+                    except JudgeServerError:
+                        server.given_up = server.given_up or away  # later judges need not wait for it again
+                        raise
                 continue
             self._answered(server, known, sent, so_far)
             return reply
 
     def _note(self, fault: Fault, server: Server) -> None:
+        charge(fault.usage, unanswered=fault.unanswered)
         if fault.status > 0:
             self.connection.reached = True
             server.heard()
@@ -137,7 +147,9 @@ class Question:
         self.connection.pace.answered()
         server.heard()
         known.worked(sent, self.request, so_far.doubted)
-        server.fallbacks.update((self.asked.model, *one) for one in fallbacks(sent, self.request))
+        server.fallbacks.update(
+            (self.asked.model, *one) for one in fallbacks(sent, self.request, known.shaky)
+        )
 
     def _learned(self, known: Ability, fault: Fault, sent: Mapping[str, Any], so_far: _Tries) -> bool:
         """Whether the fault says how to ask better."""

@@ -6,8 +6,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from workbench.judges.budget import Asking
 from workbench.judges.client import ChatClient, Messages
+from workbench.judges.learning import Asking
 from workbench.judges.prices import price_of
 from workbench.judges.settings import ANSWER_LIMITS
 
@@ -33,8 +33,9 @@ def merged(settings: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any
 
 def as_sent(client: ChatClient, settings: Mapping[str, Any]) -> dict[str, Any]:
     """The settings as the client sends them."""
-    own: Mapping[str, Mapping[str, Any]] = getattr(client, "models", None) or {}
-    return merged(settings, own.get(str(settings.get("model")), {}))
+    models = getattr(client, "models", None)  # a client of somebody's own may call anything so
+    own = models.get(str(settings.get("model")), {}) if isinstance(models, Mapping) else {}
+    return merged(settings, own if isinstance(own, Mapping) else {})
 
 
 def model_of(client: ChatClient, model: str) -> str:

@@ -83,6 +83,15 @@ WORKING: dict[str, Setting] = {
 _OWN = frozenset({"model", "response_format", "tools", "timeout", "max_retries"})
 """What a judge itself says of its request."""
 
+_BREAKS_ACCOUNTING = frozenset(
+    {
+        *("stream", "stream_options", "best_of", "models", "route", "provider", "plugins", "service_tier"),
+        *("web_search_options", "audio", "modalities", "base_url", "api_key", "headers", "query"),
+        *("extra_body", "extra_headers", "extra_query"),
+    }
+)
+"""What would ask another model or server, or for answers that are paid otherwise than by their tokens."""
+
 
 def check_setting(name: str, value: object, *, where: str = "") -> None:
     """Refuse a value outside its bounds.
@@ -119,17 +128,20 @@ def sampling(params: Any) -> dict[str, Any]:
 
 
 def check_request(settings: Mapping[str, Any]) -> None:
-    """Refuse what no judge may ask for, at the last place before the wire.
+    """Refuse what would break accounting or redirect the request, at the last place before the wire.
+
+    Other names pass: a file cannot set them, so they are a subclass's own.
 
     Raises:
-        FormatError: Naming it, and what may be set.
+        FormatError: Naming it.
     """
     for name, value in settings.items():
         if value is None or name in _OWN:
             continue
-        if name not in SAMPLING:
+        if name in _BREAKS_ACCOUNTING or (name == "n" and value != 1):
             raise FormatError(
-                f"a judge may not send {str(name)[:80]!r}", expected=", ".join([*SAMPLING, *sorted(_OWN)]),
+                f"a judge may not send {str(name)[:80]!r}", expected="nothing that changes who is asked or what is paid",
                 hint="settings of your own belong to your client: OpenAIClient(models={model: {...}})",
             )  # fmt: skip
-        check_setting(name, value, where="the judge's request")
+        if name in SAMPLING:
+            check_setting(name, value, where="the judge's request")
