@@ -330,8 +330,8 @@ def test_a_rubric_judge_waits_as_long_as_its_client_unless_it_says_otherwise(own
         asked.append(text)
         return lambda c: c.recv(1)
 
-    client_limits = {"timeout": 3_000.0, "max_retries": 20} if own else {"timeout": 0.5, "max_retries": 1}
-    own_limits = {"timeout": 0.5, "max_retries": 1} if own else {}
+    client_limits = {"timeout": 3_000.0, "max_retries": 20} if own else {"timeout": 3.0, "max_retries": 1}
+    own_limits = {"timeout": 3.0, "max_retries": 1} if own else {}
     with faulty(hang) as address:
         made = wb.RubricJudge(
             prompt="p", model="m", client=OpenAIClient(address, **client_limits), **own_limits

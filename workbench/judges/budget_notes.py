@@ -45,5 +45,5 @@ def open_ended(model: str, price: Price | None, longest: float) -> str:
     return (
         f"{repr(model) if model else 'A judge'} was asked without max_tokens: each question under way may overshoot "
         f"the budget by as much as its answer is longer than the longest so far, which had {longest:,.0f} tokens"
-        f"{more}. With max_tokens= on the judge the budget is exact."
+        f"{more}. With max_tokens= on the judge the budget is exact, for a server that charges by the price table."
     )

@@ -40,7 +40,7 @@ def as_sent(client: ChatClient, settings: Mapping[str, Any]) -> dict[str, Any]:
 
 def model_of(client: ChatClient, model: str) -> str:
     """The model that is asked, and so has to be paid, where a judge names this one."""
-    return str(as_sent(client, {"model": model}).get("model") or "")
+    return str(as_sent(client, {"model": model.strip()}).get("model") or "")
 
 
 def asking_of(
