@@ -72,7 +72,10 @@ def test_without_max_tokens_a_note_says_how_far_one_question_may_go_and_what_mak
     assert "'gpt-4o-mini' was asked without max_tokens" in told
     assert "$0.0006 for every 1,000 tokens more" in told
     assert "the longest so far, which had 1,000 tokens" in told
-    assert "With max_tokens= on the judge the budget is exact." in told
+    assert (
+        "With max_tokens= on the judge the budget is exact, for a server that charges by the price table."
+        in told
+    )
     over = report.frame["cost"].sum() - 0.02
     assert (f"exceeded by ${over:.4f}" in told) == (over > 0.00005)
 
