@@ -9,13 +9,13 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NoReturn
 
 from workbench.grade import ErrorKind
 from workbench.judges.client import Reply
 
-__all__ = ["RULES", "AnswerError", "json_spans", "loaded", "number", "text_of", "verdict"]
+__all__ = ["RULES", "AnswerError", "json_spans", "loaded", "number", "repeated_key", "text_of", "verdict"]
 
 RULES = ("", "adaptive", "letta", "openai", "umbraco", "vllora")
 """Whose rule decides about unclean answers; "" is the workbench's own."""
@@ -98,7 +98,8 @@ def verdict(text: str, key: str, rules: str = "") -> dict[str, Any]:
     elif rules == "umbraco":
         found = _strict(text[text.find("{") : text.rfind("}") + 1] if "{" in text else "")
     elif rules == "adaptive":
-        found = loaded(text) if loaded(text) is not None else loaded(_closed(text))
+        found = loaded(text)
+        found = loaded(_closed(text)) if found is None else found
     else:
         found = loaded(text)
     if not isinstance(found, dict):
@@ -175,12 +176,17 @@ def _strict(text: str) -> Any:
 
 
 def _no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise AnswerError(ErrorKind.JUDGE_PARSE, f"the judge's answer holds the key {twice[:80]!r} twice")
-    return found
+    if twice := repeated_key(pairs):
+        raise AnswerError(ErrorKind.JUDGE_PARSE, f"the judge's answer holds the key {twice} twice")
+    return dict(pairs)
+
+
+def repeated_key(pairs: Sequence[tuple[str, Any]]) -> str:
+    """The first key that stands twice in an object, quoted; "" where every key stands once."""
+    if len(dict(pairs)) == len(pairs):
+        return ""
+    names = [name for name, _ in pairs]
+    return repr(next(name for name in names if names.count(name) > 1)[:80])
 
 
 # Models put raw line breaks and other control characters into strings, so neither is strict about them.

@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 from urllib.parse import urlsplit
 
 from workbench.errors import FormatError, WorkbenchError
+from workbench.judges.answers import repeated_key
 from workbench.judges.base import refuse_unless
 from workbench.judges.reach import public_hosts
 from workbench.judges.waiting import retry_after
@@ -263,10 +264,9 @@ def _no_number(name: str) -> NoReturn:
 
 
 def _no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise _OddError("an object holds a key twice")
-    return found
+    if twice := repeated_key(pairs):
+        raise _OddError(f"an object holds the key {twice} twice")
+    return dict(pairs)
 
 
 def route(url: str, name: str) -> str:
