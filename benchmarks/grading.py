@@ -20,7 +20,7 @@ from pathlib import Path
 
 import workbench as wb
 from workbench.graders.base import Control
-from workbench.sandbox.pool import Pool, pool
+from workbench.sandbox.host.pool import Pool, pool
 
 ROWS = 100_000
 
@@ -193,7 +193,7 @@ def _against(seconds: float, base: float) -> tuple[str, str]:
 
 
 def wb_program(grader: wb.FunctionGrader) -> object:
-    from workbench.sandbox.limits import Program
+    from workbench.sandbox.host.limits import Program
 
     return Program(grader.source.text, grader.limits)
 

@@ -12,8 +12,9 @@ from contextvars import ContextVar
 
 import pytest
 
-from workbench import aside, background
-from workbench.aside import loops, threads
+from workbench import background
+from workbench import user_functions as aside
+from workbench.user_functions import loops, threads
 
 SAID: ContextVar[str] = ContextVar("SAID", default="")
 

@@ -285,8 +285,8 @@ if __name__ == '__main__':
 
 def test_a_module_from_a_file_counts_as_imported(files, capsys, monkeypatch):
     """Where the machine cannot confine it, a .py file is refused like a .json file, unless trusted."""
-    from workbench.sandbox import pool as pool_module
-    from workbench.sandbox.pool import Pool
+    from workbench.sandbox.host import pool as pool_module
+    from workbench.sandbox.host.pool import Pool
 
     weak = Pool(("rlimits",))
     monkeypatch.setattr(pool_module, "_POOL", weak)

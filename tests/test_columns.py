@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from workbench.columns import Grades
 from workbench.grade import ErrorKind, Grade, GradeError, Status
+from workbench.grades import Grades
 
 
 def test_rows_start_missing():

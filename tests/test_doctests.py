@@ -10,13 +10,13 @@ import workbench
 
 # The sandbox child's files run in their own interpreter, by path.
 CHILD = {
-    "workbench.sandbox.zygote",
-    "workbench.sandbox.worker",
-    "workbench.sandbox.drive",
-    "workbench.sandbox.javascript",
-    "workbench.sandbox.loaders",
-    "workbench.sandbox.rollout",
-    "workbench.sandbox.signatures",
+    "workbench.sandbox.child.zygote",
+    "workbench.sandbox.child.worker",
+    "workbench.sandbox.child.drive",
+    "workbench.sandbox.child.javascript",
+    "workbench.sandbox.child.loaders",
+    "workbench.sandbox.platforms.rollout",
+    "workbench.sandbox.platforms.signatures",
     "workbench.__main__",
 }
 MODULES = [

@@ -7,9 +7,9 @@ import html.parser
 import numpy as np
 import pytest
 
-from workbench.columns import Grades
 from workbench.errors import FormatError
 from workbench.grade import Grade
+from workbench.grades import Grades
 from workbench.html import render_html, write_html
 from workbench.report import Report
 from workbench.samples import Samples

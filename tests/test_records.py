@@ -14,7 +14,7 @@ from workbench.errors import FormatError
 from workbench.graders import Grader
 from workbench.graders.base import KINDS
 from workbench.judges import Endpoint
-from workbench.records import from_record, parts, record_of
+from workbench.serialization import from_record, parts, record_of
 
 SECRET = {"x-trace": "$AWS_SECRET_ACCESS_KEY"}
 RECORDS = [record_of(make()) for name, make in EXAMPLES.items() if name != "custom"]

@@ -12,15 +12,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.columns import Grades
+from workbench.display_text import HIDDEN, encodable, one_line, shown, visible
 from workbench.errors import ReportError
 from workbench.grade import Grade
+from workbench.grades import Grades
 from workbench.report import Report, check_settings
 from workbench.report.bins import edges_of, histogram, within
 from workbench.report.select import select
 from workbench.samples import Samples
 from workbench.statistics import wilson
-from workbench.visible import HIDDEN, encodable, one_line, shown, visible
 
 NASTY = "<script>alert(1)</script>\u202eevil\x1b[31m\"'{{7*7}}\ud800"
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench import wire
+from workbench import packed as wire
 from workbench.thread import StringThread
 
 TEXT = st.text(st.characters(exclude_categories=()), max_size=20)

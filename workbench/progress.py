@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
 
-from workbench.visible import one_line
+from workbench.display_text import one_line
 
 __all__ = ["Bar", "OnProgress", "Progress"]
 

@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from workbench import background
-from workbench.columns import Grades
+from workbench.display_text import visible
 from workbench.errors import FormatError, WorkbenchError
 from workbench.grade import Grade
 from workbench.graders import Grader
@@ -18,17 +18,17 @@ from workbench.graders.base import as_sample
 from workbench.graders.combine import Entry, Gate, GateResult, Outcome, Rule
 from workbench.graders.combine.combined import check_names, combine
 from workbench.graders.combine.entry import as_column, as_entry
+from workbench.grades import Grades
 from workbench.jobs import Job
+from workbench.judges.asking.budget import Budget, Spending, as_budget, check_priced
+from workbench.judges.asking.judge_run import Line
 from workbench.judges.base import Judge
-from workbench.judges.budget import Budget, Spending, as_budget, check_priced
-from workbench.judges.line import Line
 from workbench.progress import Bar, OnProgress
-from workbench.records import parts
 from workbench.report import Report, check_settings
-from workbench.running import Run, endings, opened, sum_up
 from workbench.samples import Sample, Samples, as_samples
+from workbench.serialization import parts
+from workbench.suite_run import Run, endings, opened, sum_up
 from workbench.thread import StringThread
-from workbench.visible import visible
 
 __all__ = ["Suite", "SuiteOutcome", "run"]
 

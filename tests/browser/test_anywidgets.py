@@ -11,7 +11,7 @@ from tests.browser.page import opened
 CHART = """
 import ipywidgets as ip
 import plotly.graph_objects as go
-from workbench.widgets.chart import Chart
+from workbench.widgets.views.chart import Chart
 
 ends = [[at / 20, (at + 1) / 20] for at in range(20)]
 bars = go.Figure(layout=dict(xaxis_title="score", yaxis_title="rows", height=240, bargap=0.1))
@@ -36,8 +36,8 @@ ROWS = """
 import ipywidgets as ip
 import numpy as np
 import workbench as wb
-from workbench.widgets.reader import read_row, whole
-from workbench.widgets.table import Column, ScoreTable
+from workbench.session.row_reader import read_row, whole
+from workbench.widgets.views.table import Column, ScoreTable
 
 CALL = {"id": "c1", "type": "function", "function": {"name": "add", "arguments": '{"a": 1, "b": 1}'}}
 
@@ -102,7 +102,7 @@ ip.VBox([told, table])
 """
 
 CARD = """
-from workbench.widgets.card import LabelCard
+from workbench.widgets.views.label_card import LabelCard
 
 told, kept = ip.Label("nothing").add_class("told"), []
 
@@ -127,10 +127,10 @@ HOSTILE = """
 import ipywidgets as ip
 import plotly.graph_objects as go
 import workbench as wb
-from workbench.widgets.card import LabelCard
-from workbench.widgets.chart import Chart
-from workbench.widgets.reader import read_row, whole
-from workbench.widgets.table import Column, ScoreTable
+from workbench.widgets.views.label_card import LabelCard
+from workbench.widgets.views.chart import Chart
+from workbench.session.row_reader import read_row, whole
+from workbench.widgets.views.table import Column, ScoreTable
 
 CORPUS = [
     "<script>window.__pwned = 1</script>", "<img src=x onerror='window.__pwned = 1'>",

@@ -12,7 +12,7 @@ TEXT = '\ufeff# caf\u00e9 \U0001f600\r\nasync def grade(thread):\r\n    return f
 """Characters that are spelled out on the page, and line ends that a page turns."""
 
 CELL = f"""
-from workbench.widgets.source import SourceView
+from workbench.widgets.views.source_view import SourceView
 
 view = SourceView({TEXT!r}, language="python", title="grader.py", file="grader.py")
 view

@@ -4,7 +4,7 @@ import pytest
 
 import workbench as wb
 from tests.conformance.cases import cases, check_score
-from workbench.sandbox import osmosis, osmosis_legacy
+from workbench.sandbox.platforms import osmosis, osmosis_legacy
 from workbench.statistics import pass_at_k
 
 NAMES = {

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from workbench.columns import Grades
 from workbench.grade import ErrorKind, GradeError
+from workbench.grades import Grades
 
 
 def make_grades(scores=(), *, failed=(), skipped=(), kind=ErrorKind.RUNTIME):

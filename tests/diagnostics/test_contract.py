@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from workbench import diagnostics as wd
-from workbench.columns import Grades
 from workbench.diagnostics.finding import Finding, Severity
 from workbench.diagnostics.labels import read_labels
 from workbench.diagnostics.registry import group_codes
 from workbench.grade import ErrorKind, GradeError
+from workbench.grades import Grades
 
 EVERY = [(preset, kind) for preset in wd.presets() for kind in wd.kinds(preset)]
 RNG = np.random.default_rng(0)

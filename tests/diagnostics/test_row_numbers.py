@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 import workbench as wb
 import workbench.diagnostics as wd
-from workbench.columns import Grades
 from workbench.diagnostics.row_numbers import RowNumbers
+from workbench.grades import Grades
 
 NUMBERS = st.lists(st.integers(0, 2**40), max_size=50)
 

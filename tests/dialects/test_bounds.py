@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.dialects import DIALECTS, TemplateError, TemplateRunError
-from workbench.dialects import compile as compile_template
-from workbench.dialects.bounds import MAX_OUTPUT, MAX_SOURCE
+from workbench.templates import DIALECTS, TemplateError, TemplateRunError
+from workbench.templates import compile as compile_template
+from workbench.templates.bounds import MAX_OUTPUT, MAX_SOURCE
 
 LONG = {"rows": list(range(1000)), "wide": ["x"] * 1000, "big": "x" * 2**20}
 

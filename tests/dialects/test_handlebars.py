@@ -2,8 +2,8 @@
 
 import pytest
 
-from workbench.dialects import TemplateError, TemplateRunError
-from workbench.dialects import compile as compile_template
+from workbench.templates import TemplateError, TemplateRunError
+from workbench.templates import compile as compile_template
 
 
 def handlebars(text, **values):

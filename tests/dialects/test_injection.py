@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.dialects import compile as compile_template
+from workbench.templates import compile as compile_template
 
 TEMPLATES = [
     ("jinja2", "<{{ x }}>", {}),

@@ -3,8 +3,8 @@
 import pytest
 
 from tests.dialects.real import modules, real
-from workbench.dialects import TemplateError
-from workbench.dialects import compile as compile_template
+from workbench.templates import TemplateError
+from workbench.templates import compile as compile_template
 
 VALUES = {
     "s": 'text <b> & "q" {{s}} {s}', "empty": "", "n": 3, "zero": 0, "half": 0.5, "whole": 2.0, "big": 1e21,

@@ -2,8 +2,8 @@
 
 import pytest
 
-from workbench.dialects import MissingVariableError, TemplateError, TemplateRunError
-from workbench.dialects import compile as compile_template
+from workbench.templates import MissingVariableError, TemplateError, TemplateRunError
+from workbench.templates import compile as compile_template
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.dialects import DIALECTS, TemplateError, translate
-from workbench.dialects import compile as compile_template
+from workbench.templates import DIALECTS, TemplateError, translate
+from workbench.templates import compile as compile_template
 
 VALUES = {
     "turns": [{"role": "user", "content": "c"}, {"role": "bot", "content": "{{x}}"}], "x": "X", "empty": "",

@@ -5,9 +5,9 @@ import json
 import pytest
 
 import workbench as wb
-from workbench.dialects import TemplateError, thread_variables
-from workbench.dialects import compile as compile_template
 from workbench.samples import Sample
+from workbench.templates import TemplateError, thread_variables
+from workbench.templates import compile as compile_template
 
 CALL = {"id": "c1", "type": "function", "function": {"name": "find", "arguments": "{}"}}
 THREAD = wb.StringThread.from_messages(

@@ -14,8 +14,9 @@ import workbench as wb
 from tests.formats.documents import DOCUMENTS, companions, spoiled, text_of
 from tests.formats.matrix import PLATFORMS
 from workbench.errors import FormatError
-from workbench.formats import FORMATS, writing
-from workbench.formats.native import write as native_write
+from workbench.formats import FORMATS
+from workbench.formats.platforms.native.read_write import write as native_write
+from workbench.formats.shared import writing
 from workbench.suite import Suite
 
 JSON_PLATFORMS = ("native", "adaptive", "umbraco", "vllora", "openai", "letta")

@@ -14,7 +14,7 @@ from typing import Any
 
 import workbench as wb
 from tests.graders.code_examples import CODE_EXAMPLES
-from workbench.judges.pairwise import PairwiseJudge
+from workbench.judges.kinds.pairwise import PairwiseJudge
 
 __all__ = ["ALTERNATIVES", "ANSWERS", "EXAMPLES", "SUITES", "half", "scripted"]
 

@@ -12,7 +12,7 @@ import workbench.judges  # (its kinds register themselves)
 from tests.graders.examples import EXAMPLES as MADE
 from workbench.errors import FormatError
 from workbench.graders import KINDS, Control, from_spec
-from workbench.sandbox.validate import mock_thread
+from workbench.sandbox.host.validation import mock_thread
 
 
 @wb.kind("test-mentions")

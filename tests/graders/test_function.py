@@ -6,8 +6,8 @@ import pytest
 
 import workbench as wb
 from workbench.errors import IsolationError, NotValidatedError
-from workbench.sandbox import pool as pool_module
-from workbench.sandbox.pool import Pool
+from workbench.sandbox.host import pool as pool_module
+from workbench.sandbox.host.pool import Pool
 
 HALF = "async def grade(thread: StringThread) -> float:\n    return 0.5\n"
 

@@ -12,9 +12,9 @@ import workbench as wb
 from workbench.errors import CaptureError, IsolationError
 from workbench.graders.base import Control, from_spec
 from workbench.graders.rollout import RolloutGrader
-from workbench.sandbox import osmosis
-from workbench.sandbox import pool as pool_module
-from workbench.sandbox.pool import Pool
+from workbench.sandbox.host import pool as pool_module
+from workbench.sandbox.host.pool import Pool
+from workbench.sandbox.platforms import osmosis
 
 HEAD = "from osmosis_ai.rollout import Grader, GraderConfig, GraderContext, RolloutSample\n"
 

@@ -12,9 +12,9 @@ import workbench as wb
 from workbench.errors import CaptureError, IsolationError, SandboxError
 from workbench.graders.base import Control, from_spec
 from workbench.graders.script import ScriptGrader
-from workbench.sandbox import engine
-from workbench.sandbox import pool as pool_module
-from workbench.sandbox.pool import Pool
+from workbench.sandbox.host import engine
+from workbench.sandbox.host import pool as pool_module
+from workbench.sandbox.host.pool import Pool
 
 HALF = "function grade(input) { return 0.5; }"
 
@@ -289,8 +289,8 @@ def test_what_never_ends_costs_its_row_alone(body):
 
 def test_an_endless_throw_while_loading_is_ended():
     """What the engine's clock does not see is ended by the watchdog, as a cross of the execution check."""
-    from workbench.sandbox.limits import Limits, Program
-    from workbench.sandbox.validate import validate_program
+    from workbench.sandbox.host.limits import Limits, Program
+    from workbench.sandbox.host.validation import validate_program
 
     text = "throw {toString() { for (;;) {} }};\nfunction grade(i) { return 1; }"
     rows = wb.Samples([{"completion": str(i)} for i in range(200)])

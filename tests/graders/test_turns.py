@@ -10,7 +10,7 @@ from workbench.graders.text import Contains, ExactMatch, StringCheck
 from workbench.graders.tools import ToolCall
 from workbench.graders.turns import PerTurn, turns_of
 from workbench.judges import ScriptedClient
-from workbench.judges.client import NoServerError
+from workbench.judges.protocol import NoServerError
 
 CALL = {"id": "c1", "function": {"name": "search", "arguments": "{}"}}
 

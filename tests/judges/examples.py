@@ -18,7 +18,7 @@ from workbench.judges import (
     ScoreModel,
     ScriptedClient,
 )
-from workbench.judges.pairwise import PairwiseJudge
+from workbench.judges.kinds.pairwise import PairwiseJudge
 
 SUBMIT = "def submit_grade(score: float, rationale: str):\n    '''Hand in.'''\n"
 AGENT = {

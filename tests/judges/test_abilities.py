@@ -6,8 +6,9 @@ import workbench as wb
 from tests.judges.servers import server
 from tests.judges.test_client import completion
 from workbench import background
-from workbench.judges import JudgeServerError, OpenAIClient, question
-from workbench.judges.abilities import FORGET, Ability, ability, fallbacks
+from workbench.judges import JudgeServerError, OpenAIClient
+from workbench.judges.asking.abilities import FORGET, Ability, ability, fallbacks
+from workbench.judges.client import question
 
 ASKED = [{"role": "user", "content": "x"}]
 SCHEMA = {"type": "json_schema", "json_schema": {"name": "v", "schema": {"type": "object"}}}

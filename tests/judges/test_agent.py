@@ -10,8 +10,8 @@ from tests.judges.examples import AGENT, SUBMIT, called
 from workbench.errors import FormatError, IsolationError
 from workbench.graders.base import from_spec
 from workbench.judges import AgentJudge, Reply, ScriptedClient
-from workbench.judges.agent_tools import MAX_CALLS, MAX_RESULT, tool_record
-from workbench.sandbox.pool import Pool
+from workbench.judges.kinds.agent.tools import MAX_CALLS, MAX_RESULT, tool_record
+from workbench.sandbox.host.pool import Pool
 
 THREAD = wb.StringThread(
     [("user", "Q1"), ("assistant", "A1"), ("user", "Q2"), ("assistant", "The answer")],
@@ -237,7 +237,7 @@ def test_a_strangers_tools_run_confined_or_not_at_all(monkeypatch, tmp_path):
     path = tmp_path / "judge.af"
     path.write_text(json.dumps(agent("def f():\n    return 'ran'\n")))
     weak = Pool(layers=("rlimits",))
-    monkeypatch.setattr("workbench.sandbox.pool.pool", lambda: weak)
+    monkeypatch.setattr("workbench.sandbox.host.pool.pool", lambda: weak)
     try:
         made = AgentJudge.from_file(path, prompt="p", client=ScriptedClient([called("f", "{}"), SUBMITTED]))
         with pytest.raises(IsolationError, match="imported"):

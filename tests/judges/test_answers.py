@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.judges.answers import RULES, AnswerError, number, text_of, verdict
-from workbench.judges.client import Reply
+from workbench.judges.answers.verdicts import RULES, AnswerError, number, text_of, verdict
+from workbench.judges.protocol import Reply
 
 
 def read(text, rules="", key="score"):

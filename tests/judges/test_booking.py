@@ -7,7 +7,7 @@ import pytest
 import workbench as wb
 from tests.judges.servers import server
 from tests.judges.test_client import completion
-from workbench.judges import question
+from workbench.judges.client import question
 
 SAID = '{"reasoning": "fine", "score": "PASS"}'
 ROWS = [{"prompt": f"q{row}", "completion": "x"} for row in range(40)]

@@ -6,8 +6,8 @@ import pytest
 
 import workbench as wb
 from workbench.judges import BudgetError, JudgeServerError, Reply, Usage
-from workbench.judges.budget import Asking, Spending
-from workbench.judges.line import Line, sharing
+from workbench.judges.asking.budget import Asking, Spending
+from workbench.judges.asking.judge_run import Line, sharing
 
 SAID = '{"reasoning": "fine", "score": "PASS"}'
 ROWS = [{"prompt": f"Hi {row}", "completion": "Good day"} for row in range(40)]

@@ -14,8 +14,10 @@ from tests.judges.servers import Quiet, server
 from workbench.errors import FormatError, IsolationError, WorkbenchError
 from workbench.graders import from_spec
 from workbench.graders.base import Control
-from workbench.judges import Endpoint, reach, reward_server
-from workbench.judges.endpoint import EndpointInfo
+from workbench.judges import Endpoint
+from workbench.judges.client import url_policy as reach
+from workbench.judges.kinds.endpoint import reward_server
+from workbench.judges.kinds.endpoint.grader import EndpointInfo
 from workbench.samples import Sample
 
 SAMPLE = Sample(

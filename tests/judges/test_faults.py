@@ -255,7 +255,7 @@ def test_passing_faults_lose_no_row(share, answer, monkeypatch):
     """30 % of the questions refused, failed, dropped or left hanging: every row is scored all the same."""
     import random
 
-    from workbench.judges import question
+    from workbench.judges.client import question
 
     monkeypatch.setattr(question, "_FIRST_WAIT", 0.01)  # the waiting itself is not what is tested
     chance, lock = random.Random(7), threading.Lock()

@@ -9,7 +9,7 @@ import pytest
 import workbench as wb
 from tests.judges.examples import CLAIMS, EXAMPLES, SCHEMA, called
 from workbench.judges import Reply, ScriptedClient
-from workbench.judges.fences import mark
+from workbench.judges.prompts.fences import mark
 
 # Answers that judges are known to let pass, and attempts to leave the place of the material.
 ATTACKS = {

@@ -9,7 +9,6 @@ import pytest
 
 import workbench as wb
 from tests.judges.examples import AGENT, EXAMPLES, MESSAGES, SCHEMA
-from workbench.dialects import TemplateError, TemplateRunError
 from workbench.errors import FormatError
 from workbench.graders.base import from_spec
 from workbench.judges import (
@@ -28,6 +27,7 @@ from workbench.judges import (
     Usage,
 )
 from workbench.samples import Sample
+from workbench.templates import TemplateError, TemplateRunError
 
 THREAD = wb.StringThread(
     [

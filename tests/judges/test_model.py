@@ -12,7 +12,8 @@ from tests.judges.servers import server
 from tests.judges.test_client import completion
 from workbench.cli import main
 from workbench.errors import FormatError
-from workbench.judges import NoModelError, OpenAIClient, Reply, Usage, prices
+from workbench.judges import NoModelError, OpenAIClient, Reply, Usage
+from workbench.judges.asking import prices
 
 THREAD = wb.StringThread([("user", "Hi"), ("assistant", "Hello")])
 ROWS = [{"prompt": "Hi", "completion": "Hello"}, {"prompt": "Ho", "completion": "Hello"}]

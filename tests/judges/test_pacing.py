@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from workbench.judges import pacing
-from workbench.judges.pacing import Pace
+from workbench.judges.client import pacing
+from workbench.judges.client.pacing import Pace
 
 
 @pytest.fixture

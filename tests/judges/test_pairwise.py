@@ -8,7 +8,7 @@ import workbench as wb
 from workbench.errors import FormatError
 from workbench.graders.base import from_spec
 from workbench.judges import JudgeServerError, Reply, ScriptedClient, Usage
-from workbench.judges.pairwise import PairwiseJudge
+from workbench.judges.kinds.pairwise import PairwiseJudge
 
 THREAD = wb.StringThread(
     [("system", "S"), ("user", "Q1"), ("assistant", "A1"), ("user", "Q2"), ("assistant", "OURS")],

@@ -16,8 +16,9 @@ from tests.judges.test_client import completion
 from tests.judges.test_faults import ERROR, FINE, faulty, http, judge, request, says
 from tests.judges.test_resume import rows_of
 from workbench import background
-from workbench.judges import JudgeServerError, OpenAIClient, question
-from workbench.judges.servers import Server
+from workbench.judges import JudgeServerError, OpenAIClient
+from workbench.judges.asking.servers import Server
+from workbench.judges.client import question
 
 ROWS = [{"prompt": f"<{row}>", "completion": "x"} for row in range(60)]
 

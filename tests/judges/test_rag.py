@@ -6,8 +6,8 @@ import pytest
 
 import workbench as wb
 from workbench.judges import AnswerRelevancy, ContextRelevancy, Faithfulness, ScriptedClient
-from workbench.judges.documents import Evidence, documents
-from workbench.judges.rag import sentences
+from workbench.judges.answers.documents import Evidence, documents
+from workbench.judges.kinds.rag import sentences
 
 THREAD = wb.StringThread(
     [("document", "D1"), ("user", "Who?"), ("assistant", "It was Tim. It was in 1990.")],

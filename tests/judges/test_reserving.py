@@ -7,8 +7,8 @@ import pytest
 import workbench as wb
 from tests.judges.servers import server
 from workbench.judges import Reply, Usage
-from workbench.judges.budget import Asking, Spending
-from workbench.judges.sending import asking_of
+from workbench.judges.asking.budget import Asking, Spending
+from workbench.judges.asking.requests import asking_of
 
 SAID = '{"reasoning": "fine", "score": "PASS"}'
 MODEL = "gpt-4o-mini"

@@ -11,7 +11,7 @@ from workbench import background
 from workbench.errors import FormatError, WorkbenchError
 from workbench.graders.base import from_spec
 from workbench.judges import OpenAIClient
-from workbench.judges.settings import MOST_TOKENS, SAMPLING
+from workbench.judges.asking.settings import MOST_TOKENS, SAMPLING
 
 INPUT = [{"role": "user", "content": "Rate {{sample.output_text}}"}]
 THREAD = wb.StringThread([("user", "Hi"), ("assistant", "Hello")])

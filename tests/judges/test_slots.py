@@ -10,8 +10,8 @@ from tests.judges.test_budget import Kept, counts
 from tests.judges.test_client import completion
 from workbench.errors import WorkbenchError
 from workbench.graders.rows import Control
-from workbench.judges.line import Line, sharing
-from workbench.judges.slots import Slots
+from workbench.judges.asking.judge_run import Line, sharing
+from workbench.judges.asking.slots import Slots
 
 SAID = '{"reasoning": "fine", "score": "PASS"}'
 ROWS = [{"prompt": f"Hi {row}", "completion": "Good day"} for row in range(300)]

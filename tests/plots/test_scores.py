@@ -9,9 +9,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from workbench.columns import Grades
 from workbench.errors import ReportError
 from workbench.grade import Grade
+from workbench.grades import Grades
 from workbench.plots import plot_scores
 from workbench.report import Report
 from workbench.samples import Samples

@@ -19,8 +19,8 @@ from ipykernel.compiler import XCachingCompiler
 from IPython.core.interactiveshell import InteractiveShell
 from traitlets.config import Config
 
+from workbench.capturing import capture, cells
 from workbench.errors import WorkbenchError
-from workbench.sandbox.capture import capture, cells
 
 
 def main() -> None:

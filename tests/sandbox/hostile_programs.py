@@ -16,13 +16,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tests.sandbox.hostile import ALWAYS, BROKE, EACH, LAYER_SETS, Arena, Stage
-from workbench.sandbox.answers import MAX_DEPTH, MAX_REASONING
-from workbench.sandbox.limits import Limits, Program
-from workbench.sandbox.protocol import MAX_NOTE
-from workbench.sandbox.rows import pack_rows
+from workbench.display_text import HIDDEN
+from workbench.packed import Packed, pack
+from workbench.sandbox.child.protocol import MAX_NOTE
+from workbench.sandbox.host.answers import MAX_DEPTH, MAX_REASONING
+from workbench.sandbox.host.limits import Limits, Program
+from workbench.sandbox.host.rows import pack_rows
 from workbench.thread import StringThread
-from workbench.visible import HIDDEN
-from workbench.wire import Packed, pack
 
 LIMITS = Limits(row_seconds=0.15, load_seconds=2.0, memory_mb=256, lost_workers=3)
 _HEADS = {

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 import workbench as wb
+from workbench.capturing import capture
 from workbench.errors import CaptureError
-from workbench.sandbox import letta
-from workbench.sandbox.capture import capture
+from workbench.sandbox.platforms import letta
 
 
 @pytest.fixture

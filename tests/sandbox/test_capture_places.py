@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from workbench.capturing import capture, install
+from workbench.capturing.literal import is_plain, literal
+from workbench.capturing.source import MAX_BYTES
 from workbench.errors import CaptureError
-from workbench.sandbox.capture import capture, install
-from workbench.sandbox.capture.literal import is_plain, literal
-from workbench.sandbox.source import MAX_BYTES
 
 ROOT = Path(__file__).parents[2]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
@@ -82,7 +82,9 @@ def test_from_a_module_whose_lines_moved(module):
 
 def test_from_python_c():
     """`python -c` keeps no source, which is said with the way out."""
-    program = "from workbench.sandbox.capture import capture\nasync def grade(thread):\n    return 1.0\ncapture(grade)"
+    program = (
+        "from workbench.capturing import capture\nasync def grade(thread):\n    return 1.0\ncapture(grade)"
+    )
     done = python("-c", program)
     if sys.version_info < (3, 13):  # from 3.13 on Python keeps the text of -c
         assert "no source text of grade" in done.stderr
@@ -93,7 +95,7 @@ def test_from_standard_input():
     """A script on standard input keeps no source either."""
     done = python(
         "-",
-        text="from workbench.sandbox.capture import capture\nasync def grade(thread):\n    return 1.0\ncapture(grade)\n",
+        text="from workbench.capturing import capture\nasync def grade(thread):\n    return 1.0\ncapture(grade)\n",
     )
     assert "no source text of grade" in done.stderr
 
@@ -102,7 +104,7 @@ def test_from_a_script(tmp_path):
     """A script captures its own function, without IPython being loaded."""
     script = tmp_path / "mine.py"
     script.write_text(
-        "import sys\nfrom workbench.sandbox.capture import capture\nK = 3\nasync def exact(thread):\n    return K\n"
+        "import sys\nfrom workbench.capturing import capture\nK = 3\nasync def exact(thread):\n    return K\n"
         "print(capture(exact).text, 'IPython' in sys.modules)\n"
     )
     done = python(str(script))
@@ -120,7 +122,7 @@ def test_from_a_real_kernel():
             "def h(s):\n    return 1",
             "def h(s):\n    return len(re.findall(Rule.word, s))",
             "async def exact(thread):\n    return h(thread.completion())",
-            "from workbench.sandbox.capture import capture\ns = capture(exact)\nimport json\nprint(json.dumps([s.text, s.origin]))",
+            "from workbench.capturing import capture\ns = capture(exact)\nimport json\nprint(json.dumps([s.text, s.origin]))",
         ]
         printed = [kernel_output(client, cell) for cell in cells][-1]
         text, origin = json.loads(printed)

@@ -4,7 +4,7 @@ import struct
 
 import pytest
 
-from workbench.sandbox import confine
+from workbench.sandbox.child import confine
 
 ARCH = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 READ, WRITE, MMAP = {"x86_64": 0, "aarch64": 63}, {"x86_64": 1, "aarch64": 64}, {"x86_64": 9, "aarch64": 222}

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from workbench.sandbox import fingerprint
-from workbench.sandbox.capture.prove import prove
-from workbench.sandbox.fingerprint import MAX_NODES, describe, global_reads
+from workbench.capturing.prove import prove
+from workbench.sandbox.child import fingerprint
+from workbench.sandbox.child.fingerprint import MAX_NODES, describe, global_reads
 
 FILE = Path(fingerprint.__file__)
 

@@ -12,12 +12,12 @@ from IPython.core.interactiveshell import InteractiveShell
 
 import workbench as wb
 from tests.widgets import using
-from workbench.sandbox import interpreter
-from workbench.sandbox import pool as pool_module
-from workbench.sandbox.limits import Limits, Program
-from workbench.sandbox.pool import Pool
+from workbench.packed import pack
+from workbench.sandbox.host import interpreter
+from workbench.sandbox.host import pool as pool_module
+from workbench.sandbox.host.limits import Limits, Program
+from workbench.sandbox.host.pool import Pool
 from workbench.thread import StringThread
-from workbench.wire import pack
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="the loader's rules are those of Linux")
 ROWS = pack([StringThread([("user", "q"), ("assistant", "a")], {})])

@@ -11,9 +11,10 @@ from workbench.grade import ErrorKind
 from workbench.graders.base import Control
 from workbench.graders.rollout import RolloutGrader
 from workbench.graders.script import ScriptGrader
-from workbench.sandbox import notes, protocol
-from workbench.sandbox.answers import MAX_DEPTH, MAX_REASONING, read_done, read_notes
-from workbench.sandbox.launch import Death
+from workbench.sandbox.child import protocol
+from workbench.sandbox.host import notes
+from workbench.sandbox.host.answers import MAX_DEPTH, MAX_REASONING, read_done, read_notes
+from workbench.sandbox.host.worker import Death
 
 HEAD = "import os\nfrom letta_evals.models import GradeResult\n\n\ndef grade(sample, submission):\n"
 

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import workbench as wb
-from workbench.sandbox import osmosis, osmosis_legacy
-from workbench.sandbox.osmosis import (
+from workbench.sandbox.platforms import osmosis, osmosis_legacy
+from workbench.sandbox.platforms.osmosis import (
     GraderConfig,
     GraderContext,
     RolloutSample,
@@ -22,7 +22,7 @@ from workbench.sandbox.osmosis import (
     sanitize_artifacts,
     validate_backend,
 )
-from workbench.sandbox.osmosis_rows import context, messages_of
+from workbench.sandbox.platforms.osmosis_rows import context, messages_of
 
 SIZE = 65536
 

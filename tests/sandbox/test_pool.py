@@ -14,11 +14,11 @@ import pytest
 from tests.sandbox.test_probes import staged
 from workbench.errors import IsolationError
 from workbench.grade import ErrorKind
-from workbench.sandbox.limits import Limits, Program
-from workbench.sandbox.lost import LEAST_LOST
-from workbench.sandbox.pool import Pool, pool
+from workbench.packed import pack
+from workbench.sandbox.host.limits import Limits, Program
+from workbench.sandbox.host.lost import LEAST_LOST
+from workbench.sandbox.host.pool import Pool, pool
 from workbench.thread import StringThread
-from workbench.wire import pack
 
 FAST = Limits(row_seconds=0.3, load_seconds=2.0, memory_mb=256)
 
@@ -226,7 +226,7 @@ def test_losses_on_the_last_rows_stop_nothing():
 def replacements(n, monkeypatch):
     """What is sent to start the four workers that take lost ones' places, in a dataset of n rows."""
     monkeypatch.setattr(
-        "workbench.sandbox.run.Lost.enough", lambda lost, *_: "enough" if lost.total > 4 else ""
+        "workbench.sandbox.host.run.Lost.enough", lambda lost, *_: "enough" if lost.total > 4 else ""
     )
     own, sent = Pool(), []
     ask = own._alive().request
@@ -745,7 +745,7 @@ def test_the_zygote_has_its_own_session():
 def test_a_killed_host_leaves_no_process(how):
     """When the kernel dies, even by kill -9, zygote and workers go with it."""
     code = (
-        "from workbench.sandbox.pool import pool; from workbench.wire import pack; from workbench.thread import StringThread\n"
+        "from workbench.sandbox.host.pool import pool; from workbench.packed import pack; from workbench.thread import StringThread\n"
         "pool().warm(pack([StringThread([('user', 'x')])] * 200), workers=2)\n"
         "print(pool()._zygote._process.pid, flush=True); input()"
     )

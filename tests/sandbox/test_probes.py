@@ -6,14 +6,14 @@ import sys
 
 import pytest
 
-from workbench.sandbox.pool import Pool
+from workbench.sandbox.host.pool import Pool
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="the calls are Linux's")
 
 # A host with a canary in its memory, and a worker of the same ordinary user that is locked with some layers.
 STAGE = """
 import ctypes, encodings.ascii, json, os, socket, sys  # all that is needed later: another user may not read it
-from workbench.sandbox import confine, probes
+from workbench.sandbox.child import confine, probes
 
 libc = ctypes.CDLL(None, use_errno=True)
 if os.geteuid() == 0:

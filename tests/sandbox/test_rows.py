@@ -7,8 +7,8 @@ import weakref
 import pytest
 
 import workbench as wb
-from workbench.sandbox.rows import metadata_key, pack_rows, row_wire
-from workbench.wire import pack
+from workbench.packed import pack
+from workbench.sandbox.host.rows import metadata_key, pack_rows, row_wire
 
 
 def wires(packed):

@@ -4,8 +4,8 @@ import pickle
 
 import pytest
 
+from workbench.capturing.source import MAX_BYTES, Source
 from workbench.errors import CaptureError
-from workbench.sandbox.source import MAX_BYTES, Source
 
 
 def test_equality_is_by_value():

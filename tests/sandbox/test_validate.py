@@ -3,8 +3,8 @@
 import pytest
 
 from workbench.errors import ValidationError
-from workbench.sandbox.limits import Limits
-from workbench.sandbox.validate import CHECKS, Validation, mock_thread, validate_text
+from workbench.sandbox.host.limits import Limits
+from workbench.sandbox.host.validation import CHECKS, Validation, mock_thread, validate_text
 from workbench.thread import StringThread
 
 GOOD = "async def grade(thread: StringThread) -> float:\n    return 0.5\n"

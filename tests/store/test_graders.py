@@ -9,8 +9,8 @@ import sqlalchemy as sa
 import workbench as wb
 from tests.graders.examples import ALTERNATIVES, EXAMPLES
 from workbench.errors import CaptureError, FormatError, ValidationError
-from workbench.sandbox.pool import pool
-from workbench.sandbox.validate import CHECKS, Check
+from workbench.sandbox.host.pool import pool
+from workbench.sandbox.host.validation import CHECKS, Check
 from workbench.store import StoreError
 from workbench.store.records import write_record
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from workbench import background
 from workbench.judges import Reply, Usage
-from workbench.judges.replies import ReplyStore, content_key
+from workbench.judges.asking.replies import ReplyStore, content_key
 from workbench.store import StoreError, open_store
 from workbench.store.texts import kept, read
 

@@ -14,7 +14,7 @@ import pytest
 import workbench as wb
 from tests.widgets import using
 from workbench.widgets.app import PANELS
-from workbench.widgets.session import keep
+from workbench.widgets.cell_state import keep
 
 
 @pytest.fixture

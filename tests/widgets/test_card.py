@@ -3,7 +3,7 @@
 import pytest
 from ipywidgets.widgets import widget
 
-from workbench.widgets.card import LabelCard
+from workbench.widgets.views.label_card import LabelCard
 
 
 def card_of(seq):

@@ -7,8 +7,8 @@ import plotly.graph_objects as go
 import pytest
 from ipywidgets.widgets import widget
 
-from workbench.widgets.assets import static
-from workbench.widgets.chart import Chart
+from workbench.widgets.views.assets import static
+from workbench.widgets.views.chart import Chart
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import pytest
 
 import workbench as wb
 from tests.widgets import using
-from workbench.widgets.versions import now_called
+from workbench.session.grader_versions import now_called
 
 
 def test_compare_two_graders(at_once):

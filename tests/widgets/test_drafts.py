@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.widgets.drafts import Drafts
+from workbench.session.drafts import Drafts
 
 TEXTS = st.lists(st.text(min_size=1).filter(str.strip), min_size=1, max_size=6)
 

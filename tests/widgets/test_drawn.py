@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import workbench as wb
-from workbench.widgets.drawn import BALANCED, of_stratum, weights_of
-from workbench.widgets.labelling import Labelling
-from workbench.widgets.queue import Queue
+from workbench.session.label_queue import Queue
+from workbench.session.label_weights import BALANCED, of_stratum, weights_of
+from workbench.session.labels import Labelling
 
 WORDS = {1: "accepted", 0: "refused", -1: "neither"}
 

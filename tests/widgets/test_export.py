@@ -6,7 +6,7 @@ import pytest
 
 import workbench as wb
 from tests.widgets import using
-from workbench.widgets.exporting import state_of_proof
+from workbench.session.export_preview import state_of_proof
 
 
 def test_export_preview_is_what_is_written(make, tmp_path, monkeypatch):

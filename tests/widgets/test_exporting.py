@@ -9,7 +9,7 @@ import pytest
 
 import workbench as wb
 from tests.widgets import using
-from workbench.widgets.exporting import Written, format_names, named, preview, state_of_proof
+from workbench.session.export_preview import Written, format_names, named, preview, state_of_proof
 
 
 def half():

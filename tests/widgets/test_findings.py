@@ -6,7 +6,7 @@ import pytest
 
 from tests.widgets import using
 from workbench.diagnostics.finding import Finding, Severity
-from workbench.widgets.findings import MOST, FindingCards
+from workbench.widgets.views.finding_cards import MOST, FindingCards
 
 
 def finding(n=0, **settings):

@@ -8,8 +8,8 @@ import pytest
 
 import workbench as wb
 from tests.widgets import using
-from workbench.widgets.graders import Graders
-from workbench.widgets.state import State
+from workbench.session.graders import Graders
+from workbench.session.session import State
 
 YES = wb.Contains(expected="yes", name="yes")
 

@@ -4,8 +4,8 @@ import pytest
 
 import workbench as wb
 from tests.widgets import using
-from workbench.widgets.keeping import Keeping
-from workbench.widgets.labelling import Labelling
+from workbench.session.labels import Labelling
+from workbench.session.storage import Keeping
 
 
 @pytest.fixture

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 import workbench as wb
 from tests.widgets import using
 from workbench.errors import WorkbenchError
-from workbench.widgets import versions
-from workbench.widgets.labelling import Labelling
-from workbench.widgets.queue import ORDERS, Queue
-from workbench.widgets.snippets import label_code, undo_code
+from workbench.session import grader_versions as versions
+from workbench.session.code_lines import label_code, undo_code
+from workbench.session.label_queue import ORDERS, Queue
+from workbench.session.labels import Labelling
 
 SAMPLES = wb.read_samples(using.ROWS)
 REPORT = wb.Suite(list(using.GRADERS)).run(SAMPLES, progress=False)

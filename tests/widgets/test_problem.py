@@ -6,7 +6,7 @@ import pytest
 
 from tests.widgets import using
 from workbench.errors import SamplesError
-from workbench.widgets.problem import Problem, as_html
+from workbench.session.problem import Problem, as_html
 
 
 def raised(error):

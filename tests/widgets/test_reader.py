@@ -6,8 +6,8 @@ import pytest
 
 from workbench.grade import Grade
 from workbench.samples import Sample
+from workbench.session.row_reader import LIMIT, MOST, read_row, whole
 from workbench.thread import StringThread
-from workbench.widgets.reader import LIMIT, MOST, read_row, whole
 
 CALL = {"id": "c1", "type": "function", "function": {"name": "add", "arguments": '{"a": 1}'}}
 

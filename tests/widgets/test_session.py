@@ -10,7 +10,7 @@ import pytest
 
 import workbench as wb
 from tests.widgets import using
-from workbench.widgets import session
+from workbench.widgets import cell_state as session
 
 
 class Notebook:

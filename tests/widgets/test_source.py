@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.widgets import using
-from workbench.visible import visible
-from workbench.widgets.source import LIMIT, SourceView
+from workbench.display_text import visible
+from workbench.widgets.views.source_view import LIMIT, SourceView
 
 PLAIN = st.text(st.characters(exclude_categories=["Cs", "Cc", "Cf"]), max_size=60)
 

@@ -9,7 +9,7 @@ import pytest
 import workbench as wb
 from tests.widgets import using
 from workbench.errors import WorkbenchError
-from workbench.widgets.state import State
+from workbench.session.session import State
 
 
 @pytest.fixture

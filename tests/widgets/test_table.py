@@ -5,7 +5,7 @@ import json
 import pytest
 from ipywidgets.widgets import widget
 
-from workbench.widgets.table import MOST_ROWS, Column, ScoreTable
+from workbench.widgets.views.table import MOST_ROWS, Column, ScoreTable
 
 
 class Rows:

@@ -7,8 +7,8 @@ import json
 import pytest
 
 import workbench as wb
-from workbench.widgets.templates import TEMPLATES
-from workbench.widgets.written import written
+from workbench.session.grader_text import written
+from workbench.session.starters import TEMPLATES
 
 CASES = {
     "cites_a_source": [("It is so [1].", 1.0), ("It is so.", 0.0)],

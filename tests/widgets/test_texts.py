@@ -7,9 +7,9 @@ import pytest
 import workbench as wb
 from tests.widgets import using
 from workbench.errors import WorkbenchError
-from workbench.widgets.labelling import Labelling
-from workbench.widgets.snippets import label_code, undo_code
-from workbench.widgets.texts import Texts
+from workbench.session.code_lines import label_code, undo_code
+from workbench.session.labelled_texts import Texts
+from workbench.session.labels import Labelling
 
 
 def file_of(folder, say, ids="abcd"):
@@ -99,7 +99,7 @@ def test_a_columns_labels_are_of_its_texts(models, opened):
 
 def test_a_column_of_this_dataset_needs_no_digests(models, opened, monkeypatch):
     """Neither for the dataset nor for a view: there may be a hundred thousand rows."""
-    from workbench.widgets import texts
+    from workbench.session import labelled_texts as texts
 
     monkeypatch.setattr(texts, "digests_of", None)
     labelling = opened(models["one"], "good")
@@ -141,7 +141,7 @@ def test_samples_that_are_not_here_stay_counted(models, opened):
 
 def test_digests_are_made_for_labelled_rows_only(models, opened, monkeypatch):
     """And once: a large dataset is not read for a few labels."""
-    from workbench.widgets import texts
+    from workbench.session import labelled_texts as texts
 
     asked = []
     made = texts.digests_of

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import workbench as wb
-from workbench.widgets.thread_view import ThreadView
+from workbench.widgets.views.thread_view import ThreadView
 
 CALL = {"id": "c1", "type": "function", "function": {"name": "search", "arguments": '{"q": "rome"}'}}
 THREAD = wb.StringThread.from_messages(

@@ -8,7 +8,7 @@ from concurrent.futures import Future
 
 import workbench as wb
 from tests.widgets import using
-from workbench.widgets.panel import STYLE
+from workbench.widgets.panels.panel import STYLE
 
 
 def test_try_finds_rows_by_id_words_and_chance(make):

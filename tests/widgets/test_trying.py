@@ -14,8 +14,7 @@ import workbench as wb
 from tests.widgets import using
 from workbench.errors import SamplesError
 from workbench.samples import Sample
-from workbench.thread import StringThread
-from workbench.widgets.trying import (
+from workbench.session.trial import (
     Trial,
     find_rows,
     next_row,
@@ -24,6 +23,7 @@ from workbench.widgets.trying import (
     random_row,
     with_completion,
 )
+from workbench.thread import StringThread
 
 SAMPLES = wb.read_samples(using.ROWS)
 TURNS = st.lists(

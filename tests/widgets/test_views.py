@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import workbench as wb
-from workbench.widgets.views import View
+from workbench.widgets.views.view import View
 
 VIEWS = ("Chart", "ScoreTable", "SourceView", "ThreadView")
 

@@ -10,8 +10,8 @@ import pytest
 
 import workbench as wb
 from tests.widgets import using
-from workbench.records import spec_of
-from workbench.widgets.templates import TEMPLATES
+from workbench.serialization import spec_of
+from workbench.session.starters import TEMPLATES
 
 
 def test_write_proves_and_shows_failing_checks(make):

@@ -10,9 +10,9 @@ import pytest
 import workbench as wb
 from tests.widgets import using
 from workbench.errors import WorkbenchError
+from workbench.session.grader_text import code_of, written
+from workbench.session.starters import TEMPLATES
 from workbench.widgets.magics import make
-from workbench.widgets.templates import TEMPLATES
-from workbench.widgets.written import code_of, written
 
 
 class App:

@@ -36,7 +36,7 @@ def add(commands: Commands) -> None:
 
 
 def _convert(options: argparse.Namespace) -> int:
-    from workbench.formats.base import get_format, read_text
+    from workbench.formats.shared.base import get_format, read_text
 
     if options.source.is_dir():
         read_text(options.source)  # refused, with its name

@@ -9,7 +9,7 @@ import argparse
 import sys
 from typing import Any, TypeAlias
 
-from workbench.visible import visible
+from workbench.display_text import visible
 
 __all__ = ["Commands", "Parser", "say"]
 

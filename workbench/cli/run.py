@@ -9,9 +9,9 @@ from pathlib import Path
 import workbench as wb
 from workbench.cli.options import add_reading, suite_of
 from workbench.cli.output import Commands, say
+from workbench.display_text import counted, without_controls
 from workbench.files import check_writable, write_atomically
 from workbench.report import Report
-from workbench.visible import counted, without_controls
 
 __all__ = ["add"]
 

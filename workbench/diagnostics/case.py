@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.columns import SCORED, Grades
+from workbench.grades import SCORED, Grades
 from workbench.statistics import compact
 
 __all__ = ["Case", "RowContext"]

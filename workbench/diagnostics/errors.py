@@ -16,9 +16,9 @@ from workbench.diagnostics.claim import Claim, about_share
 from workbench.diagnostics.finding import Finding, Severity, percent
 from workbench.diagnostics.registry import diagnostic
 from workbench.diagnostics.row_numbers import RowNumbers
+from workbench.display_text import counted
 from workbench.grade import Status
 from workbench.statistics import effective_n, share
-from workbench.visible import counted
 
 __all__ = ["broken", "few_rows", "nothing_scored", "skipped", "unfinished"]
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from workbench.diagnostics.row_numbers import RowNumbers
+from workbench.display_text import counted, one_line, two_digits
 from workbench.statistics import Interval
-from workbench.visible import counted, one_line, two_digits
 
 __all__ = ["Finding", "Severity", "percent"]
 

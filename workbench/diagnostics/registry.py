@@ -10,12 +10,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from workbench.columns import Grades
 from workbench.diagnostics.case import Case
 from workbench.diagnostics.claim import Claim, settle
 from workbench.diagnostics.finding import Finding, Severity
 from workbench.diagnostics.labels import read_labels
 from workbench.errors import ReportError
+from workbench.grades import Grades
 
 __all__ = [
     "Graded",

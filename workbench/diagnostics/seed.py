@@ -14,8 +14,8 @@ from workbench.diagnostics.case import Case
 from workbench.diagnostics.finding import Finding, Severity
 from workbench.diagnostics.registry import diagnostic
 from workbench.diagnostics.row_numbers import RowNumbers
+from workbench.display_text import counted
 from workbench.statistics import sample_sd
-from workbench.visible import counted
 
 __all__ = ["lenient_rule", "strict_rule", "variance_rule"]
 

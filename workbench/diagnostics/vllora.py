@@ -13,7 +13,7 @@ from workbench.diagnostics.finding import Finding, Severity
 from workbench.diagnostics.readiness import readiness
 from workbench.diagnostics.registry import diagnostic
 from workbench.diagnostics.row_numbers import RowNumbers
-from workbench.visible import one_line
+from workbench.display_text import one_line
 
 __all__ = ["code_reference", "dry_run_verdict", "readiness_verdict", "topic_balance"]
 

@@ -1,15 +1,19 @@
-"""Graders as files: one platform a module, registered by name."""
+"""Graders as files: one folder a platform, registered by name."""
 
 from __future__ import annotations
 
-from workbench.formats.base import FORMATS, Document, Format, Loss, Losses, Reading, register
-from workbench.formats.files import Converted, convert, detect, export, load, loads, save
-from workbench.formats.letta_trajectory import letta_thread
-from workbench.formats.native import read, schema, write
+from importlib import import_module
+from pkgutil import iter_modules
 
-# Imported for their registrations; `native` comes first in every list.
-from workbench.formats import adaptive, letta, openai, osmosis, umbraco, vllora  # isort: skip
-from workbench.formats import modules  # isort: skip
+from workbench.formats import platforms
+from workbench.formats.files import Converted, convert, detect, export, load, loads, save
+from workbench.formats.platforms.letta.trajectory import letta_thread
+from workbench.formats.platforms.native.read_write import read, schema, write
+from workbench.formats.shared.base import FORMATS, Document, Format, Loss, Losses, Reading, register
+
+# A format is found by being there: every module or folder in `platforms` registers its own.
+for _found in sorted(module.name for module in iter_modules(platforms.__path__)):
+    import_module(f"{platforms.__name__}.{_found}")
 
 __all__ = [
     "FORMATS",
@@ -19,22 +23,15 @@ __all__ = [
     "Loss",
     "Losses",
     "Reading",
-    "adaptive",
     "convert",
     "detect",
     "export",
-    "letta",
     "letta_thread",
     "load",
     "loads",
-    "modules",
-    "openai",
-    "osmosis",
     "read",
     "register",
     "save",
     "schema",
-    "umbraco",
-    "vllora",
     "write",
 ]

@@ -8,10 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from workbench.display_text import visible
 from workbench.errors import FormatError, NotValidatedError
 from workbench.files import check_writable, write_atomically
-from workbench.formats import native
-from workbench.formats.base import (
+from workbench.formats.platforms.native import read_write as native
+from workbench.formats.platforms.openai.thread_graders import with_threads
+from workbench.formats.platforms.source_files.read_write import HANDWRITTEN
+from workbench.formats.shared.base import (
     FORMATS,
     Document,
     Format,
@@ -22,17 +25,14 @@ from workbench.formats.base import (
     read_text,
     require_proofs,
 )
-from workbench.formats.callers import with_threads
-from workbench.formats.detection import detect
-from workbench.formats.modules import HANDWRITTEN
-from workbench.formats.parsing import to_json
-from workbench.formats.writing import Converted, write_document
+from workbench.formats.shared.detection import detect
+from workbench.formats.shared.parsing import to_json
+from workbench.formats.shared.writing import Converted, write_document
 from workbench.graders import Grader
 from workbench.graders.combine import Entry
-from workbench.records import held, parts
 from workbench.samples import Sample, as_samples
+from workbench.serialization import held, parts
 from workbench.suite import Suite
-from workbench.visible import visible
 
 __all__ = ["Converted", "convert", "detect", "export", "load", "loads", "save"]
 

@@ -16,16 +16,16 @@ from dataclasses import MISSING, Field, dataclass, fields
 from typing import Any, ClassVar, Self, TypeVar
 
 from workbench import background
-from workbench.columns import Grades
-from workbench.dialects import TemplateError, TemplateRunError
 from workbench.errors import FormatError, WorkbenchError
 from workbench.grade import ErrorKind, Grade, GradeError
 from workbench.graders.rows import Control, RowRun, made_samples
 from workbench.graders.rules.threads import reference_of
+from workbench.grades import Grades
+from workbench.higher_level import upstairs
 from workbench.samples import Sample, Samples
 from workbench.samples.columns import ROLES
+from workbench.templates import TemplateError, TemplateRunError
 from workbench.thread import StringThread
-from workbench.upstairs import upstairs
 
 __all__ = ["KINDS", "Control", "Grader", "as_sample", "from_spec", "is_number", "kind", "made_samples"]
 

@@ -11,12 +11,12 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
-from workbench import aside
-from workbench.columns import Grades
+from workbench import user_functions as aside
 from workbench.errors import CaptureError, IsolationError
 from workbench.graders.base import Control, Grader, kind
+from workbench.grades import Grades
 from workbench.samples import Sample, Samples
-from workbench.sandbox.limits import ISOLATION
+from workbench.sandbox.host.limits import ISOLATION
 
 __all__ = ["CustomGrader"]
 

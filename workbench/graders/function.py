@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, overload
 
+from workbench.capturing import capture
+from workbench.capturing.foreign import signature_of
 from workbench.graders.announce import announce
 from workbench.graders.base import kind
 from workbench.graders.sandboxed import SandboxedGrader, SourceGrader
-from workbench.sandbox.capture import capture
-from workbench.sandbox.capture.foreign import signature_of
-from workbench.sandbox.limits import SIGNATURES
-from workbench.sandbox.validate import Validation
+from workbench.sandbox.host.limits import SIGNATURES
+from workbench.sandbox.host.validation import Validation
 
 __all__ = ["FunctionGrader", "grader", "validate"]
 

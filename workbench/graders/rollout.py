@@ -10,21 +10,21 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from workbench.columns import Grades
+from workbench.capturing.credentials import refuse_credentials_in
+from workbench.capturing.source import Source
+from workbench.capturing.statements import parsed
 from workbench.errors import CaptureError
 from workbench.grade import Grade
 from workbench.graders.base import Control, Grader, kind
 from workbench.graders.sandboxed import SourceGrader, plain_thread
+from workbench.grades import Grades
 from workbench.samples import Sample, Samples
 from workbench.samples.plain import plain
-from workbench.sandbox import osmosis
-from workbench.sandbox.capture.credentials import refuse_credentials_in
-from workbench.sandbox.capture.statements import parsed
-from workbench.sandbox.osmosis import discover_grader, error_category, validate_backend
-from workbench.sandbox.osmosis_rows import NEITHER, Settled, context, settled
-from workbench.sandbox.rows import metadata_key
-from workbench.sandbox.source import Source
-from workbench.sandbox.standins import osmosis_names
+from workbench.sandbox.host.osmosis_names import osmosis_names
+from workbench.sandbox.host.rows import metadata_key
+from workbench.sandbox.platforms import osmosis
+from workbench.sandbox.platforms.osmosis import discover_grader, error_category, validate_backend
+from workbench.sandbox.platforms.osmosis_rows import NEITHER, Settled, context, settled
 
 __all__ = ["RolloutGrader"]
 

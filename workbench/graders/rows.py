@@ -11,8 +11,8 @@ from typing import Protocol
 
 import numpy as np
 
-from workbench.columns import Grades
 from workbench.grade import ErrorKind, Grade, GradeError
+from workbench.grades import Grades
 from workbench.samples import Sample, Samples
 from workbench.thread import StringThread
 

@@ -9,20 +9,20 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from workbench import background
-from workbench.columns import Grades
+from workbench.capturing.source import MAX_BYTES, Source
 from workbench.errors import CaptureError, FormatError, IsolationError, NotValidatedError
 from workbench.grade import ErrorKind, Grade, GradeError
 from workbench.graders.base import Control, Grader, as_sample
+from workbench.grades import Grades
+from workbench.packed import Packed, pack
 from workbench.samples import Sample, Samples
 from workbench.samples.plain import plain
-from workbench.sandbox.interpreter import StartError
-from workbench.sandbox.limits import IMPORTED_MB, IMPORTED_SECONDS, ISOLATION, Limits, Program
-from workbench.sandbox.rows import PackedRows, pack_rows, row_wire
-from workbench.sandbox.source import MAX_BYTES, Source
-from workbench.sandbox.text import clean
-from workbench.sandbox.validate import Validation, mock_thread, validate_program
+from workbench.sandbox.host.interpreter import StartError
+from workbench.sandbox.host.limits import IMPORTED_MB, IMPORTED_SECONDS, ISOLATION, Limits, Program
+from workbench.sandbox.host.rows import PackedRows, pack_rows, row_wire
+from workbench.sandbox.host.text import clean
+from workbench.sandbox.host.validation import Validation, mock_thread, validate_program
 from workbench.thread import StringThread
-from workbench.wire import Packed, pack
 
 __all__ = ["SandboxedGrader", "plain_thread"]
 
@@ -58,9 +58,9 @@ class SandboxedGrader(Grader):
     _proof: dict[str, Validation] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     language: ClassVar[str] = "python"
-    """What a worker loads the text as: one of `workbench.sandbox.limits.LANGUAGES`."""
+    """What a worker loads the text as: one of `workbench.sandbox.host.limits.LANGUAGES`."""
     ceilings: ClassVar[Mapping[str, float]] = {"timeout": IMPORTED_SECONDS, "memory_mb": IMPORTED_MB}
-    """The most that a file or a store may set; see `workbench.records.held`."""
+    """The most that a file or a store may set; see `workbench.serialization.held`."""
 
     def __post_init__(self) -> None:
         self.limits  # noqa: B018 (refuses limits out of range)
@@ -203,7 +203,7 @@ class SandboxedGrader(Grader):
         return pack_rows(packed, map(plain, samples.references), samples.ids, column)
 
     def _run(self, packed: Packed, control: Control) -> Grades:
-        from workbench.sandbox.pool import pool
+        from workbench.sandbox.host.pool import pool
 
         outcome = pool().run(
             self.program,
@@ -222,7 +222,7 @@ class SandboxedGrader(Grader):
         """
         if not self._kernel_only:
             return
-        from workbench.sandbox.pool import pool
+        from workbench.sandbox.host.pool import pool
 
         level = pool().level
         if level != "kernel":

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
+from workbench.capturing.source import Source
 from workbench.errors import CaptureError
 from workbench.graders.base import kind
 from workbench.graders.sandboxed import SandboxedGrader
-from workbench.sandbox.engine import require_engine
-from workbench.sandbox.source import Source
+from workbench.sandbox.host.engine import require_engine
 
 __all__ = ["ScriptGrader"]
 

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from workbench.judges.agent import AgentJudge
-from workbench.judges.answers import RULES, AnswerError
+from workbench.judges.answers.verdicts import RULES, AnswerError
+from workbench.judges.asking.budget import Budget, BudgetError
+from workbench.judges.asking.prices import PRICES, Price
+from workbench.judges.asking.replies import ReplyStore
 from workbench.judges.base import Judge
-from workbench.judges.binary import BinaryJudge
-from workbench.judges.budget import Budget, BudgetError
-from workbench.judges.client import (
+from workbench.judges.client.openai import OpenAIClient
+from workbench.judges.kinds.agent.judge import AgentJudge
+from workbench.judges.kinds.binary import BinaryJudge
+from workbench.judges.kinds.criteria import CriteriaJudge, GuardrailJudge
+from workbench.judges.kinds.endpoint.grader import Endpoint
+from workbench.judges.kinds.models import LabelModel, ScoreModel
+from workbench.judges.kinds.pairwise import PairwiseJudge
+from workbench.judges.kinds.rag import AnswerRelevancy, ContextRelevancy, Faithfulness
+from workbench.judges.kinds.rubric import RubricJudge
+from workbench.judges.kinds.schema import SchemaJudge
+from workbench.judges.protocol import (
     ChatClient,
     JudgeKeyError,
     JudgeLimitError,
@@ -19,16 +29,6 @@ from workbench.judges.client import (
     ScriptedClient,
     Usage,
 )
-from workbench.judges.criteria import CriteriaJudge, GuardrailJudge
-from workbench.judges.endpoint import Endpoint
-from workbench.judges.models import LabelModel, ScoreModel
-from workbench.judges.openai_client import OpenAIClient
-from workbench.judges.pairwise import PairwiseJudge
-from workbench.judges.prices import PRICES, Price
-from workbench.judges.rag import AnswerRelevancy, ContextRelevancy, Faithfulness
-from workbench.judges.replies import ReplyStore
-from workbench.judges.rubric import RubricJudge
-from workbench.judges.schema import SchemaJudge
 
 __all__ = [
     "PRICES",

@@ -9,21 +9,21 @@ from collections.abc import Callable, Mapping
 from dataclasses import Field, dataclass, field, replace
 from typing import Any, Self
 
-from workbench.dialects import Template, TemplateError, TemplateRunError
 from workbench.errors import FormatError, WorkbenchError
 from workbench.extractors import Extractor, as_extractor
 from workbench.grade import ErrorKind, Grade, GradeError
 from workbench.graders.base import Grader, as_sample, is_number
-from workbench.judges.answers import RULES, AnswerError, text_of
-from workbench.judges.breaker import Breaker
-from workbench.judges.budget import BudgetError
-from workbench.judges.client import ChatClient, JudgeServerError, Messages, NoModelError, Reply
-from workbench.judges.line import ask, current
-from workbench.judges.openai_client import OpenAIClient, provider_client, thinks
-from workbench.judges.quotes import without_quotes
-from workbench.judges.sending import model_of
-from workbench.judges.settings import check_setting
+from workbench.judges.answers.quotes import without_quotes
+from workbench.judges.answers.verdicts import RULES, AnswerError, text_of
+from workbench.judges.asking.breaker import Breaker
+from workbench.judges.asking.budget import BudgetError
+from workbench.judges.asking.judge_run import ask, current
+from workbench.judges.asking.requests import model_of
+from workbench.judges.asking.settings import check_setting
+from workbench.judges.client.openai import OpenAIClient, provider_client, thinks
+from workbench.judges.protocol import ChatClient, JudgeServerError, Messages, NoModelError, Reply
 from workbench.samples import Sample
+from workbench.templates import Template, TemplateError, TemplateRunError
 from workbench.thread import StringThread
 
 __all__ = [

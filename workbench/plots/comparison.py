@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.columns import SCORED
 from workbench.errors import ReportError
+from workbench.grades import SCORED
 from workbench.plots.look import SHADES, bare_layout, chosen, shade_range, text
 from workbench.plots.register import figure
 from workbench.report.bins import edges_of

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from workbench.columns import SCORED
+from workbench.grades import SCORED
 from workbench.plots.look import SHADES, bare_layout, chosen, grader_ticks, shade_range, text
 from workbench.plots.register import figure
 from workbench.report.where import matching

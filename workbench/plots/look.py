@@ -6,8 +6,8 @@ import html
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from workbench.display_text import one_line
 from workbench.report.select import check_graders
-from workbench.visible import one_line
 
 if TYPE_CHECKING:
     from workbench.report import Report

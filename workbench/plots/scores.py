@@ -6,11 +6,11 @@ import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from workbench.display_text import shown
 from workbench.plots.look import COLOURS, LINE, QUIET, bare_layout, chosen, text
 from workbench.plots.register import figure
 from workbench.report.bins import Histogram
 from workbench.report.terminal import number
-from workbench.visible import shown
 
 if TYPE_CHECKING:
     from workbench.report import Report

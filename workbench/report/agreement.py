@@ -16,11 +16,11 @@ from workbench.diagnostics.finding import percent
 from workbench.diagnostics.human import KAPPA, LABELS, against_labels, is_lopsided
 from workbench.diagnostics.labels import read_labels
 from workbench.diagnostics.registry import group_codes
+from workbench.display_text import counted, one_line, two_digits
 from workbench.errors import ReportError
 from workbench.report.cases import read_weights
 from workbench.report.rich import STYLE
 from workbench.statistics import Confusion, Estimate, Interval, Share, auroc, compact, corrected_rate, share
-from workbench.visible import counted, one_line, two_digits
 
 __all__ = ["Agreement", "agreement", "agreement_of"]
 

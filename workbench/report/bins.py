@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.columns import Grades
+from workbench.grades import Grades
 
 __all__ = ["BINS", "Histogram", "edges_of", "histogram", "within"]
 

@@ -12,10 +12,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from workbench.columns import Grades
 from workbench.diagnostics.case import Case
 from workbench.diagnostics.finding import percent
+from workbench.display_text import encodable, one_line
 from workbench.errors import ReportError
+from workbench.grades import Grades
 from workbench.report.frames import row_frame
 from workbench.report.joint import Joint, joint
 from workbench.report.protocols import SamplesLike
@@ -33,7 +34,6 @@ from workbench.statistics import (
     spearman,
 )
 from workbench.statistics.spread import SAME
-from workbench.visible import encodable, one_line
 
 if TYPE_CHECKING:
     from workbench.report.report import Report

@@ -9,13 +9,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from workbench.columns import Grades
+from workbench.display_text import encodable
 from workbench.errors import SamplesError
 from workbench.grade import ErrorKind
+from workbench.grades import Grades
 from workbench.report.protocols import SampleLike, SamplesLike
 from workbench.statistics import mean, mean_interval, quantiles, sample_sd
 from workbench.thread import StringThread
-from workbench.visible import encodable
 
 __all__ = ["long_frame", "row_frame", "row_texts", "score_frame", "summary_frame", "thread_prompt"]
 

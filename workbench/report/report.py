@@ -12,11 +12,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from workbench.columns import Grades
 from workbench.diagnostics import Finding, diagnose
 from workbench.diagnostics.registry import group_codes
 from workbench.errors import ReportError
 from workbench.graders.combine import GateResult
+from workbench.grades import Grades
+from workbench.higher_level import upstairs
 from workbench.report.agreement import Agreement, agreement_of
 from workbench.report.bins import Histogram, histogram
 from workbench.report.cases import labelled_case
@@ -31,7 +32,6 @@ from workbench.report.settings import label_column
 from workbench.report.spending import spending_line
 from workbench.report.terminal import as_text, isolation_line
 from workbench.report.where import matching
-from workbench.upstairs import upstairs
 
 __all__ = ["Report"]
 

@@ -12,9 +12,9 @@ from typing import Any
 import pandas as pd
 
 from workbench.diagnostics import Finding
+from workbench.display_text import shown
 from workbench.report.bins import Histogram
 from workbench.report.terminal import interval_text, isolation_line, number
-from workbench.visible import shown
 
 __all__ = ["STYLE", "as_html", "bars", "rows_table"]
 

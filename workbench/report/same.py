@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from workbench.display_text import one_line
 from workbench.errors import ReportError, SamplesError
+from workbench.packed import BATCH_ROWS
 from workbench.report.protocols import SampleLike, SamplesLike
-from workbench.visible import one_line
-from workbench.wire import BATCH_ROWS
 
 __all__ = ["require_same_rows"]
 

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.columns import Grades
 from workbench.diagnostics import Finding
 from workbench.errors import ReportError
 from workbench.grade import Status
+from workbench.grades import Grades
 from workbench.report.bins import within
 
 __all__ = ["check_graders", "ordered", "select"]

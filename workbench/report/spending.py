@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from workbench.columns import Grades
+from workbench.grades import Grades
 
 __all__ = ["money", "spending_line"]
 

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from workbench.diagnostics import Finding
-from workbench.visible import counted, one_line
+from workbench.display_text import counted, one_line
 
 __all__ = ["as_text", "isolation_line", "number"]
 

@@ -25,9 +25,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.columns import SCORED, Grades
 from workbench.diagnostics import Case
 from workbench.errors import ReportError
+from workbench.grades import SCORED, Grades
 from workbench.report.bins import edges_of, within
 from workbench.report.cases import label_codes, labelled_case
 from workbench.report.frames import row_texts

@@ -7,8 +7,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from workbench.display_text import counted
 from workbench.samples.plain import NotPlainError, plain
-from workbench.visible import counted
 
 __all__ = ["MAX_TEXT", "as_html", "as_line"]
 

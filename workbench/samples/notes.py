@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.display_text import counted, one_line
 from workbench.samples.plain import is_missing
-from workbench.visible import counted, one_line
 
 if TYPE_CHECKING:
     from workbench.samples.table import Rows, Table

@@ -11,6 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from workbench.errors import SamplesError
+from workbench.packed import BATCH_ROWS, Packed, pack
 from workbench.samples.cells import Built, Fault, rewritten
 from workbench.samples.columns import require_completion
 from workbench.samples.display import as_html, as_line
@@ -20,7 +21,6 @@ from workbench.samples.plain import is_missing, plain
 from workbench.samples.readers import load
 from workbench.samples.table import Rows, Table
 from workbench.thread import StringThread
-from workbench.wire import BATCH_ROWS, Packed, pack
 
 __all__ = ["Sample", "Samples"]
 

@@ -8,7 +8,7 @@ from datetime import datetime
 from html import escape
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from workbench.visible import one_line
+from workbench.display_text import one_line
 
 if TYPE_CHECKING:
     import pandas as pd

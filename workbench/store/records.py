@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from workbench.errors import FormatError
 from workbench.graders import Grader, SandboxedGrader
-from workbench.records import from_record, parts, record_of, spec_of
+from workbench.serialization import from_record, parts, record_of, spec_of
 from workbench.store.errors import StoreError
 from workbench.store.texts import from_json, to_json
 

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import Connection
 
-from workbench.judges.client import Reply, Usage
+from workbench.judges.protocol import Reply, Usage
 from workbench.store.batches import Batches
 from workbench.store.database import Database
 from workbench.store.errors import StoreError
@@ -172,7 +172,7 @@ def _check_key(key: str) -> None:
     if not (isinstance(key, str) and 0 < len(key) <= 255 and key.isascii() and key.isprintable()):
         raise StoreError(
             "an answer's key must be 1 to 255 printable ASCII characters", found=repr(key)[:80],
-            hint="workbench.judges.replies.content_key makes one",
+            hint="workbench.judges.asking.replies.content_key makes one",
         )  # fmt: skip
 
 

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
+from workbench.capturing.source import Source
 from workbench.diagnostics import Finding
 from workbench.diagnostics.finding import Severity
 from workbench.diagnostics.row_numbers import RowNumbers
 from workbench.report import Report
-from workbench.sandbox.source import Source
 from workbench.statistics import Interval
 from workbench.store.database import Database
 from workbench.store.errors import StoreError

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import ipywidgets as widgets
 
+from workbench.display_text import counted
 from workbench.graders import Grader
 from workbench.samples import Sample, Samples
-from workbench.visible import counted
-from workbench.widgets.compare import ComparePanel
-from workbench.widgets.export import ExportPanel
-from workbench.widgets.label import LabelPanel
-from workbench.widgets.panel import Panel, text
-from workbench.widgets.results import ResultsPanel
-from workbench.widgets.run import RunPanel
-from workbench.widgets.source import SourceView
-from workbench.widgets.try_ import TryPanel
-from workbench.widgets.write import WritePanel
+from workbench.widgets.panels.compare import ComparePanel
+from workbench.widgets.panels.export import ExportPanel
+from workbench.widgets.panels.label import LabelPanel
+from workbench.widgets.panels.panel import Panel, text
+from workbench.widgets.panels.results import ResultsPanel
+from workbench.widgets.panels.run import RunPanel
+from workbench.widgets.panels.try_out import TryPanel
+from workbench.widgets.panels.write import WritePanel
+from workbench.widgets.views.source_view import SourceView
 
 if TYPE_CHECKING:
     import pandas as pd

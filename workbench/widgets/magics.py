@@ -2,36 +2,28 @@
 
 from __future__ import annotations
 
-import builtins
-import keyword
-import re
-import sys
 import unicodedata
-from collections.abc import Mapping
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from workbench.capturing import capture
+from workbench.capturing.foreign import signature_of
 from workbench.errors import WorkbenchError
-from workbench.formats.adaptive import creates
+from workbench.formats.platforms.adaptive.reading import creates
 from workbench.graders.announce import announce
 from workbench.graders.function import FunctionGrader
 from workbench.graders.script import ScriptGrader
-from workbench.sandbox.capture import capture
-from workbench.sandbox.capture.foreign import signature_of
-from workbench.sandbox.interpreter import StartError, warn_absent
+from workbench.sandbox.host.interpreter import StartError, warn_absent
+from workbench.session.notebook import taken_by
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
-__all__ = ["load", "notebook_names", "taken_by"]
-
-_IPYTHON = frozenset({"In", "Out", "get_ipython", "exit", "quit", "display"})
-_HISTORY = re.compile(r"_{1,3}|_i*\d*|_(oh|dh|ih)|__\w+__")
+__all__ = ["load", "make"]
 
 
 def load(shell: InteractiveShell) -> None:
     """Register the magic and start keeping cells, so that capture finds their text."""
-    from workbench.sandbox.capture.cells import install
+    from workbench.capturing.cells import install
 
     install(shell)
 
@@ -98,23 +90,6 @@ def _refuse_calls(cell: str, name: str) -> None:
             expected="a grade function and what it reads",
             hint="leave that call out, or load functions and calls together: workbench.loads(text)",
         )  # fmt: skip
-
-
-def taken_by(name: str, namespace: Mapping[str, Any]) -> str:
-    """Why a cell's grader cannot have a name that Python can read: it would hide something else; "" where it can."""
-    taken = "a Python keyword" if keyword.iskeyword(name) else ""
-    taken = taken or ("a builtin" if hasattr(builtins, name) else "")
-    taken = taken or ("IPython's own" if name in _IPYTHON or _HISTORY.fullmatch(name) else "")
-    return taken or ("a module of this notebook" if isinstance(namespace.get(name), ModuleType) else "")
-
-
-def notebook_names() -> Mapping[str, Any]:
-    """The names of the notebook that runs; none outside of one."""
-    if "IPython" not in sys.modules:
-        return {}
-    from IPython import get_ipython
-
-    return getattr(get_ipython(), "user_ns", {})
 
 
 def _options(words: list[str], line: str) -> dict[str, Any]:

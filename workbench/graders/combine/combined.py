@@ -9,12 +9,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from workbench.columns import Grades
 from workbench.errors import FormatError
 from workbench.grade import ErrorKind, Grade
 from workbench.graders.base import Control, Grader, kind
 from workbench.graders.combine.entry import Entry, as_column, as_entry
 from workbench.graders.combine.rules import Mean, Rule
+from workbench.grades import Grades
 from workbench.samples import Sample, Samples
 
 __all__ = ["Combined", "check_names", "combine"]
@@ -55,7 +55,7 @@ def _by_rule(entries: Sequence[Entry], grades: Mapping[str, Grades]) -> dict[int
 
 
 def _weakest(levels: set[str]) -> str:
-    from workbench.sandbox.limits import weakest
+    from workbench.sandbox.host.limits import weakest
 
     return weakest(*levels)
 

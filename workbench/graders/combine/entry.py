@@ -14,11 +14,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.columns import Grades
 from workbench.errors import FormatError
 from workbench.extractors import Extractor, as_extractor
 from workbench.grade import ErrorKind, Grade, GradeError
 from workbench.graders.base import Control, Grader, from_spec, is_number
+from workbench.grades import Grades
 from workbench.samples import Sample, Samples
 from workbench.thread import StringThread
 

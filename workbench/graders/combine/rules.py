@@ -15,11 +15,11 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.columns import SCORED, Grades
 from workbench.errors import FormatError
 from workbench.grade import ErrorKind, Grade
 from workbench.graders.combine.entry import Counted, Entry
 from workbench.graders.combine.formula import Expression
+from workbench.grades import SCORED, Grades
 
 __all__ = ["RULES", "AllPass", "Formula", "Mean", "Rule", "Sum"]
 

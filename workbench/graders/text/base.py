@@ -10,13 +10,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from workbench.columns import Grades
 from workbench.errors import FormatError
 from workbench.extractors import Extractor, as_extractor
 from workbench.grade import ErrorKind, Grade, GradeError
 from workbench.graders.base import Control, Grader, _explain
 from workbench.graders.rules.text import as_text
 from workbench.graders.rules.verdict import Verdict
+from workbench.grades import Grades
 from workbench.samples import Sample, Samples
 from workbench.samples.columns import ROLES
 from workbench.thread import StringThread

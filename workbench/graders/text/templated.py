@@ -24,7 +24,7 @@ REFERENCE = "{{item.reference}}"
 
 @lru_cache(maxsize=512)
 def _template(text: str) -> Any:
-    from workbench.dialects import compile as compile_template
+    from workbench.templates import compile as compile_template
 
     return compile_template(text, "openai")
 

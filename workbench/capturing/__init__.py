@@ -1,0 +1,179 @@
+"""From a live function, or a text, to one self-contained module whose function is called `grade`.
+
+The text is what the author wrote: slices with their comments, in an order that loads. What a function
+reads is looked up live and proved by loading the built module apart; what cannot be carried exactly is
+refused with its name, the reason and the way out. Nothing is guessed.
+
+A decorator captures while its cell still runs: at that moment the function's own name is not bound yet,
+and helpers further down in the notebook do not exist. The refusal then names what is undefined; define
+helpers above the grader, or capture again once they exist.
+"""
+
+from __future__ import annotations
+
+import ast
+import types
+from collections.abc import Mapping
+from typing import Any
+
+from workbench.capturing import refusals
+from workbench.capturing.cells import install
+from workbench.capturing.credentials import refuse_credentials_in
+from workbench.capturing.functions import is_nested, ours_on, own_text, refuse_kind, unwrapped
+from workbench.capturing.items import Item, Main, Scope
+from workbench.capturing.library import library_values, refuse_library_state
+from workbench.capturing.locate import Found, find_function
+from workbench.capturing.moduletext import capture_text
+from workbench.capturing.prove import Fingerprint, prove
+from workbench.capturing.render import arranged, assembled, import_lines, touched
+from workbench.capturing.resolve import Resolver
+from workbench.capturing.source import Source
+from workbench.capturing.statements import bindings, cut
+from workbench.errors import CaptureError
+
+__all__ = ["capture", "install"]
+
+
+def capture(
+    fn_or_text: Any,
+    *,
+    name: str | None = None,
+    namespace: Mapping[str, Any] | None = None,
+    _fingerprint: Fingerprint | None = None,
+) -> Source:
+    r"""Turn a function or a text into a `Source`.
+
+    An import of the workbench that only annotations read is left out, with the annotations unread, so that the
+    source loads anywhere; a text without `@wb.grader` and without a namespace keeps its own imports.
+
+    Args:
+        fn_or_text: A function from a cell, a module or any place that left its text in `linecache`; or a
+            module's text, which is carried as it is and neither compiled nor run here.
+        name: For a text: which of its functions is the grader. By default `grade`, else its only async def.
+            For a function: the name to report, by default its own.
+        namespace: For a text: names it may read from outside, such as a notebook's. Default: none.
+
+    Returns:
+        The source; `function` keeps the author's name, `text` says `grade`.
+
+    Raises:
+        CaptureError: Something cannot travel. The message says what, why, and what to do.
+        SandboxError: The proof could not be run. Where no sandbox starts at all, that is told once as a warning,
+            and the source is not proved: nothing can be run there either.
+
+    Example:
+        >>> print(capture("async def exact(thread):\n    return 1.0\n").text, end="")
+        async def grade(thread):
+            return 1.0
+    """
+    install()
+    fingerprint = _fingerprint if _fingerprint is not None else _in_sandbox
+    if isinstance(fn_or_text, str):
+        return capture_text(fn_or_text, name, namespace, fingerprint)
+    refuse_kind(fn_or_text)
+    return _capture_function(fn_or_text, name, fingerprint)
+
+
+def _in_sandbox(text: str, names: list[str]) -> Mapping[str, Any] | None:
+    from workbench.sandbox.host import pool
+    from workbench.sandbox.host.interpreter import StartError, warn_absent
+
+    try:
+        described: Mapping[str, Any] = pool.fingerprint(text, names)
+    except StartError as error:
+        warn_absent(error)
+        return None
+    return described
+
+
+def _capture_function(function: types.FunctionType, name: str | None, fingerprint: Fingerprint) -> Source:
+    found, root, author = _definition(function)
+    scope = Scope(root.__globals__)
+    tree = ast.parse(found.text).body[0]
+    assert isinstance(tree, ast.FunctionDef | ast.AsyncFunctionDef)
+    main = Main(function, author, scope, ours=bool(ours_on(tree, scope)))
+    resolver = Resolver(main)
+    text = own_text(found.text, root, "grade")
+    needs = resolver.function(root, text, f"{author}, {found.origin}")
+    resolver.unshare(scope)
+    resolver.settle(text)
+    if author != "grade" and {"grade"} & {*resolver.items, *resolver.imports}:
+        raise refusals.grade_twice(author)
+    if main.called and author != "grade":
+        text += f"\n\n\n{author} = grade"
+    _refuse_clocks(resolver.items)
+    items = dict(resolver.items)
+    items["grade"] = Item("grade", text, needs.first, needs.late, definition=True)
+    return _built(main, items, resolver, (found.origin, name or author, fingerprint))
+
+
+def _refuse_clocks(items: Mapping[str, Item]) -> None:
+    made = [item for item in items.values() if not (item.constant or item.definition)]
+    for item in made:
+        for helper in sorted(touched(item.name, items)):
+            refusals.refuse_clock(item.name, items[helper].text)
+
+
+def _built(
+    main: Main, items: dict[str, Item], resolver: Resolver, how: tuple[str, str, Fingerprint]
+) -> Source:
+    origin, shown, fingerprint = how
+    # Where a piece reads the author's name, it means the item called grade.
+    ordered = arranged(_named_grade(items, main.name), ["grade"])
+    imports = import_lines(resolver.imports)
+    source = Source(
+        assembled(ordered, imports, future=resolver.future),
+        shown,
+        origin,
+        tuple(imports),
+        tuple(item.name for item in ordered if not item.constant and item.name != "grade"),
+        tuple(item.name for item in ordered if item.constant),
+    )
+    refuse_credentials_in(source.text, origin)
+    live = {**resolver.values, "grade": main.value}
+    refuse_library_state(source.text, main.scope.texts)
+    reads = {**live, main.name: main.value}
+    prove(source.text, live, fingerprint, reads=reads, library=library_values(source.text))
+    return source
+
+
+def _named_grade(items: dict[str, Item], author: str) -> dict[str, Item]:
+    def swap(names: frozenset[str]) -> frozenset[str]:
+        return frozenset("grade" if name == author else name for name in names)
+
+    return {
+        name: Item(name, item.text, swap(item.eager), swap(item.late), item.constant, item.definition)
+        for name, item in items.items()
+    }
+
+
+def _definition(function: types.FunctionType) -> tuple[Found, types.FunctionType, str]:
+    """The definition to carry, the function it made, and the author's name for it."""
+    root = unwrapped(function)
+    if isinstance(root, types.FunctionType) and not is_nested(root):
+        return find_function(root), root, root.__code__.co_name
+    return _decorated(function)
+
+
+def _decorated(function: types.FunctionType) -> tuple[Found, types.FunctionType, str]:
+    """A function put in its place by a decorator that did not say what it wraps: found by its name.
+
+    The def cannot be compared with the wrapper's code; the proof compares what decorating it gives.
+    """
+    scope = Scope(function.__globals__)
+    names = [name for name, value in scope.namespace.items() if value is function]
+    for name in sorted(names):
+        for text in reversed(scope.texts):
+            nodes = bindings(text.text, name)
+            if nodes and isinstance(nodes[-1], ast.FunctionDef | ast.AsyncFunctionDef):
+                return Found(nodes[-1], cut(text.text, nodes[-1]), text), function, name
+            if nodes:
+                break
+    code = function.__code__
+    if "<locals>" not in code.co_qualname and "." in code.co_qualname:
+        raise CaptureError(
+            f"{code.co_qualname} is a method",
+            expected="an async def at the top level of a cell or module",
+            hint="write an async def that makes the object and calls its method",
+        )
+    raise refusals.nested(function.__name__)

@@ -1,0 +1,100 @@
+"""`@wb.grader` in source text: which functions carry it, with which settings, and the text without it."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from workbench.capturing.statements import parsed, targets
+
+__all__ = ["decorated", "undecorated"]
+
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def decorated(text: str) -> dict[str, dict[str, Any]]:
+    """The top-level functions under our decorator, in order, each with the decorator's literal settings.
+
+    A setting that is no literal is left out: nothing of the text is evaluated.
+    """
+    tree = parsed(text)
+    if tree is None:
+        return {}
+    ours = _names_of_ours(tree)
+    found = {}
+    for node in tree.body:
+        for mark in node.decorator_list if isinstance(node, _Function) else ():
+            if _dotted(mark) in ours and isinstance(node, _Function):
+                found[node.name] = _settings(mark)
+    return found
+
+
+def undecorated(text: str) -> str:
+    """The text with our decorators' lines taken out, and with them the script around the graders.
+
+    A file with `@wb.grader` often goes on to read samples and print a report. Top-level expressions, the
+    `__main__` block, and statements that read the workbench, a grader, or what such a statement has set, are
+    no part of a grader and could not run where it runs. Everything else stays as it is.
+    """
+    tree = parsed(text)
+    if tree is None:
+        return text
+    ours = _names_of_ours(tree)
+    marks = [mark for node in tree.body if isinstance(node, _Function) for mark in node.decorator_list]
+    gone = [mark for mark in marks if _dotted(mark) in ours] + _script(tree, set(decorated(text)))
+    lines = text.split("\n")
+    for node in sorted(gone, key=lambda node: node.lineno, reverse=True):
+        del lines[node.lineno - 1 : node.end_lineno]
+    return "\n".join(lines)
+
+
+def _script(tree: ast.Module, graders: set[str]) -> list[ast.stmt]:
+    """The statements that use the graders instead of making them."""
+    tainted = graders | _names_of_workbench(tree)
+    found: list[ast.stmt] = []
+    for at, node in enumerate(tree.body):
+        if isinstance(node, _Function | ast.ClassDef | ast.Import | ast.ImportFrom):
+            continue
+        docstring = at == 0 and isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        reads = {name.id for name in ast.walk(node) if isinstance(name, ast.Name)}
+        if not docstring and (isinstance(node, ast.Expr) or reads & (tainted | {"__name__"})):
+            found.append(node)
+            tainted |= targets(node)
+    return found
+
+
+def _names_of_workbench(tree: ast.Module) -> set[str]:
+    """Names this text has for the workbench and its parts, but for the thread, which graders may use."""
+    found = set()
+    for node in tree.body:
+        if isinstance(node, ast.Import):
+            found |= {(a.asname or a.name) for a in node.names if a.name.partition(".")[0] == "workbench"}
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "workbench":
+            found |= {a.asname or a.name for a in node.names if a.name != "StringThread"}
+    return found
+
+
+def _names_of_ours(tree: ast.Module) -> set[str]:
+    """How this text spells our decorator: "wb.grader", "grader", ..."""
+    found = set()
+    for node in tree.body:
+        if isinstance(node, ast.Import):
+            found |= {f"{a.asname or a.name}.grader" for a in node.names if a.name == "workbench"}
+        elif isinstance(node, ast.ImportFrom) and node.module == "workbench":
+            found |= {a.asname or a.name for a in node.names if a.name == "grader"}
+    return found
+
+
+def _dotted(mark: ast.expr) -> str:
+    target = mark.func if isinstance(mark, ast.Call) else mark
+    return ast.unparse(target) if isinstance(target, ast.Name | ast.Attribute) else ""
+
+
+def _settings(mark: ast.expr) -> dict[str, Any]:
+    found = {}
+    for keyword in mark.keywords if isinstance(mark, ast.Call) else ():
+        try:
+            found[str(keyword.arg)] = ast.literal_eval(keyword.value)
+        except ValueError:
+            continue
+    return found

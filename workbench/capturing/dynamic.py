@@ -1,0 +1,78 @@
+"""Calls that read names only when they run: `eval` and `exec` anywhere, `vars`, `locals`, `dir` in a module.
+
+A literal text is followed like code of its own. A call with a namespace of its own reads nothing of the
+notebook. Anything else may read any name, as `globals()` may, and is refused. Inside a function `vars()`
+and `locals()` see that function's variables only, so they may stay.
+
+What reaches a module's names by other ways is not seen: frames, `sys.modules["__main__"]`, `builtins.eval`.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from workbench.capturing import refusals
+from workbench.capturing.names import Names, names_in
+from workbench.capturing.statements import parsed
+
+__all__ = ["EVALUATES", "literals_read"]
+
+EVALUATES = frozenset({"eval", "exec"})
+_SHOWS = frozenset({"vars", "locals", "dir"})
+
+
+def literals_read(text: str, names: Names, asker: str) -> set[str]:
+    """Names that the literal texts evaluated in a statement may read; they may be its own variables.
+
+    Args:
+        text: The statement.
+        names: What it reads from its module.
+        asker: Who it belongs to, for messages.
+
+    Raises:
+        CaptureError: A call that may read any name.
+    """
+    evaluates, shows = EVALUATES & (names.eager | names.late), _SHOWS & names.eager
+    if not evaluates and not shows:
+        return set()
+    tree = ast.parse(text)
+    for call in _calls(tree, shows) if not isinstance(tree.body[0], ast.ClassDef) else ():
+        if not call.args:
+            raise refusals.not_followed(_name(call), asker)
+    direct = list(_calls(tree, evaluates))
+    if len(direct) < sum(isinstance(node, ast.Name) and node.id in evaluates for node in ast.walk(tree)):
+        raise refusals.not_followed(min(evaluates), asker)  # handed on, as in map(eval, texts)
+    return {name for call in direct for name in _reads(call, asker)}
+
+
+def _calls(tree: ast.AST, names: frozenset[str]) -> Iterator[ast.Call]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in names:
+            yield node
+
+
+def _name(call: ast.Call) -> str:
+    assert isinstance(call.func, ast.Name)
+    return call.func.id
+
+
+def _reads(call: ast.Call, asker: str) -> set[str]:
+    if _has_own_namespace(call):
+        return set()
+    first = call.args[0] if call.args else None
+    if not isinstance(first, ast.Constant) or not isinstance(first.value, str):
+        raise refusals.not_followed(_name(call), asker)
+    if parsed(first.value.strip()) is None:
+        return set()  # it fails here as it fails there
+    names = names_in(first.value.strip())
+    read = {*names.eager, *names.late}
+    if read & (EVALUATES | _SHOWS | {"globals"}):
+        raise refusals.not_followed(_name(call), asker)
+    return read
+
+
+def _has_own_namespace(call: ast.Call) -> bool:
+    named = [keyword.value for keyword in call.keywords if keyword.arg == "globals"]
+    given = [*call.args[1:2], *named]
+    return any(not (isinstance(part, ast.Constant) and part.value is None) for part in given)

@@ -1,0 +1,55 @@
+"""Which platform's signature a grade function has, read off its text.
+
+`(sample, submission)` is Letta Evals', `(sample, item)` OpenAI's, and a function under `@osmosis_reward` or
+`@osmosis_rubric`, or one whose first parameters are `solution_str, ground_truth`, is Osmosis' older one.
+Everything else is taken for `(thread)`, and the checks say what is wrong with it.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from workbench.capturing.statements import parsed, statements
+
+__all__ = ["COMPATIBLE", "candidates", "signature_of"]
+
+COMPATIBLE = frozenset({"letta_evals", "osmosis_ai"})
+"""Packages whose names the sandbox has classes of its own for."""
+
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+_BY_NAMES: dict[tuple[str, ...], str] = {("sample", "submission"): "letta", ("sample", "item"): "openai"}
+_LEGACY = frozenset({"osmosis_reward", "osmosis_rubric"})
+_MARKS = _LEGACY | {"grader"}
+
+
+def signature_of(text: str, name: str = "grade") -> str:
+    """The signature of the last top-level function of that name; "thread" where there is none."""
+    tree = parsed(text)
+    nodes = statements(tree.body) if tree is not None else ()
+    found = [node for node in nodes if isinstance(node, _Function) and node.name == name]
+    return _signature(found[-1]) if found else "thread"
+
+
+def candidates(functions: list[_Function]) -> list[_Function]:
+    """The functions of a module that may be meant as the grader, where none is called `grade`.
+
+    Those that a platform's decorator marks; else the async ones; else those with another platform's
+    parameters, which a helper might have too.
+    """
+    foreign = [node for node in functions if _signature(node) != "thread"]
+    marked = [node for node in foreign if {_last(mark) for mark in node.decorator_list} & _MARKS]
+    waiting: list[_Function] = [node for node in functions if isinstance(node, ast.AsyncFunctionDef)]
+    return marked or waiting or foreign
+
+
+def _signature(node: _Function) -> str:
+    names = tuple(arg.arg for arg in [*node.args.posonlyargs, *node.args.args])
+    marks = {_last(mark) for mark in node.decorator_list}
+    if marks & _LEGACY or names[:2] == ("solution_str", "ground_truth"):
+        return "osmosis"
+    return _BY_NAMES.get(names, "thread")
+
+
+def _last(mark: ast.expr) -> str:
+    target = mark.func if isinstance(mark, ast.Call) else mark
+    return ast.unparse(target).rpartition(".")[2] if isinstance(target, ast.Name | ast.Attribute) else ""

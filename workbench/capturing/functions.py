@@ -1,0 +1,158 @@
+"""A live function's own text, made to load by itself: our decorators off, defaults as they were taken."""
+
+from __future__ import annotations
+
+import ast
+import types
+from collections.abc import Iterable
+from typing import Any
+
+from workbench.capturing.credentials import refuse_credentials
+from workbench.capturing.edits import renamed, replaced, without
+from workbench.capturing.items import MISSING, Scope
+from workbench.capturing.literal import is_plain, literal
+from workbench.capturing.names import dotted
+from workbench.capturing.statements import Definition
+from workbench.errors import CaptureError
+
+__all__ = ["is_nested", "ours_on", "own_text", "refuse_kind", "unwrapped"]
+
+
+def unwrapped(value: Any) -> Any:
+    """The function under decorators that keep it (`functools.wraps`, `functools.cache`)."""
+    seen: set[int] = set()
+    while id(value) not in seen and hasattr(value, "__wrapped__") and not isinstance(value, type):
+        seen.add(id(value))
+        value = value.__wrapped__
+    return value
+
+
+def is_nested(function: types.FunctionType) -> bool:
+    """Whether a function was not defined at the top level of its module by a def of its own."""
+    name = function.__code__.co_qualname
+    return "<" in name or "." in name
+
+
+def own_text(text: str, function: types.FunctionType, name: str) -> str:
+    """The text of a definition as it has to stand in a module by itself.
+
+    Args:
+        text: The definition's lines.
+        function: The live function made from them.
+        name: The name it shall have.
+    """
+    scope = Scope(function.__globals__)
+    node = _definition(text)
+    text = replaced(text, _changed_defaults(node, function, scope))
+    text = without(text, ours_on(_definition(text), scope))
+    return renamed(text, name) if name != node.name else text
+
+
+def ours_on(node: Definition, scope: Scope) -> list[ast.expr]:
+    """Those decorators of a definition that are the workbench's own."""
+    return [part for part in node.decorator_list if _is_ours(part, scope)]
+
+
+def refuse_kind(value: Any) -> None:
+    """Stop unless `value` is a function.
+
+    Raises:
+        CaptureError: Says what it is and what to pass instead.
+    """
+    if isinstance(value, types.FunctionType):
+        if value.__code__.co_name == "<lambda>":
+            raise _kind(
+                "a lambda has no name and cannot be async", "write it as: async def grade(thread): ..."
+            )
+        return
+    for kinds, what, hint in _KINDS:
+        if isinstance(value, kinds):
+            raise _kind(what, hint)
+    hint = "pass the function itself, or the source as text"
+    raise _kind(f"{_article(type(value).__name__)} is no function", hint)
+
+
+def _kind(what: str, hint: str) -> CaptureError:
+    return CaptureError(what, expected="an async def at the top level of a cell or module", hint=hint)
+
+
+_KINDS: tuple[tuple[Any, str, str], ...] = (
+    (type, "a class cannot be captured as a grade function", "write an async def that uses the class"),
+    (
+        types.MethodType,
+        "a method cannot be captured: it needs its object",
+        "write an async def at the top level that makes the object and calls its method",
+    ),
+    (
+        types.BuiltinFunctionType,
+        "a function written in C has no source",
+        "write an async def that calls it",
+    ),
+    (
+        types.CoroutineType,
+        "a coroutine is one call under way, not the function",
+        "leave out the call: pass grade, not grade(thread)",
+    ),
+)
+
+
+def _article(word: str) -> str:
+    return f"{'an' if word[:1].lower() in 'aeiou' else 'a'} {word}"
+
+
+def _definition(text: str) -> ast.FunctionDef | ast.AsyncFunctionDef:
+    node = ast.parse(text).body[0]
+    assert isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    return node
+
+
+def _is_ours(decorator: ast.expr, scope: Scope) -> bool:
+    target = decorator.func if isinstance(decorator, ast.Call) else decorator
+    value = _live(dotted(target), scope)
+    module = getattr(value, "__module__", None) or ""
+    return bool(getattr(value, "__workbench_decorator__", False)) or module.startswith("workbench.")
+
+
+def _live(chain: tuple[str, ...], scope: Scope) -> Any:
+    """What a dotted name gives now, following modules only; `MISSING` for anything else."""
+    if not chain:
+        return MISSING
+    value = scope.get(chain[0])
+    for part in chain[1:]:
+        if not isinstance(value, types.ModuleType):
+            return MISSING
+        value = getattr(value, part, MISSING)
+    return value
+
+
+def _changed_defaults(
+    node: ast.FunctionDef | ast.AsyncFunctionDef, function: types.FunctionType, scope: Scope
+) -> list[tuple[ast.expr, str]]:
+    """Defaults whose names mean something else by now, with the value that was taken then.
+
+    `def f(s, k=K)` keeps the K of its definition. Read again later the same text may give another value.
+    """
+    changes = []
+    for argument, written, taken in _defaults(node, function):
+        if _reads_names(written) and _live(dotted(written), scope) is not taken and is_plain(taken):
+            refuse_credentials(argument, taken)
+            changes.append((written, literal(taken)))
+    return changes
+
+
+def _defaults(
+    node: ast.FunctionDef | ast.AsyncFunctionDef, function: types.FunctionType
+) -> Iterable[tuple[str, ast.expr, Any]]:
+    spec, keyword = node.args, function.__kwdefaults__ or {}
+    positional = [*spec.posonlyargs, *spec.args][-len(spec.defaults) :] if spec.defaults else []
+    taken = function.__defaults__ or ()
+    if len(taken) == len(spec.defaults):
+        for argument, written, value in zip(positional, spec.defaults, taken, strict=True):
+            yield argument.arg, written, value
+    for argument, default in zip(spec.kwonlyargs, spec.kw_defaults, strict=True):
+        if default is not None and argument.arg in keyword:
+            yield argument.arg, default, keyword[argument.arg]
+
+
+def _reads_names(node: ast.expr) -> bool:
+    return any(isinstance(part, ast.Name) for part in ast.walk(node))

@@ -1,0 +1,87 @@
+"""What a capture is made of: pieces of text and the places their names are looked up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from workbench.capturing.cells import Text, texts_for
+
+__all__ = ["MISSING", "Item", "Main", "Scope"]
+
+MISSING: Any = object()
+"""Stands for "there is no such name" where None would be a value."""
+
+
+@dataclass(frozen=True)
+class Scope:
+    """One module's names, live, and the texts that filled them.
+
+    Attributes:
+        namespace: The globals a function reads.
+    """
+
+    namespace: Mapping[str, Any]
+
+    @cached_property
+    def texts(self) -> list[Text]:
+        """Texts that may have filled the namespace, oldest first."""
+        return texts_for(self.namespace)
+
+    def get(self, name: str) -> Any:
+        """The value of a name now, or `MISSING`."""
+        return self.namespace.get(name, MISSING)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Scope) and other.namespace is self.namespace
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One piece of the module to be.
+
+    Attributes:
+        name: The name it sets.
+        text: Its statement.
+        eager: Names it reads when it runs.
+        late: Names it reads when called.
+        constant: A plain value, rather than a function, class or other object.
+        definition: A def or class, which stands between blank lines.
+    """
+
+    name: str
+    text: str
+    eager: frozenset[str] = frozenset()
+    late: frozenset[str] = frozenset()
+    constant: bool = False
+    definition: bool = False
+
+
+@dataclass
+class Main:
+    """The grade function while it is captured.
+
+    Attributes:
+        value: The live function.
+        name: What its author called it.
+        scope: Where its own name is looked up.
+        ours: A decorator of ours made it a grader, so that its name may hold that grader by now.
+        called: Whether anything reads the function under the author's name.
+    """
+
+    value: Any
+    name: str
+    scope: Scope
+    ours: bool = False
+    called: bool = field(default=False)
+
+    def is_meant(self, name: str, scope: Scope) -> bool:
+        """Whether a name in a scope means this function."""
+        if name != self.name or scope != self.scope:
+            return False
+        value = scope.get(name)
+        return self.ours or value is self.value or value is MISSING

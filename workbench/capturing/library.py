@@ -1,0 +1,157 @@
+"""The state of the standard library that a grader reads, which no source of the user's carries.
+
+Seen, and refused: plain values of a module that the source names (`math.tau = 1.0`), compared with those
+in the sandbox by the proof; the decimal context; the locale's categories; `random.seed` in a cell, where the
+source draws from the shared generator.
+
+Not seen: changed containers and objects (`html.entities.html5`, `random.setstate`), what is changed by way
+of another module or later than the capture, and functions swapped for others of the standard library.
+"""
+
+from __future__ import annotations
+
+import ast
+import locale
+import sys
+import types
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from workbench.capturing.cells import Text
+from workbench.capturing.modules import Home, home_of
+from workbench.capturing.names import chains_in
+from workbench.capturing.statements import parsed
+from workbench.errors import CaptureError
+
+__all__ = ["library_values", "refuse_library_state"]
+
+_PLAIN = (bool, int, float, complex, str, bytes)
+_CONTEXT = {
+    "prec": 28,
+    "rounding": "ROUND_HALF_EVEN",
+    "Emin": -999999,
+    "Emax": 999999,
+    "capitals": 1,
+    "clamp": 0,
+}
+"""Python's documented default context, without traps: those stop a row loudly."""
+_TRAPS = frozenset({"InvalidOperation", "DivisionByZero", "Overflow"})
+_DATES = frozenset({"calendar", "datetime", "time"})
+_OWN_GENERATORS = frozenset({"Random", "SystemRandom", "seed"})
+
+
+def library_values(text: str) -> dict[str, Any]:
+    """Plain values of standard modules that a module's text names, by `module.attribute`.
+
+    `sys` is left out: its values tell about the process, which is another one by intention.
+    """
+    found = {}
+    for module, path in _reads(text):
+        value: Any = sys.modules.get(module)
+        for name in path:
+            if not isinstance(value, types.ModuleType):
+                break
+            owner, value = value.__name__, vars(value).get(name)
+            if type(value) in _PLAIN and owner != "sys" and home_of(owner) is Home.LIBRARY:
+                found[f"{owner}.{name}"] = value
+    return found
+
+
+def refuse_library_state(text: str, cells: Sequence[Text]) -> None:
+    """Stop where the standard library was set up here in a way that the source reads and does not carry.
+
+    Args:
+        text: The built module.
+        cells: Texts that filled the namespace.
+
+    Raises:
+        CaptureError: Names the setting and the way out.
+    """
+    reads = list(_reads(text))
+    modules = {module for module, _ in reads}
+    if "decimal" in modules:
+        _refuse_context()
+    _refuse_locale(modules)
+    draws = {path[0] for module, path in reads if module == "random" and path}
+    if draws and not draws & _OWN_GENERATORS and any(_seeds(cell.text) for cell in cells):
+        raise _set_here(
+            "random",
+            "random.seed(...) in a cell: the draws of a run start elsewhere",
+            "draw inside the function from a generator of its own, such as random.Random(7)",
+        )
+
+
+def _reads(text: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Modules a text imports, each with the dotted names read through it."""
+    tree = parsed(text)
+    chains = chains_in(text) if tree else []
+    for node in ast.walk(tree) if tree else ():
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                bound = alias.asname or alias.name.partition(".")[0]
+                module = alias.name if alias.asname else bound
+                yield alias.name, ()
+                yield from ((module, chain[1:]) for chain in chains if chain[0] == bound)
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            yield from ((node.module or "", (alias.name,)) for alias in node.names)
+
+
+def _refuse_context() -> None:
+    module = sys.modules.get("decimal")
+    if module is None:
+        return
+    context = module.getcontext()
+    found = {name: getattr(context, name) for name in _CONTEXT}
+    changed = [f"{name} = {value!r}" for name, value in found.items() if value != _CONTEXT[name]]
+    traps = {signal.__name__ for signal, on in context.traps.items() if on}
+    changed += ["other traps"] if traps != _TRAPS else []
+    if changed:
+        raise _set_here(
+            "decimal.getcontext()",
+            ", ".join(changed),
+            "use a context inside the function: with decimal.localcontext(decimal.Context(prec=...)): ...; "
+            "and put this one back: decimal.setcontext(decimal.Context())",
+        )
+
+
+def _refuse_locale(modules: set[str]) -> None:
+    # Python sets the category for characters when it starts; the others stay "C" until somebody sets them.
+    names = ["LC_COLLATE", "LC_MONETARY", "LC_NUMERIC", "LC_TIME"] if "locale" in modules else []
+    names = names or (["LC_TIME"] if modules & _DATES else [])
+    changed = [f"{name} = {now!r}" for name in names if (now := _category(name)) not in {"C", "POSIX"}]
+    if changed:
+        raise _set_here(
+            "the locale",
+            ", ".join(changed),
+            'write the format out instead, and put this back: locale.setlocale(locale.LC_ALL, "C")',
+        )
+
+
+def _category(name: str) -> str:
+    return locale.setlocale(getattr(locale, name))
+
+
+def _seeds(text: str) -> bool:
+    tree = parsed(text)
+    # Only what runs with the cell: a seed inside a function is that function's business.
+    outer = [node for node in tree.body if not isinstance(node, _DEFINITIONS)] if tree else []
+    calls = [part for node in outer for part in ast.walk(node) if isinstance(part, ast.Call)]
+    return any(isinstance(call.func, ast.Attribute | ast.Name) and _is_seed(call.func) for call in calls)
+
+
+_DEFINITIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+
+
+def _is_seed(node: ast.Attribute | ast.Name) -> bool:
+    if isinstance(node, ast.Name):
+        return node.id == "seed"
+    return node.attr == "seed" and isinstance(node.value, ast.Name) and node.value.id in {"random", "rnd"}
+
+
+def _set_here(what: str, found: str, hint: str) -> CaptureError:
+    return CaptureError(
+        f"{what} was set up in this session",
+        found=found,
+        expected="the standard library as it is when Python starts: that is what a grader gets elsewhere",
+        hint=hint,
+    )

@@ -1,0 +1,243 @@
+"""Where modules and objects come from, and the import line that gives them."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import sys
+import sysconfig
+import types
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+from workbench.capturing.cells import Text
+from workbench.capturing.foreign import COMPATIBLE
+from workbench.capturing.items import MISSING
+from workbench.capturing.statements import parsed, statements
+from workbench.errors import CaptureError
+
+__all__ = [
+    "Home",
+    "Import",
+    "home_of",
+    "import_of",
+    "is_builtin",
+    "is_replaced",
+    "refuse_module",
+    "submodules",
+]
+
+_OURS = frozenset({"workbench", "adaptive_harmony"})
+_THREAD = "StringThread"
+_NOT_BUILTIN = frozenset(
+    {"get_ipython", "display", "exit", "quit", "copyright", "credits", "license", "help"}
+)
+# A kernel puts its own functions in the place of these two.
+_REPLACED = frozenset({"input", "open"})
+
+
+class Home(Enum):
+    """Whose module it is."""
+
+    LIBRARY = "the standard library"
+    OURS = "the workbench"
+    COMPATIBLE = "a package that the sandbox stands in for"
+    THIRD_PARTY = "an installed package"
+    LOCAL = "a file of yours"
+
+
+_HERE = frozenset({Home.LIBRARY, Home.OURS, Home.COMPATIBLE})
+"""What graders can import."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Import:
+    """One import line for one name: `import module as name` or `from module import attribute as name`."""
+
+    module: str
+    attribute: str = ""
+    name: str = ""
+
+    def __str__(self) -> str:
+        if not self.attribute:
+            return f"import {self.module}" + (f" as {self.name}" if self.name else "")
+        own = "" if self.name in {"", self.attribute} else f" as {self.name}"
+        return f"from {self.module} import {self.attribute}{own}"
+
+    @property
+    def binds(self) -> str:
+        """The name the line sets."""
+        return self.name or self.attribute or self.module.partition(".")[0]
+
+    def gives(self) -> Any:
+        """What the line sets it to here; nothing is imported for this. `MISSING` where that is unknown."""
+        if not self.attribute:
+            return sys.modules.get(self.module if self.name else self.module.partition(".")[0], MISSING)
+        submodule = sys.modules.get(f"{self.module}.{self.attribute}", MISSING)
+        return getattr(sys.modules.get(self.module), self.attribute, submodule)
+
+
+def home_of(module: str | None) -> Home:
+    """Whose module a dotted name is. `__main__` and unknown names count as the user's own."""
+    top = (module or "__main__").partition(".")[0]
+    if top in _OURS:
+        return Home.OURS
+    if top in COMPATIBLE:
+        return Home.COMPATIBLE
+    loaded = sys.modules.get(top)
+    origin = getattr(loaded, "__file__", None) or ""
+    if top in sys.stdlib_module_names and not _shadows(origin):
+        return Home.LIBRARY
+    return Home.THIRD_PARTY if _is_installed(origin) else Home.LOCAL
+
+
+def import_of(name: str, value: Any, texts: Sequence[Text]) -> Import | None:
+    """The import line that gives `value` under `name`: the user's own where it still holds, else made up.
+
+    Only the standard library and the workbench's `StringThread` can be imported where graders run.
+    """
+    if _is_foreign(value):
+        return None
+    for line in _written(name, texts):
+        if line.gives() is value and _available(line):
+            return _normal(line)
+    made = _made_up(name, value)
+    return _normal(made) if made is not None and made.gives() is value and _available(made) else None
+
+
+def submodules(name: str, module: types.ModuleType, chains: Sequence[tuple[str, ...]]) -> set[Import]:
+    """Import lines for the submodules that dotted names reach through a package."""
+    found = set()
+    for chain in chains:
+        path, owner = module.__name__, module
+        for part in chain[1:] if chain[0] == name else ():
+            inner = getattr(owner, part, None)
+            if not isinstance(inner, types.ModuleType) or inner.__name__ != f"{path}.{part}":
+                break
+            path, owner = inner.__name__, inner
+        if path != module.__name__:
+            found.add(Import(path))
+    return found
+
+
+def is_replaced(module: types.ModuleType, path: Sequence[str]) -> bool:
+    """Whether an attribute of a standard module was replaced by a function or class of the user's."""
+    value: Any = module
+    for part in path:
+        if not isinstance(value, types.ModuleType):
+            return False
+        value = getattr(value, part, None)
+    return home_of(module.__name__) is Home.LIBRARY and _is_foreign(value)
+
+
+def is_builtin(name: str) -> bool:
+    """Whether Python itself offers a name everywhere; a notebook adds some of its own."""
+    if name in _NOT_BUILTIN or (name.startswith("__") and name not in {"__debug__", "__import__"}):
+        return False
+    value = getattr(builtins, name, ...)
+    module = getattr(value, "__module__", None) or getattr(type(value), "__module__", "builtins")
+    return hasattr(builtins, name) and (name in _REPLACED or home_of(module) is Home.LIBRARY)
+
+
+def refuse_module(module: str, name: str, where: str) -> None:
+    """Stop unless graders can import a module.
+
+    Raises:
+        CaptureError: A third-party or local module, with the way out.
+    """
+    home = home_of(module)
+    if module.startswith(".") or module.partition(".")[0] == "__main__":
+        home = Home.LOCAL
+    if home in _HERE:
+        return
+    top = module.partition(".")[0] or module
+    if home is Home.LOCAL and top not in sys.modules:
+        home = Home.THIRD_PARTY  # not loaded here, so nothing more can be said of it
+    ways = {
+        Home.LOCAL: f"import the functions themselves (from {top} import ...), and their source travels along",
+        Home.THIRD_PARTY: "compute it beforehand in a column of the data and read it from thread.metadata, "
+        "or use the standard library",
+    }
+    raise CaptureError(
+        f"{top} is not in the standard library",
+        where=where,
+        found=f"{name} is {home.value}: {module}" if name != module else f"{module} is {home.value}",
+        expected="the standard library and StringThread: graders run where nothing else is installed",
+        hint=ways[home],
+    )
+
+
+def _is_foreign(value: Any) -> bool:
+    """Whether a function or class was made outside the standard library and the workbench."""
+    if isinstance(value, types.FunctionType):
+        return home_of(value.__globals__.get("__name__")) not in _HERE
+    return isinstance(value, type) and home_of(value.__module__) not in _HERE
+
+
+def _available(line: Import) -> bool:
+    home = home_of(line.module)
+    if home is Home.OURS:
+        return line.attribute == _THREAD or (not line.attribute and line.module in _OURS)
+    return home in {Home.LIBRARY, Home.COMPATIBLE}
+
+
+def _normal(line: Import) -> Import:
+    """StringThread from the package itself, whichever of its modules the user took it from."""
+    own = home_of(line.module) is Home.OURS and bool(line.attribute)
+    return replace(line, module=line.module.partition(".")[0]) if own else line
+
+
+def _written(name: str, texts: Sequence[Text]) -> Iterator[Import]:
+    """Import lines in texts that set a name, newest first; star imports last."""
+    nodes = [node for text in reversed(texts) for node in _imports(text)]
+    yield from (line for node in nodes for line in _lines(node) if line.binds == name)
+    stars = [node for node in nodes if isinstance(node, ast.ImportFrom) and node.names[0].name == "*"]
+    yield from (Import(node.module or "", name, name) for node in stars)
+
+
+def _imports(text: Text) -> list[ast.Import | ast.ImportFrom]:
+    tree = parsed(text.text)
+    nodes = statements(tree.body) if tree else ()
+    return [node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom)][::-1]
+
+
+def _lines(node: ast.Import | ast.ImportFrom) -> list[Import]:
+    if isinstance(node, ast.Import):
+        return [Import(alias.name, "", alias.asname or "") for alias in node.names]
+    module = node.module or ""
+    found = [Import(module, alias.name, alias.asname or alias.name) for alias in node.names]
+    return found if not node.level else []
+
+
+def _made_up(name: str, value: Any) -> Import | None:
+    if isinstance(value, types.ModuleType):
+        return Import(value.__name__, "", "" if value.__name__ == name else name)
+    module, attribute = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
+    if not isinstance(module, str) or not isinstance(attribute, str) or module == "builtins":
+        return None
+    parents = [module.rsplit(".", cut)[0] for cut in range(module.count("."), -1, -1)]
+    lines = [Import(parent, attribute, name) for parent in parents]
+    return next((line for line in lines if line.gives() is value), None)
+
+
+def _shadows(origin: str) -> bool:
+    """Whether a file of another place carries a standard library module's name."""
+    paths = sysconfig.get_paths()
+    roots = {paths["stdlib"], paths["platstdlib"]}
+    library = not origin or any(Path(origin).is_relative_to(root) for root in roots)
+    return not library or _is_installed(origin)
+
+
+def _is_installed(origin: str) -> bool:
+    return bool({"site-packages", "dist-packages"} & set(Path(origin).parts)) if origin else False
+
+
+def namespace_of(module: str | None, default: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The names of a loaded module, or `default` where it is that namespace's own."""
+    loaded = sys.modules.get(module or "")
+    if loaded is None or default.get("__name__") == module:
+        return default
+    return vars(loaded)

@@ -1,0 +1,267 @@
+"""The proof: the built module, loaded apart, holds the same things as the notebook does.
+
+A registry filled later, a default that was changed, a class patched after its definition: all of them
+load without complaint and score differently. So what was carried is described on both sides and
+compared, part by part; the first difference is an error that names it.
+"""
+
+from __future__ import annotations
+
+import json
+import types
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from workbench.capturing import refusals
+from workbench.capturing.items import MISSING
+from workbench.capturing.source import MAX_BYTES
+from workbench.errors import CaptureError, SandboxError
+from workbench.sandbox.child.fingerprint import Walker, global_reads
+
+__all__ = ["Fingerprint", "prove"]
+
+_CAPTURED = "__captured_grade__"
+_LIBRARY = "__captured_library_{}__"
+
+Fingerprint = Callable[[str, list[str]], Mapping[str, Any] | None]
+"""Loads a module's text apart and describes the values of some of its names (see `fingerprint.describe`); None where
+that cannot be done on this machine."""
+
+
+def prove(
+    text: str,
+    live: Mapping[str, Any],
+    fingerprint: Fingerprint,
+    *,
+    reads: Mapping[str, Any],
+    library: Mapping[str, Any] | None = None,
+) -> None:
+    """Compare live values with those of the built module.
+
+    Args:
+        text: The built module.
+        live: Values by the name they have in the module.
+        fingerprint: What loads the module apart.
+        reads: Every value the module gives to a name, imports included: what functions may read.
+        library: Plain values of standard modules, by `module.attribute`, that have to be the same there.
+
+    Raises:
+        CaptureError: A live object that cannot be copied, or the first difference found.
+    """
+    walker = Walker()
+    here = {name: walker.value(value) for name, value in live.items()}
+    _refuse_opaque(here, walker.nodes)
+    for function in walker.functions:
+        _refuse_other_globals(function, reads)
+    there = _loaded(text, live, library or {}, fingerprint)
+    if there is None:
+        return
+    _compare_library(library or {}, there["names"])
+    difference = _Comparison(walker.nodes, there["nodes"])
+    for name, value in here.items():
+        for path, mine, other in difference.between(value, there["names"].get(name, ["missing"]), ()):
+            raise _changed(name, path, mine, other)
+
+
+def _compare_library(library: Mapping[str, Any], there: Mapping[str, Any]) -> None:
+    for number, (name, value) in enumerate(library.items()):
+        mine = Walker().value(value)
+        other = there.get(_LIBRARY.format(number), _NOTHING)
+        if other not in (mine, _NOTHING):
+            raise refusals.library_changed(name, _words(mine), _words(other))
+
+
+def _library_lines(library: Mapping[str, Any]) -> str:
+    lines = []
+    for number, name in enumerate(library):
+        module, _, attribute = name.rpartition(".")
+        made = f"getattr(__import__({module!r}, None, None, ['_']), {attribute!r}, None)"
+        # A module that graders cannot import is the business of the function that imports it.
+        lines.append(f"\ntry:\n    {_LIBRARY.format(number)} = {made}\nexcept ImportError:\n    pass")
+    return "".join(lines)
+
+
+def _loaded(
+    text: str, live: Mapping[str, Any], library: Mapping[str, Any], fingerprint: Fingerprint
+) -> Mapping[str, Any] | None:
+    """Describe the built module's names; None where no module can be loaded apart.
+
+    The sandbox loads graders only, and what is proved may be less (helpers of a cell) or something its
+    checks will refuse with better words (a sync def). So a grader is put at the end of the text, and the
+    captured function, if there is one, is described under another name.
+    """
+    told = f"\n\n\n{_CAPTURED} = grade" if "grade" in live else ""
+    probe = f"{text}{told}{_library_lines(library)}\n\n\nasync def grade(thread):\n    return 0.0\n"
+    fits = len(probe.encode()) <= MAX_BYTES
+    names = [_CAPTURED if fits and name == "grade" else name for name in live]
+    names += [_LIBRARY.format(number) for number in range(len(library))] if fits else []
+    try:
+        found = fingerprint(probe if fits else text, names)
+    except SandboxError as error:
+        if error.where not in {"syntax", "execution"}:
+            raise
+        raise _does_not_load(error) from error
+    if found is None:
+        return None
+    described = dict(found["names"])
+    described["grade"] = described.pop(_CAPTURED, described.get("grade", ["missing"]))
+    return {"names": described, "nodes": found["nodes"]}
+
+
+def _does_not_load(error: SandboxError) -> CaptureError:
+    return CaptureError(
+        "the captured module does not load by itself",
+        where=error.where,
+        found=error.found,
+        expected="a module that needs nothing of this notebook",
+        hint="a statement that runs while the module loads needs something that is not there yet or not "
+        "allowed; move it into the function",
+    )
+
+
+_Difference = tuple[tuple[str, ...], Any, Any]
+_NOTHING = ["missing"]
+
+
+class _Comparison:
+    """Walks two descriptions side by side; nodes must pair up one to one, so that sharing counts."""
+
+    def __init__(self, mine: Sequence[Any], other: Sequence[Any]) -> None:
+        self._mine, self._other = mine, other
+        self._there: dict[int, int] = {}
+        self._back: dict[int, int] = {}
+
+    def between(self, mine: Any, other: Any, path: tuple[str, ...]) -> Iterator[_Difference]:
+        """Each difference: where, what is live, what was built."""
+        if _is_ref(mine) and _is_ref(other):
+            yield from self._nodes(mine[1], other[1], path)
+        elif isinstance(mine, dict) and isinstance(other, dict):
+            for key in [*mine, *(key for key in other if key not in mine)]:
+                yield from self.between(mine.get(key, _NOTHING), other.get(key, _NOTHING), (*path, key))
+        elif _is_list(mine) and _is_list(other) and len(mine) == len(other):
+            for index, (one, two) in enumerate(zip(mine, other, strict=True)):
+                yield from self.between(one, two, (*path, *_part(mine, index)))
+        elif mine != other:
+            yield path, mine, other
+
+    def _nodes(self, mine: int, other: int, path: tuple[str, ...]) -> Iterator[_Difference]:
+        if mine in self._there or other in self._back:
+            if self._there.get(mine) != other:
+                yield (*path, "which object it is"), "one object in two places", "two objects"
+            return
+        self._there[mine], self._back[other] = other, mine
+        yield from self.between(self._mine[mine], self._other[other], path)
+
+
+def _is_list(value: Any) -> bool:
+    """Whether a description has parts of its own; a number or text is compared whole."""
+    return isinstance(value, list) and not (
+        len(value) == 2 and isinstance(value[0], str) and value[0] in _READ
+    )
+
+
+def _is_ref(value: Any) -> bool:
+    return isinstance(value, list) and len(value) == 2 and value[0] == "ref"
+
+
+_PARTS = {
+    "function": ("", "code", "defaults", "keyword defaults", "closure", ""),
+    "class": ("", "name", "metaclass", "bases", ""),
+    "instance": ("", "class", "", "", "content"),
+}
+
+
+def _part(parent: Sequence[Any], index: int) -> tuple[str, ...]:
+    """The name of one part in a message; named members speak for themselves."""
+    named = _PARTS.get(parent[0]) if isinstance(parent[0], str) else None
+    return (named[index],) if named is not None and len(parent) == len(named) and named[index] else ()
+
+
+def _refuse_opaque(here: Mapping[str, Any], nodes: Sequence[Any]) -> None:
+    for name, value in here.items():
+        found = _opaque(value, nodes, set())
+        if found is not None:
+            raise CaptureError(
+                f"{name} holds a live object that cannot be written as source",
+                found=found,
+                expected="values that can be made again: numbers, text, containers, functions, classes",
+                hint=f"make what you need inside the function, or keep a plain value in {name}",
+            )
+
+
+def _opaque(value: Any, nodes: Sequence[Any], seen: set[int]) -> str | None:
+    waiting = [value]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, dict):
+            waiting.extend(part.values())
+        elif not isinstance(part, list):
+            continue
+        elif _is_ref(part):
+            if part[1] not in seen:
+                seen.add(part[1])
+                waiting.append(nodes[part[1]])
+        elif part[:1] == ["opaque"]:
+            return str(part[1])
+        else:
+            waiting.extend(part)
+    return None
+
+
+def _refuse_other_globals(function: types.FunctionType, reads: Mapping[str, Any]) -> None:
+    """Stop if a function found inside an object reads a name that means something else in the module."""
+    for name in sorted(global_reads(function.__code__)):
+        value = function.__globals__.get(name, MISSING)
+        carried = reads.get(name, MISSING)
+        if value is MISSING or carried is MISSING or value is carried:
+            continue
+        if Walker().value(value) != Walker().value(carried):
+            raise CaptureError(
+                f"two different things are called {name}",
+                where=function.__qualname__,
+                found="a function from another file or version reads its own value under that name",
+                expected="one meaning for each name, because a grader is one module",
+                hint=f"rename one of the two, or run the cell that defines {name} and its users again",
+            )
+
+
+def _changed(name: str, path: tuple[str, ...], mine: Any, other: Any) -> CaptureError:
+    place = ".".join(path)
+    return CaptureError(
+        f"{name} changed after it was defined" + (f": {place}" if place else ""),
+        where=name,
+        found=f"now {_words(mine)}, but its source gives {_words(other)}",
+        expected="source that gives what the notebook holds",
+        hint="run the cells that define it again, or write the final value in one statement",
+    )
+
+
+_READ: dict[str, Callable[[Any], str]] = {
+    "int": lambda text: str(int(text, 16)),
+    "float": lambda text: repr(float.fromhex(text)),
+    "str": repr,
+    "bool": str,
+    "constant": str,
+}
+
+
+def _words(described: Any) -> str:
+    """A described value for a reader: small ones as they are, others by their kind."""
+    if isinstance(described, str):
+        return _short(described)
+    kind = described[0] if isinstance(described, list) and described and isinstance(described[0], str) else ""
+    if kind in _READ and len(described) == 2:
+        return _short(_READ[kind](described[1]))
+    if kind in {"missing", "ref"}:
+        return "nothing" if kind == "missing" else "another object"
+    if kind:
+        return f"a {kind}"
+    return (
+        f"{len(described)} parts"
+        if isinstance(described, list)
+        else _short(json.dumps(described, default=str))
+    )
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 80 else text[:79] + "…"

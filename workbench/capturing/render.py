@@ -1,0 +1,110 @@
+"""Pieces put in order and written out as one module.
+
+A statement that reads a name when it runs has to stand below everything that reading may touch: the
+name itself and whatever that needs when it is called. Beyond that, pieces stand where a reader expects
+them: imports, then what is needed before what needs it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from workbench.capturing.items import Item
+from workbench.capturing.modules import Import
+
+__all__ = ["FUTURE", "arranged", "assembled", "import_lines", "touched"]
+
+FUTURE = "from __future__ import annotations"
+
+
+def arranged(items: Mapping[str, Item], roots: Iterable[str]) -> list[Item]:
+    """Items in an order in which they load, found by walking from `roots`."""
+    reading = _reading_order(items, [*roots, *sorted(items)])
+    placed: dict[str, Item] = {}
+    open_: set[str] = set()
+    for name in reading:
+        _place(name, items, reading, (placed, open_))
+    return list(placed.values())
+
+
+def assembled(items: Sequence[Item], imports: Sequence[str], *, future: bool) -> str:
+    """The module's text: two blank lines around definitions, none between constants."""
+    blocks = ["\n".join(imports)] if imports else []
+    if future:
+        blocks.insert(0, FUTURE)
+    text = "\n\n".join(blocks)
+    before: Item | None = None
+    written: set[str] = set()
+    for item in items:
+        if item.text in written:
+            continue  # one statement that sets two names
+        written.add(item.text)
+        text += _gap(text, before, item) + item.text
+        before = item
+    return text.rstrip() + "\n"
+
+
+def import_lines(imports: Mapping[str, set[Import]]) -> list[str]:
+    """Import lines without doubles: whole modules first, then names, those of one module on one line."""
+    every = {line for lines in imports.values() for line in lines}
+    whole = sorted(str(line) for line in every if not line.attribute)
+    names: dict[str, list[str]] = {}
+    for line in sorted(line for line in every if line.attribute):
+        names.setdefault(line.module, []).append(str(line).partition(" import ")[2])
+    return whole + [f"from {module} import {', '.join(parts)}" for module, parts in sorted(names.items())]
+
+
+def _gap(text: str, before: Item | None, item: Item) -> str:
+    if not text:
+        return ""
+    if item.definition or (before is not None and before.definition):
+        return "\n\n\n"
+    return "\n\n" if before is None else "\n"
+
+
+def _reading_order(items: Mapping[str, Item], roots: Iterable[str]) -> list[str]:
+    """What is needed before what needs it, as far as circles allow."""
+    order: dict[str, None] = {}
+    entered: set[str] = set()
+
+    def visit(name: str) -> None:
+        if name in entered or name not in items:
+            return
+        entered.add(name)
+        item = items[name]
+        for needed in sorted(item.eager | item.late, key=lambda n: (not _is_constant(items, n), n)):
+            visit(needed)
+        order[name] = None
+
+    for root in roots:
+        visit(root)
+    return list(order)
+
+
+def _is_constant(items: Mapping[str, Item], name: str) -> bool:
+    return name in items and items[name].constant
+
+
+def _place(
+    name: str, items: Mapping[str, Item], reading: list[str], state: tuple[dict[str, Item], set[str]]
+) -> None:
+    placed, open_ = state
+    if name in placed or name in open_:
+        return
+    open_.add(name)
+    first = touched(name, items)
+    for needed in reading:
+        if needed in first:
+            _place(needed, items, reading, state)
+    placed[name] = items[name]
+
+
+def touched(name: str, items: Mapping[str, Item]) -> set[str]:
+    """Everything that running one item may read: what it reads, and what that needs when called."""
+    waiting, found = list(items[name].eager), set[str]()
+    while waiting:
+        needed = waiting.pop()
+        if needed in items and needed not in found:
+            found.add(needed)
+            waiting += items[needed].eager | items[needed].late
+    return found - {name}

@@ -1,0 +1,80 @@
+"""Imports of the workbench that a module does not need: nothing reads them, or annotations alone do."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable
+
+from workbench.capturing.modules import Home, home_of
+from workbench.capturing.names import names_in
+from workbench.capturing.statements import alone, parsed, targets
+
+__all__ = ["annotations_are_read", "without_unread"]
+
+_LOOKS_AT_ANNOTATIONS = re.compile(
+    r"annotations__|get_annotations|get_type_hints|\binspect\b|singledispatch|dataclass|NamedTuple|TypedDict"
+)
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+_BY_NAME = frozenset({"eval", "exec", "globals", "locals", "vars"})
+"""What may read a name that stands nowhere in the text."""
+
+
+def annotations_are_read(texts: Iterable[str]) -> bool:
+    """Whether annotations have to be what they are in the notebook: some code may look at them, or runs them itself.
+
+    A function runs the annotations of what is defined inside it, so that its code differs where they are left unread.
+    """
+    return any(_LOOKS_AT_ANNOTATIONS.search(text) or _runs_annotations(text) for text in texts)
+
+
+def _runs_annotations(text: str) -> bool:
+    tree = parsed(text)
+    functions = [node for node in ast.walk(tree) if isinstance(node, _FUNCTIONS)] if tree is not None else []
+    inside = (node for function in functions for line in function.body for node in ast.walk(line))
+    return any(_is_annotated(node) for node in inside)
+
+
+def _is_annotated(node: ast.AST) -> bool:
+    """Whether a definition has annotations that are run when it is: a function's, or those of a class's attributes."""
+    if isinstance(node, ast.ClassDef):
+        return any(isinstance(line, ast.AnnAssign) for line in ast.walk(node))
+    if not isinstance(node, _FUNCTIONS):
+        return False
+    given = node.args
+    named = [*given.posonlyargs, *given.args, *given.kwonlyargs, *filter(None, (given.vararg, given.kwarg))]
+    return node.returns is not None or any(one.annotation is not None for one in named)
+
+
+def without_unread(text: str) -> tuple[str, bool]:
+    """The text without such imports at its top level, and whether annotations must be left unread for that."""
+    tree = parsed(text)
+    if tree is None or annotations_are_read([text]):
+        return text, False
+    names = names_in(text)
+    lines = text.split("\n")
+    spaced = [f"{line}\n" for line in lines]
+    read = names.eager | names.late | names.assigned
+    if read & _BY_NAME:
+        return text, False
+    gone = [node for node in tree.body if _is_ours(node) and not targets(node) & read and alone(spaced, node)]
+    for node in reversed(gone):
+        _delete(lines, node.lineno - 1, node.end_lineno or node.lineno)
+    unread = any(targets(node) & names.annotations for node in gone)
+    return "\n".join(lines), unread
+
+
+def _delete(lines: list[str], first: int, end: int) -> None:
+    """Take lines out; of a gap above and a gap below them the lower one stays."""
+    del lines[first:end]
+    while 0 < first < len(lines) and not lines[first].strip() and not lines[first - 1].strip():
+        first -= 1
+        del lines[first]
+
+
+def _is_ours(node: ast.stmt) -> bool:
+    if isinstance(node, ast.ImportFrom):
+        return not node.level and home_of(node.module) is Home.OURS and "*" not in targets(node)
+    return isinstance(node, ast.Import) and all(home_of(alias.name) is Home.OURS for alias in node.names)

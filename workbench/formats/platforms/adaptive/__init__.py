@@ -1,0 +1,3 @@
+"""Adaptive's graders. Importing the reader registers the format."""
+
+from workbench.formats.platforms.adaptive import reading as reading

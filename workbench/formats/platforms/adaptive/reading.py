@@ -1,0 +1,253 @@
+"""Adaptive's graders: `adaptive.graders.create.*` calls in a Python file, or the same as JSON.
+
+The Python file is read as text: the calls are found in its syntax tree and nothing is run. In JSON every
+grader is the arguments of one call with a `type`: FUNCTION, JUDGE, PREBUILT or REMOTE, as the platform
+names them. Source text written for the workbench imports `StringThread` from `adaptive_harmony` there.
+
+Source: adaptive-sdk 0.14.2 (`resources/graders.py`) and the grader documents of v0.14.
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Self
+
+from workbench.capturing import capture
+from workbench.capturing.statements import parsed
+from workbench.errors import CaptureError, FormatError
+from workbench.formats.platforms.adaptive import writing as adaptive_write
+from workbench.formats.platforms.adaptive.bindings import constant_at, functions_in, module_of
+from workbench.formats.shared.base import Format, Reading, register
+from workbench.formats.shared.node import Node
+from workbench.formats.shared.parsing import parse_json, parse_python
+from workbench.graders import FunctionGrader, Grader
+from workbench.judges import AnswerRelevancy, BinaryJudge, ContextRelevancy, Endpoint, Faithfulness
+from workbench.suite import Suite
+
+__all__ = ["creates", "read"]
+
+_CALLS = {
+    "function": "FUNCTION",
+    "binary_judge": "JUDGE",
+    "prebuilt_judge": "PREBUILT",
+    "external_endpoint": "REMOTE",
+    "custom": "CUSTOM",
+}
+_TYPES = tuple(_CALLS.values())
+_PREBUILT: dict[str, type[Grader]] = {
+    "FAITHFULNESS": Faithfulness,
+    "CONTEXT_RELEVANCY": ContextRelevancy,
+    "ANSWER_RELEVANCY": AnswerRelevancy,
+}
+_SHARED = ("key", "name", "description", "project")
+
+
+def read(reading: Reading) -> Suite:
+    """A suite out of SDK calls or JSON.
+
+    Raises:
+        FormatError: With the line, or the path inside the document.
+    """
+    if reading.text.lstrip()[:1] in {"{", "["}:
+        root = Node(parse_json(reading.text, reading.where), reading.where)
+        if isinstance(root.value, Mapping) and "graders" not in root.value:
+            nodes = [root]
+        else:
+            nodes = root.items() if isinstance(root.value, list) else root.only("graders").items("graders")
+        calls = [(node.choice("type", _TYPES), _json_call(node)) for node in nodes]
+    else:
+        calls = list(_sdk_calls(reading))
+    if not calls:
+        raise FormatError(
+            "there are no graders",
+            where=reading.where,
+            expected="adaptive.graders.create.function(...) and others",
+        )
+    for _, node in calls:
+        _note_unkept(node, reading)
+    try:
+        return Suite([_READERS[kind](node, reading) for kind, node in calls])
+    except ValueError as error:
+        if isinstance(error, FormatError):
+            raise
+        raise FormatError("the graders do not fit together", where=reading.where, found=str(error)) from error
+
+
+def _json_call(node: Node) -> Node:
+    """The JSON record as the arguments of its call: `prebuilt` is the call's `type`."""
+    values = {key: value for key, value in node.mapping().items() if key != "type"}
+    if "prebuilt" in values:
+        values["type"] = values.pop("prebuilt")
+    return Node(values, node.path)
+
+
+def _sdk_calls(reading: Reading) -> Iterator[tuple[str, Node]]:
+    tree = parse_python(reading.text, reading.where)
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and _create(node) is not None]
+    for call in sorted(calls, key=lambda one: (one.lineno, one.col_offset)):
+        kind = str(_create(call))
+        where = f"{reading.where}, line {call.lineno}"
+        if kind not in _CALLS:
+            raise FormatError(f"there is no create.{kind}", where=where, expected=", ".join(_CALLS))
+        if call.args or any(word.arg is None for word in call.keywords):
+            raise FormatError("the SDK takes keyword arguments only", where=where, found=_shown(call))
+        values = {str(word.arg): _value(word, tree, call.lineno, where) for word in call.keywords}
+        yield _CALLS[kind], Node(values, where)
+
+
+def creates(text: str) -> list[tuple[int, str]]:
+    """The lines of a text that call `....graders.create.<kind>`, each with the call; none where it is no Python."""
+    tree = parsed(text)
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)] if tree is not None else []
+    found = [(call.lineno, _shown(call.func)) for call in calls if _create(call) is not None]
+    return sorted(found)
+
+
+def _create(call: ast.Call) -> str | None:
+    """The last word of `....graders.create.<word>(...)`."""
+    target = call.func
+    create = target.value if isinstance(target, ast.Attribute) else None
+    if isinstance(target, ast.Attribute) and isinstance(create, ast.Attribute) and create.attr == "create":
+        owner = create.value
+        return target.attr if getattr(owner, "attr", getattr(owner, "id", "")) == "graders" else None
+    return None
+
+
+def _shown(node: ast.expr) -> str:
+    try:
+        return ast.unparse(node)[:120]
+    except RecursionError:
+        return "a deeply nested expression"
+
+
+def _value(word: ast.keyword, tree: ast.Module, line: int, where: str) -> Any:
+    """An argument: a literal, a top-level constant by its name, or for `fn` a function's name."""
+    node = word.value
+    try:
+        return constant_at(tree, node.id, line) if isinstance(node, ast.Name) else ast.literal_eval(node)
+    except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
+        if isinstance(node, ast.Name) and word.arg == "fn":
+            return _Name(node.id, tree, line)
+        raise FormatError(
+            "an argument is not written out", where=where, found=f"{word.arg}={_shown(node)}",
+            expected="a text, number, list or dict, a constant of the file, or a function's name for fn",
+        ) from None  # fmt: skip
+
+
+class _Name(str):  # noqa: SLOT000 (it carries two things more)
+    """A name in the file, not a text, with the line that reads it."""
+
+    tree: ast.Module
+    line: int
+
+    def __new__(cls, name: str, tree: ast.Module, line: int) -> Self:
+        made = super().__new__(cls, name)
+        made.tree, made.line = tree, line
+        return made
+
+
+def _function(node: Node, reading: Reading) -> Grader:
+    node.only(*_SHARED, "fn")
+    fn = node.text("fn")
+    told = _told(node)
+    try:
+        if isinstance(fn, _Name):
+            source = capture(_module(fn, node, reading), name=str(fn))
+            grader = FunctionGrader.from_source(source.text, imported=True, **told)
+        else:
+            grader = FunctionGrader.from_source(fn, imported=True, **told)
+    except CaptureError as error:
+        raise FormatError(
+            error.what, where=node.path, found=error.found, expected=error.expected, hint=error.hint
+        ) from error
+    return grader.trusted() if reading.trust else grader
+
+
+def _module(fn: _Name, node: Node, reading: Reading) -> str:
+    names = functions_in(fn.tree)
+    if fn not in names:
+        near = difflib.get_close_matches(fn, names, n=1)
+        raise node.refuse(
+            f"fn={fn}: the file has no function of that name at its top level",
+            found=", ".join(names) or "no function at all",
+            hint=f"was fn={near[0]} meant?" if near else "define it in this file",
+        )
+    return module_of(reading.text, fn.tree, str(fn), fn.line)
+
+
+def _judge(node: Node, _: Reading) -> Grader:
+    node.only(*_SHARED, "criteria", "judge_model", "examples", "feedback_key")
+    examples = [dict(one.mapping()) for one in node.items("examples")]
+    return node.made(BinaryJudge, **_told(node), criteria=node.text("criteria"), model=node.text("judge_model"), examples=tuple(examples),
+        feedback_key=node.text("feedback_key", "") or "", rules="adaptive",
+    )  # fmt: skip
+
+
+def _prebuilt(node: Node, _: Reading) -> Grader:
+    node.only(*_SHARED, "type", "judge_model")
+    cls = _PREBUILT[node.choice("type", _PREBUILT)]
+    return node.made(cls, **_told(node), model=node.text("judge_model"), rules="adaptive")
+
+
+def _remote(node: Node, reading: Reading) -> Grader:
+    node.only(*_SHARED, "url")
+    endpoint = node.made(Endpoint, **_told(node), url=node.text("url"))
+    return endpoint.as_imported(trust=reading.trust)
+
+
+def _custom(node: Node, _: Reading) -> Grader:
+    raise node.refuse(
+        "a custom grader has no code in these calls: it lives in a recipe",
+        found=f"key {node.value.get('key')!r}",
+        hint="wrap the recipe's function: CustomGrader(target='module:function'), or remove the call",
+    )
+
+
+_READERS: dict[str, Callable[[Node, Reading], Grader]] = {
+    "FUNCTION": _function,
+    "JUDGE": _judge,
+    "PREBUILT": _prebuilt,
+    "REMOTE": _remote,
+    "CUSTOM": _custom,
+}
+
+
+def _told(node: Node) -> dict[str, str]:
+    """Key and description; the key is what the platform and our reports call a grader."""
+    return {
+        "name": node.text("key"),
+        "description": node.text("description", "") or node.text("name", "") or "",
+    }
+
+
+def _note_unkept(node: Node, reading: Reading) -> None:
+    """Tell of arguments that say where and how the platform shows a grader."""
+    shown = ["project", *(["name"] if node.has("description") else [])]
+    for key in shown:
+        if node.has(key):
+            node.text(key)
+            reading.note(node.at(key).path, "says where or how the platform shows the grader")
+
+
+def _detect(document: Any, text: str) -> int:
+    if "graders.create." in text and document is None:
+        return 2
+    items = document.get("graders", document) if isinstance(document, dict) else document
+    first = items[0] if isinstance(items, list) and items else items
+    known: bool = isinstance(first, dict) and first.get("type") in _TYPES
+    return 2 if known else 0
+
+
+register(
+    Format(
+        "adaptive",
+        "Adaptive SDK calls (.py), or the same as .json",
+        ".py",
+        read,
+        adaptive_write.write_calls,
+        _detect,
+        variants={".json": adaptive_write.write_json},
+    )
+)

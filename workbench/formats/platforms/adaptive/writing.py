@@ -1,0 +1,255 @@
+"""Graders as Adaptive SDK calls or JSON: the writing half of `adaptive.py`."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable
+from typing import Any
+
+from workbench.capturing.moduletext import has_future, inserted
+from workbench.capturing.statements import parsed, statements, targets
+from workbench.errors import FormatError
+from workbench.formats.shared.base import Document, Losses
+from workbench.formats.shared.parsing import to_json
+from workbench.formats.shared.unsupported import (
+    check_entry,
+    check_fields,
+    harmless,
+    names_model,
+    negatable,
+    no_gate,
+    no_kind,
+    note_limits,
+    prepared,
+    takes_thread,
+)
+from workbench.formats.shared.wrapping import check_calls, check_reads
+from workbench.graders import FunctionGrader
+from workbench.graders.combine import Entry
+from workbench.graders.portable import portable
+from workbench.graders.text import CodeGrader
+from workbench.judges import AnswerRelevancy, BinaryJudge, ContextRelevancy, Endpoint, Faithfulness
+from workbench.suite import Suite
+
+__all__ = ["rename_imports", "write_calls", "write_json"]
+
+_KEY = re.compile(r"[A-Za-z0-9_.-]+")
+_NEEDS_MODEL = "judge_model is required there"
+_WAY_OUT = "Adaptive has function graders, binary judges, prebuilt RAG judges and external endpoints"
+_CREATE = {
+    "FUNCTION": "function",
+    "JUDGE": "binary_judge",
+    "PREBUILT": "prebuilt_judge",
+    "REMOTE": "external_endpoint",
+}
+_HEAD = '''"""Graders for Adaptive, written by grader workbench. Run it where `adaptive` is your client."""
+'''
+
+Record = dict[str, Any]
+
+
+def write_calls(suite: Suite, losses: Losses) -> Document:
+    """A Python file with one `adaptive.graders.create` call a grader."""
+    return Document(_HEAD + "".join(f"\n{_call(record)}" for record in _records(suite, losses)))
+
+
+def write_json(suite: Suite, losses: Losses) -> Document:
+    """The same arguments as JSON: `{"graders": [{"type": "FUNCTION", "key": ..., "fn": ...}]}`."""
+    return Document(to_json({"graders": _records(suite, losses)}))
+
+
+def _records(suite: Suite, losses: Losses) -> list[Record]:
+    suite = prepared(suite, losses)
+    keys = [entry.name for entry in suite.entries]
+    records = [record for entry in suite.entries if (record := _record(entry, losses, keys)) is not None]
+    if not records:
+        raise FormatError("nothing is left to write", hint=_WAY_OUT)
+    if suite.combine is not None:
+        losses.add("", "combine", "graders are combined in recipes there, not where they are created",
+                   way_out="export the graders without it, and set the weights in the recipe")  # fmt: skip
+    no_gate(suite, losses)
+    return records
+
+
+def _record(entry: Entry, losses: Losses, keys: list[str]) -> Record | None:
+    writer = next((_WRITERS[cls] for cls in type(entry.grader).__mro__ if cls in _WRITERS), None)
+    if writer is None:
+        no_kind(entry, losses, way_out=_WAY_OUT)
+        return None
+    if not check_entry(entry, losses, knows=(*harmless(entry), *negatable(entry))):
+        return None
+    rest = writer(entry, losses)
+    if rest is None:
+        return None
+    description = entry.grader.description
+    told = {"description": description} if description and rest["type"] == "FUNCTION" else {}
+    if description and not told:
+        losses.note(entry.name, "description", f"{description!r} has no place there"[:200])
+    return {"type": rest.pop("type"), **_named(entry.name, losses, keys), **rest, **told}
+
+
+def _named(name: str, losses: Losses, keys: list[str]) -> Record:
+    """The key, and the name for people where it cannot be the key: keys are words in addresses and file names."""
+    key = name
+    if not _KEY.fullmatch(name):
+        plain = re.sub(r"[^A-Za-z0-9_.]+", "-", name).strip("-.").lower() or "grader"
+        key, number = plain, 1
+        while key in keys:
+            number += 1
+            key = f"{plain}-{number}"
+        losses.note(name, "name", f"it is the name for people there; the key is {key!r}")
+        keys.append(key)
+    return {"key": key} if key == name else {"key": key, "name": name}
+
+
+def _function(entry: Entry, losses: Losses) -> Record | None:
+    grader = entry.grader
+    assert isinstance(grader, FunctionGrader)
+    if not takes_thread(entry, losses):
+        return None
+    note_limits(grader, losses, entry.name)
+    return _source(entry, grader.source.text, losses)
+
+
+def _portable(entry: Entry, losses: Losses) -> Record | None:
+    try:
+        text = portable(entry.grader, negate=entry.negate)
+    except FormatError as error:
+        losses.add(entry.name, error.where or "kind", error.what, way_out=error.hint or _WAY_OUT)
+        return None
+    return _source(entry, text, losses) if check_calls(entry.grader, "adaptive", losses, entry.name) else None
+
+
+def _source(entry: Entry, text: str, losses: Losses) -> Record | None:
+    if not check_reads(text, "adaptive", losses, entry.name):
+        return None
+    return {"type": "FUNCTION", "fn": _with_thread(rename_imports(text))}
+
+
+def _judge(entry: Entry, losses: Losses) -> Record | None:
+    grader = entry.grader
+    assert isinstance(grader, BinaryJudge)
+    check_fields(grader, losses, entry.name, knows=("criteria", "model", "examples", "feedback_key", "rules"))
+    if not names_model(grader.model, losses, entry.name, _NEEDS_MODEL):
+        return None
+    record: Record = {"type": "JUDGE", "criteria": grader.criteria, "judge_model": grader.model}
+    record |= {"feedback_key": grader.feedback_key} if grader.feedback_key else {}
+    return record | ({"examples": [_example(one) for one in grader.examples]} if grader.examples else {})
+
+
+def _example(example: Any) -> Any:
+    return example.spec() if hasattr(example, "spec") else dict(example)
+
+
+def _prebuilt(entry: Entry, losses: Losses) -> Record | None:
+    grader: Any = entry.grader
+    check_fields(grader, losses, entry.name, knows=("model", "rules"))
+    if not names_model(grader.model, losses, entry.name, _NEEDS_MODEL):
+        return None
+    if not isinstance(grader, ContextRelevancy) and grader.rules != "adaptive":
+        what = "sentences are judged there, and this grader judges claims: its scores would be others"
+        losses.add(entry.name, "rules", what, way_out='give the grader rules="adaptive"')
+    names: dict[type[Any], str] = {
+        Faithfulness: "FAITHFULNESS",
+        ContextRelevancy: "CONTEXT_RELEVANCY",
+        AnswerRelevancy: "ANSWER_RELEVANCY",
+    }
+    return {"type": "PREBUILT", "prebuilt": names[type(grader)], "judge_model": grader.model}
+
+
+def _remote(entry: Entry, losses: Losses) -> Record:
+    grader = entry.grader
+    assert isinstance(grader, Endpoint)
+    check_fields(grader, losses, entry.name, knows=("url",))
+    return {"type": "REMOTE", "url": grader.url}
+
+
+_WRITERS: dict[type[Any], Callable[[Entry, Losses], Record | None]] = {
+    FunctionGrader: _function,
+    CodeGrader: _portable,
+    BinaryJudge: _judge,
+    Faithfulness: _prebuilt,
+    ContextRelevancy: _prebuilt,
+    AnswerRelevancy: _prebuilt,
+    Endpoint: _remote,
+}
+
+
+def rename_imports(text: str) -> str:
+    """The module with imports of the workbench's thread turned into Adaptive's.
+
+    `from workbench import StringThread`, `import workbench` and `import workbench as wb` are all a grader may
+    import of ours.
+    """
+    lines = text.split("\n")
+    found = [
+        one
+        for one in ast.walk(parsed(text) or ast.Module([], []))
+        if isinstance(one, ast.Import | ast.ImportFrom)
+    ]
+    for node in sorted(found, key=lambda one: (one.lineno, one.col_offset), reverse=True):
+        new = _renamed(node)
+        if new is None:
+            continue
+        end = node.end_lineno or node.lineno
+        before = lines[node.lineno - 1].encode()[: node.col_offset].decode()
+        after = lines[end - 1].encode()[node.end_col_offset or 0 :].decode()
+        lines[node.lineno - 1 : end] = [before + new + after]
+    return "\n".join(lines)
+
+
+def _with_thread(text: str) -> str:
+    """The module with an import of the thread where only the annotation names it, as Adaptive's own examples have it."""
+    tree = parsed(text)
+    functions = (
+        [node for node in tree.body if getattr(node, "name", "") == "grade"] if tree is not None else []
+    )
+    args = getattr(functions[-1], "args", None) if functions else None
+    typed = next((one.annotation for one in [*args.posonlyargs, *args.args]), None) if args else None
+    if tree is None or typed is None or not has_future(tree):
+        return text
+    bound = {name for node in statements(tree.body) for name in targets(node)}
+    spelled = ast.unparse(typed)
+    module, _, last = spelled.rpartition(".")
+    if last != "StringThread" or spelled.partition(".")[0] in bound or "." in module:
+        return text
+    line = f"import adaptive_harmony as {module}" if module else "from adaptive_harmony import StringThread"
+    return inserted(text, tree, line + "\n", future=False)
+
+
+def _renamed(node: ast.Import | ast.ImportFrom) -> str | None:
+    if isinstance(node, ast.ImportFrom):
+        ours = node.module in {"workbench", "workbench.thread"} and not node.level
+        return f"from adaptive_harmony import {', '.join(map(ast.unparse, node.names))}" if ours else None
+    if all(alias.name != "workbench" for alias in node.names):
+        return None
+    names = [
+        f"adaptive_harmony as {alias.asname or 'workbench'}"
+        if alias.name == "workbench"
+        else ast.unparse(alias)
+        for alias in node.names
+    ]
+    return f"import {', '.join(names)}"
+
+
+def _call(record: Record) -> str:
+    values = {key: value for key, value in record.items() if key != "type"}
+    if "prebuilt" in values:
+        values = {"type": values.pop("prebuilt"), **values}
+    arguments = "".join(f"    {key}={_literal(value)},\n" for key, value in values.items())
+    return f"adaptive.graders.create.{_CREATE[record['type']]}(\n{arguments})\n"
+
+
+def _literal(value: Any) -> str:
+    """Python text of a value; source text as a block, plain or raw, where that reads back the same."""
+    if isinstance(value, str) and "\n" in value:
+        blocks = (f"'''\\\n{value}'''", f"r'''{value}'''")
+        return next((block for block in blocks if _reads_back(block, value)), repr(value))
+    return repr(value)
+
+
+def _reads_back(text: str, value: str) -> bool:
+    tree = parsed(f"x = {text}\n")
+    held = tree.body[0] if tree is not None and len(tree.body) == 1 else None
+    return isinstance(held, ast.Assign) and isinstance(held.value, ast.Constant) and held.value.value == value

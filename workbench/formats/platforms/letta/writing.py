@@ -1,0 +1,312 @@
+"""Suites as Letta Evals' YAML: the writing half of `letta.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from workbench.errors import FormatError
+from workbench.extractors import LETTA, Extractor
+from workbench.formats.platforms.letta.gates import written_gate
+from workbench.formats.shared.base import Document, Losses
+from workbench.formats.shared.parsing import to_json, to_yaml
+from workbench.formats.shared.unsupported import (
+    check_entry,
+    check_fields,
+    harmless,
+    identifier,
+    names_model,
+    negatable,
+    no_kind,
+    note_limits,
+    prepared,
+    takes_thread,
+)
+from workbench.formats.shared.wrapping import check_calls, check_reads, wrapped
+from workbench.graders import FunctionGrader, Grader
+from workbench.graders.combine import Entry, Formula
+from workbench.graders.portable import portable
+from workbench.graders.text import AsciiPrintable, CodeGrader, Contains, ExactMatch, Regex, TextGrader
+from workbench.graders.turns import PerTurn
+from workbench.judges import AgentJudge, RubricJudge
+from workbench.suite import Suite
+
+__all__ = ["write"]
+
+_WAY_OUT = (
+    "Letta has exact_match, contains, regex_match, ascii_printable_only, your own functions and rubric judges"
+)
+MODEL = "gpt-4o-mini"
+"""The model of a rubric that names none, by Letta's own documents."""
+ERA = "# Rules of Letta Evals"
+"""Starts the line that says which release's rules a written suite follows; none for 0.4."""
+_HEAD = "# Written by grader workbench. Add `dataset:` and `target:` to run it with Letta Evals.\n"
+_ERAS = ("0.4", "0.8", "0.9", "0.17", "0.21")
+
+Spec = dict[str, Any]
+
+
+@dataclass
+class _Files:
+    """What is written beside the suite, named after it, and the release whose rules it all follows."""
+
+    era: str
+    prefix: str = ""
+    files: dict[str, str] = field(default_factory=dict)
+
+    def since(self, era: str) -> bool:
+        return _ERAS.index(self.era) >= _ERAS.index(era)
+
+    def add(self, name: str, ending: str, text: str) -> str:
+        """The file's name, without its ending."""
+        whole = f"{self.prefix}_{name}" if self.prefix else name
+        stem = identifier(whole, [one.rpartition(".")[0] for one in self.files])
+        self.files[f"{stem}{ending}"] = text
+        return stem
+
+
+def write(suite: Suite, losses: Losses) -> Document:
+    """A suite file with graders and gate; code and agents go into files beside it."""
+    suite = prepared(suite, losses, keeps=("name", "description"))
+    reward = _reward(suite)
+    files = _Files(_era(suite, reward), losses.stem)
+    graders = {
+        entry.name: spec for entry in suite.entries if (spec := _spec(entry, losses, files)) is not None
+    }
+    if not graders:
+        raise FormatError("nothing is left to write", hint=_WAY_OUT)
+    if suite.combine is not None and not reward:
+        losses.add("", "combine", "there is no score of a sample made of several graders, only gates over a run",
+                   way_out="use gate=WeightedGate(...), or export as umbraco, vllora or openai")  # fmt: skip
+    elif reward and reward["reward"]["metric_key"] not in graders:
+        losses.add("", "combine", f"it is the score of {suite.combine.text.strip()!r}, which is not written",  # type: ignore[union-attr]
+                   way_out="use another grader's")  # fmt: skip
+        reward = {}
+    told = {"name": suite.name, "description": suite.description}
+    document = {key: value for key, value in told.items() if value} | {"graders": graders} | reward
+    if suite.gate is not None:
+        document |= written_gate(suite, graders, losses)
+    head = _HEAD if files.era == "0.4" else f"{_HEAD}{ERA} {files.era}\n"
+    return Document(head + to_yaml(document), files.files)
+
+
+def _reward(suite: Suite) -> Spec:
+    """The later generation's reward: one metric's score; any other rule has no place."""
+    rule = suite.combine
+    if rule is None:
+        return {}
+    if isinstance(rule, Formula) and rule.text.strip() in [entry.name for entry in suite.entries]:
+        return {"reward": {"kind": "metric", "metric_key": rule.text.strip()}}
+    return {}
+
+
+def _era(suite: Suite, reward: Spec) -> str:
+    """The earliest release that has what the suite uses, the seed's where it can be."""
+    graders = [entry.grader for entry in suite.entries]
+    if reward:
+        return "0.21"
+    if any(isinstance(one, RubricJudge | AgentJudge) and one.generation == "0.17" for one in graders):
+        return "0.17"
+    if any(isinstance(one, PerTurn) for one in graders):
+        return "0.9"
+    built_in = [one for one in graders if isinstance(one, TextGrader) and _built_in(one)]
+    return "0.8" if built_in and all(one.empty == "zero" for one in built_in) else "0.4"
+
+
+def _spec(entry: Entry, losses: Losses, files: _Files) -> Spec | None:
+    grader: Any = entry.grader.grader if isinstance(entry.grader, PerTurn) else entry.grader
+    writer = next((_WRITERS[cls] for cls in type(grader).__mro__ if cls in _WRITERS), None)
+    if writer is None:
+        no_kind(entry, losses, way_out=_WAY_OUT)
+        return None
+    if not check_entry(entry, losses, knows=("extractor", *harmless(entry), *negatable(entry))):
+        return None
+    if isinstance(entry.grader, PerTurn):
+        return _per_turn(entry, grader, losses, files)
+    spec = writer(entry, losses, files)
+    return None if spec is None else _finished(entry, grader, spec, losses)
+
+
+def _per_turn(entry: Entry, grader: Grader, losses: Losses, files: _Files) -> Spec | None:
+    name = _built_in(grader)
+    if name and files.since("0.9") and getattr(grader, "empty", "") == "zero":
+        _note_reference(grader, entry.name, losses)
+        return _finished(entry, grader, {"kind": "tool", "function": name}, losses)
+    losses.add(
+        entry.name, "grader", "only the built-in functions are graded turn by turn, with empty texts as 0.0",
+        way_out="use ExactMatch, Contains or Regex without a constant, or AsciiPrintable, with empty='zero'",
+    )  # fmt: skip
+    return None
+
+
+def _finished(entry: Entry, grader: Grader, spec: Spec, losses: Losses) -> Spec:
+    description = entry.grader.description or grader.description
+    shown = {"display_name": description} if description else {}
+    return {"kind": spec.pop("kind"), **shown, **spec, **_extraction(entry, grader, losses)}
+
+
+def _extraction(entry: Entry, grader: Grader, losses: Losses) -> Spec:
+    own = getattr(grader, "extractor", None)
+    if isinstance(own, str) and own:
+        return {}  # a function of the grader's module, told already
+    inner = own if isinstance(own, Extractor) else Extractor()
+    chosen = entry.extractor or inner
+    if entry.extractor and inner != Extractor():
+        losses.add(entry.name, "extractor", "a grader has one extractor there, this one has two",
+                   way_out="leave the entry's out")  # fmt: skip
+    if chosen.name not in LETTA:
+        losses.add(entry.name, "extractor", f"{chosen.name!r} is an extractor of your own",
+                   way_out="put its code into the grade function")  # fmt: skip
+        return {}
+    return {"extractor": chosen.name, **({"extractor_config": dict(chosen.config)} if chosen.config else {})}
+
+
+def _built_in(grader: Grader) -> str:
+    """Letta's own function that does the same, "" where none does."""
+    if isinstance(grader, AsciiPrintable):
+        return "ascii_printable_only"
+    if isinstance(grader, ExactMatch):
+        return "exact_match" if grader.expected is None and grader.trim and not grader.ignore_case else ""
+    if isinstance(grader, Contains):
+        return "contains" if grader.expected is None and grader.ignore_case else ""
+    plain = isinstance(grader, Regex) and grader == Regex(
+        name=grader.name, description=grader.description, extractor=grader.extractor, empty=grader.empty,
+        bad_pattern=grader.bad_pattern, no_reference=grader.no_reference, seconds=grader.seconds, wording=grader.wording,
+    )  # fmt: skip
+    return "regex_match" if plain else ""
+
+
+def _text(entry: Entry, losses: Losses, files: _Files) -> Spec | None:
+    """A code grader as the built-in that does the same in this era, else as a function in a file."""
+    grader: Any = entry.grader
+    name = _built_in(grader)
+    empty = getattr(grader, "empty", "")
+    if name and not entry.negate and not files.since("0.9") and (empty == "zero") == files.since("0.8"):
+        _note_reference(grader, entry.name, losses)
+        return {"kind": "tool", "function": name}
+    return _portable(entry, losses, files)
+
+
+def _note_reference(grader: Grader, name: str, losses: Losses) -> None:
+    if getattr(grader, "no_reference", "zero") != "zero":
+        what = "a row without a reference, or with an empty one, scores 0.0 there"
+        losses.note(name, "no_reference", what)
+
+
+def _portable(entry: Entry, losses: Losses, files: _Files) -> Spec | None:
+    """A code grader without a built-in there, as a function in a file; the extraction stays in the YAML."""
+    grader: Any = entry.grader
+    try:
+        bare = replace(grader, extractor=Extractor()) if hasattr(grader, "extractor") else grader
+        text = portable(bare, negate=entry.negate)
+    except FormatError as error:
+        losses.add(entry.name, error.where or "kind", error.what, way_out=error.hint or _WAY_OUT)
+        return None
+    if not check_calls(bare, "letta", losses, entry.name):
+        return None
+    # The thread is made of the submission alone, which is all that such a rule looks at.
+    if not check_reads(text, "letta", losses, entry.name, allowed=("get_turns",)):
+        return None
+    return _wrapped(entry, text, files, losses)
+
+
+def _function(entry: Entry, losses: Losses, files: _Files) -> Spec | None:
+    grader = entry.grader
+    assert isinstance(grader, FunctionGrader)
+    note_limits(grader, losses, entry.name)
+    if grader.signature == "letta":
+        return _with_own_extractor(_file(entry, grader.source.text, files), grader)
+    if not takes_thread(entry, losses):
+        return None
+    if not check_reads(grader.source.text, "letta", losses, entry.name):
+        return None
+    return _wrapped(entry, grader.source.text, files, losses)
+
+
+def _with_own_extractor(spec: Spec, grader: FunctionGrader) -> Spec:
+    if not grader.extractor:
+        return spec
+    module = spec["function"].partition(":")[0]
+    config = {"extractor_config": dict(grader.extractor_config)} if grader.extractor_config else {}
+    return {**spec, "extractor": f"{module}:{grader.extractor}", **config}
+
+
+def _file(entry: Entry, text: str, files: _Files) -> Spec:
+    stem = files.add(entry.name, ".py", text)
+    return {"kind": "tool", "function": f"{stem}.py:grade"}
+
+
+def _wrapped(entry: Entry, text: str, files: _Files, losses: Losses) -> Spec | None:
+    stem = files.add(entry.name, ".py", text)
+    name = f"{stem}_score"
+    module = wrapped(text, "letta", entry.name, losses, name=name)
+    if module is None:
+        del files.files[f"{stem}.py"]
+        return None
+    files.files[f"{stem}.py"] = module
+    return {"kind": "tool", "function": f"{stem}.py:{name}"}
+
+
+def _rubric(entry: Entry, losses: Losses, files: _Files) -> Spec | None:
+    grader = entry.grader
+    assert isinstance(grader, RubricJudge)
+    known = (
+        "prompt", "rubric_vars", "generation", "provider", "max_retries", "model", "temperature", "rules", "extractor",
+        "timeout",
+    )  # fmt: skip
+    check_fields(grader, losses, entry.name, knows=known)
+    _check_generation(grader, losses, entry, files)
+    rest = {
+        "rubric_vars": list(grader.rubric_vars) or None,
+        "provider": None if grader.provider == "openai" else grader.provider,
+    }
+    limits = {"max_retries": grader.max_retries, "timeout": grader.timeout}
+    named = names_model(grader.model, losses, entry.name, f"without one Letta asks {MODEL}")
+    return {
+        "kind": "model_judge" if files.since("0.17") else "rubric",
+        "prompt": grader.prompt,
+        **({"model": grader.model} if named else {}),
+        "temperature": grader.temperature,
+        **{key: value for key, value in limits.items() if value is not None},
+        **{key: value for key, value in rest.items() if value},
+    }
+
+
+def _check_generation(grader: RubricJudge | AgentJudge, losses: Losses, entry: Entry, files: _Files) -> None:
+    if (grader.generation == "0.17") != files.since("0.17"):
+        losses.add(
+            entry.name, "generation", f"a suite follows the rules of one release, here {files.era}, and this judge's are "
+            f"those of {grader.generation}", way_out="export the two kinds of judges to files of their own",
+        )  # fmt: skip
+
+
+def _agent(entry: Entry, losses: Losses, files: _Files) -> Spec | None:
+    grader = entry.grader
+    assert isinstance(grader, AgentJudge)
+    known = (
+        "prompt", "agent", "judge_tool_name", "rubric_vars", "rules", "extractor", "model", "temperature", "generation",
+    )  # fmt: skip
+    check_fields(grader, losses, entry.name, knows=known)
+    _check_generation(grader, losses, entry, files)
+    plain = replace(grader, model="")
+    for name in ("model", "temperature"):
+        if getattr(grader, name) != getattr(plain, name) or (name == "temperature" and grader.temperature):
+            losses.add(entry.name, name, "an agent brings its own", way_out="set it in the agent file")
+    stem = files.add(entry.name, ".af", to_json(dict(grader.agent)))
+    vars_ = {"rubric_vars": list(grader.rubric_vars)} if grader.rubric_vars else {}
+    return {
+        "kind": "letta_judge" if files.since("0.17") else "rubric",
+        "agent_file": f"{stem}.af",
+        "prompt": grader.prompt,
+        "judge_tool_name": grader.judge_tool_name,
+        **vars_,
+    }
+
+
+_WRITERS: dict[type[Any], Callable[[Entry, Losses, _Files], Spec | None]] = {
+    CodeGrader: _text,
+    FunctionGrader: _function,
+    RubricJudge: _rubric,
+    AgentJudge: _agent,
+}

@@ -1,0 +1,188 @@
+"""Our own file format: JSON with a published schema, stable key order and an exact round trip.
+
+```
+{"format": "grader-workbench", "version": 1,
+ "graders": [{"kind": "function", "name": ..., "source": {"text": ..., "sha256": ...}, "validation": {...}}]}
+```
+
+Reading executes nothing. The schema is `native.schema.json` beside this file; the hash of every source
+is checked, and a validation record counts only for the very text it was made for.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache, partial
+from importlib.resources import files
+from typing import Any, TypeVar
+
+from workbench.errors import FormatError
+from workbench.formats.shared.base import Document, Format, Losses, Reading, register
+from workbench.formats.shared.parsing import parse_json, to_json
+from workbench.graders import Grader
+from workbench.graders.combine import Entry, Gate, Rule
+from workbench.judges import Judge
+from workbench.serialization import from_record, parts, record_of
+from workbench.suite import Suite
+
+__all__ = ["FORMAT", "VERSION", "note_models", "read", "schema", "write"]
+
+FORMAT, VERSION = "grader-workbench", 1
+
+
+@cache
+def schema() -> dict[str, Any]:
+    """The published JSON Schema of the format (draft 2020-12)."""
+    text = files("workbench.formats.platforms.native").joinpath("native.schema.json").read_text("utf-8")
+    return dict(json.loads(text))
+
+
+def write(graders: Iterable[Grader] | Suite, *, allow_unvalidated: bool = False) -> str:
+    """The graders as text of the format, the same text for the same graders.
+
+    Raises:
+        NotValidatedError: A grader is not validated and `allow_unvalidated` is not set.
+        FormatError: No graders, two of one name, or a value JSON cannot hold.
+    """
+    suite = graders if isinstance(graders, Suite) else _as_suite(list(graders))
+    records = [_record(item, allow_unvalidated=allow_unvalidated) for item in suite.graders]
+    document = {"format": FORMAT, "version": VERSION, "graders": records}
+    return to_json(document if suite.plain else {**document, "suite": _suite_record(suite)})
+
+
+def _as_suite(items: list[Any]) -> Suite:
+    for item in items:
+        if not isinstance(item, Grader | Entry):
+            raise TypeError(f"only graders can be saved, not {type(item).__name__}")
+    if not items:
+        raise FormatError("there are no graders to write")
+    try:
+        return Suite(items)
+    except ValueError as error:
+        raise FormatError(str(error)) from None
+
+
+def _record(item: Grader, *, allow_unvalidated: bool) -> dict[str, Any]:
+    if not allow_unvalidated:
+        for one in parts(item):
+            if hasattr(one, "require_proof"):
+                one.require_proof()
+    return record_of(item)
+
+
+def _suite_record(suite: Suite) -> dict[str, Any]:
+    """The suite with its graders by their place in the list above."""
+    spec = suite.spec()
+    spec["entries"] = [{**entry, "grader": at} for at, entry in enumerate(spec["entries"])]
+    return spec
+
+
+def read(text: str, *, where: str = "text", trust: bool = False) -> Suite:
+    """The graders in a text of the format. See `load`.
+
+    Raises:
+        FormatError: With the place in the file, what was found and what was expected.
+    """
+    document = parse_json(text, where)
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise FormatError(
+            "this is no grader workbench file", where=where, found=_found_format(document),
+            expected=f'a JSON object with "format": "{FORMAT}"',
+        )  # fmt: skip
+    if document.get("version") != VERSION:
+        raise FormatError(
+            "the file is of another version of the format", where=where, found=repr(document.get("version"))[:40],
+            expected=str(VERSION), hint="upgrade the workbench, or save the graders again with this one",
+        )  # fmt: skip
+    _check_schema(document, where)
+    graders = [
+        _grader(record, f"{where}, graders[{i}]", trust=trust) for i, record in enumerate(document["graders"])
+    ]
+    record = document.get("suite")
+    return _made(
+        lambda: Suite(graders) if record is None else _suite(record, graders, where), f"{where}, suite"
+    )
+
+
+T = TypeVar("T")
+
+
+def _made(make: Callable[[], T], where: str) -> T:
+    """What `make` makes, with whatever it refuses told with its place."""
+    try:
+        return make()
+    except FormatError as error:
+        place = error.where if error.where.startswith(where.partition(",")[0]) else where
+        raise FormatError(
+            error.what, where=place, found=error.found, expected=error.expected, hint=error.hint
+        ) from None
+    except (ValueError, TypeError, ArithmeticError) as error:
+        raise FormatError("this part cannot be made", where=where, found=str(error)[:300]) from None
+
+
+def _suite(record: Mapping[str, Any], graders: list[Grader], where: str) -> Suite:
+    for at, entry in enumerate(record["entries"]):
+        if entry["grader"] >= len(graders):
+            raise FormatError(
+                "an entry names a grader that is not there", where=f"{where}, suite.entries[{at}]"
+            )
+    entries = [{**entry, "grader": graders[entry["grader"]]} for entry in record["entries"]]
+    rule, gate = record.get("combine"), record.get("gate")
+    return Suite(
+        [_made(partial(Entry.build, one), f"{where}, suite.entries[{at}]") for at, one in enumerate(entries)],
+        combine=None if rule is None else _made(lambda: Rule.build(rule), f"{where}, suite.combine"),
+        gate=None if gate is None else _made(lambda: Gate.build(gate), f"{where}, suite.gate"),
+        name=record.get("name", ""),
+        description=record.get("description", ""),
+    )
+
+
+def _found_format(document: Any) -> str:
+    if not isinstance(document, dict):
+        return f"a JSON {type(document).__name__}"
+    found = document.get("format")
+    return (
+        f'"format": {found!r}'[:80]
+        if found is not None
+        else f"keys {', '.join(map(repr, list(document)[:8]))}"
+    )
+
+
+def _check_schema(document: Any, where: str) -> None:
+    from jsonschema import Draft202012Validator
+    from jsonschema.exceptions import best_match
+
+    error = best_match(Draft202012Validator(schema()).iter_errors(document))
+    if error is not None:
+        raise FormatError(
+            "the file does not fit the format", where=f"{where}, {error.json_path}", found=error.message[:300]
+        )
+
+
+def _grader(record: dict[str, Any], where: str, *, trust: bool) -> Grader:
+    return _made(lambda: from_record(record, trust=trust), where)
+
+
+def note_models(suite: Suite, losses: Losses) -> None:
+    """Tell of judges that name no model: whoever reads the file has to say which is asked."""
+    for entry in suite.entries:
+        for one in parts(entry.grader):
+            if isinstance(one, Judge) and not one.model:
+                losses.note(entry.name, "model", "the judge names none: WORKBENCH_MODEL says which is asked")
+
+
+def _write(suite: Suite, losses: Losses) -> Document:
+    note_models(suite, losses)
+    return Document(write(suite))
+
+
+def _read(reading: Reading) -> Suite:
+    return read(reading.text, where=reading.where, trust=reading.trust)
+
+
+def _detect(document: Any, text: str) -> int:  # noqa: ARG001
+    return 2 if isinstance(document, dict) and document.get("format") == FORMAT else 0
+
+
+register(Format("native", "grader workbench's own JSON", ".json", _read, _write, _detect))

@@ -1,0 +1,239 @@
+"""OpenAI's graders: string_check, text_similarity, score_model, label_model, python, multi, endpoint.
+
+A document is one grader. A *multi* becomes a suite with a formula; every other type a suite of one. OpenAI
+gives 0 and an error flag where a grader fails, so entries that are read count failures as zero, and
+`error_flag` names the flag.
+
+Source: the graders guide and the types of the `openai` package (3.x), which also check what is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from workbench.capturing.credentials import refuse_credentials
+from workbench.errors import CaptureError, FormatError
+from workbench.formats.platforms.openai import writing as openai_write
+from workbench.formats.shared.base import Format, Reading, register
+from workbench.formats.shared.node import Node
+from workbench.formats.shared.parsing import parse_json
+from workbench.formats.shared.unsupported import suite_name
+from workbench.formats.shared.wrapping import unwrap
+from workbench.grade import ErrorKind, Grade
+from workbench.graders import FunctionGrader, Grader
+from workbench.graders.combine import Entry, Formula
+from workbench.graders.similarity import TextSimilarity
+from workbench.graders.text import StringCheck
+from workbench.judges import Endpoint, LabelModel, ScoreModel
+from workbench.suite import Suite
+
+__all__ = ["error_flag", "read"]
+
+_TYPES = ("string_check", "text_similarity", "score_model", "label_model", "python", "multi", "endpoint")
+_METRICS = (
+    "cosine", "fuzzy_match", "bleu", "gleu", "meteor", "rouge_1", "rouge_2", "rouge_3", "rouge_4", "rouge_5", "rouge_l",
+)  # fmt: skip
+_FLAGS = {
+    ErrorKind.TEMPLATE: "invalid_variable_error",
+    ErrorKind.JUDGE_SERVER: "model_grader_server_error",
+    ErrorKind.JUDGE_PARSE: "model_grader_parse_error",
+    ErrorKind.JUDGE_REFUSAL: "model_grader_refusal_error",
+    ErrorKind.ENDPOINT: "unresponsive_reward_error",
+    ErrorKind.SAMPLE: "sample_parse_error",
+    ErrorKind.SANDBOX: "python_grader_server_error",
+    ErrorKind.CANCELLED: "other_error",
+    ErrorKind.BUDGET: "other_error",
+}
+
+
+def error_flag(grade: Grade, *, python: bool = False) -> str | None:
+    """OpenAI's flag for why a grade has no score; None where it has one.
+
+    Args:
+        grade: The grade.
+        python: Whether code gave it: then what went wrong while it ran is a `python_grader_runtime_error`.
+    """
+    if grade.error is None:
+        return None
+    return _FLAGS.get(grade.error.kind, "python_grader_runtime_error" if python else "other_error")
+
+
+def read(reading: Reading) -> Suite:
+    """A suite out of one grader's JSON, or out of `{"grader": {...}}` as the validate call takes it.
+
+    Raises:
+        FormatError: With the path inside the document.
+    """
+    root = Node(parse_json(reading.text, reading.where), reading.where)
+    if isinstance(root.value, Mapping) and "grader" in root.value and "type" not in root.value:
+        root = root.only("grader").at("grader")
+    kind = root.choice("type", _TYPES)
+    if kind == "multi":
+        return _multi(root, reading)
+    return Suite(_entry(root, reading))
+
+
+def _multi(node: Node, reading: Reading) -> Suite:
+    node.only("type", "name", "graders", "calculate_output")
+    held = node.at("graders")
+    if isinstance(held.value, Mapping) and "type" in held.value:  # the package's type shows one grader here
+        held = Node({str(held.value.get("name") or "grader"): held.value}, held.path)
+    entries = [_part(key, one, reading) for key, one in held.members()]
+    if not entries:
+        raise held.refuse("a multi needs one grader or more", expected="a map of name to grader")
+    text = node.text("calculate_output")
+    try:
+        return Suite(entries, combine=Formula(text), name=_suite_name(node, entries))
+    except FormatError as error:
+        where = node.at("calculate_output").path
+        raise type(error)(
+            error.what, where=f"{where}: {error.where}", found=error.found, expected=error.expected
+        ) from error
+
+
+def _suite_name(node: Node, entries: list[Entry]) -> str:
+    return suite_name(node.text("name", "") or "", [entry.name for entry in entries])
+
+
+def _part(key: str, node: Node, reading: Reading) -> Entry:
+    if node.choice("type", _TYPES) == "multi":
+        raise node.refuse("a multi inside a multi is not allowed", found="type multi")
+    return replace(_entry(node, reading), name=key)
+
+
+def _entry(node: Node, reading: Reading) -> Entry:
+    kind = node.text("type")
+    grader = _READERS[kind](node, reading)
+    threshold = node.number("pass_threshold", None) if kind in {"text_similarity", "score_model"} else None
+    return Entry(grader, pass_threshold=threshold, on_error="zero")
+
+
+def _string_check(node: Node, _: Reading) -> Grader:
+    node.only("type", "name", "input", "reference", "operation")
+    operation = node.choice("operation", ("eq", "ne", "neq", "like", "ilike"))
+    return node.made(StringCheck, **_told(node), operation="ne" if operation == "neq" else operation,
+                 input=node.text("input"), reference=node.text("reference"))  # fmt: skip
+
+
+def _similarity(node: Node, _: Reading) -> Grader:
+    node.only("type", "name", "input", "reference", "evaluation_metric", "pass_threshold")
+    metric = node.choice("evaluation_metric", _METRICS)
+    return node.made(
+        TextSimilarity,
+        **_told(node),
+        metric=metric,
+        input=node.text("input"),
+        reference=node.text("reference"),
+    )
+
+
+def _score_model(node: Node, _: Reading) -> Grader:
+    node.only("type", "name", "input", "model", "range", "sampling_params", "pass_threshold")
+    ends = [float(one.finite()) for one in node.items("range")] or [0.0, 1.0]
+    if len(ends) != 2 or ends[0] >= ends[1]:
+        raise node.at("range").refuse("a range is two numbers, the lower first", found=repr(ends))
+    given = Node(node.at("sampling_params").value or {}, node.at("sampling_params").path)
+    # An explicit 0 stays among the parameters: in the field it would look like none at all.
+    warm = given.number("temperature", None)
+    settings = {"temperature": float(warm)} if warm else {}
+    params = {
+        key: value for key, value in given.mapping().items() if key not in settings and value is not None
+    }
+    return node.made(ScoreModel, **_told(node), input=_messages(node), model=node.text("model"), range=(ends[0], ends[1]),
+                 sampling_params=params, rules="openai", **settings)  # fmt: skip
+
+
+def _label_model(node: Node, _: Reading) -> Grader:
+    node.only("type", "name", "input", "model", "labels", "passing_labels")
+    labels, passing = node.texts("labels"), node.texts("passing_labels")
+    if wrong := sorted(set(passing) - set(labels)):
+        raise node.at("passing_labels").refuse(
+            "a passing label is none of the labels", found=wrong[0], expected=", ".join(labels)
+        )
+    return node.made(LabelModel, **_told(node), input=_messages(node), model=node.text("model"), labels=labels,
+                 passing_labels=passing, rules="openai")  # fmt: skip
+
+
+def _messages(node: Node) -> list[dict[str, str]]:
+    found = []
+    for one in node.items("input"):
+        one.only("role", "content", "type")
+        found.append({"role": one.text("role"), "content": _content(one.at("content"))})
+    if not found:
+        raise node.refuse("a model grader needs input messages", expected="input: [{role, content}, ...]")
+    return found
+
+
+def _content(node: Node) -> str:
+    if isinstance(node.value, str):
+        return node.value
+    if isinstance(node.value, list):
+        return "".join(_content(one) for one in node.items())
+    if node.choice("type", ("input_text", "output_text")):
+        return str(node.text("text"))
+    raise node.refuse("only text is read here")
+
+
+def _python(node: Node, reading: Reading) -> Grader:
+    node.only("type", "name", "source", "image_tag")
+    text = node.text("source")
+    own = unwrap(text, "openai")
+    signature = {} if own is not None else {"signature": "openai"}
+    grader = node.made(
+        FunctionGrader.from_source, text if own is None else own, **_told(node), imported=True, **signature
+    )
+    tag = node.text("image_tag", "")
+    source = replace(grader.source, origin=f"openai image {tag}") if tag else grader.source
+    return replace(grader, source=source, trusted_sha256=source.sha256 if reading.trust else "")
+
+
+def _endpoint(node: Node, reading: Reading) -> Grader:
+    node.only("type", "name", "url", "headers")
+    given = node.at("headers")
+    headers = {} if given.value is None else {key: _header(key, one) for key, one in given.members()}
+    endpoint = node.made(
+        Endpoint, **_told(node), url=node.text("url"), **({"headers": headers} if headers else {})
+    )
+    return endpoint.as_imported(trust=reading.trust)
+
+
+def _told(node: Node) -> dict[str, str]:
+    return {"name": node.text("name", "") or ""}
+
+
+def _header(name: str, node: Node) -> str:
+    """A header's value; a credential is refused without being shown."""
+    if not isinstance(node.value, str):
+        raise node.refuse("a header is text", expected="text")
+    try:
+        if not node.value.startswith("$"):
+            refuse_credentials(f"header {name}", node.value)
+            refuse_credentials(name.replace("-", "_"), node.value)
+    except CaptureError:
+        raise node.refuse(
+            "this header looks like a credential, which no file may hold", expected="$NAME of an environment variable",
+            hint=f'write "{name}": "$NAME" and set NAME where it runs',
+        ) from None  # fmt: skip
+    return node.value
+
+
+_READERS = {
+    "string_check": _string_check,
+    "text_similarity": _similarity,
+    "score_model": _score_model,
+    "label_model": _label_model,
+    "python": _python,
+    "endpoint": _endpoint,
+}
+
+
+def _detect(document: Any, text: str) -> int:  # noqa: ARG001
+    held = document.get("grader", document) if isinstance(document, dict) else None
+    if not isinstance(held, dict):
+        return 0
+    return 2 if held.get("type") in _TYPES else int(isinstance(held.get("type"), str) and "name" in held)
+
+
+register(Format("openai", "OpenAI grader JSON", ".json", read, openai_write.write, _detect))

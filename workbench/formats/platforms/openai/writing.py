@@ -1,0 +1,351 @@
+"""Graders as OpenAI's JSON: the writing half of `openai.py`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from workbench.errors import FormatError
+from workbench.extractors import Extractor
+from workbench.formats.shared.base import Document, Losses
+from workbench.formats.shared.parsing import to_json
+from workbench.formats.shared.unsupported import (
+    binary,
+    check_entry,
+    check_fields,
+    harmless,
+    identifier,
+    names_model,
+    no_gate,
+    no_kind,
+    note_limits,
+    prepared,
+    takes_thread,
+)
+from workbench.formats.shared.wrapping import check_reads, wrapped
+from workbench.graders import FunctionGrader
+from workbench.graders.combine import AllPass, Combined, Entry, Formula, Mean, Rule, Sum
+from workbench.graders.combine.formula import FUNCTIONS, Expression
+from workbench.graders.portable import portable
+from workbench.graders.similarity import TextSimilarity
+from workbench.graders.text import CodeGrader, Contains, ExactMatch, StringCheck
+from workbench.judges import Endpoint, LabelModel, ScoreModel
+from workbench.suite import Suite
+
+__all__ = ["write"]
+
+IMAGE = "2025-05-08"
+MAX_SOURCE = 256_000
+"""Bytes of Python source a grader may have there."""
+_OUTPUT, _REFERENCE = "{{sample.output_text}}", "{{item.reference}}"
+_WAY_OUT = "OpenAI has string_check, text_similarity, score_model, label_model, python, multi and endpoint"
+
+Record = dict[str, Any]
+
+
+def write(suite: Suite, losses: Losses) -> Document:
+    """One grader's JSON: the only entry, or a multi with a formula.
+
+    The document is checked by the `openai` package's own types before it is given out.
+    """
+    suite = prepared(suite, losses, keeps=("name",))
+    entries, rule, name = suite.entries, suite.combine, suite.name
+    only = entries[0].grader if len(entries) == 1 else None
+    if isinstance(only, Combined) and rule is None:
+        if not check_entry(entries[0], losses):
+            raise FormatError("nothing is left to write", hint=_WAY_OUT)
+        entries, rule, name = only.entries, only.rule, entries[0].name
+    if rule is None and len(entries) == 1 and not entries[0].negate:
+        record = _record(entries[0], losses, entries[0].name, rule)
+    else:
+        record = _multi(entries, rule, losses, name or "combined")
+    if record is None:
+        raise FormatError("nothing is left to write", hint=_WAY_OUT)
+    no_gate(suite, losses)
+    _check(record)
+    return Document(to_json(record))
+
+
+def _multi(entries: tuple[Entry, ...], rule: Rule | None, losses: Losses, name: str) -> Record | None:
+    names: dict[str, str] = {}
+    graders: Record = {}
+    kept = []
+    for entry in entries:
+        key = identifier(entry.name, [*names.values(), *FUNCTIONS])
+        record = _record(entry, losses, key, rule)
+        if record is not None:
+            names[entry.name], graders[key] = key, record
+            if key != entry.name:
+                losses.note(entry.name, "name", f"it is called {key!r} there, as formulas need it")
+            kept.append(entry)
+    if not graders:
+        return None
+    text = _formula(kept, rule, names, losses)
+    return {"type": "multi", "name": name, "graders": graders, "calculate_output": text}
+
+
+def _formula(entries: list[Entry], rule: Rule | None, names: Mapping[str, str], losses: Losses) -> str:
+    terms = {entry.name: _term(entry, names) for entry in entries}
+    if isinstance(rule, Formula):
+        return _renamed(rule.text, terms)
+    if isinstance(rule, Mean | Sum):
+        total = sum(entry.weight for entry in entries) if isinstance(rule, Mean) else 1.0
+        if not total:
+            raise FormatError("nothing is left to write: the graders left have no weight", hint=_WAY_OUT)
+        return " + ".join(f"{_decimal(entry.weight / total)} * {terms[entry.name]}" for entry in entries)
+    if isinstance(rule, AllPass) and all(binary(entry.grader) for entry in entries):
+        blocking = [terms[entry.name] for entry in entries if entry.severity == "error"]
+        return f"min({', '.join(blocking)})" if len(blocking) > 1 else (blocking or ["1"])[0]
+    if len(entries) > 1 or isinstance(rule, AllPass):
+        what = "several graders need a formula" if rule is None else f"there is no rule {rule.rule!r}"
+        text = f"min({', '.join(terms.values())})" if len(terms) > 1 else next(iter(terms.values()))
+        losses.add(
+            "", "combine", what, way_out='use combine=Formula("min(a, b)") or Mean()', instead=text[:300]
+        )
+        return text
+    return next(iter(terms.values()))
+
+
+def _decimal(number: float) -> str:
+    """A number without an exponent, which the platform's parser may not know."""
+    return f"{number:.15f}".rstrip("0").rstrip(".")
+
+
+def _term(entry: Entry, names: Mapping[str, str]) -> str:
+    return f"(1 - {names[entry.name]})" if entry.negate else names[entry.name]
+
+
+_WORD = re.compile(r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|[^\W\d]\w*")
+
+
+def _renamed(text: str, terms: Mapping[str, str]) -> str:
+    """The formula with every entry's name as it stands in the map.
+
+    Raises:
+        FormatError: It needs a grader that was dropped.
+    """
+    missing = [name for name in Expression.read(text).names if name not in terms]
+    if missing:
+        raise FormatError(
+            "nothing is left to write: the formula needs a grader that cannot be written", where=f"the formula {text!r}"[:200],
+            found=missing[0], hint=_WAY_OUT,
+        )  # fmt: skip
+    return _WORD.sub(lambda match: _word(match, text, terms), text)
+
+
+def _word(match: re.Match[str], text: str, terms: Mapping[str, str]) -> str:
+    called = text[match.end() :].lstrip().startswith("(")
+    return match[0] if called else terms.get(match[0], match[0])
+
+
+def _record(entry: Entry, losses: Losses, name: str, rule: Rule | None) -> Record | None:
+    grader = entry.grader
+    writer = next((_WRITERS[cls] for cls in type(grader).__mro__ if cls in _WRITERS), None)
+    if writer is None:
+        no_kind(entry, losses, way_out=_WAY_OUT)
+        return None
+    limited = isinstance(grader, TextSimilarity | ScoreModel) and not entry.negate
+    told = ("pass_threshold",) if limited else harmless(entry)
+    severity = ("severity",) if isinstance(rule, AllPass) else ()
+    check_entry(entry, losses, knows=("weight", "negate", *told, *severity))
+    if grader.description:
+        losses.note(entry.name, "description", f"{grader.description!r} has no place there"[:200])
+    record = writer(entry, losses)
+    if record is None:
+        return None
+    kept = {"pass_threshold": entry.pass_threshold} if limited and entry.pass_threshold is not None else {}
+    return {"type": record.pop("type"), "name": name, **record, **kept}
+
+
+def _string_check(entry: Entry, losses: Losses) -> Record | None:
+    grader = entry.grader
+    assert isinstance(grader, StringCheck)
+    check_fields(grader, losses, entry.name, knows=("operation", "input", "reference"))
+    return {
+        "type": "string_check",
+        "input": grader.input,
+        "reference": grader.reference,
+        "operation": grader.operation,
+    }
+
+
+def _exact(entry: Entry, losses: Losses) -> Record | None:
+    grader = entry.grader
+    assert isinstance(grader, ExactMatch)
+    if grader.trim or grader.ignore_case or not _sayable(grader.expected) or _not_plain(grader):
+        return _portable(entry, losses)
+    return _compared(entry, "eq", losses)
+
+
+def _contains(entry: Entry, losses: Losses) -> Record | None:
+    grader = entry.grader
+    assert isinstance(grader, Contains)
+    if not _sayable(grader.expected) or _not_plain(grader):
+        return _portable(entry, losses)
+    return _compared(entry, "ilike" if grader.ignore_case else "like", losses)
+
+
+def _compared(entry: Entry, operation: str, losses: Losses) -> Record:
+    expected = getattr(entry.grader, "expected")  # noqa: B009 (both kinds have one)
+    if expected is None:
+        what = f"it is read from {_REFERENCE}: the dataset there needs a column reference"
+        losses.note(entry.name, "reference", what)
+    reference = _REFERENCE if expected is None else expected
+    return {"type": "string_check", "input": _OUTPUT, "reference": reference, "operation": operation}
+
+
+def _not_plain(grader: Any) -> bool:
+    """Whether another text than the completion, or a missing one, is looked at as only code can say."""
+    zero = grader.expected is None and grader.no_reference == "zero"
+    return bool(zero or grader.extractor.spec() != "last_assistant" or grader.empty != "grade")
+
+
+def _sayable(expected: str | None) -> bool:
+    return expected is None or "{{" not in expected
+
+
+def _similarity(entry: Entry, losses: Losses) -> Record | None:
+    grader = entry.grader
+    assert isinstance(grader, TextSimilarity)
+    check_fields(grader, losses, entry.name, knows=("metric", "input", "reference"))
+    metric = {"meteor_without_synonyms": "meteor"}.get(grader.metric, grader.metric)
+    return {
+        "type": "text_similarity",
+        "input": grader.input,
+        "reference": grader.reference,
+        "evaluation_metric": metric,
+    }
+
+
+def _score_model(entry: Entry, losses: Losses) -> Record | None:
+    grader = entry.grader
+    assert isinstance(grader, ScoreModel)
+    known = ("input", "model", "range", "sampling_params", "rules", "temperature")
+    check_fields(grader, losses, entry.name, knows=known)
+    if not names_model(grader.model, losses, entry.name, "the platform needs one"):
+        return None
+    params = {**({"temperature": grader.temperature} if grader.temperature else {}), **grader.sampling_params}
+    record = {
+        "type": "score_model",
+        "input": _messages(grader.input),
+        "model": grader.model,
+        "range": list(grader.range),
+    }
+    return {**record, **({"sampling_params": params} if params else {})}
+
+
+def _label_model(entry: Entry, losses: Losses) -> Record | None:
+    grader = entry.grader
+    assert isinstance(grader, LabelModel)
+    check_fields(grader, losses, entry.name, knows=("input", "model", "labels", "passing_labels", "rules"))
+    if not names_model(grader.model, losses, entry.name, "the platform needs one"):
+        return None
+    return {
+        "type": "label_model",
+        "input": _messages(grader.input),
+        "model": grader.model,
+        "labels": list(grader.labels),
+        "passing_labels": list(grader.passing_labels),
+    }
+
+
+def _messages(messages: Any) -> list[Record]:
+    return [{"role": one["role"], "content": one["content"]} for one in messages]
+
+
+def _python(entry: Entry, losses: Losses) -> Record | None:
+    grader = entry.grader
+    assert isinstance(grader, FunctionGrader)
+    note_limits(grader, losses, entry.name)
+    if grader.signature == "openai":
+        return _source(grader.source.text, _image(grader))
+    fits = takes_thread(entry, losses) and check_reads(grader.source.text, "openai", losses, entry.name)
+    if not fits:
+        return None
+    text = wrapped(grader.source.text, "openai", entry.name, losses)
+    return None if text is None else _source(text, _image(grader))
+
+
+def _portable(entry: Entry, losses: Losses) -> Record | None:
+    """A code grader without a type of its own there, as Python."""
+    try:
+        text = portable(entry.grader)
+    except FormatError as error:
+        losses.add(entry.name, error.where or "kind", error.what, way_out=error.hint or _WAY_OUT)
+        return None
+    # A rule that wants the turns reads only what was said last, which is what is given.
+    allowed = ("get_turns", "turn_calls", "turn_answers") if _looks_at_the_end(entry.grader) else ()
+    if not check_reads(text, "openai", losses, entry.name, allowed=allowed):
+        return None
+    module = wrapped(text, "openai", entry.name, losses)
+    return None if module is None else _source(module, IMAGE)
+
+
+def _looks_at_the_end(grader: Any) -> bool:
+    return bool(getattr(grader, "extractor", Extractor()) == Extractor())
+
+
+def _source(text: str, image: str) -> Record:
+    if (size := len(text.encode())) > MAX_SOURCE:
+        raise FormatError(
+            "the source is too large for OpenAI", found=f"{size:,} bytes", expected=f"at most {MAX_SOURCE:,}"
+        )
+    return {"type": "python", "source": text, "image_tag": image}
+
+
+def _image(grader: FunctionGrader) -> str:
+    before, told, tag = grader.source.origin.partition("openai image ")
+    return tag if told and not before else IMAGE
+
+
+def _endpoint(entry: Entry, losses: Losses) -> Record | None:
+    grader = entry.grader
+    assert isinstance(grader, Endpoint)
+    check_fields(grader, losses, entry.name, knows=("url", "headers"))
+    for header, value in grader.headers.items():
+        if value.startswith("$"):
+            losses.note(
+                entry.name, f"headers.{header}", f"its value is not written; put that of {value} there"
+            )
+    return {
+        "type": "endpoint",
+        "url": grader.url,
+        **({"headers": dict(grader.headers)} if grader.headers else {}),
+    }
+
+
+_WRITERS: dict[type[Any], Callable[[Entry, Losses], Record | None]] = {
+    StringCheck: _string_check,
+    ExactMatch: _exact,
+    Contains: _contains,
+    TextSimilarity: _similarity,
+    ScoreModel: _score_model,
+    LabelModel: _label_model,
+    FunctionGrader: _python,
+    Endpoint: _endpoint,
+    CodeGrader: _portable,
+}
+
+
+def _check(record: Record) -> None:
+    """Let the `openai` package's own types read what is written; a multi part by part."""
+    from openai.types import graders as types
+
+    classes: dict[str, Any] = {
+        "string_check": types.StringCheckGrader,
+        "text_similarity": types.TextSimilarityGrader,
+        "score_model": types.ScoreModelGrader,
+        "label_model": types.LabelModelGrader,
+        "python": types.PythonGrader,
+    }
+    for one in record["graders"].values() if record["type"] == "multi" else [record]:
+        model = classes.get(one["type"])
+        if model is None:
+            continue  # endpoints are in a preview that the package does not know
+        try:
+            model.model_validate(one)
+        except ValueError as error:
+            raise FormatError(
+                "OpenAI's own types refuse this grader", where=one["name"], found=str(error)[:400]
+            ) from error

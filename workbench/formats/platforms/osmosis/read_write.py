@@ -1,0 +1,148 @@
+"""Osmosis rollout modules: a Python file with a `Grader` subclass, or with a decorated reward function.
+
+The file is the grader: it is read as text and nothing is run. What the workbench writes for a grade function
+is such a module around the function's own text, which comes back unchanged.
+
+Source: osmosis-ai 0.2.27 (`rollout`), and 0.2.17 for `@osmosis_reward`.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import PurePath
+from typing import Any
+
+from workbench.errors import FormatError
+from workbench.formats.shared.base import Document, Format, Losses, Reading, register
+from workbench.formats.shared.parsing import parse_python
+from workbench.formats.shared.unsupported import (
+    check_entry,
+    harmless,
+    negatable,
+    no_gate,
+    no_kind,
+    note_limits,
+    prepared,
+    takes_thread,
+)
+from workbench.formats.shared.wrapping import check_reads, unwrap, wrapped
+from workbench.graders import FunctionGrader, Grader, RolloutGrader
+from workbench.graders.combine import Entry
+from workbench.graders.portable import portable
+from workbench.graders.text import CodeGrader
+from workbench.suite import Suite
+
+__all__ = ["read", "write"]
+
+_WAY_OUT = "an Osmosis module holds one Grader class; write it as RolloutGrader or async def grade(thread)"
+_ROLLOUT = re.compile(
+    r"^[ \t]*(from\s+osmosis_ai(\.rollout\S*)?\s+import\b.*\bGrader\b|import\s+osmosis_ai\b)", re.MULTILINE
+)
+_BARE = re.compile(r"^class\s+\w+\s*\(\s*Grader\s*\)\s*:", re.MULTILINE)
+_LEGACY = re.compile(r"^@\s*(osmosis_ai\.)?(utils\.)?osmosis_(reward|rubric)\b", re.MULTILINE)
+
+
+def read(reading: Reading) -> Suite:
+    """A suite of the module's one grader.
+
+    Raises:
+        FormatError: No grader class and no reward function in it.
+    """
+    text = reading.text
+    tree = parse_python(text, reading.where)
+    if not (_LEGACY.search(text) or any(isinstance(node, ast.ClassDef) for node in tree.body)):
+        raise FormatError(
+            "the module has no grader", where=reading.where,
+            expected="a subclass of osmosis_ai.rollout.Grader, or a function under @osmosis_reward",
+        )  # fmt: skip
+    name = PurePath(reading.where).stem if reading.folder else ""
+    grader: FunctionGrader | RolloutGrader
+    try:
+        if (own := unwrap(text, "osmosis")) is not None:
+            grader = FunctionGrader.from_source(own, imported=True, name=name)
+        elif _LEGACY.search(text):
+            grader = FunctionGrader.from_source(text, imported=True, signature="osmosis", name=name)
+        else:
+            grader = RolloutGrader.from_source(text, imported=True, name=name)
+    except ValueError as error:
+        if isinstance(error, FormatError):
+            raise
+        raise FormatError(
+            "the module cannot be taken", where=reading.where, found=str(error)[:300]
+        ) from error
+    return Suite(grader.trusted() if reading.trust else grader)
+
+
+def write(suite: Suite, losses: Losses) -> Document:
+    """One module for one grader."""
+    suite = prepared(suite, losses)
+    if len(suite) > 1:
+        names = ", ".join(entry.name for entry in suite.entries)
+        losses.add("", "entries", f"a module has one grader; here are {names}",
+                   way_out="export each to a file of its own")  # fmt: skip
+    for at, entry in enumerate(suite.entries):
+        text = _module(entry, losses)
+        if text is not None:
+            _tell_rules(suite, losses)
+            _tell_left_out(suite, at, losses)
+            return Document(text)
+    raise FormatError("nothing is left to write", hint=_WAY_OUT)
+
+
+def _tell_rules(suite: Suite, losses: Losses) -> None:
+    if suite.combine is not None:
+        losses.add("", "combine", "a module has one grader and no way to combine several",
+                   way_out="combine inside the class")  # fmt: skip
+    no_gate(suite, losses)
+
+
+def _tell_left_out(suite: Suite, kept: int, losses: Losses) -> None:
+    for entry in suite.entries[kept + 1 :]:
+        losses.add(entry.name, "grader", f"left out: the module holds {suite.entries[kept].name}")
+    name = suite.entries[kept].name
+    if losses.stem and losses.stem != name:
+        losses.note(
+            name, "name", f"read back it is called {losses.stem!r}, as the file is: a module keeps no name"
+        )
+    if description := suite.entries[kept].grader.description:
+        losses.note(name, "description", f"{description!r} has no place there"[:200])
+
+
+def _module(entry: Entry, losses: Losses) -> str | None:
+    grader = entry.grader
+    if not isinstance(grader, RolloutGrader | FunctionGrader | CodeGrader):
+        no_kind(entry, losses, way_out=_WAY_OUT)
+        return None
+    if not check_entry(entry, losses, knows=(*harmless(entry), *negatable(entry))):
+        return None
+    note_limits(grader, losses, entry.name)
+    return _text(grader, entry, losses)
+
+
+def _text(grader: Grader, entry: Entry, losses: Losses) -> str | None:
+    if isinstance(grader, RolloutGrader) or getattr(grader, "signature", "") == "osmosis":
+        return str(getattr(grader, "source").text)  # noqa: B009 (both have one)
+    if isinstance(grader, FunctionGrader):
+        return _wrapped(grader.source.text, entry, losses)
+    try:
+        text = portable(grader, negate=entry.negate)
+    except FormatError as error:
+        losses.add(entry.name, error.where or "kind", error.what, way_out=error.hint or _WAY_OUT)
+        return None
+    return _wrapped(text, entry, losses)
+
+
+def _wrapped(text: str, entry: Entry, losses: Losses) -> str | None:
+    if not takes_thread(entry, losses):
+        return None
+    if not check_reads(text, "osmosis", losses, entry.name):
+        return None
+    return wrapped(text, "osmosis", entry.name, losses)
+
+
+def _detect(document: Any, text: str) -> int:
+    return 2 if document is None and any(one.search(text) for one in (_ROLLOUT, _BARE, _LEGACY)) else 0
+
+
+register(Format("osmosis", "Osmosis rollout modules", ".py", read, write, _detect))

@@ -1,0 +1,178 @@
+"""Plain source files: a Python module with grade functions, or a JavaScript file with one.
+
+Such a file is what people write by hand. It is read as text and nothing is run: every function under
+`@wb.grader`, else the module's one grade function, of any form that `FunctionGrader` takes. A file without one is
+refused with what it holds instead.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from workbench.capturing import capture
+from workbench.capturing.decorated import decorated
+from workbench.capturing.foreign import signature_of
+from workbench.capturing.statements import parsed
+from workbench.errors import CaptureError, FormatError
+from workbench.formats.shared.base import Document, Format, Losses, Reading, register
+from workbench.formats.shared.other_python import WHAT_IS_READ, check_grader
+from workbench.formats.shared.parsing import MAX_PYTHON
+from workbench.formats.shared.unsupported import (
+    check_entry,
+    harmless,
+    negatable,
+    no_kind,
+    note_limits,
+    prepared,
+)
+from workbench.graders import FunctionGrader, Grader, ScriptGrader
+from workbench.graders.combine import Entry
+from workbench.graders.portable import portable, portable_javascript
+from workbench.graders.text import CodeGrader
+from workbench.suite import Suite
+
+__all__ = ["HANDWRITTEN"]
+
+HANDWRITTEN = ("python", "javascript")
+"""Formats of files that people write themselves: never written over."""
+_PYTHON_FUNCTION = re.compile(r"^(async[ \t]+)?def[ \t]+\w+", re.MULTILINE)
+_SCRIPT = re.compile(
+    r"^(async[ \t]+)?function[ \t]+\w+[ \t]*\(|^(const|let|var)[ \t]+(grade|evaluate)[ \t]*=", re.MULTILINE
+)
+
+
+def _read_python(reading: Reading) -> Suite:
+    if len(reading.text) > MAX_PYTHON:
+        raise FormatError(
+            "the module is too large", where=reading.where, expected=f"at most {MAX_PYTHON:,} characters"
+        )
+    try:
+        found = decorated(reading.text) or {"": {}}
+        if "" in found:
+            check_grader(reading.text, reading.where)
+        return Suite([_function(reading, name, settings) for name, settings in found.items()])
+    except CaptureError as error:
+        hint = error.hint or f"a Python file of graders holds {WHAT_IS_READ}"
+        raise FormatError(
+            error.what, where=error.where or reading.where, found=error.found, expected=error.expected, hint=hint
+        ) from error  # fmt: skip
+    except (ValueError, TypeError) as error:
+        if isinstance(error, FormatError):
+            raise
+        raise FormatError(
+            "the module cannot be taken", where=reading.where, found=str(error)[:300]
+        ) from error
+
+
+def _function(reading: Reading, name: str, settings: dict[str, Any]) -> Grader:
+    # What comes from a file is a stranger's until the reader says otherwise.
+    source = replace(capture(reading.text, name=name or None), imported=True)
+    grader = FunctionGrader(source=source, signature=signature_of(source.text), **settings)
+    return grader.trusted() if reading.trust else grader
+
+
+def _read_script(reading: Reading) -> Suite:
+    try:
+        grader = ScriptGrader.from_source(reading.text, imported=True)
+    except ValueError as error:
+        raise FormatError(
+            "the script cannot be taken", where=reading.where, found=str(error)[:300]
+        ) from error
+    return Suite(grader.trusted() if reading.trust else grader)
+
+
+def _write_python(suite: Suite, losses: Losses) -> Document:
+    return _only(suite, losses, FunctionGrader, _python_of)
+
+
+def _write_script(suite: Suite, losses: Losses) -> Document:
+    return _only(suite, losses, ScriptGrader, _script_of)
+
+
+def _only(
+    suite: Suite, losses: Losses, own: type[Any], write: Callable[[Entry, Losses], str | None]
+) -> Document:
+    """The file of the first grader that can be written; the others, rule and gate are told."""
+    suite, written = prepared(suite, losses), None
+    for entry in suite.entries:
+        if written is not None:
+            losses.add(
+                entry.name, "grader", "a file holds one grader", way_out="export each to a file of its own"
+            )
+        elif not isinstance(entry.grader, own | CodeGrader):
+            no_kind(entry, losses, way_out="export as native")
+        elif check_entry(entry, losses, knows=(*harmless(entry), *negatable(entry))):
+            note_limits(entry.grader, losses, entry.name)
+            written = write(entry, losses)
+            _note_name(entry, written, own, losses)
+    if written is None:
+        raise FormatError("nothing is left to write", hint="export as native")
+    for field, value in (("combine", suite.combine), ("gate", suite.gate)):
+        if value is not None:
+            losses.add("", field, "a file holds one grader and nothing besides", way_out="export as native")
+    return Document(written)
+
+
+def _note_name(entry: Entry, text: str | None, own: type[Any], losses: Losses) -> None:
+    """A file keeps no name beside the function's own."""
+    if text is None:
+        return
+    name = own.from_source(text).name
+    if name != entry.name:
+        losses.note(
+            entry.name, "name", f"read back it is called {name!r}, as its function is: a file keeps no name"
+        )
+
+
+def _python_of(entry: Entry, losses: Losses) -> str | None:
+    grader = entry.grader
+    if not isinstance(grader, FunctionGrader):
+        return _portable(portable, entry, losses)
+    if grader.extractor or grader.extractor_config:
+        losses.add(
+            entry.name, "extractor", "a module does not say what it is given", way_out="export as letta"
+        )
+    return grader.source.text
+
+
+def _script_of(entry: Entry, losses: Losses) -> str | None:
+    if isinstance(entry.grader, ScriptGrader):
+        return entry.grader.script
+    return _portable(portable_javascript, entry, losses)
+
+
+def _portable(make: Callable[..., str], entry: Entry, losses: Losses) -> str | None:
+    try:
+        return make(entry.grader, negate=entry.negate)
+    except FormatError as error:
+        losses.add(entry.name, error.where or "kind", error.what, way_out=error.hint or "export as native")
+        return None
+
+
+def _detect_python(document: Any, text: str) -> int:
+    if document is not None or len(text) > MAX_PYTHON or not _PYTHON_FUNCTION.search(text):
+        return 0
+    tree = parsed(text)
+    if tree is None:  # broken Python is shown as such by its checks
+        return 1
+    return int(any(isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) for node in tree.body))
+
+
+def _detect_script(document: Any, text: str) -> int:  # noqa: ARG001 (YAML takes some scripts for its own)
+    return int(text.lstrip()[:1] not in {"{", "["} and bool(_SCRIPT.search(text)))
+
+
+register(
+    Format(
+        "python", "a Python module with grade functions", ".py", _read_python, _write_python, _detect_python
+    )
+)
+register(
+    Format(
+        "javascript", "a JavaScript file: grade(input)", ".js", _read_script, _write_script, _detect_script
+    )
+)

@@ -1,0 +1,253 @@
+"""Graders as Umbraco.AI's test graders: the writing half of `umbraco.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from workbench.errors import FormatError
+from workbench.formats.shared.base import Document, Losses
+from workbench.formats.shared.parsing import to_json
+from workbench.formats.shared.unsupported import (
+    binary,
+    check_entry,
+    check_fields,
+    harmless,
+    no_gate,
+    no_kind,
+    prepared,
+)
+from workbench.graders import Grader
+from workbench.graders.combine import AllPass, Entry, Rule
+from workbench.graders.guardrail import Guardrail
+from workbench.graders.structure import JsonKeys
+from workbench.graders.text import Contains, ExactMatch, Regex, StringCheck
+from workbench.graders.tools import ToolCall
+from workbench.judges import CriteriaJudge, GuardrailJudge
+from workbench.patterns import PatternError, dotnet_spelling
+from workbench.suite import Suite
+
+__all__ = ["MODES", "write"]
+
+MODES = {"Any": "any", "All": "all", "Exact": "exact", "None": "none"}
+"""Umbraco's modes of a tool-call grader to ours."""
+_KEEPS = ("name", "description", "weight", "severity")
+_WAY_OUT = "Umbraco has exact-match, contains, regex, json-schema (keys), tool-call, guardrail and llm-judge"
+
+
+def write(suite: Suite, losses: Losses) -> Document:
+    """A test's graders. Per-row references, code and other combining rules have no place there."""
+    suite = _judged_there(prepared(suite, losses, keeps=_KEEPS), suite.combine, losses)
+    records = [record for entry in suite.entries if (record := _record(entry, losses)) is not None]
+    if not records:
+        raise FormatError("nothing is left to write", hint=_WAY_OUT)
+    if suite.combine not in {None, AllPass()}:
+        losses.add("", "combine", "a run passes when every Error-severity grader passes, nothing else",
+                   way_out="use combine=AllPass()", instead="that every Error-severity grader must pass")  # fmt: skip
+    no_gate(suite, losses)
+    told = {"name": suite.name, "description": suite.description}
+    return Document(to_json({**{key: text for key, text in told.items() if text}, "graders": records}))
+
+
+def _judged_there(suite: Suite, rule: Rule | None, losses: Losses) -> Suite:
+    """The suite where a rule over its one entry was left out: there an Error that passes or not is the whole."""
+    if suite.combine is not None or rule is None:
+        return suite
+    entry = suite.entries[0]
+    if not binary(entry.grader):
+        return Suite(entry, combine=rule, gate=suite.gate, name=suite.name, description=suite.description)
+    if entry.severity != "error":
+        losses.note(
+            entry.name,
+            "severity",
+            f"it is the whole of the score, and {entry.severity!r} would never block there",
+        )
+    return Suite(
+        replace(entry, severity="error"), gate=suite.gate, name=suite.name, description=suite.description
+    )
+
+
+def _record(entry: Entry, losses: Losses) -> dict[str, Any] | None:
+    writer = _WRITERS.get(type(entry.grader))
+    if writer is None:
+        no_kind(entry, losses, way_out=_WAY_OUT)
+        return None
+    check_entry(entry, losses, knows=("weight", "severity", "negate", *harmless(entry)))
+    config = writer(entry, losses)
+    if config is None:
+        return None
+    kind, values = config
+    return {
+        "graderTypeId": kind,
+        "name": entry.name,
+        **({"description": entry.grader.description} if entry.grader.description else {}),
+        "config": values,
+        "negate": entry.negate,
+        "severity": entry.severity.capitalize(),
+        "weight": entry.weight,
+    }
+
+
+_Config = tuple[str, dict[str, Any]] | None
+
+
+def _write_exact(entry: Entry, losses: Losses) -> _Config:
+    grader = entry.grader
+    assert isinstance(grader, ExactMatch)
+    check_fields(grader, losses, entry.name, knows=("expected", "ignore_case", "trim"))
+    if not grader.trim:
+        losses.add(entry.name, "trim", "both sides are always trimmed", way_out="set trim=True")
+    expected = _constant(entry, losses, "expected", grader.expected)
+    return (
+        None
+        if expected is None
+        else ("exact-match", {"expectedValue": expected, "ignoreCase": grader.ignore_case})
+    )
+
+
+def _write_contains(entry: Entry, losses: Losses) -> _Config:
+    grader = entry.grader
+    assert isinstance(grader, Contains)
+    check_fields(grader, losses, entry.name, knows=("expected", "ignore_case"))
+    expected = _constant(entry, losses, "expected", grader.expected)
+    return (
+        None
+        if expected is None
+        else ("contains", {"searchPattern": expected, "ignoreCase": grader.ignore_case})
+    )
+
+
+def _write_check(entry: Entry, losses: Losses) -> _Config:
+    """A string check of the output against a constant, where Umbraco compares the same way."""
+    grader = entry.grader
+    assert isinstance(grader, StringCheck)
+    check_fields(grader, losses, entry.name, knows=("operation", "input", "reference"))
+    if grader.input.replace(" ", "") != "{{sample.output_text}}" or "{{" in grader.reference:
+        losses.add(entry.name, "reference", "graders there compare the output with a constant",
+                   way_out="give the check a constant reference, or export as openai")  # fmt: skip
+        return None
+    if grader.operation not in {"like", "ilike"}:
+        losses.add(entry.name, "operation", f"there is no {grader.operation!r}: exact-match trims both sides",
+                   way_out="use ExactMatch(trim=True), negated for ne")  # fmt: skip
+        return None
+    return "contains", {"searchPattern": grader.reference, "ignoreCase": grader.operation == "ilike"}
+
+
+def _write_regex(entry: Entry, losses: Losses) -> _Config:
+    grader = entry.grader
+    assert isinstance(grader, Regex)
+    check_fields(grader, losses, entry.name, knows=("pattern", "ignore_case", "multiline", "flavor"))
+    pattern = _constant(entry, losses, "pattern", grader.pattern)
+    if pattern is None:
+        return None
+    try:
+        spelled = pattern if grader.flavor == "dotnet" else dotnet_spelling(pattern)
+    except PatternError as error:
+        losses.add(entry.name, "pattern", str(error), way_out='spell it for .NET: flavor="dotnet"')
+        return None
+    return "regex", {"pattern": spelled, "ignoreCase": grader.ignore_case, "multiline": grader.multiline}
+
+
+def _write_keys(entry: Entry, losses: Losses) -> _Config:
+    grader = entry.grader
+    assert isinstance(grader, JsonKeys)
+    check_fields(grader, losses, entry.name, knows=("keys", "require_all"))
+    keys = _joined(entry, losses, "keys", grader.keys)
+    return "json-schema", {"expectedKeys": keys, "requireAllKeys": grader.require_all}
+
+
+def _write_tools(entry: Entry, losses: Losses) -> _Config:
+    grader = entry.grader
+    assert isinstance(grader, ToolCall)
+    check_fields(grader, losses, entry.name, knows=("expected", "mode", "order", "ignore_case"))
+    names = {mine: theirs for theirs, mine in MODES.items()}
+    if not grader.ignore_case:
+        losses.add(entry.name, "ignore_case", "tool names are always compared ignoring case")
+    if grader.mode not in names:
+        losses.add(
+            entry.name,
+            "mode",
+            f"there is no mode {grader.mode!r}",
+            way_out="use mode='exact' (equal count, every name present)",
+        )
+        return None
+    expected = _joined(entry, losses, "expected", grader.expected)
+    return "tool-call", {
+        "expectedTools": expected,
+        "validationMode": names[grader.mode],
+        "validateOrder": grader.order,
+    }
+
+
+def _write_guardrail(entry: Entry, losses: Losses) -> _Config:
+    grader = entry.grader
+    assert isinstance(grader, Guardrail)
+    check_fields(grader, losses, entry.name, knows=("evaluator", "pattern", "ignore_case", "multiline"))
+    key = "searchPattern" if grader.evaluator == "contains" else "pattern"
+    inner: dict[str, Any] = {key: grader.pattern, "ignoreCase": grader.ignore_case}
+    inner |= {"multiline": True} if grader.multiline else {}
+    return "guardrail", (
+        {"evaluatorId": grader.evaluator, "evaluatorConfig": inner} if grader.evaluator else {}
+    )
+
+
+def _write_guardrail_judge(entry: Entry, losses: Losses) -> _Config:
+    grader = entry.grader
+    assert isinstance(grader, GuardrailJudge)
+    check_fields(
+        grader,
+        losses,
+        entry.name,
+        knows=("criteria", "threshold", "rules", "model"),
+        way_out="the model is chosen by an AI profile there",
+    )
+    _note_model(grader.model, entry.name, losses)
+    inner = {"evaluationCriteria": grader.criteria, "threshold": grader.threshold}
+    return "guardrail", {"evaluatorId": "llm-judge", "evaluatorConfig": inner}
+
+
+def _write_judge(entry: Entry, losses: Losses) -> _Config:
+    grader = entry.grader
+    assert isinstance(grader, CriteriaJudge)
+    # The model is not in these files: a profile of the site names it.
+    check_fields(
+        grader, losses, entry.name, knows=("criteria", "pass_threshold", "profile_id", "rules", "model")
+    )
+    _note_model(grader.model, entry.name, losses)
+    values = {"evaluationCriteria": grader.criteria, "passThreshold": grader.pass_threshold}
+    return "llm-judge", {**values, **({"profileId": grader.profile_id} if grader.profile_id else {})}
+
+
+def _note_model(model: str, name: str, losses: Losses) -> None:
+    if model:
+        losses.note(name, "model", f"{model!r}: an AI profile of the site says which model is asked")
+
+
+_WRITERS: dict[type[Grader], Callable[[Entry, Losses], _Config]] = {
+    ExactMatch: _write_exact,
+    Contains: _write_contains,
+    StringCheck: _write_check,
+    Regex: _write_regex,
+    JsonKeys: _write_keys,
+    ToolCall: _write_tools,
+    Guardrail: _write_guardrail,
+    GuardrailJudge: _write_guardrail_judge,
+    CriteriaJudge: _write_judge,
+}
+
+
+def _constant(entry: Entry, losses: Losses, field: str, value: str | None) -> str | None:
+    if value is None:
+        losses.add(entry.name, field, "graders there compare with a constant, not with each row's reference",
+                   way_out=f"give {field} a text, or export as letta or openai")  # fmt: skip
+    return value
+
+
+def _joined(entry: Entry, losses: Losses, field: str, names: tuple[str, ...]) -> str:
+    for name in names:
+        if "," in name or name != name.strip() or not name:
+            losses.add(
+                entry.name, field, f"names are separated by commas there, and {name!r} would not survive that"
+            )
+    return ",".join(names)

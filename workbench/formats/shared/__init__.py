@@ -1,0 +1,1 @@
+"""What formats share: reading strangers' documents, places in them, losses, writing."""

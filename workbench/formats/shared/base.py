@@ -1,0 +1,307 @@
+"""What a platform's format is: a name, a reader, a writer, and what it cannot say.
+
+To add one, write a module with `read(reading) -> Suite` and `write(suite, losses) -> Document`, and
+register it: `register(Format("name", ...))`. Reading executes nothing. What a platform cannot say is told
+to `losses`, which refuses it by grader, field and way out, or, on request, keeps a list of what was dropped.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from workbench.errors import FormatError
+from workbench.serialization import parts
+from workbench.suite import Suite
+
+__all__ = [
+    "FORMATS",
+    "MAX_FILE_BYTES",
+    "Document",
+    "Format",
+    "Loss",
+    "Losses",
+    "Reading",
+    "get_format",
+    "inside",
+    "read_text",
+    "register",
+]
+
+MAX_FILE_BYTES = 16 * 1024 * 1024
+"""Largest grader file read: 200 graders of the largest source allowed fit."""
+
+
+@dataclass(frozen=True)
+class Loss:
+    """One thing a platform cannot say.
+
+    Attributes:
+        grader: Whose it is; "" for the suite's own.
+        field: Its field, or what is meant.
+        what: Why it cannot be said, in words.
+        way_out: What to do instead.
+        instead: What was written in its place; "" where it was left out.
+    """
+
+    grader: str
+    field: str
+    what: str
+    way_out: str = ""
+    instead: str = ""
+
+    def __str__(self) -> str:
+        owner = f"grader {self.grader!r}" if self.grader else "the suite"
+        told = f"{owner}, {self.field}: {self.what}" + (f" ({self.way_out})" if self.way_out else "")
+        return told + (f"; written instead: {self.instead}" if self.instead else "")
+
+
+_ON_REQUEST = 'on_loss="report" drops it and says so'
+_REPLACED = 'on_loss="report" writes {} instead and says so'
+
+
+class Losses:
+    """Where writers tell what they cannot say.
+
+    Args:
+        platform: Its name, for messages.
+        refuse: Whether the first loss is an error; else they are kept.
+        stem: Name of the main file without its ending: companions are named after it.
+    """
+
+    def __init__(self, platform: str, *, refuse: bool = True, stem: str = "") -> None:
+        self.platform = platform
+        self.refuse = refuse
+        self.stem = stem
+        self.found: list[Loss] = []
+        self.notes: list[Loss] = []
+
+    def add(self, grader: str, field: str, what: str, *, way_out: str = "", instead: str = "") -> None:
+        """Tell a loss, and what is written in its place where something is.
+
+        Raises:
+            FormatError: Losses are refused.
+        """
+        loss = Loss(grader, field, what, way_out, instead)
+        if self.refuse:
+            owner = f"grader {grader!r}, {field}" if grader else f"the suite, {field}"
+            raise FormatError(
+                f"{self.platform} cannot say this: {what}",
+                where=owner,
+                hint="; ".join(
+                    filter(None, [way_out, _ON_REQUEST if not instead else _REPLACED.format(instead)])
+                ),
+            )
+        if loss not in self.found:
+            self.found.append(loss)
+
+    def note(self, grader: str, field: str, what: str) -> None:
+        """Tell of something left out that no score depends on, such as a title: never an error."""
+        note = Loss(grader, field, what)
+        if note not in self.notes:
+            self.notes.append(note)
+
+    def __iter__(self) -> Iterator[Loss]:
+        return iter(self.found)
+
+    def __len__(self) -> int:
+        return len(self.found)
+
+
+@dataclass(frozen=True)
+class Document:
+    """What a writer makes.
+
+    Attributes:
+        text: The main file.
+        files: Other files that belong beside it, by plain relative name, such as `graders.py`.
+    """
+
+    text: str
+    files: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a reader gets.
+
+    Attributes:
+        text: The main file.
+        where: Its name, for messages.
+        folder: Where it lies; None when only the text is known.
+        trust: Whether sources in it may run unconfined.
+        era: The platform's release whose rules apply, such as "0.17"; "" for the one our reader describes,
+            or the one the document shows.
+        notes: What a reader leaves out of the suite because it has no place there, such as Letta's `target`.
+    """
+
+    text: str
+    where: str = "text"
+    folder: Path | None = None
+    trust: bool = False
+    era: str = ""
+    notes: list[Loss] = field(default_factory=list)
+
+    def note(self, node_path: str, what: str) -> None:
+        """Tell of a part of the document that is read and not kept."""
+        self.notes.append(Loss("", node_path, what))
+
+    def companion(self, name: str, where: str) -> str:
+        """The text of a file beside this one, such as a rubric.
+
+        Args:
+            name: A relative path that does not leave the folder.
+            where: The place in this document that names it.
+
+        Raises:
+            FormatError: Outside the folder, missing, too large, or no text.
+        """
+        if self.folder is None:
+            raise FormatError(
+                "the document names another file, and only its text was given", where=where, found=name[:200],
+                hint="load it from its folder: workbench.load(path)",
+            )  # fmt: skip
+        path = inside(self.folder, name, where)
+        if not _is_file(path):
+            raise FormatError(
+                "the document names a file that is not there", where=where, found=name[:200],
+                expected=f"a file of that name in {_shown(self.folder)}", hint=_near(path),
+            )  # fmt: skip
+        return read_text(path, where)
+
+
+def inside(folder: Path, name: str, where: str) -> Path:
+    """A path under a folder.
+
+    Raises:
+        FormatError: It would leave the folder: an absolute path, `..`, or a link that leads out.
+    """
+    plain = PurePosixPath(name.replace("\\", "/"))
+    target = folder / plain
+    if plain.is_absolute() or ".." in plain.parts or not _lies_in(target, folder):
+        raise FormatError(
+            "the file lies outside the document's folder", where=where, found=name[:200],
+            hint="put it beside the document and name it there",
+        )  # fmt: skip
+    return target
+
+
+def _shown(folder: Path) -> str:
+    return "this folder" if str(folder) == "." else str(folder)
+
+
+def _near(path: Path) -> str:
+    """What to do about a missing file: the name that was perhaps meant, where there is one."""
+    try:
+        names = [one.name for one in path.parent.iterdir() if one.is_file()]
+    except OSError:
+        names = []
+    near = difflib.get_close_matches(path.name, names, n=1)
+    return f"was {near[0]!r} meant?" if near else "put the file beside the document, or mend its name there"
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # a name too long
+        return False
+
+
+def _lies_in(target: Path, folder: Path) -> bool:
+    try:
+        return target.resolve().is_relative_to(folder.resolve())
+    except (OSError, ValueError, RuntimeError):  # too long, a null character, a ring of links
+        return False
+
+
+def read_text(path: Path, where: str = "") -> str:
+    """A file's text, read with a limit.
+
+    Raises:
+        FormatError: It cannot be read, is too large, or is not UTF-8.
+    """
+    place = where or str(path)
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_FILE_BYTES + 1)
+    except (OSError, ValueError) as error:
+        found = getattr(error, "strerror", None) or str(error)
+        raise FormatError(
+            "the file cannot be read", where=place, found=f"{path.name or path}: {found}"
+        ) from error
+    if len(data) > MAX_FILE_BYTES:
+        raise FormatError(
+            "the file is too large", where=place, expected=f"at most {MAX_FILE_BYTES // 2**20} MiB"
+        )
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise FormatError("the file is not UTF-8 text", where=f"{place}, byte {error.start}") from error
+
+
+@dataclass(frozen=True)
+class Format:
+    """A platform's format.
+
+    Attributes:
+        name: As users type it.
+        title: One line for people.
+        suffix: Of its files, such as ".json".
+        read: A `Reading` to a `Suite`. Executes nothing.
+        write: A `Suite` and `Losses` to a `Document`.
+        detect: How sure a parsed document is of this format: 0 no, 1 perhaps, 2 surely. Gets the parsed JSON
+            or YAML (None where it is neither), and the text.
+        variants: Other writers by the ending of the file to write.
+        eras: Whether `era` means something to the reader.
+    """
+
+    name: str
+    title: str
+    suffix: str
+    read: Callable[[Reading], Suite]
+    write: Callable[[Suite, Losses], Document]
+    detect: Callable[[Any, str], int]
+    variants: Mapping[str, Callable[[Suite, Losses], Document]] = field(default_factory=dict)
+    eras: bool = False
+
+
+FORMATS: dict[str, Format] = {}
+"""Every format by its name."""
+
+
+def register(format: Format) -> Format:  # noqa: A002 (the word of the field)
+    """Make a format known.
+
+    Raises:
+        ValueError: Its name is taken.
+    """
+    if format.name in FORMATS:
+        raise ValueError(f"format {format.name!r} is taken")
+    FORMATS[format.name] = format
+    return format
+
+
+def get_format(name: str) -> Format:
+    """A format by its name.
+
+    Raises:
+        FormatError: No such format; what exists is listed.
+    """
+    if name not in FORMATS:
+        raise FormatError("unknown format", found=repr(name)[:80], expected=", ".join(sorted(FORMATS)))
+    return FORMATS[name]
+
+
+def require_proofs(suite: Suite) -> None:
+    """Refuse graders that must be proved and are not.
+
+    Raises:
+        NotValidatedError: Names the grader and the check.
+    """
+    for grader in suite.graders:
+        for one in parts(grader):
+            if hasattr(one, "require_proof"):
+                one.require_proof()

@@ -1,0 +1,111 @@
+"""Which platform wrote a text: every format is asked how sure it is."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable
+from typing import Any
+
+from workbench.capturing.statements import parsed
+from workbench.errors import FormatError
+from workbench.formats.shared.base import FORMATS, Format
+from workbench.formats.shared.other_python import no_grader
+from workbench.formats.shared.parsing import MAX_PYTHON, parse_json, parse_python, parse_yaml
+
+__all__ = ["detect"]
+
+
+def detect(text: str, where: str = "text") -> Format:
+    """The format a text is most surely of.
+
+    Raises:
+        FormatError: It fits none, or two alike; what was tried is listed.
+    """
+    document, told = _parsed(text, where)
+    sure = {name: one.detect(document, text) for name, one in FORMATS.items()}
+    best = max(sure.values())
+    found = [name for name, degree in sure.items() if degree == best and best > 0]
+    if len(found) == 1:
+        return FORMATS[found[0]]
+    if not found and where.lower().endswith(".js"):
+        return FORMATS["javascript"]
+    if not found and (where.lower().endswith(".py") or _is_python(text)):
+        raise _no_python(text, where)
+    if told is not None and not found:
+        raise told
+    raise FormatError(
+        "the platform of this document cannot be told",
+        where=where,
+        found=_looks(document, text) + (f"; it could be {' or '.join(found)}" if found else ""),
+        expected="one of " + ", ".join(FORMATS),
+        hint=_NAME_IT,
+    )
+
+
+_NAME_IT = "name it: format=..., or --from on the command line"
+
+
+def _no_python(text: str, where: str) -> FormatError:
+    try:
+        parse_python(text, where)
+    except FormatError as error:
+        return error
+    return no_grader(text, where, f"if it is a platform's, {_NAME_IT}; there are {', '.join(FORMATS)}")
+
+
+def _is_python(text: str) -> bool:
+    """Whether a text that nothing reads is meant as Python; a line such as `name: value` is YAML as well."""
+    if _looks_like_python(text):
+        return True
+    tree = parsed(text) if len(text) <= MAX_PYTHON else None
+    called = (
+        getattr(node, "value", None) if isinstance(node, ast.Expr) else node
+        for node in (tree.body if tree else ())
+    )
+    return any(
+        not isinstance(node, ast.AnnAssign) and isinstance(node, ast.stmt | ast.Call) for node in called
+    )
+
+
+def _parsed(text: str, where: str) -> tuple[Any, FormatError | None]:
+    """The document as JSON or YAML, None where it is neither, with the complaint if it looks like one of them."""
+    if text.lstrip()[:1] in {"{", "["}:
+        return _or_complaint(parse_json, text, where)
+    if _looks_like_python(text):
+        return None, None
+    document, told = _or_complaint(parse_yaml, text, where)
+    return (document if isinstance(document, dict | list) else None), told
+
+
+_SURELY = re.compile(r"\s*(?:[{\[]\s*[\"\[{]|(?:[#-].*\n\s*)*[\w\"']+\s*:(?:\s|$))")
+"""What starts so is JSON or YAML, and what is wrong with it is all there is to say."""
+
+
+def _or_complaint(parse: Callable[[str, str], Any], text: str, where: str) -> tuple[Any, FormatError | None]:
+    try:
+        return parse(text, where), None
+    except FormatError as error:
+        if error.found != "Extra data" and _SURELY.match(text[:2000]):
+            return None, error
+        platforms = f"if it is of another kind, {_NAME_IT}; there are {', '.join(FORMATS)}"
+        hint = "; ".join(filter(None, [error.hint, platforms]))
+        return None, FormatError(
+            error.what, where=error.where, found=error.found, expected=error.expected, hint=hint
+        )
+
+
+def _looks_like_python(text: str) -> bool:
+    """Whether some line can only be Python's."""
+    return (
+        re.search(r"^(import |from \S+ import |def |async def |class |@\w|#!|\"\"\")", text, re.MULTILINE)
+        is not None
+    )
+
+
+def _looks(document: Any, text: str) -> str:
+    if isinstance(document, dict):
+        return "an object with the keys " + ", ".join(map(repr, list(document)[:8]))
+    if not text.strip():
+        return "an empty file"
+    return "a list" if isinstance(document, list) else "neither JSON nor YAML that says what it is"

@@ -1,0 +1,109 @@
+"""Python without a grader of ours: what stands there instead, and which system that is written for.
+
+Trainers and evaluators take functions too, of other parameters. Such a file is refused with the function's name,
+where it would give a grader that fails every row.
+
+Source: the signatures of TRL 1.16 (GRPO), verl 0.9, inspect_ai 0.3, LangSmith 0.15, MLflow 3.18, promptfoo 0.121,
+OpenRLHF 0.11, verifiers 0.4, and Braintrust autoevals 0.4.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from workbench.capturing.foreign import candidates
+from workbench.capturing.moduletext import grade_function
+from workbench.capturing.statements import parsed, statements
+from workbench.errors import FormatError
+
+__all__ = ["WHAT_IS_READ", "check_grader", "no_grader"]
+
+WHAT_IS_READ = (
+    "a function grade(thread), functions under @wb.grader, a function of Letta's, OpenAI's or Osmosis' parameters, "
+    "adaptive.graders.create calls, or an Osmosis Grader class"
+)
+
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+_SHOWN = 3
+
+_BY_PARAMETERS: tuple[tuple[frozenset[str], str], ...] = (
+    (frozenset({"data_source", "solution_str"}), "a compute_score function of verl"),
+    (frozenset({"state", "target"}), "the score function of an inspect_ai scorer"),
+    (frozenset({"queries", "prompts", "labels"}), "a reward function of OpenRLHF"),
+    (frozenset({"outputs", "reference_outputs"}), "an evaluator of LangSmith"),
+    (frozenset({"outputs", "expectations"}), "a scorer of MLflow"),
+    (frozenset({"inputs", "outputs"}), "an evaluator of LangSmith, or a scorer of MLflow"),
+    (frozenset({"run", "example"}), "an evaluator of LangSmith"),
+    (frozenset({"output", "context"}), "an assertion of promptfoo"),
+    (frozenset({"task", "trace"}), "a reward of verifiers"),
+    (frozenset({"output", "expected"}), "a scorer of Braintrust"),
+)
+"""Parameters that tell a function's system, in the order they are looked for."""
+
+
+def check_grader(text: str, where: str) -> None:
+    """Refuse a text that is Python and has no grade function, or several that might be it.
+
+    Raises:
+        FormatError: Names what was found, what it looks like, and what is read.
+    """
+    tree = parsed(text)
+    if tree is None:
+        return  # the checks show what is wrong with it
+    meant = grade_function(tree, None)
+    functions = [node for node in statements(tree.body) if isinstance(node, _Function)]
+    several = [node.name for node in candidates(functions)] if meant is None else []
+    if len(several) > 1:
+        raise FormatError(
+            f"several functions of this Python {_kind(where)} could be the grader", where=where,
+            found=", ".join(several), hint="call one of them grade, or put @wb.grader over each grader",
+        )  # fmt: skip
+    if meant is None or _looks_like(meant):
+        raise no_grader(text, where)
+
+
+def no_grader(text: str, where: str, hint: str = "") -> FormatError:
+    """The error of Python without a grade function.
+
+    Args:
+        text: What was read; it parses.
+        where: Its name.
+        hint: What else to do.
+    """
+    tree = parsed(text) or ast.Module([], [])
+    functions = [node for node in tree.body if isinstance(node, _Function)]
+    classes = [f"class {node.name}" for node in tree.body if isinstance(node, ast.ClassDef)]
+    shown = [_shown(node) for node in functions] or classes
+    more = f" and {len(shown) - _SHOWN} more" if len(shown) > _SHOWN else ""
+    way = "write async def grade(thread) around it, which gives one number for one conversation"
+    return FormatError(
+        f"this Python {_kind(where)} holds no grader", where=where,
+        found=", ".join(shown[:_SHOWN]) + more or "no function at its top level", expected=WHAT_IS_READ,
+        hint="; ".join(filter(None, [way if functions else "", hint])),
+    )  # fmt: skip
+
+
+def _kind(where: str) -> str:
+    return "file" if where.lower().endswith(".py") else "text"
+
+
+def _shown(node: _Function) -> str:
+    like = _looks_like(node)
+    return f"{node.name}({_parameters(node)})" + (f", which looks like {like}" if like else "")
+
+
+def _parameters(node: _Function) -> str:
+    told = ast.unparse(node.args)
+    return told if len(told) <= 80 else f"{told[:79]}…"
+
+
+def _looks_like(node: _Function) -> str:
+    """The system a function is written for, "" where nothing tells."""
+    args = node.args
+    names = {arg.arg for arg in [*args.posonlyargs, *args.args, *args.kwonlyargs]}
+    marks = {ast.unparse(mark).partition("(")[0].rpartition(".")[2] for mark in node.decorator_list}
+    if "scorer" in marks:
+        return "a scorer of MLflow" if names else "a scorer of inspect_ai"
+    if "completions" in names and (len(names) > 1 or args.kwarg):
+        return "a reward function of TRL"
+    return next((system for wanted, system in _BY_PARAMETERS if wanted <= names), "")

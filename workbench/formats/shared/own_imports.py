@@ -1,0 +1,104 @@
+"""Imports of the workbench in a grader's text, turned into what the file itself holds, and back.
+
+A grader that leaves in a module of another platform finds `StringThread` in that module. Its line
+`import workbench as wb` becomes a comment and, below it, `wb = _wb_names`: the file then needs no workbench, and
+changes none that is there. Whoever takes the comments back has the author's text again, byte for byte.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import tokenize
+from collections.abc import Iterator
+
+from workbench.capturing.statements import parsed
+from workbench.errors import FormatError
+
+__all__ = ["MARKS", "with_own_names", "without_own_names"]
+
+_ASIDE = "# given by this file: "
+_INSTEAD = "  # in its place"
+MARKS = (_ASIDE, _INSTEAD)
+"""What a text must not hold for its imports to be turned back."""
+
+_MODULES = frozenset({"workbench", "workbench.thread", "adaptive_harmony"})
+"""The modules that graders find where they run here; each holds `StringThread` and nothing else."""
+_BLANK = frozenset({tokenize.NL, tokenize.COMMENT, tokenize.INDENT, tokenize.DEDENT})
+
+_Import = ast.Import | ast.ImportFrom
+
+
+def with_own_names(text: str) -> str:
+    """The text with every import of ours as a comment, and an assignment in its place.
+
+    Raises:
+        FormatError: Such an import shares its line with other code that goes on over several lines.
+    """
+    tree = parsed(text)
+    found = [node for node in ast.walk(tree) if _is_ours(node)] if tree is not None else []
+    if not found:
+        return text
+    lines = text.split("\n")
+    for first, last in reversed(_logical_lines(text)):
+        here = [node for node in found if first <= node.lineno <= last]  # type: ignore[attr-defined]
+        if here:
+            written = lines[first - 1 : last]
+            new = _replaced(written, here, first)
+            lines[first - 1 : last] = [*(_ASIDE + line for line in written), new + _INSTEAD]
+    return "\n".join(lines)
+
+
+def without_own_names(text: str) -> str:
+    """The author's text out of what `with_own_names` made."""
+    kept = [line for line in text.split("\n") if not line.endswith(_INSTEAD)]
+    return "\n".join(line.removeprefix(_ASIDE) for line in kept)
+
+
+def _is_ours(node: ast.AST) -> bool:
+    if isinstance(node, ast.ImportFrom):
+        return not node.level and node.module in _MODULES
+    return isinstance(node, ast.Import) and any(alias.name in _MODULES for alias in node.names)
+
+
+def _logical_lines(text: str) -> list[tuple[int, int]]:
+    """First and last line of everything that Python reads as one line."""
+    found: list[tuple[int, int]] = []
+    first = 0
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.NEWLINE:
+            found.append((first, token.start[0]))
+            first = 0
+        elif not first and token.type not in _BLANK:
+            first = token.start[0]
+    return found
+
+
+def _replaced(lines: list[str], found: list[ast.AST], first: int) -> str:
+    """One logical line with other text in the place of its imports."""
+    data = "\n".join(lines).encode()
+    starts = [0]
+    for line in lines:
+        starts.append(starts[-1] + len(line.encode()) + 1)
+    nodes = [node for node in found if isinstance(node, _Import)]
+    for node in sorted(nodes, key=lambda one: (one.lineno, one.col_offset), reverse=True):
+        begin = starts[node.lineno - first] + node.col_offset
+        end = starts[(node.end_lineno or node.lineno) - first] + (node.end_col_offset or 0)
+        data = data[:begin] + "; ".join(_instead(node)).encode() + data[end:]
+    if b"\n" in data:
+        raise FormatError(
+            "an import of the workbench shares its line with other code", where=f"line {first}",
+            found=lines[0].strip()[:120], hint="give the import a line of its own",
+        )  # fmt: skip
+    return data.decode()
+
+
+def _instead(node: _Import) -> Iterator[str]:
+    for alias in node.names:
+        if isinstance(node, ast.Import):
+            bound = alias.asname or alias.name.partition(".")[0]
+            yield f"{bound} = _wb_names" if alias.name in _MODULES else f"import {ast.unparse(alias)}"
+        elif alias.name in {"StringThread", "*"}:
+            yield f"{alias.asname or 'StringThread'} = _wb_names.StringThread"
+        else:
+            yield f"raise ImportError({f'{node.module} holds StringThread only, not {alias.name}'!r})"

@@ -1,0 +1,346 @@
+"""A grade function in another platform's clothes: its own text, unchanged, between two marks, and a few lines around it.
+
+The lines give the function the thread it expects out of what the platform passes, and drive it. On the way
+back the text between the marks is the grader again, byte for byte.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import re
+from collections.abc import Collection
+from typing import Any
+
+from workbench.capturing.statements import parsed
+from workbench.errors import FormatError
+from workbench.formats.shared.base import Losses
+from workbench.formats.shared.own_imports import MARKS, with_own_names, without_own_names
+
+__all__ = ["MARK", "check_calls", "check_reads", "unwrap", "wrap", "wrapped"]
+
+MARK = "Written by grader workbench"
+"""Stands in the first line of every module that is written."""
+
+_BEGIN = "# --- grader workbench: the grader's own text begins ---"
+_END = "# --- grader workbench: the grader's own text ends ---"
+_ASIDE = "# moved to the top: "
+
+_THREAD = """
+class StringThread:
+    "The conversation as the grader below reads it."
+
+    def __init__(self, turns=(), metadata=None):
+        self._turns = [_wb_Turn(role, content) for role, content in turns]
+        self.metadata = metadata
+        self.tools = []
+        self._calls = {}
+        self._answers = {}
+
+    def completion(self):
+        last = self._turns[-1] if self._turns else None
+        return last.content if last and last.role == "assistant" else None
+
+    def messages(self):
+        ends = self._turns and self._turns[-1].role == "assistant"
+        return self._turns[:-1] if ends else list(self._turns)
+
+    def get_turns(self):
+        return list(self._turns)
+
+    def last_content(self):
+        return self._turns[-1].content
+
+    def tool_calls(self):
+        return [call for index in sorted(self._calls) for call in self._calls[index]]
+
+    def turn_calls(self, index):
+        return list(self._calls.get(index) or [])
+
+    def turn_answers(self, index):
+        return self._answers.get(index)
+
+
+_wb_Turn = _wb_namedtuple("Turn", "role content")
+_wb_Thread = StringThread
+
+
+class _wb_names:
+    "What the grader below imports from the workbench; no module is made or changed."
+
+    StringThread = StringThread
+"""
+
+_DRIVE = """
+
+def _wb_drive(coroutine):
+    try:
+        coroutine.send(None)
+    except StopIteration as done:
+        return done.value
+    raise RuntimeError("the grader waits for something")
+"""
+
+_OPENAI = """
+_wb_grade = grade
+
+
+def grade(sample, item):
+    thread = _wb_Thread([("assistant", sample.get("output_text") or "")], dict(item))
+    thread._calls = {0: list(sample.get("output_tools") or [])}
+    return _wb_drive(_wb_grade(thread))
+"""
+
+# A grader reads the reference under its column's own name, which these platforms do not keep.
+_REFERENCE = """
+
+def _wb_with_reference(metadata, reference):
+    names = () if reference is None else ("reference", "expected", "ground_truth", "label", "answer")
+    return {**dict.fromkeys(names, reference), **(metadata or {})}
+"""
+
+# Without annotations: Letta compares them with its classes, and they may be texts here.
+_LETTA = """
+_wb_grade = grade
+
+
+@_wb_grader
+def NAME(sample, submission):
+    given = sample.input if isinstance(sample.input, str) else "\\n".join(map(str, sample.input or []))
+    metadata = getattr(sample, "metadata", None) or sample.agent_args
+    thread = _wb_Thread(
+        [("user", given), ("assistant", submission)], _wb_with_reference(metadata, sample.ground_truth)
+    )
+    return _wb_GradeResult(score=_wb_drive(_wb_grade(thread)), rationale="")
+"""
+
+_OSMOSIS = """
+
+def _wb_blocks(content, name):
+    return [part[name] for part in content if isinstance(part, dict) and name in part] if isinstance(content, list) else []
+
+
+def _wb_text(content):
+    if not isinstance(content, list):
+        return content or ""
+    inner = [_wb_text(one.get("content")) for one in _wb_blocks(content, "toolResult")]
+    return "".join([text for text in _wb_blocks(content, "text") if isinstance(text, str)] + inner)
+
+
+def _wb_calls(message):
+    used = _wb_blocks(message.get("content"), "toolUse")
+    named = [
+        {
+            "id": one.get("toolUseId"),
+            "type": "function",
+            "function": {"name": one.get("name"), "arguments": _wb_dumps(one.get("input"))},
+        }
+        for one in used
+    ]
+    return list(message.get("tool_calls") or []) + named
+
+
+def _wb_answered(message):
+    results = [one.get("toolUseId") for one in _wb_blocks(message.get("content"), "toolResult")]
+    return message.get("tool_call_id") or (results[0] if results else None)
+
+
+_wb_grade = grade
+
+
+class WorkbenchGrader(_wb_Grader):
+    async def grade(self, ctx):
+        for sample_id, sample in ctx.samples.items():
+            metadata = _wb_with_reference(ctx.metadata, ctx.label)
+            turns = [(message["role"], _wb_text(message.get("content"))) for message in sample.messages]
+            thread = _wb_Thread(turns, metadata)
+            thread._calls = {at: _wb_calls(message) for at, message in enumerate(sample.messages)}
+            thread._answers = {at: _wb_answered(message) for at, message in enumerate(sample.messages)}
+            ctx.set_sample_reward(sample_id, await _wb_grade(thread))
+"""
+
+_NAMEDTUPLE = "from collections import namedtuple as _wb_namedtuple\n"
+_HEADS = {
+    "openai": _NAMEDTUPLE,
+    "letta": f"{_NAMEDTUPLE}\nfrom letta_evals.decorators import grader as _wb_grader\n"
+    "from letta_evals.models import GradeResult as _wb_GradeResult\n",
+    "osmosis": f"{_NAMEDTUPLE}from json import dumps as _wb_dumps\n\n"
+    "from osmosis_ai.rollout import Grader as _wb_Grader\n",
+}
+_TAILS = {
+    "openai": _DRIVE + "\n" + _OPENAI,
+    "letta": _DRIVE + _REFERENCE + "\n" + _LETTA,
+    "osmosis": _REFERENCE + _OSMOSIS,
+}
+_EARLIER = {
+    "openai": "e20360160536e81c0701689442b2358aca8dac60fdf5d67ab809ea916843f19f",
+    "letta": "dcb6bf633a4d9d72842d0015398382e4cfdcdb8a5c779ad49647e6134f1415bd",
+    "osmosis": "69f5781868b8473b99a888d2995461f3c3d16f516e1402d92582902a95d78ee9",
+}
+"""SHA-256 of the lines around the grader in files of 0.1, which are still read."""
+
+# What a platform's shim can give a grade function.
+_READS = {
+    "adaptive": {
+        "completion",
+        "metadata",
+        "messages",
+        "get_turns",
+        "last_content",
+        "system",
+        "user",
+        "assistant",
+        "tool",
+    },
+    "openai": {"completion", "metadata", "tool_calls"},
+    "letta": {"completion", "metadata"},
+    "osmosis": {
+        "completion",
+        "metadata",
+        "messages",
+        "get_turns",
+        "last_content",
+        "tool_calls",
+        "turn_calls",
+        "turn_answers",
+    },
+}
+_THREAD_NAMES = {
+    "messages", "get_turns", "last_content", "tool_calls", "tools", "turn_calls", "turn_answers", "from_messages",
+    "system", "user", "assistant", "tool", "to_wire",
+}  # fmt: skip
+
+
+def wrap(text: str, platform: str, *, name: str = "grade") -> str:
+    """The platform's module around a module with `async def grade(thread)`.
+
+    It needs no workbench and changes nothing outside itself: what the text imports of ours stands in the module.
+
+    Args:
+        text: The grader's module.
+        platform: "openai", "letta" or "osmosis".
+        name: The function's name in the platform's module (Letta only).
+
+    Raises:
+        FormatError: The text holds one of our marks, or a name that the lines around it need.
+    """
+    _check_free(text, platform, name)
+    own, future = _without_future(text)
+    own = with_own_names(own).rstrip()
+    head = f"# {MARK}. Edit the grader between the two marks.\n{future}{_HEADS[platform]}\n{_THREAD}"
+    tail = _TAILS[platform].replace("NAME", name)
+    return f"{head}\n\n{_BEGIN}\n{own}\n{_END}\n{tail}"
+
+
+def _check_free(text: str, platform: str, name: str) -> None:
+    if mark := next((one for one in (_BEGIN, _END, _ASIDE, *MARKS) if one in text), ""):
+        raise FormatError("the grader's text holds the marks that this format needs", found=mark.strip())
+    taken = re.findall(r"\b_wb_\w+", text)
+    reserved = {"letta": name, "osmosis": "WorkbenchGrader"}.get(platform)
+    nodes = ast.walk(parsed(text) or ast.Module([], []))
+    taken += [reserved for node in nodes if reserved and reserved in _names_of(node)]
+    if taken:
+        raise FormatError(
+            "the grader uses a name that the lines around it need", found=taken[0],
+            hint="give it another name in the grader",
+        )  # fmt: skip
+
+
+def _names_of(node: ast.AST) -> list[Any]:
+    return [getattr(node, field, None) for field in ("id", "name", "asname", "arg")]
+
+
+def wrapped(text: str, platform: str, entry: str, losses: Losses, *, name: str = "grade") -> str | None:
+    """As `wrap`; what cannot stand between the lines of the platform is told as a loss of that grader."""
+    try:
+        return wrap(text, platform, name=name)
+    except FormatError as error:
+        losses.add(entry, "source", f"{error.what}: {error.found}", way_out=error.hint)
+        return None
+
+
+def unwrap(text: str, platform: str, *, name: str = "grade") -> str | None:
+    """The grader's own text out of a module that `wrap` made; None for any other, or if its frame was changed."""
+    text = text.replace("\r\n", "\n")
+    head, begin, rest = text.partition(_BEGIN + "\n")
+    kept, end, tail = rest.partition(_END)
+    if not (begin and end):
+        return None
+    own = "".join(line.removeprefix(_ASIDE) for line in kept.splitlines(keepends=True))
+    try:
+        if _is_earlier(head, own, tail, platform, name):
+            return own
+        own = without_own_names(own)
+        return own if wrap(own, platform, name=name) == text else None
+    except (FormatError, SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def _is_earlier(head: str, own: str, tail: str, platform: str, name: str) -> bool:
+    """Whether these are the lines that releases up to 0.1 wrote around a grader."""
+    start = f"# {MARK}. Edit the grader between the two marks.\n{_without_future(own)[1]}"
+    frame = head.removeprefix(start) + tail.replace(f"def {name}(sample: ", "def NAME(sample: ", 1)
+    digest = hashlib.sha256(frame.encode()).hexdigest()
+    return head.startswith(start) and digest == _EARLIER[platform]
+
+
+def check_reads(
+    text: str, platform: str, losses: Losses, name: str, *, allowed: Collection[str] = ()
+) -> bool:
+    """Whether a platform passes all that a grade function reads of the thread; what is missing is told.
+
+    What the text asks for with `hasattr` first, it can do without; see `check_calls`.
+
+    Args:
+        text: The function's module.
+        platform: Whose shim it would run in.
+        losses: Who is told.
+        name: The grader's.
+        allowed: Members that may be read because the platform's part of them is enough.
+    """
+    nodes = list(ast.walk(parsed(text) or ast.Module([], [])))
+    read = {node.attr for node in nodes if isinstance(node, ast.Attribute)} & _THREAD_NAMES
+    lacking = sorted(read - _READS[platform] - _optional(nodes) - set(allowed))
+    for missing in lacking:
+        losses.add(
+            name, f"source (thread.{missing})", "the platform does not pass the whole conversation to code",
+            way_out="read the completion and the metadata only, or use an endpoint",
+        )  # fmt: skip
+    return not lacking
+
+
+def _optional(nodes: list[ast.AST]) -> set[str]:
+    """Names that the text asks for with `hasattr`."""
+    calls = [
+        node for node in nodes if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "hasattr"
+    ]
+    asked = [call.args[-1] for call in calls if len(call.args) == 2]
+    return {str(one.value) for one in asked if isinstance(one, ast.Constant)}
+
+
+def check_calls(grader: Any, platform: str, losses: Losses, name: str) -> bool:
+    """Whether a code grader does without tool calls, or the platform passes them to code; else it is told."""
+    if "tool_calls" in _READS[platform]:
+        return True
+    extractor = getattr(getattr(grader, "extractor", None), "name", "")
+    templates = f"{getattr(grader, 'input', '')}{getattr(grader, 'reference', '')}"
+    looks = grader.kind == "tool-call" or extractor in {"tool_arguments", "tool_output"}
+    if not (looks or "output_tools" in templates or "choices" in templates):
+        return True
+    losses.add(name, "kind", "the platform does not pass tool calls to code",
+               way_out="export as umbraco, osmosis or openai")  # fmt: skip
+    return False
+
+
+def _without_future(text: str) -> tuple[str, str]:
+    """The text with its future imports set aside as comments, and those imports: they must come first of all."""
+    tree = parsed(text)
+    if tree is None:
+        return text, ""
+    found = [one for one in tree.body if isinstance(one, ast.ImportFrom) and one.module == "__future__"]
+    lines = text.split("\n")
+    for node in found:
+        for at in range(node.lineno - 1, node.end_lineno or node.lineno):
+            lines[at] = _ASIDE + lines[at]
+    future = "".join(f"{ast.unparse(node)}\n" for node in found)
+    return "\n".join(lines), future + "\n" if future else ""

@@ -1,0 +1,122 @@
+"""Documents into files: all of them or none, and nobody's own file overwritten."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from workbench.errors import FormatError
+from workbench.files import check_writable, write_atomically
+from workbench.formats.shared.base import MAX_FILE_BYTES, Document, Loss, Losses, read_text
+from workbench.formats.shared.parsing import to_json
+from workbench.formats.shared.wrapping import MARK
+
+__all__ = ["Converted", "write_document"]
+
+
+@dataclass(frozen=True)
+class Converted:
+    """What an export wrote.
+
+    Attributes:
+        paths: Files written, the main one first, the loss report last if there is one.
+        losses: What the platform cannot say and was dropped.
+        notes: What no score depends on: titles and limits left out, names changed, what a suite has no place for,
+            and what the platform must bring, such as a column.
+    """
+
+    paths: tuple[Path, ...]
+    losses: tuple[Loss, ...] = ()
+    notes: tuple[Loss, ...] = ()
+
+    def __str__(self) -> str:
+        dropped = [f"\n  dropped: {loss}" for loss in self.losses]
+        left_out = [f"\n  note: {note}" for note in self.notes]
+        return f"wrote {', '.join(map(str, self.paths))}{''.join(dropped + left_out)}"
+
+
+def write_document(target: Path, document: Document, losses: Losses) -> Converted:
+    """All files or none: every place is checked first, the main file is written last."""
+    files = {target.parent / name: text for name, text in document.files.items()}
+    for place, text in files.items():
+        _check_companion(place, text, target)
+    if len(losses):
+        files[target.with_name(target.name + ".losses.json")] = _told(losses)
+    for place, text in (*files.items(), (target, document.text)):
+        _check_place(place, text)
+    _write_all(files, target, document.text)
+    if not len(losses):
+        _remove_report(target.with_name(target.name + ".losses.json"))
+    return Converted((target, *files), tuple(losses), tuple(losses.notes))
+
+
+def _write_all(files: Mapping[Path, str], target: Path, text: str) -> None:
+    """Write the files, the target last; where one cannot be written, those before it are put back as they were."""
+    before = {place: read_text(place) if place.exists() else None for place in files}
+    written: list[Path] = []
+    try:
+        for place, part in (*files.items(), (target, text)):
+            write_atomically(place, part)
+            written.append(place)
+    except FormatError:
+        for place in written:
+            old = before[place]
+            place.unlink() if old is None else write_atomically(place, old)
+        raise
+
+
+def _remove_report(path: Path) -> None:
+    """The report of an earlier export no longer says the truth."""
+    if path.is_file() and path.stat().st_size <= MAX_FILE_BYTES and '"dropped"' in read_text(path):
+        path.unlink()
+
+
+def _told(losses: Losses) -> str:
+    """The report of what was dropped, and of what was left out besides."""
+    return to_json(
+        {"platform": losses.platform, "dropped": list(map(asdict, losses)), "left_out": list(map(asdict, losses.notes))}
+    )  # fmt: skip
+
+
+def _check_place(place: Path, text: str) -> None:
+    check_writable(place)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise FormatError(
+            "a grader holds text that no file can hold: a lone surrogate", where=str(place)
+        ) from None
+    if place.is_dir():
+        raise FormatError(
+            "the file cannot be written", where=str(place), found="a folder of that name", hint="name a file"
+        )
+
+
+def _check_companion(place: Path, text: str, target: Path) -> None:
+    """Refuse to write over somebody's own file that happens to have a companion's name."""
+    if not place.exists():
+        return
+    held = read_text(place)
+    if held != text and MARK not in held:
+        raise FormatError(
+            "a file is in the way that was not written by the workbench", where=str(place),
+            hint="move it, or write to another folder",
+        )  # fmt: skip
+    if held != text and (other := _owner(place, target)):
+        raise FormatError(
+            "a file is in the way that belongs to another suite", where=str(place), found=f"{other} names it",
+            hint="write to another name or folder",
+        )  # fmt: skip
+
+
+def _owner(place: Path, target: Path) -> str:
+    """Another suite in the folder that names this companion."""
+    named = re.compile(rf"(?<![\w./-]){re.escape(place.name)}(?![\w.])")
+    for other in sorted(place.parent.glob("*.y*ml")):
+        if other == target or not other.is_file() or other.stat().st_size > MAX_FILE_BYTES:
+            continue
+        if named.search(other.read_text("utf-8", errors="replace")):
+            return other.name
+    return ""

@@ -1,0 +1,158 @@
+"""A report as one HTML file that needs nothing else: no script, no request, every text escaped."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from workbench.display_text import shown, visible
+from workbench.files import write_atomically
+from workbench.report.rich import bars
+from workbench.report.terminal import number
+
+if TYPE_CHECKING:
+    from workbench.diagnostics import Finding
+    from workbench.report import Report
+
+__all__ = ["render_html", "write_html"]
+
+_MOST_ROWS, _ALL_ROWS = 10, 60  # evidence shown with one finding, and about so much in all
+_MOST_TEXT, _MOST_ELSE = 2_000, 500  # characters of a completion, and of any other text
+_MOST_SOURCE = 64 * 1024
+
+
+def write_html(
+    report: Report,
+    path: str | Path,
+    *,
+    title: str = "Grader report",
+    generated: str | None = None,
+    versions: Mapping[str, str] | None = None,
+    interactive: bool = False,
+) -> Path:
+    """Write `report` as one self-contained file, whole or not at all.
+
+    It holds the summary, the distributions, the findings with up to 10 rows each (completions cut at
+    2,000 characters, other texts at 500), the graders' source where the report has it, the isolation
+    label, versions and date. A content policy in the page forbids every request; without `interactive`
+    it forbids scripts too.
+
+    Args:
+        report: What to write.
+        path: Where to; an existing file is replaced, and left alone if anything fails.
+        title: Heading of the page.
+        generated: Date and time to print; now (UTC) by default.
+        versions: Names and versions to print; workbench, Python, numpy and pandas by default.
+        interactive: Put plotly's figure in as well, with its script out of the installed package: about
+            5 MB instead of under 300 kB.
+
+    Returns:
+        The path written.
+
+    Raises:
+        FormatError: The file cannot be written.
+    """
+    text = render_html(report, title=title, generated=generated, versions=versions, interactive=interactive)
+    return write_atomically(path, text)
+
+
+def render_html(
+    report: Report,
+    *,
+    title: str = "Grader report",
+    generated: str | None = None,
+    versions: Mapping[str, str] | None = None,
+    interactive: bool = False,
+) -> str:
+    """The page as text; see `write_html`."""
+    page = (
+        _environment()
+        .get_template("report.html")
+        .render(
+            title=title,
+            generated=generated or f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
+            versions=_versions() if versions is None else dict(versions),
+            rows=len(report),
+            isolation=report.isolation,
+            gate="" if report.gate is None else str(report.gate),
+            spending=report.spending,
+            notes=report.samples.notes,
+            graders=[_grader(report, name) for name in report.graders],
+            findings=[_finding(report, finding) for finding in report.findings],
+            sources=_sources(report),
+            figure=_figure(report) if interactive else "",
+        )
+    )
+    # A lone surrogate that came in past `visible`, say in the title, must not stop the file.
+    return str(page).encode("utf-8", "backslashreplace").decode()
+
+
+def _environment() -> Any:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    loader = PackageLoader("workbench.html", "")
+    environment = Environment(
+        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters.update(shown=shown, number=number)
+    return environment
+
+
+def _versions() -> dict[str, str]:
+    names = {"workbench": "grader-workbench", "numpy": "numpy", "pandas": "pandas"}
+    found = {"Python": platform.python_version()}
+    for name, package in names.items():
+        with suppress(PackageNotFoundError):
+            found[name] = version(package)
+    return found
+
+
+def _grader(report: Report, name: str) -> dict[str, Any]:
+    from markupsafe import Markup
+
+    counted = report.histograms[name]
+    # Safe as it is: made of numbers by our own hand.
+    drawing = Markup(bars(counted, width=460, height=110))  # noqa: S704
+    ends = f"{counted.edges[0]:g}", f"{counted.edges[-1]:g}"
+    line = {str(column): value for column, value in report.summary.loc[name].items()}
+    return {**line, "name": name, "bars": drawing, "ends": ends}
+
+
+def _finding(report: Report, finding: Finding) -> dict[str, Any]:
+    limit = min(_MOST_ROWS, max(2, _ALL_ROWS // len(report.findings)))
+    frame = report.rows(finding.grader, finding, limit=limit)
+    lines = [_line(row, line) for row, line in zip(frame.index, frame.to_dict("records"), strict=True)]
+    return asdict(finding) | {"rows": lines, "count": len(finding.rows), "sentence": str(finding)}
+
+
+def _line(row: int, line: Mapping[Any, Any]) -> dict[str, str]:
+    names = ("sample", "prompt", "completion", "reference", "reasoning", "error")
+    limits = {"completion": _MOST_TEXT}
+    texts = {name: shown(_present(line.get(name)), limits.get(name, _MOST_ELSE)) for name in names}
+    return texts | {"row": str(row), "score": number(float(line["score"]))}
+
+
+def _present(value: Any) -> Any:
+    return None if isinstance(value, float) and value != value else value  # noqa: PLR0124 (NaN is not itself)
+
+
+def _sources(report: Report) -> Sequence[tuple[str, str]]:
+    named = [(name, report.sources[name]) for name in report.graders if name in report.sources]
+    return [(name, visible(text[:_MOST_SOURCE])) for name, text in named]
+
+
+def _figure(report: Report) -> Any:
+    from markupsafe import Markup
+
+    figure = report.plot()
+    # plotly writes the characters < > and / of the figure's JSON as \u escapes, so no text ends the script.
+    text = figure.to_html(
+        full_html=False, include_plotlyjs=True, include_mathjax=False, config={"displaylogo": False}
+    )
+    return Markup(text)  # noqa: S704

@@ -1,0 +1,1 @@
+"""A judge's answer read: verdicts, lists of claims, quotes, evidence."""

@@ -1,0 +1,1 @@
+"""What the judges of one run share: budget, prices, kept answers, and what is known of each server."""

@@ -1,0 +1,1 @@
+"""Servers asked: the OpenAI client, its tries and pace, and what goes wrong with a request."""

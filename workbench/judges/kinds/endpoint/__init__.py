@@ -1,0 +1,1 @@
+"""The endpoint grader, and the protocol it speaks."""

@@ -1,0 +1,84 @@
+"""vLLora's judge: a mustache prompt and the JSON schema of its answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from workbench.grade import ErrorKind, Grade
+from workbench.graders.base import kind
+from workbench.graders.schema import Fault, Schema, plain_schema
+from workbench.judges.answers.verdicts import AnswerError, number, verdict
+from workbench.judges.base import Judge, as_sample, check_names, json_schema, refuse_unless
+from workbench.judges.prompts.files import prompt
+from workbench.judges.protocol import Messages
+from workbench.samples import Sample
+from workbench.templates import compile as compile_template
+from workbench.templates import thread_variables
+from workbench.templates.values import json_text
+from workbench.thread import StringThread
+
+__all__ = ["SchemaJudge"]
+
+
+_LIMITS = frozenset({"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"})
+
+
+@kind("schema-judge")
+@dataclass(frozen=True, kw_only=True)
+class SchemaJudge(Judge):
+    """The `score`, from 0 to 1, of an answer that fits a JSON schema; `reasoning` where there is one.
+
+    Attributes:
+        prompt: Mustache, with messages, response, lastUserMessage, tools, toolCalls, systemPrompt.
+        output_schema: JSON schema of the answer. An answer that does not fit is a failed grade.
+        max_tokens: 256 by default.
+
+    Source: vLLora (`llm-judge`).
+    """
+
+    prompt: str
+    output_schema: dict[str, Any]
+    max_tokens: int | None = 256
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        refuse_unless(isinstance(self.prompt, str), "prompt must be text", self.prompt)
+        refuse_unless(
+            isinstance(self.output_schema, Mapping), "output_schema must be a JSON schema", self.output_schema
+        )
+        object.__setattr__(self, "output_schema", plain_schema(dict(self.output_schema)))
+        compile_template(self.prompt, "mustache")
+
+    def answer_format(self) -> dict[str, Any] | None:
+        """The schema itself."""
+        return json_schema(self.output_schema)
+
+    def preview(self, sample: Sample | StringThread) -> Messages:
+        """The schema as system message, the filled prompt as user message."""
+        sample = as_sample(sample)
+        values = thread_variables(sample, "vllora", completion=self.judged(sample))
+        template = compile_template(self.prompt, "mustache")
+        check_names(template, values, self.rules)
+        text = template.render(values)
+        system = prompt("schema_system", schema=json_text(self.output_schema))
+        return [{"role": "system", "content": system}, {"role": "user", "content": text}]
+
+    def read(self, text: str) -> Grade:
+        """The score, once the answer fits the schema."""
+        found = verdict(text, "score", self.rules)
+        if fault := self._fault(found):
+            path, message, keyword = fault
+            far = path == "$.score" and keyword in _LIMITS
+            what = ErrorKind.OUT_OF_RANGE if far else ErrorKind.JUDGE_PARSE
+            raise AnswerError(what, f"the judge's answer does not fit the schema: {message}"[:300])
+        return Grade(number(found.get("score"), self.rules), reasoning=str(found.get("reasoning") or ""))
+
+    def _fault(self, found: Any) -> Fault | None:
+        try:
+            return Schema.of(self.output_schema).first_fault(found)
+        except TimeoutError as error:
+            raise AnswerError(ErrorKind.TIMEOUT, str(error)) from None
+        except RecursionError:
+            raise AnswerError(ErrorKind.RUNTIME, "output_schema refers to itself without end") from None

@@ -1,0 +1,1 @@
+"""The prompts as jinja2 files, and what fills them."""

@@ -1,0 +1,215 @@
+"""What comes out of a worker, read with nothing in it taken on trust.
+
+A grader can write to its worker's answer descriptor itself, so every answer may be forged. It can lie about
+its own rows and its own last checks; it must not be able to raise anything here, or to make the host
+believe anything about another grader.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import signal
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from workbench.grade import ErrorKind, GradeError
+from workbench.sandbox.child.protocol import FAILED, NOT_SCORED
+from workbench.sandbox.host.text import clean
+from workbench.sandbox.host.worker import ENDED, TIMED_OUT, Death
+
+__all__ = [
+    "WORKER_KINDS",
+    "CheckResult",
+    "ends_loading",
+    "noted",
+    "read_checks",
+    "read_done",
+    "read_errors",
+    "read_notes",
+    "read_texts",
+    "unscored",
+    "verdict",
+]
+
+WORKER_KINDS = frozenset(
+    {
+        ErrorKind.TIMEOUT,
+        ErrorKind.MEMORY,
+        ErrorKind.RUNTIME,
+        ErrorKind.RETURN_TYPE,
+        ErrorKind.NOT_FINITE,
+        ErrorKind.OUT_OF_RANGE,
+    }
+)
+"""Kinds that our own code in a worker gives. All others say what happened outside of it, such as a spent budget or
+a stopped run, and decide there whether a row counts: a grader must not be able to choose one."""
+MAX_REASONING = 20_000
+"""Characters of a row's reasoning that are kept."""
+MAX_DEPTH = 50
+"""Levels of a row's metadata that are kept."""
+
+CheckResult = tuple[str, bool, str, float]
+"""Name, passed, message, seconds."""
+
+
+def read_checks(reply: Mapping[str, Any], names: Sequence[str]) -> list[CheckResult]:
+    """The checks of one stage: all of `names` passed, or those up to the first cross.
+
+    Raises:
+        Death: Anything else, which an honest worker does not send.
+    """
+    entries = reply.get("checks")
+    if not isinstance(entries, list) or not 0 < len(entries) <= len(names):
+        raise Death("it broke the protocol")
+    found = [_check(entry, name) for entry, name in zip(entries, names, strict=False)]
+    passed = [check[1] for check in found]
+    if not all(passed[:-1]) or (passed[-1] and len(found) < len(names)):
+        raise Death("it broke the protocol")
+    return found
+
+
+def _check(entry: Any, expected: str) -> CheckResult:
+    if not isinstance(entry, list) or len(entry) != 4:
+        raise Death("it broke the protocol")
+    name, passed, message, seconds = entry
+    right = name == expected and isinstance(passed, bool) and isinstance(message, str)
+    if not right or not isinstance(seconds, int | float) or not 0 <= seconds < math.inf:
+        raise Death("it broke the protocol")
+    return (expected, passed, clean(message), float(seconds))
+
+
+def read_texts(reply: Mapping[str, Any], key: str) -> list[str]:
+    """A list of texts, at most a hundred; what is no text is left out."""
+    found = reply.get(key)
+    return [clean(text) for text in found[:100] if isinstance(text, str)] if isinstance(found, list) else []
+
+
+def read_errors(reply: Mapping[str, Any], limit: int = 2000) -> dict[int, GradeError]:
+    """The error table of a range of rows, each text cut to `limit` characters.
+
+    Forged entries are left out, and their rows say so; a kind that is not a worker's to give becomes *sandbox*.
+    """
+    texts, entries = reply.get("texts"), reply.get("errors")
+    if not isinstance(texts, list) or not isinstance(entries, list):
+        return {}
+    # Each text once: many rows fail for one reason, and share one object for it.
+    messages = [clean(text, limit) if isinstance(text, str) else "" for text in texts]
+    shared: dict[tuple[str, int], GradeError] = {}
+    found: dict[int, GradeError] = {}
+    for entry in entries:
+        try:
+            row, kind, text = entry
+            if (kind, text) not in shared:
+                shared[kind, text] = _error(ErrorKind(kind), messages[text])
+            found[int(row)] = shared[kind, text]
+        except (TypeError, ValueError, IndexError, OverflowError):
+            continue
+    return found
+
+
+def _error(kind: ErrorKind, message: str) -> GradeError:
+    if kind in WORKER_KINDS:
+        return GradeError(kind, message)
+    return GradeError(ErrorKind.SANDBOX, f"the worker called it {kind}, which is not its to say: {message}")
+
+
+def read_notes(reply: Mapping[str, Any], count: int) -> dict[int, dict[str, Any]]:
+    """Offset to what a grader said beside its number: `reasoning` (text) and `metadata` (plain JSON).
+
+    Texts are cut and cleaned like all that comes out of a worker. What is not of this shape is left out.
+    """
+    return {offset: _note(entry) for offset, entry in noted(reply, count).items()}
+
+
+def noted(reply: Mapping[str, Any], count: int) -> dict[int, dict[str, Any]]:
+    """The notes of a reply as they came; only their place is checked."""
+    entries, found = reply.get("notes"), {}
+    for entry in entries if isinstance(entries, list) else ():
+        right = (
+            isinstance(entry, list)
+            and len(entry) == 2
+            and type(entry[0]) is int
+            and isinstance(entry[1], dict)
+        )
+        if right and 0 <= entry[0] < count:
+            found[entry[0]] = entry[1]
+    return found
+
+
+def _note(entry: dict[str, Any]) -> dict[str, Any]:
+    reasoning, metadata = entry.get("reasoning"), entry.get("metadata")
+    note: dict[str, Any] = {}
+    if isinstance(reasoning, str):
+        note["reasoning"] = clean(reasoning, MAX_REASONING)
+    if isinstance(metadata, dict) and metadata:
+        note["metadata"] = _cleaned(metadata, 0)
+    return note
+
+
+def _cleaned(value: Any, depth: int) -> Any:
+    """Plain JSON with every text cleaned; what is nested too deeply is left out and says so."""
+    if isinstance(value, str):
+        return clean(value, len(value))
+    if depth > MAX_DEPTH:
+        return "(nested too deeply)"
+    if isinstance(value, dict):
+        return {clean(key, len(key)): _cleaned(item, depth + 1) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_cleaned(item, depth + 1) for item in value]
+    # A forged answer may hold NaN, which no JSON file of ours could take.
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def read_done(reply: Mapping[str, Any], count: int) -> int:
+    """Rows that a range was done for: all, or fewer where their notes filled the answer.
+
+    Raises:
+        Death: No such number; a worker that does nothing would be asked for ever.
+    """
+    done = reply.get("done", count)
+    if type(done) is not int or not 0 < done <= count:
+        raise Death("it broke the protocol")
+    return done
+
+
+def unscored(score: np.float64, bits: np.uint64) -> GradeError:
+    """Why a row has no score when the worker gave no reason."""
+    if bits in (NOT_SCORED, FAILED):
+        return GradeError(ErrorKind.SANDBOX, "the worker gave no score and no reason")
+    return GradeError(ErrorKind.NOT_FINITE, f"grade returned {float(score)!r}, which is not finite")
+
+
+def ends_loading(death: Death, status: int | None) -> bool:
+    """Whether a worker that was lost while it loaded a module says something of the module.
+
+    One that was killed does not: the system, or a person, may have ended it, and the next one may load.
+    """
+    killed = status is None or (os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL)
+    return death.reason != ENDED or not killed
+
+
+def verdict(death: Death, status: int | None, seconds: float, *, what: str = "no answer") -> GradeError:
+    """What a lost worker means for the row, or the check, it was at; `what` is told of one that took too long."""
+    if death.reason == TIMED_OUT:
+        return GradeError(
+            ErrorKind.TIMEOUT, f"timed out: {what} within {seconds:g} s, the soft limit was ignored"
+        )
+    if death.reason != ENDED or status is None:
+        return GradeError(ErrorKind.CRASH, f"the worker was ended: {death.reason}")
+    if not os.WIFSIGNALED(status):
+        code = os.waitstatus_to_exitcode(status)
+        return GradeError(ErrorKind.CRASH, f"the grader ended its own process (exit code {code})")
+    number = os.WTERMSIG(status)
+    if number == signal.SIGKILL:
+        return GradeError(ErrorKind.MEMORY, "the system killed the worker (SIGKILL), most likely for memory")
+    return GradeError(ErrorKind.CRASH, f"the grader crashed its process ({_signal_name(number)})")
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"  # a real-time signal has no name

@@ -1,0 +1,28 @@
+"""Osmosis' package names in this process, for modules of the user's own that were written against that SDK."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from workbench.sandbox.platforms import osmosis, osmosis_legacy
+from workbench.sandbox.platforms.modules import OSMOSIS, stand_ins
+
+__all__ = ["osmosis_names"]
+
+
+@contextmanager
+def osmosis_names() -> Iterator[None]:
+    """Let `from osmosis_ai.rollout import ...` give our classes in this process, and put back what was there."""
+    ours = stand_ins(OSMOSIS, osmosis, osmosis_legacy)
+    before = {name: module for name, module in sys.modules.items() if name.partition(".")[0] == "osmosis_ai"}
+    for name in before:
+        del sys.modules[name]
+    sys.modules.update(ours)
+    try:
+        yield
+    finally:
+        for name in ours:
+            sys.modules.pop(name, None)
+        sys.modules.update(before)

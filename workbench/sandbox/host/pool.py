@@ -1,0 +1,321 @@
+"""Workers kept warm, and the four things the rest of the house asks of the sandbox.
+
+`check` runs the five checks, `run` grades a dataset, `fingerprint` describes a module's names,
+`warm` gets workers ready for a dataset before they are needed. One zygote serves the whole process.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import threading
+import weakref
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+from workbench.packed import Packed
+from workbench.sandbox.host import questions as ask
+from workbench.sandbox.host.interpreter import StartError
+from workbench.sandbox.host.janitor import Janitor
+from workbench.sandbox.host.limits import Limits, Program
+from workbench.sandbox.host.memory import Blob
+from workbench.sandbox.host.questions import Checked
+from workbench.sandbox.host.rows import PackedRows
+from workbench.sandbox.host.run import Outcome, Run
+from workbench.sandbox.host.worker import Death, Layout, Worker
+from workbench.sandbox.host.zygote import Zygote
+from workbench.thread import StringThread
+
+Wire = Sequence[Any]
+
+__all__ = ["Pool", "default_workers", "fingerprint", "pool"]
+
+LAYERS = ("landlock", "rlimits", "seccomp", "audit")
+RESIDENT_ROWS = 160_000
+"""Rows decoded and kept in warm workers: 1.6 kB each, so 256 MB in all. Larger sets are decoded as needed."""
+WARM_ROWS = 500
+"""Fewer rows are decoded in no time, and must not take the place of a large dataset's workers."""
+_MIN_ROWS_A_WORKER = 64
+_DECODED = 8
+"""Memory that a batch takes once it is decoded, for each byte of it: what a worker that decodes as it goes may have
+beyond its grader's limit. Rows of a few hundred bytes take four."""
+
+
+def default_workers() -> int:
+    """Workers a run uses when nobody says: all cores but one, at least one."""
+    return max(
+        1, len(os.sched_getaffinity(0)) - 1 if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 2) - 1
+    )
+
+
+@dataclass
+class _Spares:
+    """Workers that wait with their rows decoded, for one dataset and one layout of shards."""
+
+    key: tuple[Any, ...]
+    workers: list[Worker] = field(default_factory=list)
+
+
+class Pool:
+    """The sandbox of this process. Nothing starts before the first use.
+
+    Args:
+        layers: Locks to put on workers. Fewer than all is for tests of the weaker labels.
+    """
+
+    def __init__(self, layers: Sequence[str] = LAYERS) -> None:
+        self._layers = tuple(layers)
+        self._zygote: Zygote | None = None
+        self._closed = False
+        self._lock = threading.RLock()
+        self._blobs: weakref.WeakKeyDictionary[Packed, Blob] = weakref.WeakKeyDictionary()
+        self._spares: _Spares | None = None
+        self._janitor = Janitor()
+        _POOLS.add(self)
+
+    @property
+    def level(self) -> str:
+        """The isolation label here: "kernel", "partial" or "process". Starts a worker to find out."""
+        return str(self.probe()["level"])
+
+    def probe(self) -> dict[str, Any]:
+        """Start a worker, and say what its self-test found: level, layers, leaks."""
+        worker = self._worker(Limits())
+        info = dict(worker.info)
+        worker.close()
+        return info
+
+    def check(self, program: Program, threads: Sequence[tuple[str, StringThread | Wire]] = ()) -> Checked:
+        """Run the checks on a source, and a test run on each labelled thread, stopping at the first cross.
+
+        Graders that are given more than a thread take rows, as `rows.row_wire` makes them.
+
+        Raises:
+            SandboxError: The sandbox cannot start here.
+        """
+        worker = self._worker(program.limits)
+        try:
+            program.require(worker.level)
+            rows = [
+                (label, row.to_wire() if isinstance(row, StringThread) else row) for label, row in threads
+            ]
+            return ask.check(worker, program, rows)
+        finally:
+            worker.close()
+
+    def fingerprint(self, text: str, names: Sequence[str]) -> dict[str, Any]:
+        """Load a module in a worker and describe some of its names as plain data.
+
+        Raises:
+            SandboxError: The module does not load, or the worker was lost.
+        """
+        worker = self._worker(Limits())
+        try:
+            return ask.fingerprint(worker, text, names)
+        finally:
+            worker.close()
+
+    def run(
+        self,
+        program: Program,
+        packed: Packed,
+        *,
+        workers: int | None = None,
+        on_progress: Callable[[int, int], None] | None = None,
+        cancel: threading.Event | None = None,
+    ) -> Outcome:
+        """Grade every row of a dataset.
+
+        Args:
+            program: The grader.
+            packed: The dataset.
+            workers: Processes; all cores but one by default.
+            on_progress: Called with (rows done, rows failed), ten times a second at most.
+            cancel: Stops the run when set; what was graded is kept.
+
+        Raises:
+            SandboxError: The sandbox cannot start here.
+        """
+        shards = _shards(packed.rows, workers or default_workers())
+        ready = self._take_spares(packed, shards, program.limits)
+        fresh = dict(shards)
+
+        def new_worker(first: int) -> Worker:
+            last = fresh.pop(first, None)
+            if last is None:
+                # In the place of a lost worker, so it decodes what it is asked for and no more: else each crash
+                # would cost as much as all the rows that still wait.
+                return self._worker(program.limits, packed)
+            return ready.pop(first, None) or self._worker(program.limits, packed, (first, last))
+
+        run = Run(
+            program, packed.rows, new_worker=new_worker, on_progress=on_progress, cancel=cancel,
+            discard=lambda worker: self._janitor.later(worker.close),
+        )  # fmt: skip
+        try:
+            return run.go(shards)
+        finally:
+            for worker in ready.values():
+                self._janitor.later(worker.close)
+            if packed.rows >= WARM_ROWS:
+                # Fresh workers decode the rows again while the user reads the result.
+                self.warm(packed, workers=workers, limits=program.limits, wait=False)
+
+    def warm(
+        self, packed: Packed, *, workers: int | None = None, limits: Limits | None = None, wait: bool = True
+    ) -> None:
+        """Start workers that decode this dataset and wait for a grader.
+
+        Only the last dataset is kept warm, and only up to `RESIDENT_ROWS` rows.
+        """
+        done = self._janitor.later(self._warm, packed, workers or default_workers(), limits or Limits())
+        if wait:
+            done.result()
+
+    def _warm(self, packed: Packed, workers: int, limits: Limits) -> None:
+        """On the janitor's thread, so that two wishes never pull at the same workers."""
+        shards = _shards(packed.rows, workers)
+        key = _key(packed, shards, limits)
+        with self._lock:
+            if self._spares is not None and self._spares.key == key:
+                return
+            self._drop_spares()
+            if self._closed or packed.rows > RESIDENT_ROWS or not packed.rows:
+                return
+            blob = self._blob(packed)
+            layouts = [self._layout(limits, shard, packed) for shard in shards]
+            spares = [Worker.start(self._alive(), layout, blob) for layout in layouts]
+        try:
+            for worker in spares:
+                worker.await_ready()
+        except Death:
+            for worker in spares:
+                worker.close()
+            return
+        with self._lock:
+            self._spares = _Spares(key, spares)
+
+    def _take_spares(
+        self, packed: Packed, shards: list[tuple[int, int]], limits: Limits
+    ) -> dict[int, Worker]:
+        with self._lock:
+            if self._spares is None or self._spares.key != _key(packed, shards, limits):
+                return {}
+            workers, self._spares = self._spares.workers, None
+        return {worker.layout.shard[0]: worker for worker in workers}
+
+    def _forget(self, blob: Blob, dataset: int) -> None:
+        """A dataset is gone: give back its bytes and the workers that hold its rows."""
+        with self._lock:
+            if self._spares is not None and self._spares.key[0] == dataset:
+                self._drop_spares()
+        blob.close()
+
+    def _drop_spares(self) -> None:
+        with self._lock:
+            spares, self._spares = self._spares, None
+        for worker in spares.workers if spares else ():
+            worker.close()
+
+    def _worker(
+        self, limits: Limits, packed: Packed | None = None, shard: tuple[int, int] = (0, 0)
+    ) -> Worker:
+        with self._lock:
+            blob = self._blob(packed) if packed is not None and packed.rows else None
+            resident = shard if packed is not None and packed.rows <= RESIDENT_ROWS else (0, 0)
+            worker = Worker.start(self._alive(), self._layout(limits, resident, packed), blob)
+        try:
+            worker.await_ready()
+        except Death as death:
+            worker.close()
+            raise StartError("a sandbox worker did not start", found=death.reason) from death
+        return worker
+
+    def _layout(self, limits: Limits, shard: tuple[int, int], packed: Packed | None) -> Layout:
+        extras = isinstance(packed, PackedRows)
+        memory = limits.memory_mb * 1024 * 1024
+        if packed is not None and shard == (0, 0):
+            memory += _DECODED * max(map(len, packed.batches), default=0)
+        return Layout(self._layers, memory, shard, extras)
+
+    def _blob(self, packed: Packed) -> Blob:
+        blob = self._blobs.get(packed)
+        if blob is None:
+            blob = self._blobs[packed] = Blob(packed.batches, packed.counts)
+            # Only a queue is touched in the finalizer: it may run in the middle of anything.
+            weakref.finalize(packed, self._janitor.post, self._forget, blob, packed.serial).atexit = False
+        return blob
+
+    def _alive(self) -> Zygote:
+        """The zygote, started when there is none that lives."""
+        if self._zygote is not None and not self._zygote.alive:
+            self._zygote.close()  # it is dead; its descriptors are not
+            self._zygote = None
+        if self._zygote is None:
+            self._zygote, self._closed = Zygote(), False
+            atexit.register(self._zygote.close)
+        return self._zygote
+
+    def after_fork(self) -> None:
+        """In a fork: let go of everything that is the parent's, and end none of it."""
+        self._lock = threading.RLock()  # another thread of the parent may have held it
+        self._janitor = Janitor()
+        for worker in self._spares.workers if self._spares else ():
+            worker.forget()
+        if self._zygote is not None:
+            atexit.unregister(self._zygote.close)
+            self._zygote.forget()
+        self._zygote = self._spares = None
+        self._blobs = weakref.WeakKeyDictionary()
+
+    def close(self) -> None:
+        """End every process of this pool. The next use starts anew."""
+        self._closed = True
+        self._janitor.close()
+        self._drop_spares()
+        with self._lock:
+            if self._zygote is not None:
+                atexit.unregister(self._zygote.close)
+                self._zygote.close()
+            self._zygote = None
+
+
+def _shards(rows: int, workers: int) -> list[tuple[int, int]]:
+    """Rows in equal stretches, one a worker; fewer workers where there is little to do."""
+    count = max(1, min(workers, rows // _MIN_ROWS_A_WORKER))
+    edges = [rows * i // count for i in range(count + 1)]
+    return list(pairwise(edges)) if rows else []
+
+
+def _key(packed: Packed, shards: list[tuple[int, int]], limits: Limits) -> tuple[Any, ...]:
+    return (packed.serial, tuple(shards), limits.memory_mb)
+
+
+_POOL: Pool | None = None
+_POOL_LOCK = threading.Lock()
+_POOLS: weakref.WeakSet[Pool] = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    for each in list(_POOLS):
+        each.after_fork()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
+def pool() -> Pool:
+    """The one pool of this process."""
+    global _POOL  # noqa: PLW0603 (one zygote a process is the point)
+    with _POOL_LOCK:
+        if _POOL is None:
+            _POOL = Pool()
+        return _POOL
+
+
+def fingerprint(text: str, names: Sequence[str]) -> dict[str, Any]:
+    """See `Pool.fingerprint`."""
+    return pool().fingerprint(text, names)

@@ -1,0 +1,120 @@
+"""The two questions asked of one worker: does this source pass its checks, and what do its names hold."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from workbench.errors import SandboxError
+from workbench.sandbox.child.protocol import NOT_SCORED, SKIPPED
+from workbench.sandbox.host.answers import CheckResult, read_checks, read_texts, verdict
+from workbench.sandbox.host.limits import CHECKS, Limits, Program
+from workbench.sandbox.host.text import clean
+from workbench.sandbox.host.worker import Death, Worker
+
+__all__ = ["Checked", "check", "fingerprint"]
+
+
+@dataclass
+class Checked:
+    """What the checks said, up to the first cross.
+
+    Checks one to three are the worker's word before any of the source ran. Execution and test run are its
+    word after that: a hostile module can lie about itself, and about nothing else.
+    """
+
+    level: str
+    checks: list[CheckResult] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    output: str = ""
+
+    @property
+    def crossed(self) -> bool:
+        """Whether a check has failed."""
+        return not all(passed for _, passed, _, _ in self.checks)
+
+
+def check(worker: Worker, program: Program, rows: Sequence[tuple[str, Sequence[Any]]]) -> Checked:
+    """Run the stages one after the other; a lost worker is a cross of the check it was at.
+
+    Args:
+        worker: A ready worker.
+        program: What to check.
+        rows: Labels and wire tuples of the test runs, of the kind this program takes.
+    """
+    limits, found = program.limits, Checked(worker.level)
+    execute = {"op": "execute", "seconds": limits.load_seconds}
+    for names, command in ((CHECKS[:3], program.load_command("static")), (CHECKS[3:4], execute)):
+        _stage(worker, found, command, (names, limits.hard_load_seconds))
+        if found.crossed:
+            return found
+    for row in rows:
+        _test(worker, found, row, limits)
+        if found.crossed:
+            break
+    return found
+
+
+def _stage(
+    worker: Worker, found: Checked, command: dict[str, Any], terms: tuple[Sequence[str], float]
+) -> None:
+    names, seconds = terms
+    try:
+        reply = worker.answer(command, seconds)
+        found.checks += read_checks(reply, names)
+    except Death as death:
+        what = "no answer" if names == CHECKS[4:] else "the module did not load"
+        message = verdict(death, worker.close(), seconds, what=what).message
+        found.checks.append((names[0], False, message, seconds))
+        return
+    found.warnings += read_texts(reply, "warnings")
+    _note_output(found, reply)
+
+
+def _test(worker: Worker, found: Checked, labelled: tuple[str, Sequence[Any]], limits: Limits) -> None:
+    """One test run. The score is read from the page, as in a run, and not from the answer."""
+    label, wire = labelled
+    worker.bits[0] = NOT_SCORED
+    command = {"op": "test", "label": label, "thread": wire, "seconds": limits.row_seconds}
+    _stage(worker, found, command, (CHECKS[4:], limits.hard_row_seconds))
+    name, passed, message, seconds = found.checks[-1]
+    if passed and worker.bits[0] == SKIPPED:
+        found.checks[-1] = (name, True, f"{label} is skipped", seconds)
+    elif passed:
+        score = float(worker.scores[0])
+        right = math.isfinite(score)
+        message = (
+            f"{label} scores {score!r}"
+            if right
+            else f"on {label}: grade returned {score!r}, which is not finite"
+        )
+        found.checks[-1] = (name, right, message, seconds)
+
+
+def _note_output(found: Checked, reply: dict[str, Any]) -> None:
+    output = reply.get("output")
+    if isinstance(output, str):
+        found.output = clean(found.output + output, 4000)
+
+
+def fingerprint(worker: Worker, text: str, names: Sequence[str]) -> dict[str, Any]:
+    """Load a module and describe some of its names as plain data.
+
+    Raises:
+        SandboxError: The module does not load (`where` names the check), or the worker was lost.
+    """
+    seconds, until = Limits().load_seconds, Limits().hard_load_seconds
+    try:
+        reply = worker.answer({"op": "load", "text": text, "seconds": seconds}, until)
+        for name, passed, message, _ in read_checks(reply, CHECKS[:4]):
+            if not passed:
+                raise SandboxError("the captured module does not load", where=name, found=message)
+        reply = worker.answer({"op": "fingerprint", "names": list(names), "seconds": seconds}, until)
+    except Death as death:
+        raise SandboxError("the captured module could not be examined", found=death.reason) from death
+    found = reply.get("names")
+    if not isinstance(found, dict):
+        raise SandboxError("the captured module could not be examined", found="no description came back")
+    return found

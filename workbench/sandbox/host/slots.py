@@ -1,0 +1,62 @@
+"""A worker of a run, with the rows that are its own and the ranges it has been asked for."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+
+from workbench.sandbox.host.worker import Worker
+
+__all__ = ["Lane", "Order"]
+
+FIRST_ROWS = 8
+"""Rows of the first command, before anybody knows how long one takes."""
+
+
+@dataclass
+class Order:
+    """A range of rows under way, and the half of the page its scores go to."""
+
+    first: int
+    count: int
+    half: int
+    seq: int
+
+
+@dataclass(eq=False)
+class Lane:
+    """A worker with the rows that are its own, and whether it has loaded the program."""
+
+    ranges: deque[tuple[int, int]]
+    worker: Worker | None = None
+    loaded: bool = False
+    orders: deque[Order] = field(default_factory=deque)
+    want: int = FIRST_ROWS
+    mark: int = -1
+    since: float = 0.0
+    since_mark: float = 0.0
+
+    @property
+    def left(self) -> int:
+        """Rows not yet asked for."""
+        return sum(stop - start for start, stop in self.ranges)
+
+    def take(self, want: int) -> tuple[int, int] | None:
+        """Rows from the front."""
+        if not self.ranges:
+            return None
+        start, stop = self.ranges.popleft()
+        cut = min(stop, start + want)
+        if cut < stop:
+            self.ranges.appendleft((cut, stop))
+        return start, cut
+
+    def give(self, most: int) -> tuple[int, int] | None:
+        """Rows from the back, for a lane that has none left; at most half of the last range."""
+        if not self.ranges:
+            return None
+        start, stop = self.ranges.pop()
+        cut = max(start, stop - max(1, min(most, (stop - start) // 2)))
+        if cut > start:
+            self.ranges.append((start, cut))
+        return cut, stop

@@ -1,0 +1,274 @@
+"""One worker seen from the host: fork it, send commands, read answers, end it.
+
+The host never trusts what comes back: a frame has a fixed header whose magic, sequence number and
+length are checked before its text is read, the text is JSON of bounded size, and nothing is unpickled.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import marshal
+import mmap
+import os
+import secrets
+import select
+import struct
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from workbench.errors import SandboxError
+from workbench.sandbox.child.protocol import CAPACITY, HEADER, MAGIC, MAX_TEXT
+from workbench.sandbox.host.memory import Blob, anonymous_file
+from workbench.sandbox.host.zygote import START_SECONDS, Zygote
+
+__all__ = ["Death", "Layout", "Worker", "readable"]
+
+ENDED = "it ended"
+TIMED_OUT = "it took too long"
+_SEND_SECONDS = 5.0
+"""A worker that does not read its commands for so long is not going to."""
+
+
+class Death(Exception):  # noqa: N818 (a fact about a worker, handled by the pool)
+    """A worker ended, or spoke nonsense and was ended.
+
+    Attributes:
+        status: The wait status, None where it is unknown.
+        reason: What the host saw.
+    """
+
+    def __init__(self, reason: str, status: int | None = None) -> None:
+        super().__init__(reason)
+        self.reason, self.status = reason, status
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What a worker is started with.
+
+    Attributes:
+        layers: Names of the locks to put on.
+        memory_bytes: Address space beyond what the worker starts with.
+        shard: First and one past the last row to decode beforehand.
+        extras: The rows hold more than threads: the reference and the id as well.
+    """
+
+    layers: tuple[str, ...]
+    memory_bytes: int
+    shard: tuple[int, int] = (0, 0)
+    extras: bool = False
+
+
+@dataclass(eq=False)
+class Worker:
+    """One forked worker, seen from the host.
+
+    Attributes:
+        level: What its self-test allows to say: "kernel", "partial" or "process"; "" before it is ready.
+        info: The layers it has and the probes that succeeded.
+    """
+
+    zygote: Zygote
+    layout: Layout
+    pid: int = 0
+    level: str = ""
+    info: dict[str, Any] = field(default_factory=dict)
+    _in: int = -1
+    _out: int = -1
+    _buffer: bytearray = field(default_factory=bytearray)
+    _seq: int = field(default_factory=lambda: secrets.randbits(62) + 1)
+    _closed: bool = False
+
+    @classmethod
+    def start(cls, zygote: Zygote, layout: Layout, blob: Blob | None = None) -> Worker:
+        """Fork a worker. It is not ready yet: its first frame says so, see `await_ready`."""
+        worker = cls(zygote, layout)
+        page_fd = anonymous_file()
+        os.truncate(page_fd, 16 * CAPACITY)
+        worker._page = mmap.mmap(page_fd, 16 * CAPACITY)
+        worker.scores = np.frombuffer(worker._page, np.float64)
+        worker.bits = np.frombuffer(worker._page, np.uint64)
+        child_in, worker._in = os.pipe()
+        worker._out, child_out = os.pipe()
+        fds = [child_in, child_out, page_fd, *([blob.fd] if blob else [])]
+        try:
+            worker.pid = int(zygote.request(worker._order(blob), fds)["pid"])
+        except SandboxError:
+            worker.forget()
+            raise
+        finally:
+            for fd in fds[:3]:
+                os.close(fd)
+        os.set_blocking(worker._out, False)
+        os.set_blocking(worker._in, False)
+        return worker
+
+    _page: mmap.mmap = field(init=False)
+    scores: np.ndarray[Any, np.dtype[np.float64]] = field(init=False)
+    bits: np.ndarray[Any, np.dtype[np.uint64]] = field(init=False)
+
+    def _order(self, blob: Blob | None) -> dict[str, Any]:
+        order = {
+            "op": "fork",
+            "layers": self.layout.layers,
+            "memory": self.layout.memory_bytes,
+            "page_bytes": 16 * CAPACITY,
+            "extras": self.layout.extras,
+        }
+        if blob is not None:
+            order |= {"blob_bytes": blob.nbytes, "index": blob.index, "shard": self.layout.shard}
+        return order
+
+    def fileno(self) -> int:
+        """The descriptor answers come from, for `select`."""
+        return self._out
+
+    def await_ready(self, seconds: float = START_SECONDS) -> None:
+        """Wait until it has decoded its shard, locked down and tested its locks.
+
+        Raises:
+            Death: It ended before that.
+        """
+        if not self.level:
+            self.info = self.receive(0, seconds) or {}
+            self.level = str(self.info["level"])
+
+    def send(self, message: dict[str, Any]) -> int:
+        """Send a command; returns the number its answer will carry.
+
+        Raises:
+            Death: The worker is gone.
+        """
+        self._seq += 1
+        data = marshal.dumps({**message, "seq": self._seq})
+        try:
+            self._write(struct.pack("<I", len(data)) + data)
+        except OSError as error:
+            raise Death("it no longer takes commands") from error
+        return self._seq
+
+    def _write(self, data: bytes) -> None:
+        """Write with a deadline: a grader that forges answers need never read a command."""
+        frame, deadline = memoryview(data), time.monotonic() + _SEND_SECONDS
+        while frame:
+            try:
+                frame = frame[os.write(self._in, frame) :]
+            except BlockingIOError:
+                if time.monotonic() > deadline:
+                    raise Death(TIMED_OUT) from None
+                _await_room(self._in, deadline - time.monotonic())
+
+    def receive(
+        self, seq: int, seconds: float, *, unless: Callable[[], bool] = lambda: False
+    ) -> dict[str, Any] | None:
+        """Wait for the answer to one command; None if `unless` says to stop waiting.
+
+        Raises:
+            Death: The worker ended, spoke nonsense, or took longer than `seconds`.
+        """
+        deadline = time.monotonic() + seconds
+        while (frame := self.poll(seq)) is None:
+            left = deadline - time.monotonic()
+            if left <= 0:
+                raise Death(TIMED_OUT)
+            if unless():
+                return None
+            readable([self], min(left, 0.1))
+        return frame
+
+    def answer(self, message: dict[str, Any], seconds: float) -> dict[str, Any]:
+        """Send a command and wait for its answer. See `send` and `receive`."""
+        return self.receive(self.send(message), seconds) or {}
+
+    def poll(self, seq: int) -> dict[str, Any] | None:
+        """The answer to command `seq` if it has come whole, else None.
+
+        Raises:
+            Death: The worker ended or spoke nonsense.
+        """
+        self._fill()
+        if len(self._buffer) < HEADER.size:
+            return None
+        magic, got, size = HEADER.unpack_from(self._buffer)
+        if magic != MAGIC or got != seq or size > MAX_TEXT:
+            raise Death("it broke the protocol")
+        end = HEADER.size + size
+        if len(self._buffer) < end:
+            return None
+        text = bytes(self._buffer[HEADER.size : end])
+        del self._buffer[:end]
+        return _parse(text)
+
+    def _fill(self) -> None:
+        """Read what is there. One frame and a header is the most we hold: a flood waits in the pipe."""
+        while len(self._buffer) <= MAX_TEXT + HEADER.size:
+            try:
+                part = os.read(self._out, 65536)
+            except BlockingIOError:
+                return
+            if not part:
+                if len(self._buffer) < HEADER.size:
+                    raise Death(ENDED)
+                return
+            self._buffer += part
+
+    def close(self) -> int | None:
+        """Kill it, free what it held, and return its wait status (None where unknown)."""
+        if self._closed:
+            return None
+        self._closed = True
+        status = None
+        with contextlib.suppress(SandboxError):
+            status = self.zygote.request({"op": "kill", "pid": self.pid})["status"]
+        self._free()
+        return status if isinstance(status, int) else None
+
+    def forget(self) -> None:
+        """In a fork: let go of a worker of the parent's without touching it."""
+        if not self._closed:
+            self._closed = True
+            self._free()
+
+    def _free(self) -> None:
+        for fd in (self._in, self._out):
+            os.close(fd)
+        del self.scores, self.bits
+        with contextlib.suppress(BufferError):  # a caller still holds a view; the garbage collector frees it
+            self._page.close()
+
+
+def _await_room(fd: int, seconds: float) -> None:
+    """Until a pipe takes more, at most so long."""
+    if hasattr(select, "poll"):
+        poll = select.poll()
+        poll.register(fd, select.POLLOUT)
+        poll.poll(max(0.0, 1000 * seconds))
+    else:
+        select.select([], [fd], [], max(0.0, seconds))
+
+
+def readable(workers: Sequence[Worker], seconds: float) -> list[Worker]:
+    """The workers with something to read, waiting at most `seconds` for the first."""
+    if not hasattr(select, "poll"):
+        return list(select.select(workers, [], [], seconds)[0])
+    # poll, since select knows no descriptor above 1,023 and notebooks live long.
+    poll = select.poll()
+    for worker in workers:
+        poll.register(worker, select.POLLIN)
+    ready = {fd for fd, _ in poll.poll(1000 * seconds)}
+    return [worker for worker in workers if worker.fileno() in ready]
+
+
+def _parse(text: bytes) -> dict[str, Any]:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise Death("it broke the protocol") from error
+    if not isinstance(value, dict):
+        raise Death("it broke the protocol")
+    return value

@@ -1,0 +1,126 @@
+"""The zygote seen from the host: start the process that workers are forked from, ask it, end it."""
+
+from __future__ import annotations
+
+import json
+import socket
+import struct
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from workbench.errors import SandboxError
+from workbench.sandbox import child
+from workbench.sandbox.host.engine import engine_path
+from workbench.sandbox.host.interpreter import HINT, StartError, start
+
+__all__ = ["START_SECONDS", "Zygote"]
+
+START_SECONDS = 60.0
+"""How long a zygote, or a worker, may take until it is ready."""
+
+
+class Zygote:
+    """A running zygote process.
+
+    Raises:
+        StartError: This system has no fork, or the process does not come up.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._number, self._broken = 0, False
+        ours, theirs = socket.socketpair()
+        with theirs:
+            try:
+                script = Path(child.__file__).with_name("zygote.py")
+                self._process = start(script, theirs.fileno(), engine_path())
+            except BaseException:
+                ours.close()
+                raise
+        self._control = ours
+        self._control.settimeout(START_SECONDS)
+        self._await_ready()
+        if self._process.stderr is not None:
+            self._process.stderr.close()  # nobody reads it from here on, and a full pipe would block
+
+    def _await_ready(self) -> None:
+        try:
+            self._read()
+        except (OSError, EOFError) as error:
+            self._process.kill()
+            _, text = self._process.communicate()
+            self._control.close()
+            raise StartError(
+                "the sandbox process did not start",
+                found=text.decode(errors="replace").strip()[-500:] or str(error),
+                hint=HINT,
+            ) from error
+
+    @property
+    def alive(self) -> bool:
+        """Whether it still runs."""
+        return not self._broken and self._process.poll() is None
+
+    def request(self, message: dict[str, Any], fds: Sequence[int] = ()) -> dict[str, Any]:
+        """Send one request and return its answer.
+
+        Raises:
+            SandboxError: The zygote is gone.
+        """
+        with self._lock:
+            if not self.alive:
+                raise SandboxError("the sandbox process ended", hint="run again")
+            try:
+                reply = self._ask(message, fds)
+            except BaseException as error:
+                # An answer may be on its way that the next question would take for its own.
+                self._broken = True
+                self._process.kill()
+                if isinstance(error, OSError | EOFError | ValueError):
+                    raise SandboxError(
+                        "the sandbox process ended", found=str(error), hint="run again"
+                    ) from error
+                raise
+        if "error" in reply:
+            raise SandboxError("the sandbox process could not do its work", found=str(reply["error"]))
+        return reply
+
+    def _ask(self, message: dict[str, Any], fds: Sequence[int]) -> dict[str, Any]:
+        self._number += 1
+        data = json.dumps({**message, "n": self._number}).encode()
+        frame = struct.pack("<I", len(data)) + data
+        sent = socket.send_fds(self._control, [frame], list(fds))
+        if sent < len(frame):
+            self._control.sendall(frame[sent:])
+        reply = self._read()
+        if reply.get("n") != self._number:
+            raise EOFError("an answer to another question")
+        return reply
+
+    def _read(self) -> dict[str, Any]:
+        (size,) = struct.unpack("<I", self._exactly(4))
+        return dict(json.loads(self._exactly(size)))
+
+    def _exactly(self, size: int) -> bytes:
+        data = b""
+        while len(data) < size:
+            part = self._control.recv(size - len(data))
+            if not part:
+                raise EOFError("control socket closed")
+            data += part
+        return data
+
+    def close(self) -> None:
+        """End the zygote and with it every worker."""
+        self._control.close()
+        self._process.kill()
+        self._process.wait()
+        if self._process.stderr is not None:
+            self._process.stderr.close()
+
+    def forget(self) -> None:
+        """In a fork: let go of the parent's zygote without touching it."""
+        self._control.close()
+        self._process.returncode = 0  # it is not this process's child; nobody here waits for it

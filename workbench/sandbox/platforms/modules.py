@@ -1,0 +1,43 @@
+"""Modules under a package's names that hold classes of ours. Standard library only.
+
+The sandbox loads this file by its path and shows graders `osmosis_ai` and `letta_evals` this way; in the host's
+process `host.osmosis_names` does it for as long as a module of the user's own is being loaded.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Mapping
+from typing import Any
+
+__all__ = ["LETTA", "OSMOSIS", "stand_ins"]
+
+OSMOSIS = (
+    "osmosis_ai",
+    "osmosis_ai.utils",
+    "osmosis_ai.rollout",
+    "osmosis_ai.rollout.context",
+    "osmosis_ai.rollout.grader",
+    "osmosis_ai.rollout.types",
+    "osmosis_ai.rollout.types.config",
+)
+LETTA = ("letta_evals", "letta_evals.decorators", "letta_evals.models", "letta_evals.types")
+
+
+def stand_ins(names: tuple[str, ...], *sources: types.ModuleType) -> dict[str, types.ModuleType]:
+    """Modules of these names, each with everything public of the sources.
+
+    Args:
+        names: A package and its modules, parents first.
+        sources: Files of ours.
+    """
+    public: Mapping[str, Any] = {name: getattr(file, name) for file in sources for name in file.__all__}
+    made: dict[str, types.ModuleType] = {}
+    for name in names:
+        module = made[name] = types.ModuleType(name)
+        module.__path__ = []
+        module.__dict__.update(public)
+        parent, _, own = name.rpartition(".")
+        if parent:
+            setattr(made[parent], own, module)
+    return made

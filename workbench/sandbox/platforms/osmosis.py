@@ -1,0 +1,295 @@
+"""Osmosis' names for graders written against that SDK: `Grader`, `GraderContext`, `GraderConfig` and the rest.
+
+Standard library only, and alone but for `osmosis_model.py`: the sandbox loads this file by its path and shows it as `osmosis_ai`;
+graders of your own that run in this process may subclass these classes too. The rules are those of
+osmosis-sdk-python 0.2.27 (`osmosis_ai/rollout/`).
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING or "_wb_osmosis_model" not in sys.modules:
+    from workbench.sandbox.platforms.osmosis_model import NAMES, Model
+else:  # in the sandbox, where nothing of ours can be imported
+    NAMES, Model = sys.modules["_wb_osmosis_model"].NAMES, sys.modules["_wb_osmosis_model"].Model
+
+__all__ = [
+    "AgentWorkflow",
+    "AgentWorkflowConfig",
+    "BaseConfig",
+    "ConcurrencyConfig",
+    "Grader",
+    "GraderConfig",
+    "GraderContext",
+    "RolloutSample",
+    "discover_grader",
+    "error_category",
+    "grader_runs",
+    "require_rewards",
+    "sanitize_artifacts",
+    "validate_backend",
+]
+
+GIVEN = ("Grader", "GraderConfig", "GraderContext", "RolloutSample")
+"""Names a grader module has without importing them: the documents' shorter examples do without."""
+
+MAX_ARTIFACT_BYTES = 65536
+"""Largest artifacts in bytes of compact UTF-8 JSON, inclusive."""
+
+
+class ConcurrencyConfig(Model):
+    """How much may run at once: `max_concurrent` is None, for no limit, or at least 1."""
+
+    max_concurrent: int | None = None
+
+    def __setattr__(self, key: str, value: Any) -> None:
+        super().__setattr__(key, value)
+        if key == "max_concurrent" and self.max_concurrent is not None and self.max_concurrent < 1:
+            raise ValueError(f"max_concurrent must be None or at least 1, not {value!r}")
+
+
+NAMES["ConcurrencyConfig"] = ConcurrencyConfig
+
+
+class BaseConfig(Model):
+    """Settings of a named part; `name` is required."""
+
+    name: str
+    description: str | None = None
+
+
+class GraderConfig(BaseConfig):
+    """A grader's settings. `concurrency` is part of the model and limits nothing, as upstream."""
+
+    concurrency: ConcurrencyConfig = ConcurrencyConfig()
+
+
+class AgentWorkflowConfig(BaseConfig):
+    """An agent workflow's settings, for modules that hold one beside the grader."""
+
+    concurrency: ConcurrencyConfig = ConcurrencyConfig()
+
+
+class RolloutSample:
+    """What an agent produced for one sample: `messages` as it wrote them, and the reward it is given."""
+
+    def __init__(
+        self, id: str, messages: Sequence[Mapping[str, Any]] = (), label: str | None = None,  # noqa: A002 (upstream's name)
+        reward: float | None = None, **rest: Any,
+    ) -> None:  # fmt: skip
+        self.id, self.messages, self.label, self.reward = id, list(messages), label, reward
+        self.remove_sample: bool = rest.pop("remove_sample", False)
+        self.metrics: dict[str, Any] = rest.pop("metrics", None) or {}
+        self.extra_fields: dict[str, Any] = rest.pop("extra_fields", None) or {}
+        if rest:
+            raise TypeError(f"RolloutSample has no field {next(iter(rest))!r}")
+
+    def __repr__(self) -> str:
+        return f"RolloutSample({self.id!r}, {len(self.messages)} messages, reward={self.reward!r})"
+
+
+class GraderContext:
+    """What `Grader.grade` is given: one dataset row and what the agent made of it.
+
+    Attributes:
+        label: Reference answer; None where the row has none.
+        samples: Outputs by sample id.
+        project_path: Given by the harness, None here.
+        metadata: The row's metadata; None where it has none.
+        artifacts: What the grader attached; None before `set_artifacts`.
+    """
+
+    def __init__(
+        self, label: str | None = None, samples: dict[str, RolloutSample] | None = None,
+        project_path: str | None = None, metadata: dict[str, Any] | None = None,
+        artifacts: dict[str, Any] | None = None,
+    ) -> None:  # fmt: skip
+        self.label, self.project_path, self.metadata = label, project_path, metadata
+        self.samples = {} if samples is None else samples
+        self.artifacts = artifacts
+
+    def get_samples(self) -> dict[str, RolloutSample]:
+        """The samples."""
+        return self.samples
+
+    def set_sample_reward(self, sample_id: str, reward: float) -> None:
+        """Give one sample its reward; the last one counts.
+
+        Raises:
+            ValueError: No such sample.
+        """
+        if sample_id not in self.samples:
+            raise ValueError(f"Sample {sample_id} not found")
+        self.samples[sample_id].reward = reward
+
+    def set_artifacts(self, artifacts: dict[str, Any]) -> None:
+        """Attach data for people, in place of what was attached before.
+
+        Raises:
+            TypeError: Not a dict.
+        """
+        if not isinstance(artifacts, dict):
+            raise TypeError(f"artifacts must be a dict, not {type(artifacts).__name__}")
+        self.artifacts = artifacts
+
+
+class Grader(ABC):
+    """Base of reward functions: subclass it and write `async def grade(self, ctx)`."""
+
+    def __init__(self, config: GraderConfig | None = None) -> None:
+        self.config: Any = config
+
+    @abstractmethod
+    async def grade(self, ctx: GraderContext) -> Any:
+        """Give every sample in `ctx.samples` a reward."""
+        raise NotImplementedError
+
+
+class AgentWorkflow(ABC):
+    """Base of agent workflows, for modules that hold one beside the grader. Nothing here runs it."""
+
+    def __init__(self, config: AgentWorkflowConfig | None = None) -> None:
+        self.config: Any = config
+
+    @abstractmethod
+    async def run(self, ctx: Any) -> Any:
+        """Run the agent."""
+        raise NotImplementedError
+
+
+def sanitize_artifacts(artifacts: Any, max_bytes: int = MAX_ARTIFACT_BYTES) -> Any:
+    """The artifacts as they may be delivered, or a small mark that says what is wrong with them.
+
+    Args:
+        artifacts: A dict, or None.
+        max_bytes: Largest size in bytes of compact UTF-8 JSON, inclusive.
+    """
+    if artifacts is None:
+        return None
+    if not isinstance(artifacts, dict):
+        return {"_error": {"code": "artifacts_invalid_type", "type": type(artifacts).__name__}}
+    try:
+        text = json.dumps(artifacts, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        size = len(text.encode())
+    except (TypeError, ValueError, RecursionError) as error:
+        return {"_error": {"code": "artifacts_not_serializable", "detail": str(error)[:500]}}
+    if size > max_bytes:
+        told = {"code": "artifacts_too_large", "size_bytes": size, "max_size_bytes": max_bytes}
+        return {"_error": told}
+    return artifacts
+
+
+def grader_runs(label: Any, metadata: Any) -> bool:
+    """Whether a row is graded at all: it has a label or metadata; "" and {} count."""
+    return label is not None or metadata is not None
+
+
+def require_rewards(samples: Mapping[str, RolloutSample]) -> None:
+    """Refuse what a grader left when it is not a reward for every sample.
+
+    Raises:
+        ValueError: No samples, or one without a reward.
+    """
+    if not samples:
+        raise ValueError("No samples after grading")
+    for name, sample in samples.items():
+        if sample.reward is None:
+            raise ValueError(f"Sample {name} has no reward after grading")
+
+
+def error_category(error: BaseException) -> str:
+    """`timeout`, `validation_error`, `http_error` or `agent_error`, by the exception's kind."""
+    if isinstance(error, TimeoutError):
+        return "timeout"
+    if isinstance(error, ValueError | TypeError | AssertionError):
+        return "validation_error"
+    names = {f"{base.__module__.partition('.')[0]}.{base.__name__}" for base in type(error).__mro__}
+    http = any(name.endswith(("HTTPError", "HTTPStatusError", "HTTPException", "URLError")) for name in names)
+    return "http_error" if http else "agent_error"
+
+
+def discover_grader(module: Any) -> tuple[Any, Any]:
+    """The one grader class and the one config among a module's names, each None where there is none.
+
+    Every subclass of `Grader` counts, imported ones too; two names for one class are one class.
+
+    Args:
+        module: A module, or a mapping of names.
+
+    Raises:
+        ValueError: Two classes, or two configs; they are named.
+    """
+    names = module if isinstance(module, Mapping) else vars(module)
+    classes = {name: v for name, v in names.items() if isinstance(v, type) and _is_grader(v)}
+    configs = {name: v for name, v in names.items() if isinstance(v, GraderConfig)}
+    return _only(classes, "Grader classes"), _only(configs, "GraderConfig instances")
+
+
+def _is_grader(cls: type) -> bool:
+    return _is_base(Grader, *cls.__mro__[1:])
+
+
+def _is_base(base: type, *classes: type) -> bool:
+    """Whether a base class of ours is among some classes, or the package's own of that name."""
+    named = [cls for cls in classes if cls.__name__ == base.__name__]
+    return any(cls is base or cls.__module__.partition(".")[0] == "osmosis_ai" for cls in named)
+
+
+def _only(found: dict[str, Any], what: str) -> Any:
+    named: dict[int, list[str]] = {}
+    for name, value in found.items():
+        named.setdefault(id(value), []).append(name)
+    if len(named) > 1:
+        raise ValueError(f"Multiple {what} found: {', '.join(names[0] for names in named.values())}")
+    return next(iter(found.values()), None)
+
+
+def validate_backend(
+    grader: Any, grader_config: Any = None, *, workflow: Any = None, workflow_config: Any = None,
+    agent_name: str | None = None,
+) -> list[tuple[str, str]]:  # fmt: skip
+    """Everything that is wrong with a rollout's parts, as (code, message); nothing is run.
+
+    Args:
+        grader: The grader class; it is built as `grader(grader_config)`.
+        grader_config: Its config, or None.
+        workflow: An agent workflow class, checked where there is one.
+        workflow_config: Its config, or None.
+        agent_name: The agent's name, checked where there is one: letters, digits, `-`, `_` and `.`.
+    """
+    issues: list[tuple[str, str]] = []
+    if grader is None:
+        issues.append(("MISSING_GRADER", "there is no Grader subclass"))
+    else:
+        wrong = ("INVALID_GRADER_CLASS", "GRADER_GRADE_NOT_ASYNC", "GRADER_INIT_FAILED")
+        issues += _part_issues(grader, grader_config, (Grader, "grade"), wrong)
+    if workflow is not None:
+        wrong = ("INVALID_WORKFLOW_CLASS", "WORKFLOW_RUN_NOT_ASYNC", "WORKFLOW_INIT_FAILED")
+        issues += _part_issues(workflow, workflow_config, (AgentWorkflow, "run"), wrong)
+    if agent_name is not None and not re.fullmatch(r"[A-Za-z0-9._-]+", str(agent_name)):
+        issues.append(("INVALID_AGENT_NAME", f"{agent_name!r} is no agent name"))
+    return issues
+
+
+def _part_issues(
+    cls: Any, config: Any, part: tuple[Any, str], codes: tuple[str, str, str]
+) -> list[tuple[str, str]]:
+    base, method = part
+    invalid, not_async, failed = codes
+    if not isinstance(cls, type) or not _is_base(base, *cls.__mro__[1:]):
+        return [(invalid, f"{cls!r} is no subclass of {base.__name__}")]
+    issues = []
+    if not inspect.iscoroutinefunction(getattr(cls, method)):
+        issues.append((not_async, f"{cls.__name__}.{method} must be async"))
+    try:
+        cls(config)
+    except Exception as error:  # noqa: BLE001 (whatever a stranger's __init__ raises)
+        issues.append((failed, f"{cls.__name__}(config) failed: {type(error).__name__}: {error}"))
+    return issues

@@ -1,0 +1,5 @@
+"""What an app knows and does, as plain objects: graders, runs, labels, drafts, comparison, export. No widget here."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach(__name__, ["trial"])

@@ -1,0 +1,33 @@
+"""The name under which a store keeps a dataset's labels. No widget is imported here."""
+
+from __future__ import annotations
+
+import hashlib
+import marshal
+from pathlib import Path
+
+from workbench.display_text import one_line
+from workbench.samples import Samples
+
+__all__ = ["name_of"]
+
+
+def name_of(samples: Samples) -> str:
+    """The file's name; where ids are row numbers, which would fit any rows, with a short hash of what the rows say.
+
+    Another file of that name shares the name, and no labels: each belongs to the text that was labelled. The hash is of
+    the turns alone, as it always was, so that labels of older stores are found.
+    """
+    file = one_line(Path(samples.source).name, 160).strip() if samples.source else ""
+    if file and not any(str(name) == str(row) for row, name in enumerate(samples.ids)):
+        return file[:200]  # what a store takes as a name
+    return f"{file[:180] or 'samples'}-{_digest(samples)}"
+
+
+def _digest(samples: Samples) -> str:
+    """What the rows' turns say, in 12 hexadecimal digits."""
+    digest = hashlib.sha256()
+    for batch in samples.packed().batches:  # they are encoded for the sandbox anyway
+        turns = [wire[0] for wire in marshal.loads(batch)]  # noqa: S302 (bytes of this process)
+        digest.update(repr(turns).encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()[:12]

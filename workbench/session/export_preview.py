@@ -1,0 +1,181 @@
+"""What an export would write, and what it would replace, seen before it is written. No widget is imported here."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+
+from workbench.errors import WorkbenchError
+from workbench.formats import FORMATS, Loss, export, load
+from workbench.formats.files import check_target
+from workbench.formats.shared.base import get_format
+from workbench.graders import Grader, SandboxedGrader
+from workbench.serialization import parts
+from workbench.session.proofs import needs_proof
+from workbench.suite import Suite
+
+__all__ = ["Preview", "Written", "format_names", "named", "preview", "proofs_to_come", "state_of_proof"]
+
+_READ_BYTES = 1_000_000
+"""Above this a file that is in the way is not read: it is told without what it holds."""
+_NAMES = 6
+"""Graders of such a file that are named."""
+
+
+@dataclass(frozen=True)
+class Preview:
+    """The files an export would write.
+
+    Attributes:
+        files: Name to text, the main file first.
+        losses: What the platform cannot say.
+        notes: What no score depends on.
+        problem: Why nothing would be written; "" where something would.
+    """
+
+    files: Mapping[str, str] = field(default_factory=dict)
+    losses: tuple[Loss, ...] = ()
+    notes: tuple[Loss, ...] = ()
+    problem: str = ""
+
+
+@dataclass
+class Written:
+    """What was written here, so that only other people's files are in the way."""
+
+    _digests: dict[Path, bytes] = field(default_factory=dict)
+
+    def note(self, paths: Iterable[Path]) -> None:
+        """Remember files as they are now."""
+        self._digests |= {path.resolve(): _digest(path.read_bytes()) for path in paths}
+
+    def in_the_way(self, target: str, format: str, files: Mapping[str, str]) -> list[str]:  # noqa: A002
+        """A sentence for each file that an export would replace and that was not written here as it is now.
+
+        What `export` refuses to replace is left out: it says why. So is a file that would stay as it is.
+
+        Args:
+            target: The main file.
+            format: Its platform.
+            files: Name to text of all that would be written; empty where nothing would.
+        """
+        try:
+            check_target(Path(target), get_format(format))
+            places = {Path(target).parent / name: text.encode() for name, text in files.items()}
+            return [_replaced(place) for place, new in places.items() if self._is_other(place, new)]
+        except (WorkbenchError, OSError, ValueError):
+            return []
+
+    def _is_other(self, place: Path, new: bytes) -> bool:
+        if not place.is_file():
+            return False
+        if place.stat().st_size > _READ_BYTES:
+            return True
+        held = place.read_bytes()
+        return held != new and _digest(held) != self._digests.get(place.resolve())
+
+
+def _digest(held: bytes) -> bytes:
+    return sha256(held).digest()
+
+
+def _replaced(place: Path) -> str:
+    names: list[str] = []
+    if place.stat().st_size <= _READ_BYTES:
+        with suppress(WorkbenchError, OSError, ValueError):
+            names = [entry.name for entry in load(place).entries]
+    more = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
+    holds = f": it holds {', '.join(names[:_NAMES])}{more}" if names else ""
+    return f"{place.name} is there already and would be replaced{holds}"
+
+
+def format_names() -> list[tuple[str, str]]:
+    """(title, name) of every registered format that can be written, the native one first."""
+    return [(f"{one.name}: {one.title}", one.name) for one in FORMATS.values()]
+
+
+def preview(
+    suite: Suite,
+    name: str,
+    format: str = "native",  # noqa: A002
+    *,
+    on_loss: str = "refuse",
+    allow_unvalidated: bool = False,
+) -> Preview:
+    """Export into an empty folder that is thrown away, and read what was written: exactly what `export` writes.
+
+    Args:
+        suite: What to export.
+        name: Of the main file, without a folder; the format's ending is put behind it where it has none.
+        format: Its platform.
+        on_loss: As in `export`.
+        allow_unvalidated: As in `export`.
+    """
+    try:
+        target = Path(named(name, format)).name
+    except WorkbenchError as error:
+        return Preview(problem=str(error))
+    with tempfile.TemporaryDirectory(prefix="workbench-preview-") as folder:
+        try:
+            written = export(
+                suite, Path(folder) / target, format, on_loss=on_loss, allow_unvalidated=allow_unvalidated
+            )
+        except (WorkbenchError, ValueError, OSError) as error:
+            return Preview(problem=str(error).replace(f"{folder}/", ""))
+        files = {path.name: path.read_text("utf-8") for path in written.paths}
+        return Preview(files, written.losses, written.notes)
+
+
+def named(name: str, format: str) -> str:  # noqa: A002
+    """The file's name with the format's ending where it has none.
+
+    Raises:
+        WorkbenchError: It names a folder, or a file that would be hidden.
+    """
+    plain = name.strip() or "graders"
+    last = re.split(r"[/\\]", plain)[-1]
+    if not last.strip(". "):
+        raise WorkbenchError(
+            "this names a folder, not a file", found=repr(plain)[:200], expected="a name such as out/graders"
+        )
+    if last.startswith(".") or last.endswith("."):
+        raise WorkbenchError(
+            "a file's name neither begins nor ends with a dot here: it would be hidden, or odd",
+            found=repr(last)[:200], expected="a name such as graders, with or without an ending",
+        )  # fmt: skip
+    return plain if Path(plain).suffix else plain + get_format(format).suffix
+
+
+def state_of_proof(suite: Suite) -> list[tuple[str, bool, str]]:
+    """Each grader with source: its name, whether it is proved, and in words."""
+    return [(entry.name, *_proof(entry.grader)) for entry in suite.entries if needs_proof(entry.grader)]
+
+
+def proofs_to_come(grader: Grader, code: str) -> Iterator[tuple[str, SandboxedGrader]]:
+    """What is inside a grader, itself included, that is not proved: how code reaches it, and it.
+
+    Args:
+        grader: It.
+        code: How code reaches it.
+    """
+    if isinstance(grader, SandboxedGrader) and not (grader.validation and grader.validation.ok):
+        yield code, grader
+    for at, entry in enumerate(getattr(grader, "entries", ())):
+        yield from proofs_to_come(entry.grader, f"{code}.entries[{at}].grader")
+    if isinstance(held := getattr(grader, "grader", None), Grader):
+        yield from proofs_to_come(held, f"{code}.grader")
+
+
+def _proof(grader: Grader) -> tuple[bool, str]:
+    proofs = [(part, part.validation) for part in parts(grader) if isinstance(part, SandboxedGrader)]
+    for part, proof in proofs:
+        if proof is not None and not proof.ok:
+            said = f"{proof.failure.name} failed" if proof.failure else "the checks did not end"
+            return False, said if part is grader else f"{part.name}: {said}"
+    done = [proof for _, proof in proofs if proof is not None]
+    return (True, f"validated, {done[0].isolation}") if len(done) == len(proofs) else (False, "not validated")

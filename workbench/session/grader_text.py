@@ -1,0 +1,104 @@
+"""A text as a grader, and a grader as a text: Python, JavaScript, or a spec as JSON."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import unicodedata
+from typing import NamedTuple
+
+from workbench.errors import FormatError, WorkbenchError
+from workbench.graders import FunctionGrader, Grader, SandboxedGrader, ScriptGrader
+from workbench.serialization import from_record
+from workbench.session.notebook import notebook_names, taken_by
+
+__all__ = ["Text", "code_of", "text_of", "written"]
+
+_SCRIPT = re.compile(r"^\s*(export\s+)?(async\s+)?function\s+\w+\s*\(", re.MULTILINE)
+
+
+class Text(NamedTuple):
+    """A grader as a person reads it: code where it has some, else its spec.
+
+    Attributes:
+        text: What `written` makes the same grader of; why there is none for a function of the notebook.
+        language: "python", "javascript", "json" or "".
+        file: A name for its file; "" for none.
+    """
+
+    text: str
+    language: str
+    file: str
+
+
+def text_of(grader: Grader) -> Text:
+    """The text of a grader."""
+    if isinstance(grader, SandboxedGrader):
+        ending = "js" if grader.language == "javascript" else "py"
+        return Text(grader.source.text, grader.language, f"{_file(grader.name)}.{ending}")
+    try:
+        spec = json.dumps(grader.spec(), indent=2, ensure_ascii=False, default=repr)
+    except WorkbenchError as error:  # a function without an import path has no spec
+        return Text(str(error), "", "")
+    return Text(spec, "json", f"{_file(grader.name)}.json")
+
+
+def _file(name: str) -> str:
+    """A name as a file's: what a path or a shell would read otherwise is left out."""
+    plain = "".join(sign if sign.isalnum() or sign in "-_." else "_" for sign in name)[:80]
+    return plain.strip(".") or "grader"
+
+
+def written(source: str, name: str = "") -> Grader:
+    """The grader of a text that a person typed. Nothing of it runs.
+
+    Raises:
+        WorkbenchError: It is empty, no JSON object of a known kind, or no module with a grade function.
+    """
+    if not source.strip():
+        raise WorkbenchError("there is no text to make a grader of", hint="choose something to start from")
+    if source.lstrip().startswith("{"):
+        return _from_spec(source, name)
+    make = ScriptGrader.from_source if _is_script(source) else FunctionGrader.from_source
+    return make(source, name=name)
+
+
+def _from_spec(source: str, name: str) -> Grader:
+    try:
+        spec = json.loads(source)
+    except (ValueError, RecursionError) as error:
+        raise FormatError(
+            "the spec is no JSON", found=str(error)[:200], expected='{"kind": ..., ...}'
+        ) from None
+    return from_record({**spec, **({"name": name} if name else {})})
+
+
+def code_of(source: str, name: str) -> str:
+    """The lines that would make the same grader in a cell."""
+    if source.lstrip().startswith("{"):
+        spec = {**json.loads(source), "name": name}
+        told = {"format": "grader-workbench", "version": 1, "graders": [spec]}
+        return f"grader = wb.loads({told!r})[0]\napp.add(grader)"
+    script = _is_script(source)
+    if not _heads_a_cell(name):
+        made = "ScriptGrader" if script else "FunctionGrader"
+        return f"grader = wb.{made}.from_source({source!r}, name={name!r})\napp.add(grader)"
+    return f"%%grader {'--js ' if script else ''}{name}\n{source}"
+
+
+def _heads_a_cell(name: str) -> bool:
+    """Whether `%%grader` takes a name, and as it is."""
+    read = unicodedata.normalize("NFKC", name)
+    return name.isidentifier() and read == name and not taken_by(name, notebook_names())
+
+
+def _is_script(source: str) -> bool:
+    """Whether a text is JavaScript: a Python module may speak of a function in its docstring."""
+    if not _SCRIPT.search(source):
+        return False
+    try:
+        ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return True
+    return False

@@ -1,0 +1,232 @@
+"""Rows of a report as a table asks for them: a window at a time, sorted on demand. No widget is imported here."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.display_text import one_line
+from workbench.errors import SamplesError
+from workbench.grade import Grade
+from workbench.grades import Grades
+from workbench.report import Report
+from workbench.report.frames import row_texts
+from workbench.samples import Sample
+from workbench.session.row_reader import read_row, whole
+from workbench.session.row_source import Column
+from workbench.thread import StringThread
+
+__all__ = ["ReportRows", "last_question", "sample_of"]
+
+Rows = NDArray[np.intp]
+
+_CELL = 200
+_TEXTS = {"prompt": 1, "completion": 2, "reference": 3}
+
+
+class ReportRows:
+    """Some rows of a report, in an order that can change.
+
+    Args:
+        report: Whose rows.
+        rows: Row numbers (m,) in their natural order.
+        graders: Names of the graders with a column; all by default.
+        reasons: Whose reasoning and error stand in a column; none by default.
+        labels: True, False or None for each row of the report (n,); None for no such column.
+    """
+
+    def __init__(
+        self,
+        report: Report,
+        rows: Rows,
+        *,
+        graders: Sequence[str] | None = None,
+        reasons: str | None = None,
+        labels: Any = None,
+    ) -> None:
+        self._report, self._rows, self._order = report, rows, rows
+        self._graders = list(report.graders if graders is None else graders)
+        self._reasons, self._labels = reasons, labels
+        self._kept: tuple[bytes, list[tuple[Any, ...]]] | None = None
+        self._places: dict[str, _Cells] = self._make()
+        self.columns: list[Column] = [part.column for part in self._places.values()]
+
+    def _make(self) -> dict[str, _Cells]:
+        report = self._report
+        made: list[_Cells] = [_Ids(report)]
+        made += [_Text(name, self._texts_of, at) for name, at in list(_TEXTS.items())[:2]]
+        made += [_Scores(f"score {at}", name, report.grades[name]) for at, name in enumerate(self._graders)]
+        made += [_Labels(self._labels)] if self._labels is not None else []
+        made += [_Text("reference", self._texts_of, _TEXTS["reference"])]
+        if self._reasons is not None:
+            made += [_Reasons(report.grades[self._reasons])]
+        return {one.column.key: one for one in made}
+
+    def __len__(self) -> int:
+        return len(self._order)
+
+    @property
+    def rows(self) -> Rows:
+        """Row numbers in the current order, (m,)."""
+        return self._order
+
+    def window(self, start: int, stop: int) -> list[list[Any]]:
+        """Cells of a window; see `RowSource.window`."""
+        rows = self._order[start:stop]
+        return [
+            list(line) for line in zip(*(part.cells(rows) for part in self._places.values()), strict=True)
+        ]
+
+    def sort(self, key: str, descending: bool) -> None:
+        """Order by a column; rows without a value come last either way."""
+        self._order = self._rows if not key else self._sorted(key, descending=descending)
+
+    def _sorted(self, key: str, *, descending: bool) -> Rows:
+        values, there = self._places[key].keys(self._rows)
+        known, unknown = self._rows[there], self._rows[~there]
+        ranks = np.unique(values[there], return_inverse=True)[1]
+        order = np.argsort(-ranks if descending else ranks, kind="stable")
+        return np.concatenate([known[order], unknown])
+
+    def detail(self, at: int) -> dict[str, Any]:
+        """What the reader shows of a row; see `reader.read_row`."""
+        sample, grades = self._read(at)
+        row = int(self._order[at])
+        return read_row(sample, grades, label=None if self._labels is None else self._labels[row])
+
+    def more(self, at: int, part: str) -> str:
+        """The whole of a text that was cut; see `reader.whole`."""
+        return whole(*self._read(at), part)
+
+    def _read(self, at: int) -> tuple[Sample, Mapping[str, Grade]]:
+        row = int(self._order[at])
+        grades = {name: columns[row] for name, columns in self._report.grades.items()}
+        return sample_of(self._report.samples, row), grades
+
+    def _texts_of(self, rows: Rows) -> list[tuple[Any, ...]]:
+        """Texts of a window, read once for its three columns."""
+        key = rows.tobytes()
+        if self._kept is None or self._kept[0] != key:
+            self._kept = (key, row_texts(self._report.samples, rows, last_question))
+        return self._kept[1]
+
+
+def sample_of(samples: Any, row: int) -> Sample:
+    """A row, or in place of one that cannot be read a thread that says why."""
+    try:
+        found: Sample = samples[row]
+    except SamplesError as error:
+        return Sample(str(samples.ids[row]), StringThread([("unreadable row", error.what)]), None, "")
+    return found
+
+
+def last_question(thread: StringThread) -> str:
+    """What the completion answers, in short: the last turn of the user that is no tool's answer, else the last turn.
+
+    A system prompt is the same in every row, and would leave no room for what differs.
+    """
+    turns = thread.messages()
+    asked = [turn for at, turn in enumerate(turns) if turn.role == "user" and thread.turn_answers(at) is None]
+    return str((asked or turns)[-1].content) if turns else ""
+
+
+_LABELS: dict[bool | None, Any] = {
+    True: {"text": "good", "kind": "good"},
+    False: {"text": "bad", "kind": "bad"},
+    None: None,
+}
+
+
+class _Cells(Protocol):
+    column: Column
+
+    def cells(self, rows: Rows) -> list[Any]:
+        """What stands in these rows."""
+        ...
+
+    def keys(self, rows: Rows) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+        """What these rows are sorted by, and which have it."""
+        ...
+
+
+class _Ids:
+    def __init__(self, report: Report) -> None:
+        self.column = Column("row", "row", "row")
+        self._ids = report.samples.ids
+
+    def cells(self, rows: Rows) -> list[Any]:
+        return [one_line(self._ids[row], 60) for row in rows]
+
+    def keys(self, rows: Rows) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+        return rows, np.ones(len(rows), bool)
+
+
+class _Text:
+    def __init__(self, name: str, texts: Callable[[Rows], list[tuple[Any, ...]]], at: int) -> None:
+        self.column = Column(name, name, "text")
+        self._texts, self._at = texts, at
+
+    def cells(self, rows: Rows) -> list[Any]:
+        return [one_line(texts[self._at], _CELL) for texts in self._texts(rows)]
+
+    def keys(self, rows: Rows) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+        texts = ["" if one[self._at] is None else str(one[self._at]) for one in self._texts(rows)]
+        return np.array(texts, dtype=object), np.array([bool(text) for text in texts], dtype=bool)
+
+
+class _Scores:
+    def __init__(self, key: str, name: str, grades: Grades) -> None:
+        self.column = Column(key, name, "score")
+        self._grades = grades
+
+    def cells(self, rows: Rows) -> list[Any]:
+        return [self._cell(int(row)) for row in rows]
+
+    def _cell(self, row: int) -> Any:
+        score = self._grades.scores[row]
+        if self._grades.codes[row] == 1:
+            return float(score)
+        error = self._grades.errors.get(row)
+        if error is not None:
+            return {"text": str(error.kind), "kind": "failed"}
+        return {"text": str(self._grades.statuses[row]), "kind": "skipped"}
+
+    def keys(self, rows: Rows) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+        scores = self._grades.scores[rows]
+        return scores, ~np.isnan(scores)
+
+
+class _Labels:
+    def __init__(self, labels: Sequence[bool | None]) -> None:
+        self.column = Column("label", "label", "verdict")
+        self._labels = labels
+
+    def cells(self, rows: Rows) -> list[Any]:
+        return [_LABELS[self._labels[row]] for row in rows]
+
+    def keys(self, rows: Rows) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+        values = np.array(
+            [math.nan if self._labels[row] is None else float(self._labels[row] or 0) for row in rows]
+        )
+        return values, ~np.isnan(values)
+
+
+class _Reasons:
+    def __init__(self, grades: Grades) -> None:
+        self.column = Column("reasoning", "reasoning", "text")
+        self._grades = grades
+
+    def cells(self, rows: Rows) -> list[Any]:
+        return [one_line(self._said(int(row)), _CELL) for row in rows]
+
+    def _said(self, row: int) -> str:
+        error = self._grades.errors.get(row)
+        return str(error) if error is not None else self._grades.reasoning.get(row) or ""
+
+    def keys(self, rows: Rows) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+        said = [self._said(int(row)) for row in rows]
+        return np.array(said, dtype=object), np.array([bool(text) for text in said], dtype=bool)

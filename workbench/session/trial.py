@@ -1,0 +1,191 @@
+"""One conversation, all graders, at once: rows by id or words, pasted messages, edited answers. No widget here."""
+
+from __future__ import annotations
+
+import json
+import random
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from workbench import background
+from workbench.display_text import one_line
+from workbench.errors import SamplesError
+from workbench.grade import Grade
+from workbench.graders import Entry, Grader
+from workbench.graders.base import as_sample
+from workbench.graders.rules.threads import reference_of
+from workbench.judges.asking.judge_run import Line, sharing
+from workbench.report.frames import row_texts
+from workbench.samples import Sample, Samples
+from workbench.samples.columns import ROLES
+from workbench.thread import StringThread
+
+__all__ = ["Trial", "find_rows", "next_row", "paste", "place_of", "random_row", "with_completion"]
+
+_SHAPE = '[{"role": "user", "content": "..."}, {"role": "assistant", "content": "..."}], or {"messages": [...], "reference": ..., "metadata": {...}}'
+
+
+def find_rows(samples: Samples, wanted: str) -> list[int]:
+    """The row with this id, else all rows whose texts hold these words, ascending.
+
+    Raises:
+        SamplesError: There is none.
+    """
+    ids = [str(name) for name in samples.ids]
+    if wanted in ids:
+        return [ids.index(wanted)]
+    words = wanted.casefold()
+    texts = row_texts(samples, np.arange(len(samples), dtype=np.intp))
+    found = [row for row, parts in enumerate(texts) if any(words in str(part).casefold() for part in parts)]
+    if not words or not found:
+        raise SamplesError(
+            "no row has this id or these words",
+            found=repr(wanted)[:120],
+            expected=f"an id such as {ids[0]!r}" if ids else "",
+        )
+    return found
+
+
+def next_row(found: Sequence[int], after: int) -> int:
+    """The next of these rows, of which there is one at least, after a row; it goes round."""
+    return next((row for row in found if row > after), found[0])
+
+
+def place_of(samples: Samples, row: int, found: Sequence[int]) -> str:
+    """Which row this is, and which of those found, as a person reads it.
+
+    Args:
+        samples: All rows.
+        row: Its number from 0; below 0 for messages that are no row.
+        found: What a search found last, ascending; empty without a search.
+    """
+    if row < 0:
+        return "pasted messages"
+    shown = f"{one_line(samples.ids[row], 60)}, row {row + 1:,} of {len(samples):,}"
+    if row not in found:
+        return shown
+    if len(found) == 1:
+        return f"{shown}: no other row has this id or these words"
+    return f"{shown}: match {found.index(row) + 1:,} of {len(found):,}"
+
+
+def random_row(samples: Samples) -> int:
+    """Any row.
+
+    Raises:
+        SamplesError: There are none.
+    """
+    if not len(samples):
+        raise SamplesError("there are no samples to draw from")
+    return random.randrange(len(samples))  # noqa: S311 (a row to look at, no secret)
+
+
+def paste(text: str) -> Sample:
+    """A conversation out of pasted JSON: a list of chat messages, or an object with `messages`.
+
+    Raises:
+        SamplesError: It is no such JSON; the place is named.
+    """
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise SamplesError(
+            "the pasted text is no JSON", where="Try", found=str(error)[:200], expected=_SHAPE
+        ) from None
+    told = data if isinstance(data, dict) else {"messages": data}
+    messages, metadata = told.get("messages"), told.get("metadata") or {}
+    if not isinstance(messages, list) or not messages or not isinstance(metadata, dict):
+        raise SamplesError(
+            "the pasted JSON holds no messages", where="Try", found=repr(data)[:120], expected=_SHAPE
+        )
+    if "reference" in told:
+        metadata = {**metadata, "reference": told["reference"]}
+    try:
+        thread = StringThread.from_messages(messages, metadata)
+    except (TypeError, ValueError) as error:
+        raise SamplesError(
+            "the pasted messages cannot be read", where="Try", found=str(error)[:200], expected=_SHAPE
+        ) from None
+    reference = told.get("reference", reference_of(thread, ROLES["reference"]))
+    return replace(as_sample(thread), id="pasted", reference=reference)
+
+
+def with_completion(sample: Sample, text: str) -> Sample:
+    """The sample with another last answer; one is added where the assistant has not spoken last."""
+    turns, *rest = sample.thread.to_wire()
+    told = [(role, content) for role, content in turns]
+    if told and told[-1][0] == "assistant":
+        told[-1] = ("assistant", text)
+    else:
+        told.append(("assistant", text))
+    return replace(sample, thread=StringThread.from_wire((told, *rest)))
+
+
+class Trial:
+    """Graders at work on one conversation: results come one by one, those of an earlier question are dropped.
+
+    Args:
+        told: Called with the name and the grade of each, on a thread of its own, with the lock held.
+        lock: What `ask` and `stop` are called under, so that no result comes between; its own by default.
+    """
+
+    def __init__(
+        self, told: Callable[[str, Grade], object], lock: AbstractContextManager[Any] | None = None
+    ) -> None:
+        self._told = told
+        self._lock = threading.RLock() if lock is None else lock
+        self._number = 0
+        self._under_way: dict[str, Future[Grade]] = {}
+
+    def ask(
+        self,
+        sample: Sample,
+        graders: Mapping[str, Grader | Entry],
+        line: Line | None = None,
+        *,
+        keep: bool = False,
+    ) -> None:
+        """Begin; what is under way is given up.
+
+        Args:
+            sample: What is graded.
+            graders: By name; an entry of a suite is asked as the suite would.
+            line: How judges ask, so that answers out of a store cost nothing; each asks by itself without.
+            keep: The question is still the same one: who is at work on it goes on, and is not asked twice.
+        """
+        if not keep:
+            self.stop()
+        for name, grader in graders.items():
+            if name not in self._under_way:
+                self._begin(name, background.submit(_graded(grader, sample, line)))
+
+    def _begin(self, name: str, future: Future[Grade]) -> None:
+        self._under_way[name] = future
+        background.then(future, partial(self._ended, self._number, name))
+
+    def stop(self) -> None:
+        """Give up what is under way."""
+        self._number += 1
+        for future in self._under_way.values():
+            future.cancel()
+        self._under_way = {}
+
+    def _ended(self, number: int, name: str, done: Future[Grade]) -> None:
+        with self._lock:
+            if number == self._number:
+                self._under_way.pop(name, None)
+                self._told(name, done.result())
+
+
+async def _graded(grader: Grader | Entry, sample: Sample, line: Line | None) -> Grade:
+    if line is None:
+        return await grader.grade_one(sample)
+    with sharing(line):
+        return await grader.grade_one(sample)

@@ -1,0 +1,73 @@
+"""How much one rendering may write and do: a template is text from anywhere."""
+
+from __future__ import annotations
+
+import time
+
+from workbench.templates.errors import TemplateRunError
+
+__all__ = ["MAX_NESTING", "MAX_OUTPUT", "MAX_SOURCE", "MAX_STEPS", "Page"]
+
+MAX_SOURCE = 2**20
+"""Characters of a template."""
+
+MAX_OUTPUT = 4 * 2**20
+"""Characters one rendering may write: more than any judge reads, room for a completion of a mebibyte."""
+
+MAX_STEPS = 500_000
+"""Tags rendered and turns of loops in one rendering; about a second."""
+
+MAX_NESTING = 64
+"""Blocks within blocks."""
+
+SECONDS = 10.0
+"""The last line, for what the counts above do not see."""
+
+
+class Page:
+    """What one rendering has written, and what it has left.
+
+    Raises:
+        TemplateRunError: From `write` and `step`, when it is too much.
+    """
+
+    def __init__(self) -> None:
+        self.parts: list[str] = []
+        self.room = MAX_OUTPUT
+        self.steps = MAX_STEPS
+        self.until = time.monotonic() + SECONDS
+
+    def put(self, text: str) -> None:
+        """Add text as one step of work: `step` and `write` in one, for renderings in many small pieces."""
+        self.steps -= 1
+        self.room -= len(text)
+        if self.steps < 0 or self.room < 0 or time.monotonic() > self.until:
+            self.step(0)
+            self.take(0)
+        self.parts.append(text)
+
+    def write(self, text: str) -> None:
+        """Add text."""
+        self.take(len(text))
+        self.parts.append(text)
+
+    def take(self, characters: int) -> None:
+        """Count characters made, written or not."""
+        self.room -= characters
+        if self.room < 0:
+            raise TemplateRunError(
+                "the template writes too much", expected=f"at most {MAX_OUTPUT:,} characters"
+            )
+
+    def step(self, count: int = 1) -> None:
+        """Count work done."""
+        self.steps -= count
+        if self.steps < 0 or time.monotonic() > self.until:
+            raise TemplateRunError(
+                "the template does too much: loops within loops over long lists",
+                expected=f"at most {MAX_STEPS:,} steps",
+            )
+
+    def text(self) -> str:
+        """All of it."""
+        return "".join(self.parts)

@@ -1,0 +1,161 @@
+"""jinja2, the workbench's own language of prompts, in a sandbox that also counts.
+
+Jinja's sandbox keeps a template away from Python's internals, not from filling the memory. So the tree is read
+before it is compiled: what has no bound (macros, recursive loops, imports) is refused, and loops, lists and
+joined texts are counted as they are made. A name without a value is false in a test and an error where it is put.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from workbench.templates.bounds import MAX_NESTING, Page
+from workbench.templates.errors import TemplateError, TemplateRunError
+
+__all__ = ["Jinja", "parsed"]
+
+_REFUSED = frozenset(
+    [
+        "Macro",
+        "CallBlock",
+        "FilterBlock",
+        "Include",
+        "Import",
+        "FromImport",
+        "Extends",
+        "Block",
+        "ExprStmt",
+        "AssignBlock",
+        "Scope",
+        "ScopedEvalContextModifier",
+        "EvalContextModifier",
+        "OverlayScope",
+    ]
+)
+_FAILURES = (ArithmeticError, LookupError, TypeError, ValueError, AttributeError, RecursionError, MemoryError)
+
+
+class Jinja:
+    """A template that was read and checked.
+
+    Raises:
+        TemplateError: It breaks jinja's grammar, or has a part that could grow without bound.
+    """
+
+    def __init__(self, text: str) -> None:
+        from jinja2 import Template, meta
+
+        from workbench.templates.native_sandbox import GLOBALS, environment
+
+        tree = parsed(text)
+        self.variables = frozenset(meta.find_undeclared_variables(tree) - set(GLOBALS))
+        try:
+            code = environment().compile(_counted(tree))
+        except (SyntaxError, RecursionError, MemoryError, ValueError) as error:
+            raise TemplateError("this template is too deep to compile", found=str(error)[:80]) from None
+        self._template = Template.from_code(environment(), code, dict(GLOBALS))
+
+    def render(self, values: Mapping[str, Any], page: Page) -> None:
+        """Write the text."""
+        from jinja2 import TemplateError as JinjaError
+
+        from workbench.templates.native_sandbox import PAGE
+
+        token = PAGE.set(page)
+        try:
+            for piece in self._template.generate(dict(values)):
+                page.put(piece)
+        except TemplateRunError:
+            raise
+        except JinjaError as error:
+            raise TemplateRunError(f"the template failed: {error.message}", hint=_hint(error)) from None
+        except _FAILURES as error:
+            raise TemplateRunError(
+                f"the template failed: {error}"[:500], found=type(error).__name__
+            ) from None
+        finally:
+            PAGE.reset(token)
+
+
+def _hint(error: Exception) -> str:
+    return "give the name a value, or write {{ name|default('') }}" if "undefined" in str(error) else ""
+
+
+def parsed(text: str) -> Any:
+    """Jinja's tree of a template.
+
+    Raises:
+        TemplateError: It breaks the grammar, or has a part that is refused.
+    """
+    from jinja2 import TemplateSyntaxError
+
+    from workbench.templates.native_sandbox import environment
+
+    try:
+        tree = environment().parse(text)
+    except TemplateSyntaxError as error:
+        raise _placed(error.message or "a tag that cannot be read", error.lineno, text) from None
+    except (RecursionError, ValueError, OverflowError, MemoryError) as error:
+        raise TemplateError(
+            "this template cannot be read", found=type(error).__name__, hint="nest it less deeply"
+        ) from None
+    _check(tree, text)
+    return tree
+
+
+def _placed(what: str, line: int, text: str, expected: str = "") -> TemplateError:
+    lines = text.split("\n")
+    found = lines[line - 1].strip()[:60] if 0 < line <= len(lines) else ""
+    error = TemplateError(what, where=f"line {line}", found=found, expected=expected)
+    error.line = line
+    return error
+
+
+def _check(tree: Any, text: str) -> None:
+    waiting = [(tree, 0)]
+    while waiting:
+        node, depth = waiting.pop()
+        kind = type(node).__name__
+        if kind in _REFUSED or getattr(node, "recursive", False):
+            raise _placed(f"{kind} is not supported here: it could grow without bound", node.lineno, text)
+        if depth > MAX_NESTING * 2:
+            raise _placed("too many things within things", node.lineno, text)
+        if kind in {"Filter", "Test"}:
+            _check_name(node, text)
+        waiting += [(child, depth + 1) for child in node.iter_child_nodes()]
+
+
+def _check_name(node: Any, text: str) -> None:
+    from workbench.templates.native_sandbox import environment
+
+    kind = type(node).__name__.lower()
+    known = {name for name in getattr(environment(), f"{kind}s") if name[:1].isalpha()}
+    if node.name not in known:
+        raise _placed(f"there is no {kind} {node.name!r}", node.lineno, text, ", ".join(sorted(known)))
+
+
+def _counted(tree: Any) -> Any:
+    """The tree with everything that repeats or makes something handed through a filter that counts."""
+    from jinja2 import nodes
+    from jinja2.visitor import NodeTransformer
+
+    def through(name: str, node: Any) -> Any:
+        return nodes.Filter(node, name, [], [], None, None, lineno=node.lineno, environment=tree.environment)
+
+    class Counting(NodeTransformer):
+        def generic_visit(self, node: Any, *args: Any, **kwargs: Any) -> Any:
+            node = super().generic_visit(node, *args, **kwargs)
+            if isinstance(node, nodes.For):
+                node.iter = through("_turns", node.iter)
+            elif isinstance(node, nodes.Concat):
+                return through(
+                    "_joined", nodes.List(node.nodes, lineno=node.lineno, environment=tree.environment)
+                )
+            elif isinstance(node, nodes.List | nodes.Dict) or (
+                isinstance(node, nodes.Tuple) and node.ctx == "load"
+            ):
+                return through("_made", node)
+            return node
+
+    return Counting().visit(tree)

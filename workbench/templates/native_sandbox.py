@@ -1,0 +1,253 @@
+"""The jinja2 environment: its sandbox, an allow-list of filters and methods, and a count of what is made.
+
+Loaded on first use only, because jinja2 is.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextvars import ContextVar
+from functools import cache, wraps
+from typing import Any
+
+from jinja2 import ChainableUndefined, Undefined, pass_environment
+from jinja2.environment import Environment
+from jinja2.filters import make_attrgetter
+from jinja2.runtime import LoopContext
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+from jinja2.utils import Namespace
+
+from workbench.templates.bounds import MAX_OUTPUT, MAX_STEPS, Page
+from workbench.templates.errors import TemplateRunError
+from workbench.templates.values import JsonList
+
+__all__ = ["GLOBALS", "PAGE", "environment"]
+
+PAGE: ContextVar[Page] = ContextVar("page")
+"""What the rendering under way may still do."""
+
+_MAX_MADE = 100_000
+"""Parts, counted as often as they appear, of a list or dict made in a template."""
+
+_MAX_BITS = 4096
+_KEPT_FILTERS = (
+    "abs capitalize count d default dictsort first float int items last length list lower map max min reject "
+    "rejectattr reverse select selectattr sort title trim truncate unique upper wordcount"
+)
+_METHODS: dict[type, frozenset[str]] = {
+    str: frozenset(
+        [
+            "capitalize",
+            "count",
+            "endswith",
+            "find",
+            "index",
+            "isdigit",
+            "islower",
+            "isupper",
+            "lower",
+            "lstrip",
+            "rfind",
+            "rstrip",
+            "split",
+            "splitlines",
+            "startswith",
+            "strip",
+            "title",
+            "upper",
+        ]
+    ),
+    dict: frozenset({"get", "items", "keys", "values"}),
+    list: frozenset({"count", "index"}),
+}
+
+
+class Missing(ChainableUndefined):
+    """A name without a value: false in a test, an error where it is put or looped over."""
+
+    __str__ = __iter__ = __len__ = Undefined._fail_with_undefined_error  # noqa: SLF001 (as its own subclasses do)
+
+
+class Sandbox(ImmutableSandboxedEnvironment):
+    """Plain data, a few methods, and operators that say no before they fill the memory."""
+
+    intercepted_binops = frozenset({"+", "*", "**", "%"})
+
+    def getattr(self, obj: Any, attribute: str) -> Any:
+        """A dict's key first: a row's column called "items" is meant, not the method."""
+        if isinstance(obj, dict) and attribute in obj:
+            return obj[attribute]
+        return super().getattr(obj, attribute)
+
+    def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:  # noqa: ARG002 (jinja's signature)
+        """Whether the template may read it."""
+        if attr.startswith("_"):
+            return False
+        if isinstance(obj, LoopContext | Namespace | Undefined):
+            return True
+        return any(attr in names for kind, names in _METHODS.items() if isinstance(obj, kind))
+
+    def wrap_str_format(self, value: Any) -> None:  # noqa: ARG002 (jinja's signature)
+        """No `str.format`: a width in it fills the memory."""
+        return
+
+    def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
+        """An operator, if its result has a bearable size."""
+        PAGE.get().step()
+        if not _bearable(operator, left, right):
+            raise TemplateRunError(f"the result of {operator} is too large, or it takes numbers only")
+        result = super().call_binop(context, operator, left, right)
+        return _made(result) if isinstance(result, list | tuple) else result
+
+
+def _bearable(operator: str, left: Any, right: Any) -> bool:
+    many = [side for side in (left, right) if isinstance(side, str | list | tuple)]
+    if operator == "%":
+        return not isinstance(left, str | bytes)
+    if many and operator == "+":
+        return sum(map(len, many)) <= MAX_OUTPUT
+    if many and operator == "*":
+        times = right if many[0] is left else left
+        return isinstance(times, int) and len(many[0]) * times <= MAX_OUTPUT
+    if isinstance(left, int) and isinstance(right, int):
+        bits = left.bit_length() * right if operator == "**" else left.bit_length() + right.bit_length()
+        return bits <= _MAX_BITS
+    return True
+
+
+def _measure(value: Any, limit: int) -> None:
+    """Refuse what is no plain data, or has too many parts when each is counted where it appears."""
+    waiting, count = [value], 0
+    while waiting:
+        one = waiting.pop()
+        count += len(one) if isinstance(one, str) and limit > _MAX_MADE else 1
+        if count > limit:
+            raise TemplateRunError("a list or dict of the template is too large", expected=f"{limit:,} parts")
+        if isinstance(one, Mapping):
+            waiting += [*one.keys(), *one.values()]
+        elif isinstance(one, list | tuple):
+            waiting += one
+        elif not isinstance(one, str | int | float | None):
+            raise TemplateRunError(f"a {type(one).__name__} is no data and has no text")
+
+
+def _shown(value: Any) -> Any:
+    """What an expression puts: text as it is, the rest as Python writes it, no larger than a page."""
+    if isinstance(value, str) or (isinstance(value, int | float) or value is None):
+        return value
+    if isinstance(value, Undefined):
+        return str(value)
+    if isinstance(value, range):
+        value = list(value)
+    _measure(value, MAX_OUTPUT)
+    return str(value)
+
+
+def _made(value: Any) -> Any:
+    _measure(value, _MAX_MADE)
+    return value
+
+
+def _turns(value: Any) -> Iterator[Any]:
+    page = PAGE.get()
+    for one in value:
+        page.step()
+        yield one
+
+
+def _joined(values: Iterable[Any], separator: str = "") -> str:
+    texts: list[str] = []
+    size = 0
+    for value in values:
+        PAGE.get().step()
+        texts.append(str(_shown(value)))
+        size += len(texts[-1]) + len(separator)
+        if size > MAX_OUTPUT:
+            raise TemplateRunError(
+                "a text of the template is too long", expected=f"{MAX_OUTPUT:,} characters"
+            )
+    return separator.join(texts)
+
+
+@pass_environment
+def _join(env: Environment, value: Any, d: str = "", attribute: str | int | None = None) -> str:
+    return _joined(value if attribute is None else map(make_attrgetter(env, attribute), value), str(d))
+
+
+def _replace(value: Any, old: str, new: str, count: int | None = None) -> str:
+    text, times = str(_shown(value)), -1 if count is None else count
+    if len(text) + text.count(old) * len(new) > MAX_OUTPUT:
+        raise TemplateRunError("a text of the template is too long", expected=f"{MAX_OUTPUT:,} characters")
+    return text.replace(old, new, times)
+
+
+def _round(value: float, precision: int = 0) -> float:
+    return round(float(value), max(-20, min(20, precision)))
+
+
+def _tojson(value: Any, indent: int | None = None) -> str:
+    _measure(value, MAX_OUTPUT)
+    # As jinja writes it, but for its HTML escapes.
+    return json.dumps(value, ensure_ascii=False, indent=None if indent is None else min(indent, 8))
+
+
+def _indent(value: Any, width: int = 4, first: bool = False) -> str:
+    lines = str(_shown(value)).split("\n")
+    space = " " * min(width, 40)
+    rest = [space + line if line else line for line in lines[1:]]
+    return _joined([(space if first else "") + lines[0], *rest], "\n")
+
+
+def _range(*bounds: int) -> range:
+    numbers = range(*bounds)
+    first, last = numbers.start, numbers.stop
+    if abs(last - first) > MAX_STEPS * abs(numbers.step):
+        raise TemplateRunError(
+            "range() is too long", found=f"range{bounds}"[:80], expected=f"at most {MAX_STEPS:,}"
+        )
+    return numbers
+
+
+def _dict(*values: Any, **named: Any) -> dict[str, Any]:
+    result: dict[str, Any] = _made(dict(*values, **named))
+    return result
+
+
+GLOBALS: dict[str, Any] = {"range": _range, "dict": _dict, "namespace": Namespace}
+
+
+def _charged(rule: Callable[..., Any]) -> Callable[..., Any]:
+    """The filter, paying for the length of what it is given."""
+
+    @wraps(rule)
+    def charged(*values: Any, **named: Any) -> Any:
+        sizes = [
+            len(one) // (1000 if isinstance(one, str) else 1)
+            for one in values
+            if isinstance(one, str | list | dict | range)
+        ]
+        PAGE.get().step(1 + sum(sizes))
+        return rule(*values, **named)
+
+    return charged
+
+
+@cache
+def environment() -> Sandbox:
+    """The one environment."""
+    made = Sandbox(
+        autoescape=False, undefined=Missing, finalize=_shown, optimized=False, keep_trailing_newline=True
+    )
+    own: dict[str, Callable[..., Any]] = {
+        "indent": _indent, "join": _join, "replace": _replace, "round": _round, "tojson": _tojson,
+        "string": lambda value: str(_shown(value)), "safe": lambda value: value,
+    }  # fmt: skip
+    kept = {name: made.filters[name] for name in _KEPT_FILTERS.split()}
+    made.filters = {name: _charged(rule) for name, rule in {**kept, **own}.items()}
+    made.filters |= {"_turns": _turns, "_joined": _joined, "_made": _made}
+    made.globals = dict(GLOBALS)
+    return made
+
+
+assert JsonList.__str__ is not list.__str__  # what `_shown` relies on for the lists that read as JSON

@@ -1,0 +1,224 @@
+"""Each dialect's templates as neutral parts; what only that dialect can say is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from workbench.templates import handlebars_tree as hbs
+from workbench.templates.errors import TemplateError, at
+from workbench.templates.neutral import LOOP_NAMES, Branch, Name, Part, Parts, Put, Repeat, Text, joined
+
+__all__ = ["READERS"]
+
+
+def _handlebars(text: str) -> Parts:
+    from workbench.templates.handlebars import Handlebars
+
+    return _Handlebars(text).parts(Handlebars(text).program, (Name(0, ()),), {})
+
+
+class _Handlebars:
+    """Walks the tree with what `this` and each `../` mean."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def parts(self, program: hbs.Program | None, contexts: tuple[Name, ...], named: dict[str, Name]) -> Parts:
+        found: list[Part] = []
+        for one in program.body if program else ():
+            if isinstance(one, hbs.Content):
+                found.append(Text(one.value))
+            elif isinstance(one, hbs.Put):
+                found.append(Put(self.name(one.call, contexts, named)))
+            elif isinstance(one, hbs.Block):
+                found += self.block(one, contexts, named)
+        return joined(found)
+
+    def block(self, block: hbs.Block, contexts: tuple[Name, ...], named: dict[str, Name]) -> Parts:
+        if block.raw:
+            return self.parts(block.program, contexts, named)
+        word, position = block.call.head.original, block.call.position
+        if word not in {"if", "unless", "each", "with"} or block.call.options:
+            raise at(self.text, position, "this block has no counterpart: by its value it tests, enters or repeats",
+                     hint="say which: #if, #with or #each")  # fmt: skip
+        name = self.name(block.call.params[0], contexts, named)
+        other = self.parts(block.inverse, contexts, named)
+        if word in {"if", "unless"}:
+            then = self.parts(block.program, contexts, named)
+            return (Branch(name, then, other) if word == "if" else Branch(name, other, then),)
+        inner = Name(_level(contexts, named) + 1, ())
+        names = block.program.names if block.program else ()
+        news = dict(zip(names, (inner, Name(inner.level, ("@index",))), strict=False))
+        return (Repeat(word, name, self.parts(block.program, (inner, *contexts), {**named, **news}), other),)
+
+    def name(self, one: Any, contexts: tuple[Name, ...], named: dict[str, Name]) -> Name:
+        path = one.head if isinstance(one, hbs.Call) and not one.params else one
+        if not isinstance(path, hbs.Path):
+            raise at(self.text, one.position, "only names have a counterpart, not values or lookups")
+        if path.data:
+            return self.data(path, contexts)
+        if path.parts and path.parts[0] in named and not path.depth and not path.scoped:
+            base, steps = named[path.parts[0]], path.parts[1:]
+        else:
+            base, steps = contexts[min(path.depth, len(contexts) - 1)], path.parts
+        found = Name(base.level, (*base.steps, *steps))
+        if path.depth >= len(contexts) or (not found.level and not found.steps):
+            raise at(self.text, path.position, f"{path.original!r} names all variables, or none")
+        return found
+
+    def data(self, path: hbs.Path, contexts: tuple[Name, ...]) -> Name:
+        if path.parts[:1] == ("root",) and len(path.parts) > 1:
+            return Name(0, path.parts[1:])
+        word = "@" + ".".join(path.parts)
+        if path.depth or word not in LOOP_NAMES or not contexts[0].level:
+            raise at(
+                self.text,
+                path.position,
+                f"{path.original!r} has no counterpart",
+                expected=", ".join(LOOP_NAMES),
+            )
+        return Name(contexts[0].level, (word,))
+
+
+def _level(contexts: tuple[Name, ...], named: dict[str, Name]) -> int:
+    return max(name.level for name in (*contexts, *named.values()))
+
+
+def _mustache(text: str) -> Parts:
+    from workbench.templates.mustache import Mustache
+
+    return _mustache_parts(text, Mustache(text).tags)
+
+
+def _mustache_parts(text: str, tags: Any) -> Parts:
+    found: list[Part] = []
+    for tag in tags:
+        if tag.kind == "text":
+            found.append(Text(tag.text))
+            continue
+        if tag.kind == "#" or tag.text == ".":
+            raise at(text, tag.position, "a section has no counterpart: by its value it tests, enters or repeats",
+                     hint="in handlebars say which: #if, #with or #each")  # fmt: skip
+        name = Name(0, tuple(tag.text.split(".")) if tag.text.find(".") > 0 else (tag.text,))
+        found.append(Put(name) if tag.kind == "put" else Branch(name, (), _mustache_parts(text, tag.body)))
+    return joined(found)
+
+
+def _braces(text: str) -> Parts:
+    from workbench.templates.braces import Braces
+
+    # Every name in braces, as the later generation takes them.
+    pattern = Braces(text, generation="0.17").pattern
+    found: list[Part] = []
+    start = 0
+    for match in pattern.finditer(text):
+        found.append(Text(text[start : match.start()]))
+        found.append(Put(Name(0, (match[1],))) if match[1] else Text(match[0][0]))
+        start = match.end()
+    return joined([*found, Text(text[start:])])
+
+
+def _openai(text: str) -> Parts:
+    from workbench.templates.openai import OpenAI
+
+    pieces = OpenAI(text).pieces
+    return joined(
+        [Text(one) if isinstance(one, str) else Put(Name(0, tuple(map(str, one[1])))) for one in pieces]
+    )
+
+
+def _jinja(text: str) -> Parts:
+    from workbench.templates.native import parsed
+
+    return _Jinja(text).parts(parsed(text).body, {}, 0)
+
+
+class _Jinja:
+    """Walks jinja's own tree with the names its loops have made."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def refuse(self, node: Any, what: str) -> TemplateError:
+        line = self.text.split("\n")[node.lineno - 1 : node.lineno]
+        found = line[0].strip()[:60] if line else ""
+        error = TemplateError(f"{what} has no counterpart", where=f"line {node.lineno}", found=found)
+        error.line = node.lineno
+        return error
+
+    def parts(self, body: Any, named: dict[str, int], level: int) -> Parts:
+        found: list[Part] = []
+        for node in body:
+            match type(node).__name__:
+                case "Output":
+                    found += [self.output(one, named) for one in node.nodes]
+                case "If":
+                    found.append(self.branch(node, named, level))
+                case "For":
+                    found.append(self.loop(node, named, level))
+                case kind:
+                    raise self.refuse(node, f"a {kind.lower()} tag")
+        return joined(found)
+
+    def output(self, node: Any, named: dict[str, int]) -> Part:
+        kind = type(node).__name__
+        if kind == "TemplateData":
+            return Text(node.data)
+        if kind == "Const" and isinstance(node.value, str):
+            return Text(node.value)
+        # What our own writer adds for a name without a value.
+        plain = (
+            kind == "Filter"
+            and node.name == "default"
+            and len(node.args) == 1
+            and getattr(node.args[0], "value", 0) == ""
+        )
+        return Put(self.name(node.node if plain else node, named))
+
+    def branch(self, node: Any, named: dict[str, int], level: int) -> Part:
+        other = self.parts(node.else_, named, level)
+        for one in reversed(node.elif_):
+            other = (self.branch_of(one, other, named, level),)
+        return self.branch_of(node, other, named, level)
+
+    def branch_of(self, node: Any, other: Parts, named: dict[str, int], level: int) -> Part:
+        negated = type(node.test).__name__ == "Not"
+        name = self.name(node.test.node if negated else node.test, named)
+        then = self.parts(node.body, named, level)
+        return Branch(name, other, then) if negated else Branch(name, then, other)
+
+    def loop(self, node: Any, named: dict[str, int], level: int) -> Part:
+        if type(node.target).__name__ != "Name" or node.test is not None:
+            raise self.refuse(node, "a loop over pairs or with a condition")
+        name = self.name(node.iter, named)
+        inner = {**named, node.target.name: level + 1, "loop": level + 1}
+        then, other = self.parts(node.body, inner, level + 1), self.parts(node.else_, named, level)
+        return Repeat("each", name, then, other)
+
+    def name(self, node: Any, named: dict[str, int]) -> Name:
+        steps: list[str] = []
+        while type(node).__name__ in {"Getattr", "Getitem"}:
+            step = node.attr if type(node).__name__ == "Getattr" else getattr(node.arg, "value", None)
+            if isinstance(step, bool) or not isinstance(step, str | int):
+                raise self.refuse(node, "a computed key")
+            steps.insert(0, str(step))
+            node = node.node
+        if type(node).__name__ != "Name":
+            raise self.refuse(node, "anything but a name")
+        if node.name == "loop" and "loop" in named:
+            word = next((ours for ours, theirs in LOOP_NAMES.items() if steps == [theirs]), None)
+            if word is None:
+                raise self.refuse(node, f"loop.{'.'.join(steps)}")
+            return Name(named["loop"], (word,))
+        level = named.get(node.name, 0)
+        return Name(level, tuple(steps) if level else (node.name, *steps))
+
+
+READERS: dict[str, Callable[[str], Parts]] = {
+    "braces": _braces,
+    "handlebars": _handlebars,
+    "jinja2": _jinja,
+    "mustache": _mustache,
+    "openai": _openai,
+}

@@ -1,0 +1,11 @@
+"""Other people's functions: where they may block without holding up the house.
+
+Coroutines share a loop, functions a few threads, all of them daemons. What does not end in time cannot be stopped: it
+is left to itself, and a fresh loop or thread takes its place, until too many are left. Nothing starts at import.
+"""
+
+from workbench.user_functions.late import LateError
+from workbench.user_functions.loops import awaited
+from workbench.user_functions.threads import threaded
+
+__all__ = ["LateError", "awaited", "threaded"]

@@ -1,0 +1,270 @@
+"""The Try panel: one conversation, all chosen graders side by side."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import ipywidgets as widgets
+
+from workbench.grade import Grade
+from workbench.graders.combine import Entry
+from workbench.judges.asking.budget import Spending
+from workbench.judges.asking.judge_run import Line
+from workbench.samples import Sample
+from workbench.session.code_lines import grader_code
+from workbench.session.proofs import asks_models, waits_for
+from workbench.session.report_rows import sample_of
+from workbench.session.trial import (
+    Trial,
+    find_rows,
+    next_row,
+    paste,
+    place_of,
+    random_row,
+    with_completion,
+)
+from workbench.widgets.panels.panel import Panel, classed, quiet, row, text
+from workbench.widgets.views.thread_view import ThreadView
+
+__all__ = ["TryPanel"]
+
+
+_REST = 0.3
+"""Seconds without a key until an edited answer is graded."""
+
+
+class TryPanel(Panel):
+    """Choose a row, by its id, by words or at random, or paste a conversation; edit the answer and see the scores.
+
+    Rules and sandboxed code answer at every change; what asks a model or a service waits for the button. See `Panel` for the
+    arguments.
+    """
+
+    title = "Try"
+    css = "try"
+
+    def build(self) -> Sequence[Any]:
+        """See `Panel`."""
+        self._make_controls()
+        self._sample: Sample | None = None
+        self._found: dict[str, tuple[Entry, Grade]] = {}
+        self._about: Any = None
+        self._asked: dict[str, Entry] = {}
+        self._wait: threading.Timer | None = None
+        self._row = -1
+        self._matches: list[int] = []
+        self._trial = Trial(self._told, self.state.lock)
+        self._listen()
+        choice = row(self.wanted, self.next, self.random, self.paste, self.place)
+        return [choice, self.fold, self.thread, self.answer, row(self.score), self.results]
+
+    def _make_controls(self) -> None:
+        wide = widgets.Layout(width="calc(100% - 6px)")
+        self.wanted = widgets.Text(description="Row", placeholder="id or words", continuous_update=False)
+        self.next = widgets.Button(
+            description="Next match", tooltip="Next row with these words", disabled=True
+        )
+        self.place = widgets.HTML()
+        self.random = widgets.Button(description="Random row", icon="random")
+        self.paste = widgets.ToggleButton(description="Paste messages", tooltip="Try messages of your own")
+        self.pasted = widgets.Textarea(
+            description="Messages", rows=3, layout=wide,
+            placeholder='[{"role": "user", "content": "..."}, {"role": "assistant", "content": "..."}]',
+        )  # fmt: skip
+        self.use = widgets.Button(description="Use pasted messages")
+        self.fold = widgets.VBox([self.pasted, row(self.use)], layout=widgets.Layout(display="none"))
+        self.thread = ThreadView()
+        self.answer = widgets.Textarea(
+            description="Answer", rows=6, layout=wide, placeholder="what the model wrote"
+        )
+        self.score = widgets.Button(
+            description="Score", button_style="primary", tooltip="Ask all chosen graders"
+        )
+        self.results = widgets.HTML()
+        classed(thread=self.thread, answer=self.answer, tried=self.results, score=self.score)
+        classed(next_match=self.next, place=self.place)
+
+    def _listen(self) -> None:
+        self.wanted.observe(self.acts(self._find), "value")
+        self.next.on_click(self.acts(self._step))
+        self.random.on_click(self.acts(lambda: self._take_row(random_row(self.state.samples))))
+        self.use.on_click(self.acts(self._take_pasted))
+        self.paste.observe(self.acts(self._unfold), "value")
+        self.answer.observe(self.acts(self._typed), "value")
+        self.score.on_click(self.acts(lambda: self._ask(free=False)))
+        self.watch(self.refresh, "chosen", "graders")
+
+    def refresh(self) -> None:
+        """See `Panel`."""
+        if self._sample is None and len(self.state.samples):
+            self._take_row(0)
+        else:
+            self._ask(free=True)
+
+    def _find(self) -> None:
+        words = self.wanted.value.strip()
+        self.next.disabled = not words
+        self._matches = []
+        self._tell_row()
+        if words:
+            self._matches = find_rows(self.state.samples, words)
+            self._take_row(next_row(self._matches, self._row))
+
+    def _step(self) -> None:
+        """To the next match. Where there is no other the row stays, with the answer as edited."""
+        if not self._matches:
+            self._find()  # says again that there is none
+        elif (at := next_row(self._matches, self._row)) != self._row:
+            self._take_row(at)
+
+    def _take_pasted(self) -> None:
+        said = self.pasted.value
+        sample = paste(said)
+        self._row = -1
+        self._take(sample, f"wb.session.trial.paste({said!r})")
+
+    def _take_row(self, at: int) -> None:
+        self._row = at
+        self._take(sample_of(self.state.samples, at), f"app.samples[{at}]")
+
+    def _tell_row(self) -> None:
+        if self._sample is not None:
+            self.place.value = quiet(place_of(self.state.samples, self._row, self._matches))
+
+    def _take(self, sample: Sample, code: str) -> None:
+        self._sample, self._code = sample, code
+        self.thread.show(sample, last=False)
+        self._tell_row()
+        with self.filling():
+            self.answer.value = sample.thread.completion() or ""
+        self._ask(free=True)
+
+    @property
+    def sample(self) -> Sample | None:
+        """What is graded: the row or the pasted messages, with the answer as edited."""
+        sample = self._sample
+        if sample is None or self.answer.value == (sample.thread.completion() or ""):
+            return sample
+        return with_completion(sample, self.answer.value)
+
+    def _unfold(self) -> None:
+        self.fold.layout.display = "" if self.paste.value else "none"
+
+    def _typed(self) -> None:
+        """The scores are of another answer from now on; ask again when the typing rests."""
+        self._forget_others()
+        self._show()
+        if self._wait is not None:
+            self._wait.cancel()
+        self._wait = threading.Timer(_REST, self.acts(lambda: self._ask(free=True)))
+        self._wait.daemon = True
+        self._wait.start()
+
+    def _forget_others(self) -> None:
+        """Drop grades of another conversation, or of graders that have changed: what was paid for stays."""
+        about = (id(self._sample), self.answer.value)
+        entries = self.state.chosen_entries()
+        same = {name: held for name, held in self._found.items() if _is(held[0], entries.get(name))}
+        self._found = same if about == self._about else {}
+        self._about = about
+
+    @property
+    def grades(self) -> dict[str, Grade]:
+        """What each grader says of `sample`, by name; who is still at work is missing."""
+        return {name: grade for name, (_, grade) in self._found.items()}
+
+    def _ask(self, *, free: bool) -> None:
+        sample = self.sample
+        if sample is None:
+            return
+        same = self._about == (id(self._sample), self.answer.value)
+        self._forget_others()
+        if not free:
+            self._found = {}
+        entries = self.state.chosen_entries()
+        asked = {name: one for name, one in entries.items() if not (free and waits_for(one.grader))}
+        new = {name: one for name, one in asked.items() if name not in self._found}
+        self._show()
+        self._trial.ask(sample, new, self._line(new), keep=same and free and not self._changed(entries))
+        if asked and not self._filled:
+            self.state.code = self._repeat(sample, asked)
+
+    def _changed(self, entries: Mapping[str, Entry]) -> bool:
+        """Whether a grader is another than when it was last asked: then what it is at work on does not count."""
+        before, self._asked = self._asked, dict(entries)
+        return any(name in before and not _is(before[name], one) for name, one in entries.items())
+
+    def _line(self, entries: Mapping[str, Entry]) -> Line | None:
+        """How judges ask: an answer that the store has is not paid for again."""
+        labelling = self.state.labelling
+        if not labelling.store_url or not any(asks_models(one.grader) for one in entries.values()):
+            return None
+        return Line(Spending(None), labelling.store.replies)
+
+    def _repeat(self, sample: Sample, asked: Mapping[str, Entry]) -> str:
+        plain = {name: Entry(one.grader, name) == one for name, one in asked.items()}
+        lines = [
+            f"{grader_code(name)}(sample)"
+            if plain[name]
+            else f"app.state.entry({name!r}).outcome({grader_code(name)}(sample))"
+            for name in asked
+        ]
+        changed = f"wb.session.trial.with_completion({self._code}, {self.answer.value!r})"
+        return "\n".join([f"sample = {self._code if sample is self._sample else changed}", *lines])
+
+    def _told(self, name: str, grade: Grade) -> None:
+        with self.state.guard(self.title):
+            if name in self.state.chosen:
+                self._found[name] = (self.state.entry(name), grade)
+            self._show()
+
+    def _show(self) -> None:
+        lines = [self._result(name) for name in self.state.chosen]
+        head = "<tr><th>grader</th><th>score</th><th>passed</th><th>reasoning, or what went wrong</th><th>time</th></tr>"
+        table = f"<table class='wb-plain'><thead>{head}</thead><tbody>{''.join(lines)}</tbody></table>"
+        self.results.value = table if lines else quiet("No grader is chosen: choose some in Run.")
+
+    def _result(self, name: str) -> str:
+        found = self._found.get(name)
+        if found is None:
+            why = waits_for(self.state.graders[name])
+            return f"<tr>{_name(name)}<td colspan='4'>{quiet(f'{why}: press Score' if why else 'at work')}</td></tr>"
+        cells = "".join(f"<td>{cell}</td>" for cell in _cells(found[1]))
+        return f"<tr>{_name(name)}{cells}</tr>"
+
+    def let_go(self, *, end: bool) -> None:
+        """See `Panel`."""
+        self._trial.stop()
+        if self._wait is not None:
+            self._wait.cancel()
+        super().let_go(end=end)
+
+
+def _is(one: Entry, two: Entry | None) -> bool:
+    """Whether these are the very same grader in the same part: an equal judge may ask another client."""
+    return two is not None and one == two and one.grader is two.grader
+
+
+def _name(name: str) -> str:
+    """A grader's name, which keeps to one line while there is room: see the panels' style."""
+    return f"<td><div class='wb-name'>{text(name)}</div></td>"
+
+
+def _cells(grade: Grade) -> tuple[str, ...]:
+    score = (
+        f"<b>{grade.score:.4g}</b>"
+        if grade.score is not None
+        else f"<b class='wb-no'>{text(grade.status)}</b>"
+    )
+    marks = {True: "<span class='wb-ok'>✓ yes</span>", False: "<span class='wb-no'>✗ no</span>", None: ""}
+    passed = marks[grade.passed]
+    said = (
+        f"<pre class='wb-no'>{text(grade.error, 2_000)}</pre>"
+        if grade.error
+        else text(grade.reasoning, 2_000)
+    )
+    time = "" if grade.seconds is None else f"{1_000 * grade.seconds:,.1f} ms"
+    cost = "" if grade.cost is None else f"<br>${grade.cost:.6f}"
+    return score, passed, said, f"{time}{cost}"
