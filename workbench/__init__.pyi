@@ -1,5 +1,6 @@
 # The public names, each with the module it comes from: `__init__.py` loads them from this list on first use.
 from . import errors as errors
+from . import session as session
 from . import widgets as widgets
 from .capturing import capture as capture
 from .capturing.source import Source as Source

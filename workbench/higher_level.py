@@ -1,7 +1,7 @@
-"""Conveniences that reach up the house: `grader.run(...)`, `report.plot()`.
+"""Methods that call upward: `grader.run(...)`, `report.plot()`, `report.to_html(...)`.
 
-Modules import downward only. A method that must hand its work to a higher room looks that room up by
-name when it is called, here and nowhere else, so that the list below is the list of exceptions.
+Modules import from lower levels only. A method that hands its work to a higher level looks the function up by name when
+it is called, here and nowhere else, so that the list below is the whole list of exceptions.
 """
 
 from __future__ import annotations
@@ -10,21 +10,21 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["upstairs"]
+__all__ = ["higher_level"]
 
-_ROOMS = {
+_FUNCTIONS = {
     "run": ("workbench.suite", "run"),
     "plot_scores": ("workbench.plots", "plot_scores"),
     "write_html": ("workbench.html", "write_html"),
 }
 
 
-def upstairs(name: str) -> Callable[..., Any]:
-    """The function of a higher room behind a convenience method.
+def higher_level(name: str) -> Callable[..., Any]:
+    """The function of a higher level behind a convenience method.
 
     Raises:
         KeyError: Not one of the listed exceptions.
     """
-    module, attribute = _ROOMS[name]
+    module, attribute = _FUNCTIONS[name]
     function: Callable[..., Any] = getattr(importlib.import_module(module), attribute)
     return function

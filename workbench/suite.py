@@ -21,7 +21,7 @@ from workbench.graders.combine.entry import as_column, as_entry
 from workbench.grades import Grades
 from workbench.jobs import Job
 from workbench.judges.asking.budget import Budget, Spending, as_budget, check_priced
-from workbench.judges.asking.judge_run import Line
+from workbench.judges.asking.judge_run import JudgeRun
 from workbench.judges.base import Judge
 from workbench.progress import Bar, OnProgress
 from workbench.report import Report, check_settings
@@ -267,13 +267,13 @@ class Suite:
         for entry in self.entries:
             _check_ready(entry, spending.budget)
         with opened(store) as kept, Bar(len(data) * len(self.entries), show=progress is True) as bar:
-            line = Line(spending, None if kept is None else kept.replies)
+            judge_run = JudgeRun(spending, None if kept is None else kept.replies)
             listen = progress if callable(progress) else bar
-            run = Run(self.entries, data, listen, workers, line)
+            run = Run(self.entries, data, listen, workers, judge_run)
             grades, stopped = run.go()
             report = self._report(data, dict(grades), preset=preset, labels=labels)
             notes = sum_up(kept, report, self.name) if kept is not None else []
-        told = endings(grades, len(data), line, interrupted=stopped)
+        told = endings(grades, len(data), judge_run, interrupted=stopped)
         return replace(report, notes=(*notes, *told, *run.notes))
 
     def _report(self, data: Samples, grades: dict[str, Grades], **settings: Any) -> Report:

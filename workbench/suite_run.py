@@ -14,7 +14,7 @@ from workbench.graders import Control
 from workbench.graders.combine import Entry
 from workbench.grades import Grades
 from workbench.judges.asking.breaker import HOPELESS, NOT_ASKED
-from workbench.judges.asking.judge_run import Line, sharing
+from workbench.judges.asking.judge_run import JudgeRun, sharing
 from workbench.judges.base import Judge
 from workbench.progress import OnProgress, Progress
 from workbench.report import Report
@@ -36,11 +36,11 @@ class Run:
         samples: Samples,
         listen: OnProgress,
         workers: int | None,
-        line: Line,
+        judge_run: JudgeRun,
     ) -> None:
-        self._entries, self._samples, self._listen, self._line = entries, samples, listen, line
+        self._entries, self._samples, self._listen, self._judge_run = entries, samples, listen, judge_run
         self._control = Control(self._note, workers=workers)
-        line.stopped = self._control.cancel.is_set
+        judge_run.stopped = self._control.cancel.is_set
         self._grades: dict[str, Grades] = {}
         self._current, self._now = "", (0, 0)
         self._start = self._told = self._began = time.monotonic()
@@ -69,10 +69,10 @@ class Run:
         return self._grades, stopped or self._control.cancel.is_set()
 
     async def _all(self) -> None:
-        with sharing(self._line):
+        with sharing(self._judge_run):
             for at, entry in enumerate(self._entries):
                 self._current, self._began = entry.name, time.monotonic()
-                self._line.spending.share(sum(map(_asks, self._entries[at:])) if _asks(entry) else 1)
+                self._judge_run.spending.share(sum(map(_asks, self._entries[at:])) if _asks(entry) else 1)
                 grades = await entry.grade_all(self._samples, self._control)
                 self._grades[entry.name] = grades
                 self._now = (0, 0)
@@ -93,10 +93,10 @@ class Run:
             failed=sum(g.n_failed for g in finished) + self._now[1],
             total=len(self._samples) * len(self._entries),
             seconds=self._told - self._start,
-            money=self._line.spending.money,
-            tokens=self._line.spending.tokens,
-            kept=self._line.spending.kept,
-            waiting=self._line.waiting,
+            money=self._judge_run.spending.money,
+            tokens=self._judge_run.spending.tokens,
+            kept=self._judge_run.spending.kept,
+            waiting=self._judge_run.waiting,
             rows=self._now[0],
             since=self._told - self._began,
         )
@@ -133,10 +133,12 @@ def sum_up(store: Store, report: Report, name: str) -> list[str]:
     return []
 
 
-def endings(grades: Mapping[str, Grades], rows: int, line: Line, *, interrupted: bool) -> Iterator[str]:
+def endings(
+    grades: Mapping[str, Grades], rows: int, judge_run: JudgeRun, *, interrupted: bool
+) -> Iterator[str]:
     """What a person should read where a run ended early: a stop, a spent budget, a grader or judge that gave up."""
     errors = (error for one in grades.values() for error in one.errors.values())
-    spent = line.spending.ended and any(error.kind is ErrorKind.BUDGET for error in errors)
+    spent = judge_run.spending.ended and any(error.kind is ErrorKind.BUDGET for error in errors)
     why = "Interrupted" if interrupted else "Budget spent" if spent else ""
     if why:
         done = rows * len(grades) - sum(len(one.cut_off) for one in grades.values())
@@ -145,9 +147,9 @@ def endings(grades: Mapping[str, Grades], rows: int, line: Line, *, interrupted:
         if one.ended:
             yield f"{name}: {one.ended}"
         yield from _hopeless(name, one)
-    if line.not_kept:
-        yield f"{len(line.not_kept):,} answers could not be kept: {line.not_kept[0]}"
-    yield from line.notes()
+    if judge_run.not_kept:
+        yield f"{len(judge_run.not_kept):,} answers could not be kept: {judge_run.not_kept[0]}"
+    yield from judge_run.notes()
 
 
 def _hopeless(name: str, grades: Grades) -> Iterator[str]:

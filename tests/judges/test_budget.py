@@ -7,7 +7,7 @@ import pytest
 import workbench as wb
 from workbench.judges import BudgetError, JudgeServerError, Reply, Usage
 from workbench.judges.asking.budget import Asking, Spending
-from workbench.judges.asking.judge_run import Line, sharing
+from workbench.judges.asking.judge_run import JudgeRun, sharing
 
 SAID = '{"reasoning": "fine", "score": "PASS"}'
 ROWS = [{"prompt": f"Hi {row}", "completion": "Good day"} for row in range(40)]
@@ -178,9 +178,9 @@ class Kept:
         self.answers[key] = reply
 
 
-def graded(grader, line, rows=1):  # as a run does it
+def graded(grader, judge_run, rows=1):  # as a run does it
     async def go():
-        with sharing(line):
+        with sharing(judge_run):
             samples = wb.read_samples(ROWS[:rows])
             return await asyncio.gather(*(grader.grade_one(sample) for sample in samples))
 
@@ -190,7 +190,7 @@ def graded(grader, line, rows=1):  # as a run does it
 def test_kept_answers_cost_nothing():
     """The second time nobody is asked; the grade says so, and counts no tokens and no money."""
     asked, store = judge(), Kept()
-    first, second = (graded(asked, Line(replies=store))[0] for _ in range(2))
+    first, second = (graded(asked, JudgeRun(replies=store))[0] for _ in range(2))
     assert len(asked.client.calls) == 1
     assert (first.tokens, second.tokens, second.cost, second.metadata["kept"]) == (100, 0, 0.0, True)
     assert first.cost == pytest.approx(0.0000195)
@@ -200,16 +200,16 @@ def test_kept_answers_cost_nothing():
 
 def test_two_rows_that_ask_the_same_at_once_ask_once():
     """The second waits for the first one's answer."""
-    asked, line = judge(), Line(replies=Kept())
+    asked, judge_run = judge(), JudgeRun(replies=Kept())
 
     async def go():
         sample = wb.read_samples(ROWS[:1])[0]
-        with sharing(line):
+        with sharing(judge_run):
             return await asyncio.gather(*(asked.grade_one(sample) for _ in range(5)))
 
     grades = asyncio.run(go())
     assert [grade.score for grade in grades] == [1.0] * 5
-    assert (len(asked.client.calls), line.spending.calls, line.spending.kept) == (1, 1, 4)
+    assert (len(asked.client.calls), judge_run.spending.calls, judge_run.spending.kept) == (1, 1, 4)
 
 
 @pytest.mark.parametrize(
@@ -220,8 +220,8 @@ def test_another_question_is_another_answer(change):
     from dataclasses import replace
 
     asked, store = judge(), Kept()
-    graded(asked, Line(replies=store))
-    graded(replace(asked, **change), Line(replies=store))
+    graded(asked, JudgeRun(replies=store))
+    graded(replace(asked, **change), JudgeRun(replies=store))
     assert (len(asked.client.calls), len(store.answers)) == (2, 2)
 
 
@@ -237,8 +237,8 @@ def test_another_client_is_another_answer():
 
     store, fail = Kept(), SAID.replace("PASS", "FAIL")
     for make in (Anybody, wb.ScriptedClient):
-        passed = graded(judge(client=make(SAID)), Line(replies=store))[0]
-        failed = graded(judge(client=make(fail)), Line(replies=store))[0]
+        passed = graded(judge(client=make(SAID)), JudgeRun(replies=store))[0]
+        failed = graded(judge(client=make(fail)), JudgeRun(replies=store))[0]
         assert (passed.score, failed.score) == (1.0, 0.0)
 
 
@@ -264,7 +264,7 @@ def test_equal_rows_are_asked_each_where_the_answer_may_vary():
 
     def run():
         async def go():
-            with sharing(Line(replies=store)):
+            with sharing(JudgeRun(replies=store)):
                 return [(await warm.grade_one(sample)).score for sample in wb.read_samples(rows)]
 
         return asyncio.run(go())
@@ -281,9 +281,9 @@ def test_answers_that_cannot_be_read_are_asked_for_again(said):
     """A failed row is asked again in the next run, and kept once it could be read."""
     store, times = Kept(), 2 if said == "I like it." else 1  # what cannot be read is asked once more at once
     asked = judge(client=wb.ScriptedClient([said] * times + [SAID]))
-    graded(asked, Line(replies=store))
+    graded(asked, JudgeRun(replies=store))
     assert not store.answers
-    assert graded(asked, Line(replies=store))[0].score == 1.0
+    assert graded(asked, JudgeRun(replies=store))[0].score == 1.0
     assert len(store.answers) == 1
 
 
@@ -291,8 +291,8 @@ def test_a_repaired_answer_is_kept_with_what_led_to_it():
     """A row that took two questions costs none the next time."""
     store = Kept()
     asked = judge(client=wb.ScriptedClient(["I like it.", SAID]))
-    assert graded(asked, Line(replies=store))[0].score == 1.0
-    assert graded(asked, Line(replies=store))[0].metadata["kept"] is True
+    assert graded(asked, JudgeRun(replies=store))[0].score == 1.0
+    assert graded(asked, JudgeRun(replies=store))[0].metadata["kept"] is True
     assert len(asked.client.calls) == 2
 
 
@@ -303,7 +303,7 @@ def test_who_waits_for_a_cancelled_question_asks_itself():
         client = Slow(lambda _: USED)
         client.content = lambda model: "slow"
         sample, asked = wb.read_samples(ROWS[:1])[0], judge(client=client)
-        with sharing(Line(replies=Kept())):
+        with sharing(JudgeRun(replies=Kept())):
             first, second = (asyncio.ensure_future(asked.grade_one(sample)) for _ in range(2))
             while not client.asked:
                 await asyncio.sleep(0)
@@ -324,7 +324,7 @@ def test_a_stopped_run_asks_nothing_more(store, monkeypatch):
     control = Control(lambda done, failed: control.cancel.set())
 
     async def go(asked):
-        with sharing(Line(replies=store, stopped=control.cancel.is_set)):
+        with sharing(JudgeRun(replies=store, stopped=control.cancel.is_set)):
             return await asked.grade_all(wb.read_samples(ROWS), control)
 
     with server(lambda *_: (200, {}, completion(SAID))) as (address, questions):
@@ -337,7 +337,7 @@ def test_answers_that_say_nothing_are_not_kept():
     """A cut or empty answer is asked for again next time."""
     for reply in (Reply(""), Reply("{", raw={"finish_reason": "length"})):
         store = Kept()
-        graded(judge(client=wb.ScriptedClient(reply)), Line(replies=store))
+        graded(judge(client=wb.ScriptedClient(reply)), JudgeRun(replies=store))
         assert not store.answers
 
 

@@ -15,7 +15,7 @@ from workbench.errors import FormatError, IsolationError, WorkbenchError
 from workbench.graders import from_spec
 from workbench.graders.base import Control
 from workbench.judges import Endpoint
-from workbench.judges.client import url_policy as reach
+from workbench.judges.client import url_policy
 from workbench.judges.kinds.endpoint import reward_server
 from workbench.judges.kinds.endpoint.grader import EndpointInfo
 from workbench.samples import Sample
@@ -438,7 +438,7 @@ def test_a_strangers_name_is_looked_at_where_it_leads(hosts, names):
 def test_what_was_looked_at_is_what_is_asked(names, monkeypatch):
     """A name that resolves to something else a moment later is not resolved again, and keeps its Host header."""
     looked = []
-    monkeypatch.setattr(reach, "_inside", looked.append)
+    monkeypatch.setattr(url_policy, "_inside", looked.append)
     with server(scores) as (address, asked):
         port = address.rpartition(":")[2]
         names["reward.example"] = [["127.0.0.2", "127.0.0.1"], ["10.0.0.1"]]  # nothing answers at the first

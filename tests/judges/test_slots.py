@@ -10,7 +10,7 @@ from tests.judges.test_budget import Kept, counts
 from tests.judges.test_client import completion
 from workbench.errors import WorkbenchError
 from workbench.graders.rows import Control
-from workbench.judges.asking.judge_run import Line, sharing
+from workbench.judges.asking.judge_run import JudgeRun, sharing
 from workbench.judges.asking.slots import Slots
 
 SAID = '{"reasoning": "fine", "score": "PASS"}'
@@ -43,8 +43,8 @@ class Locked(Kept):
 
 def run(store, asked):
     async def go():
-        with sharing(Line(replies=store)) as line:
-            return await asked.grade_all(wb.read_samples(ROWS), Control()), line
+        with sharing(JudgeRun(replies=store)) as judge_run:
+            return await asked.grade_all(wb.read_samples(ROWS), Control()), judge_run
 
     return asyncio.run(go())
 
@@ -56,12 +56,12 @@ def test_an_answer_that_waits_for_the_store_holds_its_place(lost, monkeypatch):
     store = Locked(lost)
     with server(lambda *_: (200, {}, completion(SAID))) as (address, asked):
         client = wb.OpenAIClient(address, concurrency=AT_ONCE)
-        grades, line = run(store, wb.BinaryJudge(criteria="polite", model="m", client=client))
+        grades, judge_run = run(store, wb.BinaryJudge(criteria="polite", model="m", client=client))
     assert store.most <= AT_ONCE
     assert len(asked) == (AT_ONCE if lost else 300)
     assert grades.n_scored == len(asked)  # what was paid for is graded in either case
     assert {error.kind for error in grades.errors.values()} == ({"store"} if lost else set())
-    assert len(line.not_kept) == (AT_ONCE if lost else 0)
+    assert len(judge_run.not_kept) == (AT_ONCE if lost else 0)
 
 
 def test_a_judge_of_several_steps_does_not_wait_for_itself():

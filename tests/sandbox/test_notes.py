@@ -249,7 +249,7 @@ def test_a_stopped_run_keeps_skips_as_skips():
 
 def test_one_run_keeps_only_so_much(monkeypatch):
     """Notes and error texts of a whole run have a bound in memory; what comes later says that it was left out."""
-    monkeypatch.setattr(notes.Room.__init__, "__defaults__", (2_000_000,))
+    monkeypatch.setattr(notes.NoteMemory.__init__, "__defaults__", (2_000_000,))
     found = grades("return GradeResult(score=1, rationale='r' * 9000, metadata={'x': [[]] * 3000})", 100)
     assert found.n_scored == 100
     assert len(found.reasoning[0]) == 9000

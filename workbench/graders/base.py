@@ -21,7 +21,7 @@ from workbench.grade import ErrorKind, Grade, GradeError
 from workbench.graders.rows import Control, RowRun, made_samples
 from workbench.graders.rules.threads import reference_of
 from workbench.grades import Grades
-from workbench.higher_level import upstairs
+from workbench.higher_level import higher_level
 from workbench.samples import Sample, Samples
 from workbench.samples.columns import ROLES
 from workbench.templates import TemplateError, TemplateRunError
@@ -123,7 +123,7 @@ class Grader(ABC):
 
     def run(self, samples: Any, **settings: Any) -> Any:
         """Grade samples and return a `Report`. See `Suite.run` for the settings."""
-        return upstairs("run")([self], samples, **settings)
+        return higher_level("run")([self], samples, **settings)
 
     def spec(self) -> dict[str, Any]:
         """The grader as a plain dict: `kind`, then every field that is not at its default."""

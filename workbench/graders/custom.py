@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
-from workbench import user_functions as aside
+from workbench import user_functions
 from workbench.errors import CaptureError, IsolationError
 from workbench.graders.base import Control, Grader, kind
 from workbench.grades import Grades
@@ -101,7 +101,7 @@ class CustomGrader(Grader):
         self._require_trust()
         fn = await self._function()
         given = sample if _takes_sample(_parameter(fn)) else sample.thread
-        run = aside.awaited if _is_async(fn) else aside.threaded
+        run = user_functions.awaited if _is_async(fn) else user_functions.threaded
         result = await self._in_time(run(lambda: fn(given), self.timeout))
         if inspect.isawaitable(result):  # of a lambda around a coroutine function
             result = await self._awaited(result)
@@ -111,7 +111,7 @@ class CustomGrader(Grader):
 
     async def _awaited(self, made: Awaitable[Any]) -> Any:
         try:
-            return await self._in_time(aside.awaited(lambda: made, self.timeout))
+            return await self._in_time(user_functions.awaited(lambda: made, self.timeout))
         finally:
             if inspect.iscoroutine(made) and inspect.getcoroutinestate(made) == inspect.CORO_CREATED:
                 made.close()  # stopped before its turn: else Python complains that nobody awaited it
@@ -119,7 +119,7 @@ class CustomGrader(Grader):
     async def _in_time(self, ended: Awaitable[Any]) -> Any:
         try:
             return await ended
-        except aside.LateError as late:
+        except user_functions.LateError as late:
             why = _BLOCKED if late.blocked else ""
             raise TimeoutError(f"timed out: no score within {self.timeout:g} s{why}") from None
 

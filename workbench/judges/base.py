@@ -290,15 +290,15 @@ class Judge(Grader):
     @property
     def at_once(self) -> int:
         """As many rows as the client takes questions; more with a store, whose answers need no client."""
-        client, line = self.chat_client(), current()
+        client, judge_run = self.chat_client(), current()
         most = int(getattr(client, "concurrency", 0)) or super().at_once
-        reads = isinstance(client, OpenAIClient) and line is not None and line.replies is not None
+        reads = isinstance(client, OpenAIClient) and judge_run is not None and judge_run.replies is not None
         return max(most, _READ_AT_ONCE) if reads else most
 
     def ends_run(self) -> Callable[[Grade], GradeError | None]:
         """A spent budget or a broken store ends a run, and three rows in a row without a server or a valid key."""
-        line = current()
-        return Breaker() if line is None else Breaker(lambda: line.spending.over)
+        judge_run = current()
+        return Breaker() if judge_run is None else Breaker(lambda: judge_run.spending.over)
 
     def unread(self, error: AnswerError, replies: list[Reply]) -> Grade:  # noqa: ARG002 (for platforms' rules)
         """The grade of an answer that means none: failed."""
@@ -311,14 +311,14 @@ class Judge(Grader):
 
 async def _keep(replies: list[Reply]) -> None:
     """Answers that were read go into the run's store."""
-    if (line := current()) is not None:
-        await line.keep(replies)
+    if (judge_run := current()) is not None:
+        await judge_run.keep(replies)
 
 
 def _drop(replies: list[Reply]) -> None:
     """Answers that meant no grade are forgotten, and asked for again in the next run."""
-    if (line := current()) is not None:
-        line.drop(replies)
+    if (judge_run := current()) is not None:
+        judge_run.drop(replies)
 
 
 def _again(error: AnswerError) -> str:

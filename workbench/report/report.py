@@ -17,7 +17,7 @@ from workbench.diagnostics.registry import group_codes
 from workbench.errors import ReportError
 from workbench.graders.combine import GateResult
 from workbench.grades import Grades
-from workbench.higher_level import upstairs
+from workbench.higher_level import higher_level
 from workbench.report.agreement import Agreement, agreement_of
 from workbench.report.bins import Histogram, histogram
 from workbench.report.cases import labelled_case
@@ -289,11 +289,11 @@ class Report:
 
     def plot(self, graders: Sequence[str] | None = None) -> Any:
         """The distribution of each grader's scores as a plotly figure, with the findings written on it."""
-        return upstairs("plot_scores")(self, graders)
+        return higher_level("plot_scores")(self, graders)
 
     def to_html(self, path: str | Path, **settings: Any) -> Path:
         """Write the report as one self-contained HTML file; see `workbench.html.write_html`."""
-        written: Path = upstairs("write_html")(self, path, **settings)
+        written: Path = higher_level("write_html")(self, path, **settings)
         return written
 
     def __str__(self) -> str:

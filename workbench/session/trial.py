@@ -21,7 +21,7 @@ from workbench.grade import Grade
 from workbench.graders import Entry, Grader
 from workbench.graders.base import as_sample
 from workbench.graders.rules.threads import reference_of
-from workbench.judges.asking.judge_run import Line, sharing
+from workbench.judges.asking.judge_run import JudgeRun, sharing
 from workbench.report.frames import row_texts
 from workbench.samples import Sample, Samples
 from workbench.samples.columns import ROLES
@@ -148,7 +148,7 @@ class Trial:
         self,
         sample: Sample,
         graders: Mapping[str, Grader | Entry],
-        line: Line | None = None,
+        judge_run: JudgeRun | None = None,
         *,
         keep: bool = False,
     ) -> None:
@@ -157,14 +157,14 @@ class Trial:
         Args:
             sample: What is graded.
             graders: By name; an entry of a suite is asked as the suite would.
-            line: How judges ask, so that answers out of a store cost nothing; each asks by itself without.
+            judge_run: How judges ask, so that answers out of a store cost nothing; each asks by itself without.
             keep: The question is still the same one: who is at work on it goes on, and is not asked twice.
         """
         if not keep:
             self.stop()
         for name, grader in graders.items():
             if name not in self._under_way:
-                self._begin(name, background.submit(_graded(grader, sample, line)))
+                self._begin(name, background.submit(_graded(grader, sample, judge_run)))
 
     def _begin(self, name: str, future: Future[Grade]) -> None:
         self._under_way[name] = future
@@ -184,8 +184,8 @@ class Trial:
                 self._told(name, done.result())
 
 
-async def _graded(grader: Grader | Entry, sample: Sample, line: Line | None) -> Grade:
-    if line is None:
+async def _graded(grader: Grader | Entry, sample: Sample, judge_run: JudgeRun | None) -> Grade:
+    if judge_run is None:
         return await grader.grade_one(sample)
-    with sharing(line):
+    with sharing(judge_run):
         return await grader.grade_one(sample)

@@ -31,19 +31,19 @@ class Batches(Generic[Item, Result]):
 
     def __init__(self, work: Work[Item, Result], submit: Callable[..., Future[Any]]) -> None:
         self._work, self._submit = work, submit
-        self._lanes: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Lane[Item, Result]]
-        self._lanes = weakref.WeakKeyDictionary()
+        self._queues: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Queue[Item, Result]]
+        self._queues = weakref.WeakKeyDictionary()
 
     async def add(self, item: Item) -> Result:
         """The result of an item. A caller that is cancelled does not stop the work."""
         loop = asyncio.get_running_loop()
-        lane = self._lanes.get(loop)
-        if lane is None:
-            lane = self._lanes[loop] = _Lane(self._work, self._submit)
-        return await lane.add(loop, item)
+        queue = self._queues.get(loop)
+        if queue is None:
+            queue = self._queues[loop] = _Queue(self._work, self._submit)
+        return await queue.add(loop, item)
 
 
-class _Lane(Generic[Item, Result]):
+class _Queue(Generic[Item, Result]):
     """The batches of one event loop. It does not hold the loop, which is the key it is found by."""
 
     def __init__(self, work: Work[Item, Result], submit: Callable[..., Future[Any]]) -> None:

@@ -30,7 +30,7 @@ from workbench.judges.protocol import (
 )
 from workbench.judges.redaction import hide
 
-__all__ = ["Line", "ask", "check_running", "current", "server_of", "sharing", "waiting_for_room"]
+__all__ = ["JudgeRun", "ask", "check_running", "current", "server_of", "sharing", "waiting_for_room"]
 
 _AT_ONCE = 64
 """Answers bought at once of a client that does not say how many questions it has under way."""
@@ -49,7 +49,7 @@ class _New:
 
 
 @dataclass
-class Line:
+class JudgeRun:
     """What the judges of one run share.
 
     An answer is kept once its judge could read it: what could not be read is asked for again in the next run.
@@ -230,50 +230,50 @@ async def _complete(client: ChatClient, messages: Messages, settings: dict[str, 
         raise JudgeServerError("the judge's client failed", found=found) from None
 
 
-_line: ContextVar[Line | None] = ContextVar("judges", default=None)
+_run: ContextVar[JudgeRun | None] = ContextVar("judges", default=None)
 
 
-def current() -> Line | None:
-    """The run's line; None outside a run."""
-    return _line.get()
+def current() -> JudgeRun | None:
+    """The run's run; None outside a run."""
+    return _run.get()
 
 
 def check_running() -> None:
-    """Raise if this task's run is to stop. See `Line.check_running`."""
-    if (line := _line.get()) is not None:
-        line.check_running()
+    """Raise if this task's run is to stop. See `JudgeRun.check_running`."""
+    if (run := _run.get()) is not None:
+        run.check_running()
 
 
 def server_of(where: str) -> Server:
     """What this task's run knows of a server; outside a run nothing."""
-    line = _line.get()
-    return Server(where) if line is None else line.servers.setdefault(where, Server(where))
+    run = _run.get()
+    return Server(where) if run is None else run.servers.setdefault(where, Server(where))
 
 
 @contextmanager
 def waiting_for_room() -> Iterator[None]:
     """Count this task's question among those that wait because the server is full, or went away."""
-    line = _line.get()
-    if line is None:
+    run = _run.get()
+    if run is None:
         yield
         return
-    line.waiting += 1
+    run.waiting += 1
     try:
         yield
     finally:
-        line.waiting -= 1
+        run.waiting -= 1
 
 
 @contextmanager
-def sharing(line: Line) -> Iterator[Line]:
-    """Make a line that of all judges asked within the block, in this task and those it starts."""
-    token = _line.set(line)
+def sharing(run: JudgeRun) -> Iterator[JudgeRun]:
+    """Make a run that of all judges asked within the block, in this task and those it starts."""
+    token = _run.set(run)
     try:
-        yield line
+        yield run
     finally:
-        _line.reset(token)
+        _run.reset(token)
 
 
 async def ask(client: ChatClient, messages: Messages, settings: dict[str, Any]) -> Reply:
-    """One answer, over the run's line where there is one."""
-    return await (_line.get() or Line()).ask(client, messages, settings)
+    """One answer, over the run's run where there is one."""
+    return await (_run.get() or JudgeRun()).ask(client, messages, settings)

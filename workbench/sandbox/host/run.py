@@ -23,10 +23,10 @@ from workbench.sandbox.child.protocol import CAPACITY, FAILED, NOT_SCORED, NOTED
 from workbench.sandbox.host.answers import ends_loading, read_checks, read_done, unscored, verdict
 from workbench.sandbox.host.limits import CHECKS, Program, weakest
 from workbench.sandbox.host.lost import Lost
-from workbench.sandbox.host.notes import Room
-from workbench.sandbox.host.slots import Lane, Order
+from workbench.sandbox.host.note_memory import NoteMemory
 from workbench.sandbox.host.text import clean
 from workbench.sandbox.host.worker import TIMED_OUT, Death, Worker, readable
+from workbench.sandbox.host.worker_slot import Request, WorkerSlot
 
 __all__ = ["Outcome", "Run"]
 
@@ -81,8 +81,8 @@ class Run:
         self._cancel, self._discard = cancel or threading.Event(), discard
         self._outcome = Outcome(Grades.empty(rows))
         self._grades = self._outcome.grades
-        self._lanes: list[Lane] = []
-        self._room = Room()
+        self._slots: list[WorkerSlot] = []
+        self._note_memory = NoteMemory()
         self._done = self._failed = 0
         self._lost = Lost(self._limits.lost_workers)
         self._told = 0.0
@@ -90,7 +90,7 @@ class Run:
 
     def go(self, shards: list[tuple[int, int]]) -> Outcome:
         """Grade every row and return what came of it. Workers are gone when it returns."""
-        self._lanes = [Lane(deque([shard])) for shard in shards]
+        self._slots = [WorkerSlot(deque([shard])) for shard in shards]
         try:
             while self._busy() and not self._outcome.stopped:
                 self._step()
@@ -101,58 +101,58 @@ class Run:
         return self._outcome
 
     def _busy(self) -> bool:
-        return any(lane.ranges or lane.orders for lane in self._lanes)
+        return any(slot.ranges or slot.requests for slot in self._slots)
 
     def _step(self) -> None:
         if self._cancel.is_set():
             self._outcome.stopped = "cancelled"
             return
-        for lane in self._lanes:
-            self._guard(lane, self._feed)
-        working = [lane for lane in self._lanes if lane.orders and lane.worker]
-        listening = [lane.worker for lane in working if lane.worker]
+        for slot in self._slots:
+            self._guard(slot, self._feed)
+        working = [slot for slot in self._slots if slot.requests and slot.worker]
+        listening = [slot.worker for slot in working if slot.worker]
         ready = readable(listening, _TICK_SECONDS) if listening else []
-        for lane in working:
-            if lane.worker in ready:
-                self._guard(lane, self._collect)
+        for slot in working:
+            if slot.worker in ready:
+                self._guard(slot, self._collect)
             else:
-                self._guard(lane, self._watch)
+                self._guard(slot, self._watch)
         self._tell()
 
-    def _guard(self, lane: Lane, action: Callable[[Lane], None]) -> None:
+    def _guard(self, slot: WorkerSlot, action: Callable[[WorkerSlot], None]) -> None:
         try:
-            action(lane)
+            action(slot)
         except Death as death:
-            self._bury(lane, death)
+            self._bury(slot, death)
         except SandboxError as error:
             if isinstance(error, IsolationError) or not self._done:
                 raise
             self._outcome.stopped = f"the sandbox failed: {error.what}"  # what was graded is kept
 
-    def _feed(self, lane: Lane) -> None:
+    def _feed(self, slot: WorkerSlot) -> None:
         """Keep two ranges in flight."""
-        while len(lane.orders) < 2 and not self._outcome.stopped:
-            rows = lane.take(lane.want) or self._borrow(lane)
+        while len(slot.requests) < 2 and not self._outcome.stopped:
+            rows = slot.take(slot.want) or self._borrow(slot)
             if rows is None:
                 return
-            if lane.worker is None:
-                lane.ranges.appendleft(rows)
-                self._hire(lane)
+            if slot.worker is None:
+                slot.ranges.appendleft(rows)
+                self._hire(slot)
                 if self._cancel.is_set():
                     return
                 continue
-            self._order(lane, rows)
+            self._request(slot, rows)
 
-    def _borrow(self, lane: Lane) -> tuple[int, int] | None:
-        # A lane with work in flight does not reach for more, and small leftovers are not worth a decode.
-        if lane.orders:
+    def _borrow(self, slot: WorkerSlot) -> tuple[int, int] | None:
+        # A slot with work in flight does not reach for more, and small leftovers are not worth a decode.
+        if slot.requests:
             return None
-        rich = max(self._lanes, key=lambda other: other.left)
-        return rich.give(lane.want) if rich.left > 2 * lane.want else None
+        rich = max(self._slots, key=lambda other: other.left)
+        return rich.give(slot.want) if rich.left > 2 * slot.want else None
 
-    def _hire(self, lane: Lane) -> None:
-        worker = lane.worker = self._new_worker(lane.ranges[0][0])
-        lane.loaded = False
+    def _hire(self, slot: WorkerSlot) -> None:
+        worker = slot.worker = self._new_worker(slot.ranges[0][0])
+        slot.loaded = False
         self._program.require(worker.level)
         self._grades.isolation = weakest(self._grades.isolation, worker.level)
         seq = worker.send(self._program.load_command("load"))
@@ -163,87 +163,91 @@ class Run:
         crosses = [check for check in read_checks(reply, CHECKS[:4]) if not check[1]]
         if crosses:
             self._refuse(f"{crosses[0][0]}: {crosses[0][2]}")
-        lane.loaded = True
+        slot.loaded = True
 
     def _refuse(self, message: str) -> None:
         """The program does not load here, and will not in another worker: nothing is tried again."""
         self._load_problem = GradeError(ErrorKind.LOAD, message)
         self._outcome.stopped = "load"
 
-    def _order(self, lane: Lane, rows: tuple[int, int]) -> None:
-        assert lane.worker is not None
+    def _request(self, slot: WorkerSlot, rows: tuple[int, int]) -> None:
+        assert slot.worker is not None
         start, stop = rows
-        half = 1 - lane.orders[-1].half if lane.orders else 0
-        lane.worker.bits[half * CAPACITY :][: stop - start] = NOT_SCORED
+        half = 1 - slot.requests[-1].half if slot.requests else 0
+        slot.worker.bits[half * CAPACITY :][: stop - start] = NOT_SCORED
         command = {"op": "rows", "first": start, "count": stop - start, "half": half}
-        if not lane.orders:
-            lane.mark, lane.since = -1, time.monotonic()
+        if not slot.requests:
+            slot.mark, slot.since = -1, time.monotonic()
         try:
-            seq = lane.worker.send({**command, "seconds": self._limits.row_seconds})
+            seq = slot.worker.send({**command, "seconds": self._limits.row_seconds})
         except Death:
-            lane.ranges.appendleft(rows)
+            slot.ranges.appendleft(rows)
             raise
-        lane.orders.append(Order(start, stop - start, half, seq))
+        slot.requests.append(Request(start, stop - start, half, seq))
 
-    def _collect(self, lane: Lane) -> None:
+    def _collect(self, slot: WorkerSlot) -> None:
         """Take every answer that has come whole: a second one may wait where `select` cannot see it."""
-        while lane.orders and lane.worker:
-            reply = lane.worker.poll(lane.orders[0].seq)
+        while slot.requests and slot.worker:
+            reply = slot.worker.poll(slot.requests[0].seq)
             if reply is None:
-                self._watch(lane)
+                self._watch(slot)
                 return
-            self._take(lane, lane.orders[0], reply)
+            self._take(slot, slot.requests[0], reply)
 
-    def _take(self, lane: Lane, order: Order, reply: Mapping[str, Any]) -> None:
-        seconds = time.monotonic() - lane.since
-        done = read_done(reply, order.count) if self._program.noted else order.count
-        if done < order.count:
+    def _take(self, slot: WorkerSlot, request: Request, reply: Mapping[str, Any]) -> None:
+        seconds = time.monotonic() - slot.since
+        done = read_done(reply, request.count) if self._program.noted else request.count
+        if done < request.count:
             # Its notes filled the answer: the rest is asked again, and less at a time.
-            lane.ranges.appendleft((order.first + done, order.first + order.count))
-            lane.want, order.count = done, done
-        self._store(lane, order, self._room.errors(reply), seconds)
+            slot.ranges.appendleft((request.first + done, request.first + request.count))
+            slot.want, request.count = done, done
+        self._store(slot, request, self._note_memory.errors(reply), seconds)
         if self._program.noted:
-            self._put_notes(order, self._room.notes(reply, order.count))
-        lane.orders.popleft()
-        lane.mark, lane.since = -1, time.monotonic()
-        per_row = seconds / order.count
-        lane.want = int(min(self._most, 8 * lane.want, max(1, _TARGET_SECONDS / max(per_row, 1e-9))))
+            self._put_notes(request, self._note_memory.notes(reply, request.count))
+        slot.requests.popleft()
+        slot.mark, slot.since = -1, time.monotonic()
+        per_row = seconds / request.count
+        slot.want = int(min(self._most, 8 * slot.want, max(1, _TARGET_SECONDS / max(per_row, 1e-9))))
         self._note_output(reply)
 
-    def _put_notes(self, order: Order, notes: Mapping[int, Mapping[str, Any]]) -> None:
+    def _put_notes(self, request: Request, notes: Mapping[int, Mapping[str, Any]]) -> None:
         for offset, note in notes.items():
             if "reasoning" in note:
-                self._grades.reasoning[order.first + offset] = note["reasoning"]
+                self._grades.reasoning[request.first + offset] = note["reasoning"]
             if "metadata" in note:
-                self._grades.metadata[order.first + offset] = note["metadata"]
+                self._grades.metadata[request.first + offset] = note["metadata"]
 
-    def _store(self, lane: Lane, order: Order, errors: Mapping[int, GradeError], seconds: float) -> None:
-        scores, bits = self._page(lane, order)
+    def _store(
+        self, slot: WorkerSlot, request: Request, errors: Mapping[int, GradeError], seconds: float
+    ) -> None:
+        scores, bits = self._page(slot, request)
         finite = np.isfinite(scores)
-        self._grades.put_scores(order.first, np.where(finite, scores, np.nan), seconds=seconds / order.count)
+        self._grades.put_scores(
+            request.first, np.where(finite, scores, np.nan), seconds=seconds / request.count
+        )
         failed = np.flatnonzero(~finite)
         if self._program.noted:
-            failed = self._skip(order, failed, bits)
+            failed = self._skip(request, failed, bits)
         for offset in failed.tolist():
             self._grades.fail(
-                order.first + offset, errors.get(offset) or unscored(scores[offset], bits[offset])
+                request.first + offset, errors.get(offset) or unscored(scores[offset], bits[offset])
             )
-        self._count(order.count, len(failed))
+        self._count(request.count, len(failed))
 
     def _skip(
-        self, order: Order, rows: np.ndarray[Any, Any], bits: np.ndarray[Any, Any]
+        self, request: Request, rows: np.ndarray[Any, Any], bits: np.ndarray[Any, Any]
     ) -> np.ndarray[Any, Any]:
         """Skip the rows that the grader does not apply to, and return the others."""
         skipped = bits[rows] == SKIPPED
         for offset in rows[skipped].tolist():
-            self._grades.put(order.first + offset, Grade.skipped())
+            self._grades.put(request.first + offset, Grade.skipped())
         return np.asarray(rows[~skipped])
 
-    def _page(self, lane: Lane, order: Order) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    def _page(self, slot: WorkerSlot, request: Request) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
         """A copy: the worker could still write while we look."""
-        assert lane.worker is not None
-        rows = slice(order.half * CAPACITY, order.half * CAPACITY + order.count)
-        bits = lane.worker.bits[rows].copy()
+        assert slot.worker is not None
+        rows = slice(request.half * CAPACITY, request.half * CAPACITY + request.count)
+        bits = slot.worker.bits[rows].copy()
         return bits.view(np.float64), bits
 
     def _count(self, done: int, failed: int) -> None:
@@ -251,32 +255,34 @@ class Run:
         self._failed += failed
         self._lost.in_row = 0
 
-    def _watch(self, lane: Lane) -> None:
+    def _watch(self, slot: WorkerSlot) -> None:
         """End a worker whose current row has not moved for too long."""
-        assert lane.worker is not None
-        order, now = lane.orders[0], time.monotonic()
-        if now - lane.since > order.count * self._limits.hard_row_seconds + 1:
+        assert slot.worker is not None
+        request, now = slot.requests[0], time.monotonic()
+        if now - slot.since > request.count * self._limits.hard_row_seconds + 1:
             raise Death(TIMED_OUT)  # it moves, or pretends to, but not at the speed it was given
-        _, bits = self._page(lane, order)
+        _, bits = self._page(slot, request)
         mark = int((bits != NOT_SCORED).sum())
-        if mark != lane.mark:
-            lane.mark, lane.since_mark = mark, now
-        elif now - lane.since_mark > self._limits.hard_row_seconds:
+        if mark != slot.mark:
+            slot.mark, slot.since_mark = mark, now
+        elif now - slot.since_mark > self._limits.hard_row_seconds:
             raise Death(TIMED_OUT)
 
-    def _bury(self, lane: Lane, death: Death) -> None:
+    def _bury(self, slot: WorkerSlot, death: Death) -> None:
         """A worker is gone: keep its finished rows, blame the row it was at, put the rest back."""
-        orders, lane.orders = list(lane.orders), deque()
-        pages = [(order, *self._page(lane, order)) for order in orders[:1]] if lane.worker else []
-        status = lane.worker.close() if lane.worker else None
-        lane.worker = None
+        requests, slot.requests = list(slot.requests), deque()
+        pages = [(request, *self._page(slot, request)) for request in requests[:1]] if slot.worker else []
+        status = slot.worker.close() if slot.worker else None
+        slot.worker = None
         self._lost.add()
         self._outcome.lost = self._lost.total
-        for order in reversed(orders[1:]):
-            lane.ranges.appendleft((order.first, order.first + order.count))
-        for order, scores, bits in pages:
-            self._salvage(lane, order, (scores, bits), verdict(death, status, self._limits.hard_row_seconds))
-        if not lane.loaded and ends_loading(death, status):
+        for request in reversed(requests[1:]):
+            slot.ranges.appendleft((request.first, request.first + request.count))
+        for request, scores, bits in pages:
+            self._salvage(
+                slot, request, (scores, bits), verdict(death, status, self._limits.hard_row_seconds)
+            )
+        if not slot.loaded and ends_loading(death, status):
             seconds = self._limits.hard_load_seconds
             self._refuse(verdict(death, status, seconds, what="the module did not load").message)
         if not self._outcome.stopped and self._busy():
@@ -284,43 +290,43 @@ class Run:
 
     def _salvage(
         self,
-        lane: Lane,
-        order: Order,
+        slot: WorkerSlot,
+        request: Request,
         page: tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]],
         verdict: GradeError,
     ) -> None:
         scores, bits = page
         open_rows = np.flatnonzero(bits == NOT_SCORED)
-        blamed = int(open_rows[0]) if len(open_rows) else order.count
-        if self._program.noted and blamed == order.count:
+        blamed = int(open_rows[0]) if len(open_rows) else request.count
+        if self._program.noted and blamed == request.count:
             # All were done, so the answer itself was what broke: one row at a time finds whose part it was.
-            lane.want, blamed = 1, 0 if order.count == 1 else blamed
+            slot.want, blamed = 1, 0 if request.count == 1 else blamed
         if self._program.noted:
             again = [(0, blamed)] if blamed else []  # their notes are lost with the worker
         else:
             again = [(int(offset), int(offset) + 1) for offset in np.flatnonzero(bits[:blamed] == FAILED)]
-            if self._keep(order, (scores[:blamed], bits[:blamed])):
+            if self._keep(request, (scores[:blamed], bits[:blamed])):
                 self._lost.in_row = 1
-        if blamed < order.count:
-            self._grades.fail(order.first + blamed, verdict)
+        if blamed < request.count:
+            self._grades.fail(request.first + blamed, verdict)
             self._done, self._failed = self._done + 1, self._failed + 1
-            if blamed + 1 < order.count:
-                lane.ranges.appendleft((order.first + blamed + 1, order.first + order.count))
+            if blamed + 1 < request.count:
+                slot.ranges.appendleft((request.first + blamed + 1, request.first + request.count))
         # Failed rows before it lost their messages with the worker: they are asked again.
         for start, stop in reversed(again):
-            lane.ranges.appendleft((order.first + start, order.first + stop))
+            slot.ranges.appendleft((request.first + start, request.first + stop))
 
-    def _keep(self, order: Order, page: tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]) -> bool:
+    def _keep(self, request: Request, page: tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]) -> bool:
         """Take the finished rows of a range that was not finished; whether there were any."""
         scores, bits = page
         finished = np.flatnonzero((bits != NOT_SCORED) & (bits != FAILED))
         for offset in finished.tolist():
             if self._program.noted and bits[offset] == SKIPPED:
-                self._grades.put(order.first + offset, Grade.skipped())
+                self._grades.put(request.first + offset, Grade.skipped())
             elif np.isfinite(scores[offset]):
-                self._grades.put_scores(order.first + offset, scores[offset : offset + 1], seconds=np.nan)
+                self._grades.put_scores(request.first + offset, scores[offset : offset + 1], seconds=np.nan)
             else:
-                self._grades.fail(order.first + offset, unscored(scores[offset], bits[offset]))
+                self._grades.fail(request.first + offset, unscored(scores[offset], bits[offset]))
                 self._failed += 1
         self._done += len(finished)
         return len(finished) > 0
@@ -333,19 +339,19 @@ class Run:
         now = time.monotonic()
         if self._on_progress and (force or now - self._told >= 0.1):
             self._told = now
-            in_work = sum(max(lane.mark, 0) for lane in self._lanes if lane.orders)
+            in_work = sum(max(slot.mark, 0) for slot in self._slots if slot.requests)
             self._on_progress(self._done + in_work, self._failed)
 
     def _close(self) -> None:
         until = time.monotonic() + _GRACE_SECONDS
-        for lane in self._lanes:
-            while self._program.noted and lane.orders and lane.worker and time.monotonic() < until:
-                readable([lane.worker], _TICK_SECONDS)  # notes come with the answer only
-                self._guard(lane, self._collect)
-            if lane.worker:
-                for order in lane.orders:
-                    self._keep(order, self._page(lane, order))
-                self._discard(lane.worker)
+        for slot in self._slots:
+            while self._program.noted and slot.requests and slot.worker and time.monotonic() < until:
+                readable([slot.worker], _TICK_SECONDS)  # notes come with the answer only
+                self._guard(slot, self._collect)
+            if slot.worker:
+                for request in slot.requests:
+                    self._keep(request, self._page(slot, request))
+                self._discard(slot.worker)
 
     def _finish(self) -> None:
         if self._load_problem:

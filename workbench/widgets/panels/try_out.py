@@ -11,7 +11,7 @@ import ipywidgets as widgets
 from workbench.grade import Grade
 from workbench.graders.combine import Entry
 from workbench.judges.asking.budget import Spending
-from workbench.judges.asking.judge_run import Line
+from workbench.judges.asking.judge_run import JudgeRun
 from workbench.samples import Sample
 from workbench.session.code_lines import grader_code
 from workbench.session.proofs import asks_models, waits_for
@@ -187,7 +187,7 @@ class TryPanel(Panel):
         asked = {name: one for name, one in entries.items() if not (free and waits_for(one.grader))}
         new = {name: one for name, one in asked.items() if name not in self._found}
         self._show()
-        self._trial.ask(sample, new, self._line(new), keep=same and free and not self._changed(entries))
+        self._trial.ask(sample, new, self._judge_run(new), keep=same and free and not self._changed(entries))
         if asked and not self._filled:
             self.state.code = self._repeat(sample, asked)
 
@@ -196,12 +196,12 @@ class TryPanel(Panel):
         before, self._asked = self._asked, dict(entries)
         return any(name in before and not _is(before[name], one) for name, one in entries.items())
 
-    def _line(self, entries: Mapping[str, Entry]) -> Line | None:
+    def _judge_run(self, entries: Mapping[str, Entry]) -> JudgeRun | None:
         """How judges ask: an answer that the store has is not paid for again."""
         labelling = self.state.labelling
         if not labelling.store_url or not any(asks_models(one.grader) for one in entries.values()):
             return None
-        return Line(Spending(None), labelling.store.replies)
+        return JudgeRun(Spending(None), labelling.store.replies)
 
     def _repeat(self, sample: Sample, asked: Mapping[str, Entry]) -> str:
         plain = {name: Entry(one.grader, name) == one for name, one in asked.items()}

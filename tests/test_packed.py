@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench import packed as wire
+from workbench import packed as packing
 from workbench.thread import StringThread
 
 TEXT = st.text(st.characters(exclude_categories=()), max_size=20)
@@ -24,7 +24,7 @@ PLAIN = st.recursive(
 def test_threads_survive_packing(rows):
     """Turns, metadata and lone surrogates come back as they were."""
     threads = [StringThread(turns, metadata) for turns, metadata in rows]
-    packed = wire.pack(threads, batch_rows=2)
+    packed = packing.pack(threads, batch_rows=2)
     back = [StringThread.from_wire(row) for batch in packed.batches for row in marshal.loads(batch)]
     assert [(t.get_turns(), t.metadata) for t in back] == [(t.get_turns(), t.metadata) for t in threads]
     assert packed.rows == len(rows)
@@ -32,8 +32,8 @@ def test_threads_survive_packing(rows):
 
 def test_large_rows_close_a_batch_early(monkeypatch):
     """A batch of megabyte rows is split until it is small or one row."""
-    monkeypatch.setattr(wire, "BATCH_BYTES", 1000)
-    packed = wire.pack([StringThread([("user", str(i) * 400)]) for i in range(10)])
+    monkeypatch.setattr(packing, "BATCH_BYTES", 1000)
+    packed = packing.pack([StringThread([("user", str(i) * 400)]) for i in range(10)])
     assert packed.rows == 10
     assert max(packed.counts) <= 2
 
@@ -41,7 +41,7 @@ def test_large_rows_close_a_batch_early(monkeypatch):
 def test_a_value_that_is_not_plain_names_its_row():
     """An object in the metadata is an error that says which row holds it."""
     with pytest.raises(TypeError, match="row 1 holds a builtins.object"):
-        wire.pack([StringThread(), StringThread(None, {"x": object()})])
+        packing.pack([StringThread(), StringThread(None, {"x": object()})])
 
 
 @pytest.mark.parametrize(
@@ -50,9 +50,9 @@ def test_a_value_that_is_not_plain_names_its_row():
 def test_buffers_are_not_quietly_turned_into_bytes(value):
     """A numpy number in the metadata is refused, since `marshal` would write its bytes."""
     with pytest.raises(TypeError, match="not plain data"):
-        wire.pack([StringThread(None, {"gold": value})])
+        packing.pack([StringThread(None, {"gold": value})])
 
 
 def test_serials_are_never_used_twice():
     """Two datasets are told apart even when one takes the other's place in memory."""
-    assert len({wire.pack([]).serial for _ in range(50)}) == 50
+    assert len({packing.pack([]).serial for _ in range(50)}) == 50

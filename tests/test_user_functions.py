@@ -12,8 +12,7 @@ from contextvars import ContextVar
 
 import pytest
 
-from workbench import background
-from workbench import user_functions as aside
+from workbench import background, user_functions
 from workbench.user_functions import loops, threads
 
 SAID: ContextVar[str] = ContextVar("SAID", default="")
@@ -57,8 +56,8 @@ def test_coroutines_share_a_loop_that_is_not_the_house_s():
     """What is bound to a loop serves every call; results and errors arrive."""
 
     async def both():
-        found = await asyncio.gather(*(aside.awaited(where) for _ in range(20)))
-        return found, threading.current_thread(), await aside.awaited(where)
+        found = await asyncio.gather(*(user_functions.awaited(where) for _ in range(20)))
+        return found, threading.current_thread(), await user_functions.awaited(where)
 
     found, own, later = background.run(both())
     assert len({*found, later}) == 1
@@ -77,16 +76,16 @@ def test_whatever_is_raised_reaches_the_caller(error):
         raise error
 
     async def told():
-        before = await aside.awaited(where)
-        for run, work in ((aside.awaited, raises), (aside.threaded, plain)):
+        before = await user_functions.awaited(where)
+        for run, work in ((user_functions.awaited, raises), (user_functions.threaded, plain)):
             with pytest.raises(error):
                 await run(work)
-        return before == await aside.awaited(where)
+        return before == await user_functions.awaited(where)
 
     assert background.run(told())
 
 
-@pytest.mark.parametrize("run", [aside.awaited, aside.threaded])
+@pytest.mark.parametrize("run", [user_functions.awaited, user_functions.threaded])
 def test_errors_that_speak_to_a_generator(run):
     """Raised in the caller's coroutine they would end that."""
 
@@ -97,12 +96,12 @@ def test_errors_that_speak_to_a_generator(run):
         raise GeneratorExit
 
     with pytest.raises(RuntimeError, match="GeneratorExit"):
-        background.run(run(coroutine if run is aside.awaited else plain))
+        background.run(run(coroutine if run is user_functions.awaited else plain))
     with pytest.raises(RuntimeError, match="StopIteration"):
-        background.run(aside.threaded(lambda: next(iter(()))))
+        background.run(user_functions.threaded(lambda: next(iter(()))))
 
 
-@pytest.mark.parametrize("run", [aside.awaited, aside.threaded])
+@pytest.mark.parametrize("run", [user_functions.awaited, user_functions.threaded])
 def test_the_context_is_the_callers(run):
     """A context variable is seen, and set for the call alone."""
 
@@ -116,7 +115,7 @@ def test_the_context_is_the_callers(run):
 
     async def told():
         SAID.set("outside")
-        return await run(coroutine if run is aside.awaited else plain), SAID.get()
+        return await run(coroutine if run is user_functions.awaited else plain), SAID.get()
 
     assert background.run(told()) == ("outside", "outside")
 
@@ -131,8 +130,8 @@ def test_coroutines_run_at_once():
         async def sets():
             met.set()
 
-        await asyncio.gather(aside.awaited(met.wait), aside.awaited(sets))
-        await asyncio.gather(aside.threaded(meet.wait), aside.threaded(meet.wait))
+        await asyncio.gather(user_functions.awaited(met.wait), user_functions.awaited(sets))
+        await asyncio.gather(user_functions.threaded(meet.wait), user_functions.threaded(meet.wait))
 
     background.run(both())
 
@@ -152,14 +151,14 @@ def test_a_late_or_unwanted_coroutine_is_cancelled_and_cleans_up(late):
             raise
 
     async def told():
-        before = await aside.awaited(where)
-        task = asyncio.ensure_future(aside.awaited(endless, 0.01 if late else None))
+        before = await user_functions.awaited(where)
+        task = asyncio.ensure_future(user_functions.awaited(endless, 0.01 if late else None))
         await asyncio.to_thread(began.wait, 60)
         if not late:
             task.cancel()
-        with pytest.raises(aside.LateError if late else asyncio.CancelledError) as raised:
+        with pytest.raises(user_functions.LateError if late else asyncio.CancelledError) as raised:
             await task
-        return raised.value, before == await aside.awaited(where)
+        return raised.value, before == await user_functions.awaited(where)
 
     error, same = background.run(told())
     assert (cleaned, same) == ([True], True)
@@ -171,12 +170,12 @@ def test_a_loop_that_is_blocked_is_given_up(gate, late):
     """What had not begun is served by a fresh loop, the house goes on, and the old loop ends with its last call."""
 
     async def told():
-        blocked = asyncio.ensure_future(aside.awaited(gate.blocks, 0.01 if late else None))
+        blocked = asyncio.ensure_future(user_functions.awaited(gate.blocks, 0.01 if late else None))
         await asyncio.to_thread(gate.entered.wait, 60)
-        behind = [asyncio.ensure_future(aside.awaited(where)) for _ in range(3)]
+        behind = [asyncio.ensure_future(user_functions.awaited(where)) for _ in range(3)]
         if not late:
             blocked.cancel()
-        with pytest.raises(aside.LateError if late else asyncio.CancelledError) as raised:
+        with pytest.raises(user_functions.LateError if late else asyncio.CancelledError) as raised:
             await blocked
         return raised.value, await asyncio.gather(*behind)
 
@@ -191,9 +190,9 @@ def test_a_call_with_a_limit_does_not_wait_behind_one_without(gate):
     """A loop that is blocked while others wait for their turn is given up, too."""
 
     async def told():
-        blocked = asyncio.ensure_future(aside.awaited(gate.blocks))
+        blocked = asyncio.ensure_future(user_functions.awaited(gate.blocks))
         await asyncio.to_thread(gate.entered.wait, 60)
-        served = await aside.awaited(where, 0.01)
+        served = await user_functions.awaited(where, 0.01)
         gate.open.set()
         await blocked  # nobody cut it: it has its result
         return served
@@ -210,9 +209,9 @@ def test_what_waits_for_its_turn_can_be_taken_back(gate):
         ran.append(True)
 
     async def told():
-        blocked = asyncio.ensure_future(aside.awaited(gate.blocks))
+        blocked = asyncio.ensure_future(user_functions.awaited(gate.blocks))
         await asyncio.to_thread(gate.entered.wait, 60)
-        behind = asyncio.ensure_future(aside.awaited(never))
+        behind = asyncio.ensure_future(user_functions.awaited(never))
         await asyncio.sleep(0)
         behind.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -228,12 +227,12 @@ def test_threads_that_block_make_room(gate):
     """However many are late, the next function runs; time counts from its beginning; the threads end at last."""
 
     async def told():
-        many = [aside.threaded(gate.block, 0.01) for _ in range(2 * threads._THREADS)]
+        many = [user_functions.threaded(gate.block, 0.01) for _ in range(2 * threads._THREADS)]
         found = await asyncio.gather(*many, return_exceptions=True)
-        return found, await aside.threaded(threading.current_thread, 60)
+        return found, await user_functions.threaded(threading.current_thread, 60)
 
     found, later = background.run(told())
-    assert {type(one) for one in found} == {aside.LateError}
+    assert {type(one) for one in found} == {user_functions.LateError}
     assert len(set(gate.threads)) == 2 * threads._THREADS
     assert later not in gate.threads
     assert later.daemon
@@ -244,9 +243,9 @@ def test_a_function_that_waits_for_a_thread_is_not_late(gate):
     """Those before it are under way; its time has not begun."""
 
     async def told():
-        many = [asyncio.ensure_future(aside.threaded(gate.block)) for _ in range(threads._THREADS)]
-        behind = asyncio.ensure_future(aside.threaded(lambda: True, 60))
-        taken_back = asyncio.ensure_future(aside.threaded(lambda: 1 / 0))
+        many = [asyncio.ensure_future(user_functions.threaded(gate.block)) for _ in range(threads._THREADS)]
+        behind = asyncio.ensure_future(user_functions.threaded(lambda: True, 60))
+        taken_back = asyncio.ensure_future(user_functions.threaded(lambda: 1 / 0))
         await asyncio.to_thread(gate.entered.wait, 60)
         taken_back.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -276,13 +275,15 @@ def test_a_loop_that_cannot_be_made_fails_the_calls(monkeypatch, missing):
         start(thread)
 
     async def told():
-        await aside.awaited(where)
+        await user_functions.awaited(where)
         loops._give_up(loops._side)
         with monkeypatch.context() as patch:
             patch.setattr(asyncio, "new_event_loop", new_event_loop)
             patch.setattr(threading.Thread, "start", no_thread)
-            failed = await asyncio.gather(*(aside.awaited(where) for _ in range(3)), return_exceptions=True)
-        return failed, await aside.awaited(where)
+            failed = await asyncio.gather(
+                *(user_functions.awaited(where) for _ in range(3)), return_exceptions=True
+            )
+        return failed, await user_functions.awaited(where)
 
     failed, _ = background.run(told())
     assert {type(error) for error in failed} == {OSError if missing == "files" else RuntimeError}
@@ -317,9 +318,9 @@ def test_a_loop_that_a_function_stops_loses_nobody(gate, how):
 
     async def told():
         work = (beside, stops)
-        lost = [asyncio.ensure_future(aside.awaited(one)) for one in work]
+        lost = [asyncio.ensure_future(user_functions.awaited(one)) for one in work]
         await asyncio.to_thread(gate.entered.wait, 60)
-        behind = [asyncio.ensure_future(aside.awaited(where)) for _ in range(3)]
+        behind = [asyncio.ensure_future(user_functions.awaited(where)) for _ in range(3)]
         await asyncio.sleep(0)
         gate.open.set()
         return await asyncio.gather(*lost, return_exceptions=True), await asyncio.gather(
@@ -350,10 +351,12 @@ def test_threads_that_cannot_start(monkeypatch, gate, after):
     async def told():
         with monkeypatch.context() as patch:
             patch.setattr(threading.Thread, "start", few)
-            many = [asyncio.ensure_future(aside.threaded(gate.block)) for _ in range(3)]
+            many = [asyncio.ensure_future(user_functions.threaded(gate.block)) for _ in range(3)]
             await asyncio.sleep(0)
         gate.open.set()
-        return await asyncio.gather(*many, return_exceptions=True), await aside.threaded(lambda: True)
+        return await asyncio.gather(*many, return_exceptions=True), await user_functions.threaded(
+            lambda: True
+        )
 
     found, later = background.run(told())
     assert [str(one) for one in found] == [str(None) if after else "can't start new thread"] * 3
@@ -368,36 +371,41 @@ def test_too_many_threads_left_refuse_the_next(monkeypatch, gate):
 
     async def told():
         return await asyncio.gather(
-            *(aside.threaded(gate.block, 0.01) for _ in range(5)), return_exceptions=True
+            *(user_functions.threaded(gate.block, 0.01) for _ in range(5)), return_exceptions=True
         )
 
     found = background.run(told())
-    assert [type(one) for one in found] == [aside.LateError] * 2 + [TimeoutError] * 3
+    assert [type(one) for one in found] == [user_functions.LateError] * 2 + [TimeoutError] * 3
     assert str(found[-1]).startswith("not begun: 2 functions that were late still run")
     gate.end()
-    assert background.run(aside.threaded(lambda: True))
+    assert background.run(user_functions.threaded(lambda: True))
 
 
 def test_too_many_loops_left_refuse_the_next(monkeypatch, gate):
     """The same for coroutines that block."""
     monkeypatch.setattr(loops, "_left", set())
     monkeypatch.setattr(loops, "_LEFT", 1)
-    with pytest.raises(aside.LateError):
-        background.run(aside.awaited(gate.blocks, 0.01))
+    with pytest.raises(user_functions.LateError):
+        background.run(user_functions.awaited(gate.blocks, 0.01))
     with pytest.raises(TimeoutError, match="not begun: 1 functions"):
-        background.run(aside.awaited(where, 60))
+        background.run(user_functions.awaited(where, 60))
     gate.end()
-    assert background.run(aside.awaited(where))
+    assert background.run(user_functions.awaited(where))
 
 
 def test_functions_that_wait_for_functions():
     """More than there are threads: those they wait for have threads of their own."""
 
     def outer():
-        return background.run(aside.threaded(threading.current_thread)) is not threading.current_thread()
+        return (
+            background.run(user_functions.threaded(threading.current_thread))
+            is not threading.current_thread()
+        )
 
     async def told():
-        return await asyncio.gather(*(aside.threaded(outer, 60) for _ in range(2 * threads._THREADS)))
+        return await asyncio.gather(
+            *(user_functions.threaded(outer, 60) for _ in range(2 * threads._THREADS))
+        )
 
     assert all(background.run(told()))
 
@@ -408,10 +416,10 @@ def test_functions_that_wait_for_themselves():
 
     def again():
         depth.append(True)
-        return background.run(aside.threaded(again))
+        return background.run(user_functions.threaded(again))
 
     with pytest.raises(RecursionError, match="call each other"):
-        background.run(aside.threaded(again))
+        background.run(user_functions.threaded(again))
     assert len(depth) == threads._LEVELS
 
 
@@ -423,10 +431,10 @@ def test_a_coroutine_may_not_wait_in_its_thread():
         ran.append(True)
 
     async def waits():
-        background.run(aside.awaited(never))
+        background.run(user_functions.awaited(never))
 
     with pytest.raises(RuntimeError, match="await the coroutine"):
-        background.run(aside.awaited(waits, 60))
+        background.run(user_functions.awaited(waits, 60))
     assert ran == []
 
 
@@ -439,8 +447,8 @@ def test_a_coroutine_that_comes_too_late_is_closed(gate):
         made.append(where())
         return made[0]
 
-    with pytest.raises(aside.LateError):
-        background.run(aside.threaded(late, 0.01))
+    with pytest.raises(user_functions.LateError):
+        background.run(user_functions.threaded(late, 0.01))
     gate.end()
     assert inspect.getcoroutinestate(made[0]) == inspect.CORO_CLOSED
 
@@ -453,7 +461,7 @@ def test_calls_from_many_loops():
             async def value():
                 return number
 
-            return await aside.awaited(value), await aside.threaded(lambda: number)
+            return await user_functions.awaited(value), await user_functions.threaded(lambda: number)
 
         return asyncio.run(told())
 
@@ -464,13 +472,13 @@ def test_calls_from_many_loops():
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 def test_a_fork_begins_anew():
     """Our threads do not come along."""
-    background.run(aside.awaited(where))
-    background.run(aside.threaded(lambda: None))
+    background.run(user_functions.awaited(where))
+    background.run(user_functions.threaded(lambda: None))
     child = os.fork()
     if not child:
         try:
-            background.run(aside.awaited(where))
-            background.run(aside.threaded(lambda: None))
+            background.run(user_functions.awaited(where))
+            background.run(user_functions.threaded(lambda: None))
             os._exit(0)
         finally:
             os._exit(1)

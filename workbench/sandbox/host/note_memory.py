@@ -9,7 +9,7 @@ from typing import Any
 from workbench.grade import GradeError
 from workbench.sandbox.host.answers import noted, read_errors, read_notes
 
-__all__ = ["MAX_KEPT", "Room"]
+__all__ = ["MAX_KEPT", "NoteMemory"]
 
 MAX_KEPT = 256 * 1024 * 1024
 """Bytes of memory that the notes and error texts of one run may take: a hundred thousand rows could bring
@@ -18,7 +18,7 @@ _SHORT = 100
 _ATOM = 32  # bytes of a number
 
 
-class Room:
+class NoteMemory:
     """The room of one run.
 
     Args:

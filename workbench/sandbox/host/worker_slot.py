@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 
 from workbench.sandbox.host.worker import Worker
 
-__all__ = ["Lane", "Order"]
+__all__ = ["Request", "WorkerSlot"]
 
 FIRST_ROWS = 8
 """Rows of the first command, before anybody knows how long one takes."""
 
 
 @dataclass
-class Order:
+class Request:
     """A range of rows under way, and the half of the page its scores go to."""
 
     first: int
@@ -24,13 +24,13 @@ class Order:
 
 
 @dataclass(eq=False)
-class Lane:
+class WorkerSlot:
     """A worker with the rows that are its own, and whether it has loaded the program."""
 
     ranges: deque[tuple[int, int]]
     worker: Worker | None = None
     loaded: bool = False
-    orders: deque[Order] = field(default_factory=deque)
+    requests: deque[Request] = field(default_factory=deque)
     want: int = FIRST_ROWS
     mark: int = -1
     since: float = 0.0
@@ -52,7 +52,7 @@ class Lane:
         return start, cut
 
     def give(self, most: int) -> tuple[int, int] | None:
-        """Rows from the back, for a lane that has none left; at most half of the last range."""
+        """Rows from the back, for a slot that has none left; at most half of the last range."""
         if not self.ranges:
             return None
         start, stop = self.ranges.pop()
