@@ -5,6 +5,7 @@ Each stands on its page between two marks, `<!-- name -->` and `<!-- /name -->`.
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +13,7 @@ from pathlib import Path
 import workbench.judges  # noqa: F401 (its kinds register themselves)
 from tests.docs_names import names_section
 from tests.formats.matrix import conversion_table
+from workbench import diagnostics
 from workbench.graders import KINDS
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -38,8 +40,18 @@ def kinds_table() -> str:
     return "\n".join(lines)
 
 
+def findings_table() -> str:
+    """One line a diagnostic of the default preset: its name and the rule it fires by."""
+    lines = ["| finding | fires where |", "| --- | --- |"]
+    for name, diagnostic in diagnostics.kinds().items():
+        rule = " ".join((inspect.getdoc(diagnostic) or "").split("\n\n")[0].split()).replace("|", "\\|")
+        lines.append(f"| {name} | {rule} |")
+    return "\n".join(lines)
+
+
 GENERATED: dict[str, tuple[str, Callable[[], str]]] = {
     "kinds": ("kinds.md", kinds_table),
+    "findings": ("diagnose.md", findings_table),
     "conversion matrix": ("convert.md", conversion_table),
     "public names": ("public-names.md", names_section),
 }

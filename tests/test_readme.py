@@ -162,6 +162,6 @@ def test_options_named_alone_exist():
 
 @pytest.mark.parametrize("name", GENERATED)
 def test_generated_parts_are_current(name):
-    """The kinds, the conversions and the public names are what the code gives; `python -m tests.docs_tables` writes them."""
+    """The generated tables and lists are what the code gives; `python -m tests.docs_tables` writes them."""
     page, make = GENERATED[name]
     assert committed(name) == make().strip(), f"docs/{page} is old: python -m tests.docs_tables"
