@@ -125,8 +125,8 @@ def _environment() -> dict[str, str]:
 
 def is_output(shown: str, printed: str) -> bool:
     """Whether a page shows what was printed; `...` stands for anything."""
-    pattern = ".*?".join(map(re.escape, shown.strip().split("...")))
-    clean = "\n".join(line.rstrip() for line in printed.strip().splitlines())
+    pattern = ".*?".join(map(re.escape, shown.strip("\n").split("...")))
+    clean = "\n".join(line.rstrip() for line in printed.splitlines()).strip("\n")
     return re.fullmatch(pattern, clean, re.DOTALL) is not None
 
 

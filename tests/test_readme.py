@@ -127,6 +127,7 @@ def test_output_is_compared():
     assert is_output("a\nb\n", "a  \nb\n\n")
     assert is_output("key  ...\n", "key  2026-01-01\n")
     assert not is_output("a\n", "ab\n")
+    assert not is_output("a\n", "  a\n")
     assert not is_output("a*\n", "aa\n")
 
 
