@@ -1,4 +1,4 @@
-"""The public surface: names, laziness, and agreement with the README."""
+"""The public surface: names, laziness, and agreement with its page of the documentation."""
 
 import re
 import subprocess
@@ -38,13 +38,10 @@ def test_all_is_sorted_and_complete():
         assert getattr(wb, name) is not None
 
 
-def test_readme_table_is_the_public_surface():
-    """The README's table of public names holds the public names and no others."""
-    text = (ROOT / "README.md").read_text("utf-8")
-    table = text.split("## Public names")[1].split("\n## ")[0]
-    cells = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]
-    named = [name for cell in cells for name in re.findall(r"`(\w+)`", cell)]
-    assert sorted(named) == sorted(wb.__all__)
+def test_the_page_of_public_names_is_the_public_surface():
+    """The page of public names has a heading for each of them and for no others."""
+    text = (ROOT / "docs" / "public-names.md").read_text("utf-8")
+    assert sorted(re.findall(r"^### `(\w+)`$", text, re.MULTILINE)) == sorted(wb.__all__)
 
 
 def test_unknown_name_is_an_attribute_error():

@@ -1,4 +1,4 @@
-"""Every kind of grader to every platform and back: what is written, what is refused, and the README's table."""
+"""Every kind of grader to every platform and back: what is written, what is refused, and the table of docs/convert.md."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def _forms(kind: str, platform: str, folder: Path) -> Iterator[str]:
 
 
 def conversion_table() -> str:
-    """The README's table: a row a kind, a column a platform."""
+    """The table of docs/convert.md: a row a kind, a column a platform."""
     columns = ("adaptive", "osmosis", "umbraco", "vllora", "letta", "openai")
     lines = []
     with tempfile.TemporaryDirectory() as folder:

@@ -1,8 +1,6 @@
 """Every registered kind to every platform and back: equal scores, or a refusal that helps."""
 
 import json
-import re
-from pathlib import Path
 
 import pytest
 
@@ -12,7 +10,6 @@ from tests.formats.matrix import (
     SAMPLES,
     ZERO,
     cell,
-    conversion_table,
     outcomes,
     same,
     there_and_back,
@@ -21,7 +18,6 @@ from tests.graders.examples import ALTERNATIVES, EXAMPLES, SUITES
 from workbench.errors import FormatError
 from workbench.graders import KINDS
 
-README = Path(__file__).resolve().parents[2] / "README.md"
 PAIRS = [(a, b) for a in PLATFORMS for b in PLATFORMS]
 
 
@@ -155,13 +151,3 @@ def test_from_platform_to_platform(source, target, tmp_path):
     (tmp_path / "out").mkdir()
     read = there_and_back(SUITES[SHARED[source]](), source, tmp_path / "in")
     check(read, target, tmp_path / "out")
-
-
-def test_the_readmes_table():
-    """The README's conversion table is what the conversions do."""
-    held = re.search(
-        r"<!-- conversion matrix -->\n(.*?)<!-- /conversion matrix -->", README.read_text("utf-8"), re.DOTALL
-    )
-    if held is None or "|" not in held[1]:
-        pytest.skip("the README has no table between <!-- conversion matrix --> and its end yet")
-    assert held[1].strip() == conversion_table().strip()
