@@ -15,6 +15,10 @@ from workbench.formats.shared.base import FORMATS, Document, Format, Loss, Losse
 for _found in sorted(module.name for module in iter_modules(platforms.__path__)):
     import_module(f"{platforms.__name__}.{_found}")
 
+# Lists show our own format first, the others by name, whatever was imported first.
+for _name in sorted(FORMATS, key=lambda name: (name != "native", name)):
+    FORMATS[_name] = FORMATS.pop(_name)
+
 __all__ = [
     "FORMATS",
     "Converted",
