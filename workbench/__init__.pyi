@@ -16,6 +16,7 @@ from .formats import save as save
 from .grade import ErrorKind as ErrorKind
 from .grade import Grade as Grade
 from .grade import GradeError as GradeError
+from .grade import Skip as Skip
 from .graders import AsciiPrintable as AsciiPrintable
 from .graders import Combined as Combined
 from .graders import Contains as Contains

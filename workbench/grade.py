@@ -1,4 +1,8 @@
-"""One outcome of one grader on one sample: scored, failed or skipped, never two of them."""
+"""One outcome of one grader on one sample: scored, failed or skipped, never two of them.
+
+Standard library only, and alone: the sandbox loads this file by its path, so that graders can return a `Grade` and
+raise a `Skip` there as they do here.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,7 @@ from enum import StrEnum
 from numbers import Real
 from typing import Any
 
-__all__ = ["ErrorKind", "Grade", "GradeError", "Status"]
+__all__ = ["ErrorKind", "Grade", "GradeError", "Skip", "Status"]
 
 
 class Status(StrEnum):
@@ -47,6 +51,24 @@ class ErrorKind(StrEnum):
     CANCELLED = "cancelled"
 
 
+class Skip(Exception):  # noqa: N818 (a statement of the grader's, not an error)
+    """Raised by a grader that does not apply to a sample: the row is skipped, and counts neither as 0.0 nor as failed.
+
+    Args:
+        reason: Why, in words; the row's reasoning.
+
+    Example:
+        >>> import workbench as wb
+        >>> def only_maths(thread):
+        ...     raise wb.Skip("not a maths question")
+        >>> wb.CustomGrader.of(only_maths)(wb.StringThread([("assistant", "Hello")]))
+        Grade(reasoning='not a maths question')
+    """
+
+    def __init__(self, reason: str = "") -> None:
+        super().__init__(reason)
+
+
 @dataclass(frozen=True, slots=True)
 class GradeError:
     """Why a sample has no score.
@@ -82,6 +104,8 @@ class Grade:
         seconds: Time spent; for graders that run in batches the mean over the batch.
         tokens: Tokens paid for, None where none were.
         cost: Money in US dollars, None where unknown.
+        printed: What the grader printed while it graded this one sample, its first 4,000 characters; None for nothing,
+            and in the rows of a run.
 
     Raises:
         TypeError: The score is a bool, text or another thing that is no number; the value is named.
@@ -102,6 +126,7 @@ class Grade:
     seconds: float | None = None
     tokens: int | None = None
     cost: float | None = None
+    printed: str | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         if self.score is None:

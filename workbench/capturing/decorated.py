@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+from workbench.capturing.modules import GIVEN
 from workbench.capturing.statements import parsed, targets
 
 __all__ = ["decorated", "undecorated"]
@@ -64,13 +65,13 @@ def _script(tree: ast.Module, graders: set[str]) -> list[ast.stmt]:
 
 
 def _names_of_workbench(tree: ast.Module) -> set[str]:
-    """Names this text has for the workbench and its parts, but for the thread, which graders may use."""
+    """Names this text has for the workbench and its parts, but for the classes that graders may use."""
     found = set()
     for node in tree.body:
         if isinstance(node, ast.Import):
             found |= {(a.asname or a.name) for a in node.names if a.name.partition(".")[0] == "workbench"}
         elif isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "workbench":
-            found |= {a.asname or a.name for a in node.names if a.name != "StringThread"}
+            found |= {a.asname or a.name for a in node.names if a.name not in GIVEN}
     return found
 
 

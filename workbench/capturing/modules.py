@@ -20,6 +20,7 @@ from workbench.capturing.statements import parsed, statements
 from workbench.errors import CaptureError
 
 __all__ = [
+    "GIVEN",
     "Home",
     "Import",
     "home_of",
@@ -31,7 +32,8 @@ __all__ = [
 ]
 
 _OURS = frozenset({"workbench", "adaptive_harmony"})
-_THREAD = "StringThread"
+GIVEN = ("StringThread", "Grade", "Skip")
+"""What of the workbench graders can import where they run."""
 _NOT_BUILTIN = frozenset(
     {"get_ipython", "display", "exit", "quit", "copyright", "credits", "license", "help"}
 )
@@ -97,7 +99,7 @@ def home_of(module: str | None) -> Home:
 def import_of(name: str, value: Any, texts: Sequence[Text]) -> Import | None:
     """The import line that gives `value` under `name`: the user's own where it still holds, else made up.
 
-    Only the standard library and the workbench's `StringThread` can be imported where graders run.
+    Only the standard library and the workbench's `StringThread`, `Grade` and `Skip` can be imported where graders run.
     """
     if _is_foreign(value):
         return None
@@ -165,7 +167,7 @@ def refuse_module(module: str, name: str, where: str) -> None:
         f"{top} is not in the standard library",
         where=where,
         found=f"{name} is {home.value}: {module}" if name != module else f"{module} is {home.value}",
-        expected="the standard library and StringThread: graders run where nothing else is installed",
+        expected="the standard library, and StringThread, Grade and Skip of the workbench: graders run where nothing else is installed",
         hint=ways[home],
     )
 
@@ -180,12 +182,12 @@ def _is_foreign(value: Any) -> bool:
 def _available(line: Import) -> bool:
     home = home_of(line.module)
     if home is Home.OURS:
-        return line.attribute == _THREAD or (not line.attribute and line.module in _OURS)
+        return line.attribute in GIVEN or (not line.attribute and line.module in _OURS)
     return home in {Home.LIBRARY, Home.COMPATIBLE}
 
 
 def _normal(line: Import) -> Import:
-    """StringThread from the package itself, whichever of its modules the user took it from."""
+    """A class of ours from the package itself, whichever of its modules the user took it from."""
     own = home_of(line.module) is Home.OURS and bool(line.attribute)
     return replace(line, module=line.module.partition(".")[0]) if own else line
 

@@ -152,12 +152,12 @@ def library_changed(name: str, mine: str, other: str) -> CaptureError:
 
 
 def ours_only(name: str, asker: str) -> CaptureError:
-    """A part of the workbench other than StringThread."""
+    """A part of the workbench that is not there where a grader runs."""
     return CaptureError(
         f"{name} is a part of the workbench that graders cannot use",
         where=asker,
-        found=f"{name}: where a grader runs, the modules workbench and adaptive_harmony hold StringThread only",
-        expected="the standard library and StringThread",
+        found=f"{name}: where a grader runs, the module workbench holds StringThread, Grade and Skip only",
+        expected="the standard library, StringThread, Grade and Skip",
         hint="keep shared logic in a plain function; combine graders in a Suite",
     )
 

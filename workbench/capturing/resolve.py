@@ -22,6 +22,7 @@ from workbench.capturing.items import MISSING, Item, Main, Scope
 from workbench.capturing.literal import is_plain, literal, matches
 from workbench.capturing.locate import find_class, find_function
 from workbench.capturing.modules import (
+    GIVEN,
     Home,
     Import,
     home_of,
@@ -40,7 +41,6 @@ from workbench.errors import CaptureError
 
 __all__ = ["Resolver"]
 
-_THREAD_IMPORT = Import("workbench", "StringThread", "StringThread")
 _NOTEBOOK = re.compile(r"In|Out|get_ipython|display|exit|quit|_{1,3}|_i{0,3}|_i?\d+|_[iod]h")
 _FUTURE_ANNOTATIONS = 0x1000000
 
@@ -124,7 +124,7 @@ class Resolver:
 
     def _outside(self, name: str, asker: str) -> None:
         if name == "StringThread":
-            self.imports[name] = {_THREAD_IMPORT}
+            self.imports[name] = {Import("workbench", name, name)}
         elif name == "globals":
             raise refusals.reads_globals(asker)
         elif not is_builtin(name):
@@ -176,11 +176,11 @@ class Resolver:
             self._object(name, value, scope, asker)
 
     def _reach(self, name: str, module: types.ModuleType, text: str, asker: str) -> None:
-        """Carry the submodules that a text reaches through a package; of ours only StringThread is there."""
+        """Carry the submodules that a text reaches through a package; of ours only `GIVEN` is there."""
         chains = [chain for chain in chains_in(text) if chain[0] == name]
         if home_of(module.__name__) is Home.OURS:
             for chain in chains:
-                if chain[1:2] != ("StringThread",):
+                if chain[1:2] not in {(given,) for given in GIVEN}:
                     raise refusals.ours_only(".".join(chain), asker)
         for chain in chains:
             if is_replaced(module, chain[1:]):

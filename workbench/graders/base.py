@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Self, TypeVar
 
 from workbench import background
 from workbench.errors import FormatError, WorkbenchError
-from workbench.grade import ErrorKind, Grade, GradeError
+from workbench.grade import ErrorKind, Grade, GradeError, Skip
 from workbench.graders.rows import Control, RowRun, made_samples
 from workbench.graders.rules.threads import reference_of
 from workbench.grades import Grades
@@ -98,6 +98,8 @@ class Grader(ABC):
             return Grade(result, seconds=time.perf_counter() - start)
         except GeneratorExit:
             raise
+        except Skip as skip:
+            return Grade.skipped(str(skip) or None, seconds=time.perf_counter() - start)
         except BaseException as error:
             task = asyncio.current_task()
             if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():

@@ -19,7 +19,9 @@ from workbench.samples import Sample, Samples
 from workbench.samples.plain import plain
 from workbench.sandbox.host.interpreter import StartError
 from workbench.sandbox.host.limits import IMPORTED_MB, IMPORTED_SECONDS, ISOLATION, Limits, Program
+from workbench.sandbox.host.pool import pool
 from workbench.sandbox.host.rows import PackedRows, pack_rows, row_wire
+from workbench.sandbox.host.run import Outcome
 from workbench.sandbox.host.text import clean
 from workbench.sandbox.host.validation import Validation, mock_thread, validate_program
 from workbench.thread import StringThread
@@ -177,8 +179,8 @@ class SandboxedGrader(Grader):
         packed: Packed = pack(wires)
         if self._takes_rows:
             packed = PackedRows(packed.batches, packed.counts)
-        grades = await asyncio.to_thread(self._run, packed, Control())
-        return grades[0]
+        outcome = await asyncio.to_thread(self._run, packed, Control())
+        return replace(outcome.grades[0], printed=outcome.output or None)
 
     async def grade_all(self, samples: Samples, control: Control) -> Grades:
         """Grade every row in parallel workers; a row that crashes or hangs costs only itself.
@@ -189,7 +191,7 @@ class SandboxedGrader(Grader):
         if self._takes_rows:
             packed = await asyncio.to_thread(self._rows, samples, packed)
         try:
-            grades = await asyncio.to_thread(self._run, packed, control)
+            grades = (await asyncio.to_thread(self._run, packed, control)).grades
         except StartError as error:
             grades = Grades.empty(len(samples))
             grades.ended = f"not graded: {error.told}"
@@ -202,17 +204,14 @@ class SandboxedGrader(Grader):
         column = samples.columns.get("reference", "")
         return pack_rows(packed, map(plain, samples.references), samples.ids, column)
 
-    def _run(self, packed: Packed, control: Control) -> Grades:
-        from workbench.sandbox.host.pool import pool
-
-        outcome = pool().run(
+    def _run(self, packed: Packed, control: Control) -> Outcome:
+        return pool().run(
             self.program,
             packed,
             workers=control.workers,
             on_progress=control.on_rows,
             cancel=control.cancel,
         )
-        return outcome.grades
 
     def check_ready(self) -> None:
         """Refuse imported source where the machine cannot confine it; see `Grader.check_ready`.
@@ -222,8 +221,6 @@ class SandboxedGrader(Grader):
         """
         if not self._kernel_only:
             return
-        from workbench.sandbox.host.pool import pool
-
         level = pool().level
         if level != "kernel":
             raise IsolationError(

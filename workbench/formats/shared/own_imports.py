@@ -12,6 +12,7 @@ import io
 import tokenize
 from collections.abc import Iterator
 
+from workbench.capturing.modules import GIVEN
 from workbench.capturing.statements import parsed
 from workbench.errors import FormatError
 
@@ -22,8 +23,8 @@ _INSTEAD = "  # in its place"
 MARKS = (_ASIDE, _INSTEAD)
 """What a text must not hold for its imports to be turned back."""
 
-_MODULES = frozenset({"workbench", "workbench.thread", "adaptive_harmony"})
-"""The modules that graders find where they run here; each holds `StringThread` and nothing else."""
+_MODULES = frozenset({"workbench", "workbench.thread", "workbench.grade", "adaptive_harmony"})
+"""The modules of ours that graders find where they run here."""
 _BLANK = frozenset({tokenize.NL, tokenize.COMMENT, tokenize.INDENT, tokenize.DEDENT})
 
 _Import = ast.Import | ast.ImportFrom
@@ -98,7 +99,8 @@ def _instead(node: _Import) -> Iterator[str]:
         if isinstance(node, ast.Import):
             bound = alias.asname or alias.name.partition(".")[0]
             yield f"{bound} = _wb_names" if alias.name in _MODULES else f"import {ast.unparse(alias)}"
-        elif alias.name in {"StringThread", "*"}:
-            yield f"{alias.asname or 'StringThread'} = _wb_names.StringThread"
+        elif alias.name in {*GIVEN, "*"}:
+            name = "StringThread" if alias.name == "*" else alias.name
+            yield f"{alias.asname or name} = _wb_names.{name}"
         else:
-            yield f"raise ImportError({f'{node.module} holds StringThread only, not {alias.name}'!r})"
+            yield f"raise ImportError({f'{node.module} holds no {alias.name}'!r})"

@@ -15,6 +15,7 @@ from typing import Any
 from workbench.capturing.statements import parsed
 from workbench.errors import FormatError
 from workbench.formats.shared.base import Losses
+from workbench.formats.shared.outcomes import CLASSES, note_outcomes, outcomes_in, with_outcomes
 from workbench.formats.shared.own_imports import MARKS, with_own_names, without_own_names
 
 __all__ = ["MARK", "check_calls", "check_reads", "unwrap", "wrap", "wrapped"]
@@ -229,6 +230,8 @@ def wrap(text: str, platform: str, *, name: str = "grade") -> str:
     own = with_own_names(own).rstrip()
     head = f"# {MARK}. Edit the grader between the two marks.\n{future}{_HEADS[platform]}\n{_THREAD}"
     tail = _TAILS[platform].replace("NAME", name)
+    if outcomes_in(text):
+        head, tail = head + CLASSES, with_outcomes(tail, platform)
     return f"{head}\n\n{_BEGIN}\n{own}\n{_END}\n{tail}"
 
 
@@ -306,7 +309,7 @@ def check_reads(
             name, f"source (thread.{missing})", "the platform does not pass the whole conversation to code",
             way_out="read the completion and the metadata only, or use an endpoint",
         )  # fmt: skip
-    return not lacking
+    return note_outcomes(text, platform, losses, name) and not lacking
 
 
 def _optional(nodes: list[ast.AST]) -> set[str]:

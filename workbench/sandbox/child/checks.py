@@ -161,20 +161,23 @@ def _structure_problem(tree: ast.Module, found: ast.AST | None) -> str:
 def _annotation_warnings(parameter: ast.arg, returns: ast.expr | None) -> list[str]:
     found = []
     for what, annotation, wanted in (
-        (f"parameter {parameter.arg}", parameter.annotation, "StringThread"),
-        ("the return", returns, "float"),
+        (f"parameter {parameter.arg}", parameter.annotation, ("StringThread",)),
+        ("the return", returns, ("float", "Grade")),
     ):
         if annotation is None:
-            found.append(f"{what} is not annotated; write {wanted}")
-        elif _annotation_name(annotation) != wanted:
-            found.append(f"{what} is annotated {ast.unparse(annotation)}, not {wanted}")
+            found.append(f"{what} is not annotated; write {wanted[0]}")
+        elif not _annotation_names(annotation) <= set(wanted):
+            found.append(f"{what} is annotated {ast.unparse(annotation)}, not {wanted[0]}")
     return found
 
 
-def _annotation_name(annotation: ast.expr) -> str:
+def _annotation_names(annotation: ast.expr) -> set[str]:
+    """The last names of an annotation's parts: {"float", "Grade"} of `float | wb.Grade`, also where it is a text."""
     if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
-        return annotation.value.strip().rsplit(".", 1)[-1]
-    return ast.unparse(annotation).rsplit(".", 1)[-1]
+        text = annotation.value
+    else:
+        text = ast.unparse(annotation)
+    return {part.strip().rsplit(".", 1)[-1] for part in text.split("|")}
 
 
 def _metadata_warnings(tree: ast.Module) -> list[str]:

@@ -28,8 +28,8 @@ MAX_NODES = 100_000
 MAX_SETS_WITHIN = 3
 """Sets within sets whose items are put in order; each level multiplies the work."""
 
-# The last is the name under which the sandbox loads the file of `StringThread`.
-_OURS = frozenset({"workbench", "adaptive_harmony", "_wb_thread"})
+# The last two are the names under which the sandbox loads the files of `StringThread`, `Grade` and `Skip`.
+_OURS = frozenset({"workbench", "adaptive_harmony", "_wb_thread", "_wb_grade"})
 # Packages that the sandbox has classes of its own for, and the names under which it loads their files.
 _COMPATIBLE = frozenset({"letta_evals", "osmosis_ai", "_wb_letta", "_wb_osmosis", "_wb_osmosis_legacy"})
 _PLAIN_MEMBERS = (

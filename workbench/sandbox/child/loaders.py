@@ -14,6 +14,7 @@ _modules = sys.modules["_wb_modules"]
 _signatures = sys.modules["_wb_signatures"]
 _rollout = sys.modules["_wb_rollout"]
 _javascript = sys.modules["_wb_javascript"]
+_outcomes = sys.modules["_wb_outcomes"]
 
 Row = _signatures.Row
 
@@ -30,6 +31,8 @@ _LOADERS = {
 def loader(command: dict[str, Any]) -> Any:
     """What loads the program of a command."""
     kind = _LOADERS[command.get("language", "python"), command.get("signature", "thread")]
+    if kind is _checks.Loading and command.get("noted"):
+        kind = _outcomes.OutcomeLoading
     times = {"row_seconds": command.get("row_seconds", 1.0), "load_seconds": command["seconds"]}
     options = {**command.get("options", {}), **times}
     return kind(command["text"], _thread.StringThread, options)

@@ -22,6 +22,7 @@ import types
 from typing import Any
 
 _thread = sys.modules["_wb_thread"]
+_grade = sys.modules["_wb_grade"]
 _confine = sys.modules["_wb_confine"]
 _probes = sys.modules["_wb_probes"]
 _checks = sys.modules["_wb_checks"]
@@ -84,15 +85,27 @@ def _hide_modules() -> None:
     """Leave the standard library that was loaded, and say plainly what else is missing."""
     for name in ("ctypes", "_ctypes", "mmap", "fcntl", *(n for n in sys.modules if n.startswith("_wb_"))):
         sys.modules.pop(name, None)
-    _thread.StringThread.__module__ = "workbench.thread"
-    for name in ("workbench", "workbench.thread", "adaptive_harmony"):
-        module = types.ModuleType(name)
-        module.StringThread = _thread.StringThread  # type: ignore[attr-defined]
-        sys.modules[name] = module
+    for name, classes in _importable().items():
+        module = sys.modules[name] = types.ModuleType(name)
+        module.__dict__.update({one.__name__: one for one in classes})
     sys.path[:] = []
     sys.path_hooks[:] = []
     sys.path_importer_cache.clear()
     sys.meta_path[:] = [importlib.machinery.BuiltinImporter, importlib.machinery.FrozenImporter, Refuser]
+
+
+def _importable() -> dict[str, tuple[type, ...]]:
+    """The modules of ours that graders can import, each with its classes; Adaptive's package has the thread only."""
+    thread, outcomes = (_thread.StringThread,), (_grade.Grade, _grade.Skip)
+    _thread.StringThread.__module__ = "workbench.thread"
+    for outcome in outcomes:
+        outcome.__module__ = "workbench.grade"
+    return {
+        "workbench": (*thread, *outcomes),
+        "workbench.thread": thread,
+        "workbench.grade": outcomes,
+        "adaptive_harmony": thread,
+    }
 
 
 class Refuser:

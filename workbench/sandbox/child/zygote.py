@@ -102,6 +102,7 @@ def main(control_fd: int, engine: str) -> None:
         load_engine(engine)
     for name, parts in (
         ("_wb_thread", ("..", "..", "thread.py")),
+        ("_wb_grade", ("..", "..", "grade.py")),
         ("_wb_confine", ("confine.py",)),
         ("_wb_probes", ("probes.py",)),
         ("_wb_environ", ("environ.py",)),
@@ -109,6 +110,7 @@ def main(control_fd: int, engine: str) -> None:
         ("_wb_checks", ("checks.py",)),
         ("_wb_protocol", ("protocol.py",)),
         ("_wb_drive", ("drive.py",)),
+        ("_wb_outcomes", ("outcomes.py",)),
         ("_wb_osmosis_model", ("..", "platforms", "osmosis_model.py")),
         ("_wb_osmosis", ("..", "platforms", "osmosis.py")),
         ("_wb_osmosis_rows", ("..", "platforms", "osmosis_rows.py")),

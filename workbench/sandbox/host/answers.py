@@ -117,7 +117,7 @@ def _error(kind: ErrorKind, message: str) -> GradeError:
 
 
 def read_notes(reply: Mapping[str, Any], count: int) -> dict[int, dict[str, Any]]:
-    """Offset to what a grader said beside its number: `reasoning` (text) and `metadata` (plain JSON).
+    """Offset to what a grader said beside its number: `reasoning` (text), `metadata` (plain JSON), `passed` (a bool).
 
     Texts are cut and cleaned like all that comes out of a worker. What is not of this shape is left out.
     """
@@ -141,7 +141,7 @@ def noted(reply: Mapping[str, Any], count: int) -> dict[int, dict[str, Any]]:
 
 def _note(entry: dict[str, Any]) -> dict[str, Any]:
     reasoning, metadata = entry.get("reasoning"), entry.get("metadata")
-    note: dict[str, Any] = {}
+    note: dict[str, Any] = {"passed": entry["passed"]} if isinstance(entry.get("passed"), bool) else {}
     if isinstance(reasoning, str):
         note["reasoning"] = clean(reasoning, MAX_REASONING)
     if isinstance(metadata, dict) and metadata:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -47,6 +48,10 @@ IMPORTED_MB = 2048
 """MiB that source from elsewhere may ask for: four times the default, so that a laptop's workers together do not swap."""
 
 _NAMES = {"row_seconds": "timeout"}  # what the author of a grader wrote
+
+
+_OUTCOMES = re.compile(r"\b(Grade|Skip)\b")
+"""What a Python grader has to name to answer with more than a number. Another use of the words costs only speed."""
 
 
 @dataclass(frozen=True)
@@ -118,13 +123,17 @@ class Program:
 
     @property
     def noted(self) -> bool:
-        """Whether it may give more than a number a row: reasoning, metadata, a skip."""
-        return self.language != "python" or self.signature != "thread"
+        """Whether it may give more than a number a row: reasoning, metadata, a verdict, a skip."""
+        if self.language != "python" or self.signature != "thread":
+            return True
+        return _OUTCOMES.search(self.text) is not None
 
     def load_command(self, op: str) -> dict[str, Any]:
         """The command that makes a worker read this program."""
         command = {"op": op, "text": self.text, "seconds": self.limits.load_seconds}
-        how = {"language": self.language, "signature": self.signature, "options": dict(self.options)}
+        how = {
+            "language": self.language, "signature": self.signature, "options": dict(self.options), "noted": self.noted,
+        }  # fmt: skip
         return {**command, **how, "row_seconds": self.limits.row_seconds}
 
     def require(self, level: str) -> None:

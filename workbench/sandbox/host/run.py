@@ -214,6 +214,8 @@ class Run:
         for offset, note in notes.items():
             if "reasoning" in note:
                 self._grades.reasoning[request.first + offset] = note["reasoning"]
+            if "passed" in note:
+                self._grades.passed[request.first + offset] = note["passed"]
             if "metadata" in note:
                 self._grades.metadata[request.first + offset] = note["metadata"]
 

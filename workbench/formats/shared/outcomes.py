@@ -1,0 +1,137 @@
+"""Function graders that return a `Grade` or raise a `Skip`, on platforms that know neither.
+
+| platform | reasoning | metadata | a skipped row |
+| --- | --- | --- | --- |
+| letta | `rationale` | `metadata` | fails there: told as a loss |
+| osmosis | not kept: told as a loss | not kept | `remove_sample`, the platform's own word |
+| openai | not kept: told as a loss | not kept | fails there: told as a loss |
+| adaptive | its functions return a number and nothing else: refused | | |
+"""
+
+from __future__ import annotations
+
+import ast
+
+from workbench.capturing.statements import parsed
+from workbench.formats.shared.base import Losses
+
+__all__ = ["CLASSES", "note_outcomes", "outcomes_in", "with_outcomes"]
+
+CLASSES = """
+
+class Skip(Exception):
+    "Raised where the grader below does not apply to a row."
+
+
+class Grade:
+    "What the grader below may return in the place of a number."
+
+    def __init__(
+        self, score=None, passed=None, reasoning=None, error=None, metadata=None, seconds=None, tokens=None, cost=None,
+        printed=None,
+    ):
+        self.score, self.passed, self.reasoning, self.error = score, passed, reasoning, error
+        self.metadata = dict(metadata or {})
+
+    @classmethod
+    def failed(cls, kind, message, **rest):
+        return cls(error=f"{kind}: {message}", **rest)
+
+    @classmethod
+    def skipped(cls, reasoning=None, **rest):
+        return cls(reasoning=reasoning, **rest)
+
+
+_wb_names.Grade, _wb_names.Skip = Grade, Skip
+_wb_Grade, _wb_Skip = Grade, Skip
+"""
+"""Stands in a platform's module before the grader's own text, where that names either class."""
+
+_CLASSES = frozenset({"Grade", "Skip"})
+_SCORE = """
+
+def _wb_score(value):
+    if not isinstance(value, _wb_Grade):
+        return value
+    if value.error is not None:
+        raise RuntimeError(value.error)
+    if value.score is None:
+        raise _wb_Skip(value.reasoning)
+    return value.score
+"""
+_ASYNC = """
+
+def _wb_scored(function):
+    async def scored(thread):
+        return _wb_score(await function(thread))
+
+    return scored
+"""
+_LETTA_RESULT = """
+
+def _wb_result(value):
+    rest = {}
+    if isinstance(value, _wb_Grade):
+        rest = {"rationale": value.reasoning or "", "metadata": value.metadata or None}
+    return _wb_GradeResult(**{"score": _wb_score(value), "rationale": "", **rest})
+"""
+_OSMOSIS_REWARD = "            ctx.set_sample_reward(sample_id, await _wb_grade(thread))\n"
+_OSMOSIS_SKIP = """            try:
+                ctx.set_sample_reward(sample_id, await _wb_grade(thread))
+            except _wb_Skip:
+                ctx.set_sample_reward(sample_id, 0.0)  # every sample has to have one; a removed sample's is not used
+                sample.remove_sample = True
+"""
+_KEPT = {"letta": {"reasoning"}, "osmosis": {"skip"}, "openai": set[str](), "adaptive": set[str]()}
+
+
+def outcomes_in(text: str) -> set[str]:
+    """Which of `Grade` and `Skip` a grader's text names."""
+    nodes = ast.walk(parsed(text) or ast.Module([], []))
+    return {
+        name
+        for node in nodes
+        for name in (getattr(node, "attr", ""), getattr(node, "id", ""))
+        if name in _CLASSES
+    }
+
+
+def note_outcomes(text: str, platform: str, losses: Losses, name: str) -> bool:
+    """Tell what a platform loses of a grader that answers with more than a number.
+
+    Args:
+        text: The grader's module.
+        platform: Whose module it is to stand in.
+        losses: Who is told.
+        name: The grader's.
+
+    Returns:
+        Whether the platform can have the grader at all.
+    """
+    named = outcomes_in(text)
+    if named and platform == "adaptive":
+        losses.add(
+            name, f"source (wb.{min(named)})", "Adaptive's grade functions return a number and nothing else",
+            way_out="return the number alone, and draw the rows it applies to before",
+        )  # fmt: skip
+        return False
+    if "Grade" in named and "reasoning" not in _KEPT[platform]:
+        losses.add(
+            name, "source (wb.Grade)", "the platform takes the score alone; reasoning and metadata are not kept",
+            way_out="return the number alone",
+        )  # fmt: skip
+    if "Skip" in named and "skip" not in _KEPT[platform]:
+        losses.add(
+            name, "source (wb.Skip)", "the platform knows no skipped row: it counts as a failed one there",
+            way_out="run the grader on rows it applies to",
+        )  # fmt: skip
+    return True
+
+
+def with_outcomes(tail: str, platform: str) -> str:
+    """The lines behind a grader's text, for one that returns a `Grade` or raises a `Skip`."""
+    if platform == "letta":
+        call = '_wb_GradeResult(score=_wb_drive(_wb_grade(thread)), rationale="")'
+        return _SCORE + _LETTA_RESULT + tail.replace(call, "_wb_result(_wb_drive(_wb_grade(thread)))")
+    scored = tail.replace("_wb_grade = grade\n", "_wb_grade = _wb_scored(grade)\n")
+    return _SCORE + _ASYNC + scored.replace(_OSMOSIS_REWARD, _OSMOSIS_SKIP)

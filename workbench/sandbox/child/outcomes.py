@@ -1,0 +1,57 @@
+"""Python graders that answer with more than a number: `wb.Grade(...)` returned, `wb.Skip(...)` raised.
+
+Standard library only; loaded by its path. A grader whose text names neither goes the faster way, where a row is
+one number.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+_checks = sys.modules["_wb_checks"]
+_drive = sys.modules["_wb_drive"]
+_grade = sys.modules["_wb_grade"]
+
+
+_OWN_KINDS = frozenset({"out_of_range", "return_type", "runtime"})
+
+
+class OutcomeLoading(_checks.Loading):  # type: ignore[misc, name-defined]  # loaded by path
+    """Checks of `async def grade(thread) -> float | Grade`."""
+
+    noted = True
+
+    def _loaded(self) -> str:
+        message: str = super()._loaded()
+        function: Any = self.namespace["grade"]
+
+        async def grade(thread: Any) -> Any:
+            try:
+                value = await function(thread)
+            except _grade.Skip as skip:
+                return _drive.Noted(None, _texts(reasoning=str(skip)))
+            return _noted(value) if type(value) is _grade.Grade else value
+
+        self.grade = grade
+        return message
+
+
+def _noted(grade: Any) -> Any:
+    """A `Grade` as what the driver takes: its number, its note, and its failure where it is one."""
+    error = None if grade.error is None else _failure(str(grade.error.kind), str(grade.error.message))
+    note = _texts(reasoning=grade.reasoning)
+    if grade.metadata:
+        note["metadata"] = dict(grade.metadata)
+    if isinstance(grade.passed, bool):
+        note["passed"] = grade.passed
+    return _drive.Noted(grade.score, note, error)
+
+
+def _failure(kind: str, message: str) -> tuple[str, str]:
+    """A failure of the grader's own making; kinds that say something of servers or of the sandbox are not its to use."""
+    return (kind, message) if kind in _OWN_KINDS else ("runtime", f"{kind}: {message}")
+
+
+def _texts(reasoning: Any) -> dict[str, Any]:
+    return {"reasoning": reasoning} if isinstance(reasoning, str) and reasoning else {}
