@@ -15,6 +15,7 @@ CHILD = {
     "workbench.sandbox.child.drive",
     "workbench.sandbox.child.javascript",
     "workbench.sandbox.child.loaders",
+    "workbench.sandbox.child.outcomes",
     "workbench.sandbox.platforms.rollout",
     "workbench.sandbox.platforms.signatures",
     "workbench.__main__",

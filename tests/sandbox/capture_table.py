@@ -1113,13 +1113,26 @@ SCOPES = [
     ),
     Case(
         "other parts of the workbench",
-        ["import workbench as wb", G + "return wb.Grade(0.5).score"],
-        refused="wb.Grade is a part of the workbench",
+        ["import workbench as wb", G + "return len(wb.Suite([]))"],
+        refused="wb.Suite is a part of the workbench",
     ),
     Case(
         "other names of the workbench",
-        ["from workbench import Grade", G + "return Grade(0.5).score"],
-        refused="Grade is a part of the workbench",
+        ["from workbench import Suite", G + "return len(Suite([]))"],
+        refused="Suite is a part of the workbench",
+    ),
+    Case(
+        "grades of the workbench",
+        ["import workbench as wb", G + "return wb.Grade(0.5).score"],
+        {"x": 0.5},
+    ),
+    Case(
+        "a skip under another name",
+        [
+            "from workbench import Skip as NotMine",
+            G + "if not thread.completion():\n        raise NotMine()\n    return 0.5",
+        ],
+        {"x": 0.5},
     ),
     Case(
         "decorated by us",
