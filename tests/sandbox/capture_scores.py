@@ -11,16 +11,24 @@ import importlib.util
 import json
 import sys
 import types
+from pathlib import Path
 
 
 def main(thread_file: str) -> None:
-    spec = importlib.util.spec_from_file_location("thread_alone", thread_file)
-    thread_module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(thread_module)
+    thread_module = loaded("thread_alone", thread_file)
+    grade_module = loaded("grade_alone", str(Path(thread_file).with_name("grade.py")))
     for name in ("workbench", "adaptive_harmony"):
         module = sys.modules[name] = types.ModuleType(name)
         module.StringThread = thread_module.StringThread
+    sys.modules["workbench"].Grade, sys.modules["workbench"].Skip = grade_module.Grade, grade_module.Skip
     json.dump([scores(case, thread_module.StringThread) for case in json.load(sys.stdin)], sys.stdout)
+
+
+def loaded(name: str, path: str) -> types.ModuleType:
+    spec = importlib.util.spec_from_file_location(name, path)
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def scores(case: dict, thread: type) -> list:
