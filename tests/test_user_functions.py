@@ -7,6 +7,7 @@ import inspect
 import os
 import sys
 import threading
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar
 
@@ -338,11 +339,11 @@ def test_a_loop_that_a_function_stops_loses_nobody(gate, how):
 @pytest.mark.parametrize("after", [0, 1])
 def test_threads_that_cannot_start(monkeypatch, gate, after):
     """With none to wait for, functions fail; else they wait for those there are. Later ones try again."""
-    monkeypatch.setattr(threads, "_pools", (threads._Pool(),))
+    monkeypatch.setattr(threads, "_levels", weakref.WeakKeyDictionary())
     start, started = threading.Thread.start, []
 
     def few(thread):
-        if thread.name == "workbench-hand":
+        if thread.name == "workbench-function":
             if len(started) == after:
                 raise RuntimeError("can't start new thread")
             started.append(thread)
@@ -365,9 +366,9 @@ def test_threads_that_cannot_start(monkeypatch, gate, after):
 
 def test_too_many_threads_left_refuse_the_next(monkeypatch, gate):
     """What has no thread fails at once and says why; once they end there is room again."""
-    monkeypatch.setattr(threads, "_pools", (threads._Pool(),))
+    monkeypatch.setattr(threads, "_levels", weakref.WeakKeyDictionary())
     monkeypatch.setattr(threads, "_THREADS", 1)
-    monkeypatch.setattr(threads, "_LEFT", 2)
+    monkeypatch.setattr(threads, "_LATE", 2)
 
     async def told():
         return await asyncio.gather(
