@@ -30,6 +30,8 @@ from workbench.capturing.resolve import Resolver
 from workbench.capturing.source import Source
 from workbench.capturing.statements import bindings, cut
 from workbench.errors import CaptureError
+from workbench.sandbox.host import pool
+from workbench.sandbox.host.interpreter import StartError, warn_absent
 
 __all__ = ["capture", "install"]
 
@@ -75,9 +77,6 @@ def capture(
 
 
 def _in_sandbox(text: str, names: list[str]) -> Mapping[str, Any] | None:
-    from workbench.sandbox.host import pool
-    from workbench.sandbox.host.interpreter import StartError, warn_absent
-
     try:
         described: Mapping[str, Any] = pool.fingerprint(text, names)
     except StartError as error:

@@ -21,6 +21,7 @@ from workbench.report.frames import row_frame
 from workbench.report.joint import Joint, joint
 from workbench.report.protocols import SamplesLike
 from workbench.report.rich import STYLE, rows_table
+from workbench.report.versions import side_by_side
 from workbench.statistics import (
     Difference,
     Estimate,
@@ -231,8 +232,6 @@ def compare(report: Report, a: str | Report, b: str | None = None) -> Comparison
     Raises:
         ReportError: An unknown grader, no name where one is needed, or reports over different samples.
     """
-    from workbench.report.versions import side_by_side
-
     if not hasattr(report, "grades") or not (isinstance(a, str) or hasattr(a, "grades")):
         wrong = a if hasattr(report, "grades") else report
         raise ReportError(

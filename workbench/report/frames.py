@@ -14,6 +14,7 @@ from workbench.errors import SamplesError
 from workbench.grade import ErrorKind
 from workbench.grades import Grades
 from workbench.report.protocols import SampleLike, SamplesLike
+from workbench.report.rich import STYLE, rows_table
 from workbench.statistics import mean, mean_interval, quantiles, sample_sd
 from workbench.thread import StringThread
 
@@ -143,8 +144,6 @@ class RowFrame(pd.DataFrame):
         return RowFrame
 
     def _repr_html_(self) -> str:
-        from workbench.report.rich import STYLE, rows_table
-
         top = rows_table(self.head(self.MOST_SHOWN), None)
         left = len(self) - self.MOST_SHOWN
         more = f"<p class='quiet'>{left:,} more rows</p>" if left > 0 else ""

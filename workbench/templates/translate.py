@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 
 from workbench.templates.errors import TemplateError
 from workbench.templates.neutral import LOOP_NAMES, Branch, Name, Part, Parts, Put, Repeat, Text
+from workbench.templates.template import compile as compile_template
 from workbench.templates.translate_read import READERS
 
 __all__ = ["translate"]
@@ -40,8 +41,6 @@ def translate(text: str, source: str, target: str) -> str:
                 "unknown dialect", found=repr(dialect)[:80], expected=", ".join(sorted(READERS))
             )
     if source == target:
-        from workbench.templates import compile as compile_template
-
         return compile_template(text, source).text
     parts = READERS[source](text)
     written = _WRITERS[target](parts)

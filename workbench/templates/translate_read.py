@@ -6,15 +6,18 @@ from collections.abc import Callable
 from typing import Any
 
 from workbench.templates import handlebars_tree as hbs
+from workbench.templates.braces import Braces
 from workbench.templates.errors import TemplateError, at
+from workbench.templates.handlebars import Handlebars
+from workbench.templates.mustache import Mustache
+from workbench.templates.native import parsed
 from workbench.templates.neutral import LOOP_NAMES, Branch, Name, Part, Parts, Put, Repeat, Text, joined
+from workbench.templates.openai import OpenAI
 
 __all__ = ["READERS"]
 
 
 def _handlebars(text: str) -> Parts:
-    from workbench.templates.handlebars import Handlebars
-
     return _Handlebars(text).parts(Handlebars(text).program, (Name(0, ()),), {})
 
 
@@ -86,8 +89,6 @@ def _level(contexts: tuple[Name, ...], named: dict[str, Name]) -> int:
 
 
 def _mustache(text: str) -> Parts:
-    from workbench.templates.mustache import Mustache
-
     return _mustache_parts(text, Mustache(text).tags)
 
 
@@ -106,8 +107,6 @@ def _mustache_parts(text: str, tags: Any) -> Parts:
 
 
 def _braces(text: str) -> Parts:
-    from workbench.templates.braces import Braces
-
     # Every name in braces, as the later generation takes them.
     pattern = Braces(text, generation="0.17").pattern
     found: list[Part] = []
@@ -120,8 +119,6 @@ def _braces(text: str) -> Parts:
 
 
 def _openai(text: str) -> Parts:
-    from workbench.templates.openai import OpenAI
-
     pieces = OpenAI(text).pieces
     return joined(
         [Text(one) if isinstance(one, str) else Put(Name(0, tuple(map(str, one[1])))) for one in pieces]
@@ -129,8 +126,6 @@ def _openai(text: str) -> Parts:
 
 
 def _jinja(text: str) -> Parts:
-    from workbench.templates.native import parsed
-
     return _Jinja(text).parts(parsed(text).body, {}, 0)
 
 

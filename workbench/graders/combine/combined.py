@@ -16,6 +16,7 @@ from workbench.graders.combine.entry import Entry, as_column, as_entry
 from workbench.graders.combine.rules import Mean, Rule
 from workbench.grades import Grades
 from workbench.samples import Sample, Samples
+from workbench.sandbox.host.limits import weakest
 
 __all__ = ["Combined", "check_names", "combine"]
 
@@ -39,7 +40,7 @@ def combine(entries: Sequence[Entry], grades: Mapping[str, Grades], rule: Rule) 
         result.ungraded[row] = told
         before = result.reasoning.get(row)
         result.reasoning[row] = f"{before}; {told}" if before else told
-    return replace(result, isolation=_weakest(levels), code=all(column.code for column in columns))
+    return replace(result, isolation=weakest(*levels), code=all(column.code for column in columns))
 
 
 def _by_rule(entries: Sequence[Entry], grades: Mapping[str, Grades]) -> dict[int, str]:
@@ -52,12 +53,6 @@ def _by_rule(entries: Sequence[Entry], grades: Mapping[str, Grades]) -> dict[int
                 told = f"{entry.name} failed and counts as {counts} ({error})"
                 found[row] = f"{found[row]}; {told}" if row in found else told
     return found
-
-
-def _weakest(levels: set[str]) -> str:
-    from workbench.sandbox.host.limits import weakest
-
-    return weakest(*levels)
 
 
 @kind("combined")

@@ -14,6 +14,7 @@ from workbench.graders.rules import templates as rules
 from workbench.graders.rules.text import string_check
 from workbench.graders.rules.verdict import Verdict
 from workbench.graders.text.base import TextGrader, Unscored, choice, no_reference
+from workbench.templates import compile as compile_template
 from workbench.thread import StringThread
 
 __all__ = ["StringCheck", "TemplatedGrader"]
@@ -24,8 +25,6 @@ REFERENCE = "{{item.reference}}"
 
 @lru_cache(maxsize=512)
 def _template(text: str) -> Any:
-    from workbench.templates import compile as compile_template
-
     return compile_template(text, "openai")
 
 

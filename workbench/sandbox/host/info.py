@@ -5,7 +5,10 @@ from __future__ import annotations
 import platform
 from dataclasses import dataclass
 
+from workbench.errors import SandboxError
+from workbench.sandbox.host.interpreter import StartError
 from workbench.sandbox.host.limits import ISOLATION
+from workbench.sandbox.host.pool import pool
 
 __all__ = ["SandboxInfo", "sandbox_info"]
 
@@ -45,10 +48,6 @@ class SandboxInfo:
 
 def sandbox_info() -> SandboxInfo:
     """Start a worker, let it try its locks, and say what was found."""
-    from workbench.errors import SandboxError
-    from workbench.sandbox.host.interpreter import StartError
-    from workbench.sandbox.host.pool import pool
-
     system = f"{platform.system()} {platform.machine()}, Python {platform.python_version()}"
     try:
         found = pool().probe()

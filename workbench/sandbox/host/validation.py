@@ -14,6 +14,7 @@ from typing import Any
 
 from workbench.errors import ValidationError
 from workbench.sandbox.host.limits import CHECKS, ISOLATION, Limits, Program
+from workbench.sandbox.host.pool import pool
 from workbench.thread import StringThread
 
 __all__ = ["CHECKS", "Check", "Validation", "mock_thread", "validate_program", "validate_text"]
@@ -250,8 +251,6 @@ def validate_program(
     Raises:
         SandboxError: The sandbox cannot start here.
     """
-    from workbench.sandbox.host.pool import pool
-
     found = pool().check(program, rows)
     return Validation(
         checks=tuple(Check(*result) for result in found.checks),
