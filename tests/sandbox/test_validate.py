@@ -3,11 +3,18 @@
 import pytest
 
 from workbench.errors import ValidationError
-from workbench.sandbox.host.limits import Limits
-from workbench.sandbox.host.validation import CHECKS, Validation, mock_thread, validate_text
+from workbench.sandbox.host.limits import Limits, Program
+from workbench.sandbox.host.validation import CHECKS, Validation, mock_thread, validate_program
 from workbench.thread import StringThread
 
 GOOD = "async def grade(thread: StringThread) -> float:\n    return 0.5\n"
+
+
+def validate_text(text, *, threads=(), limits=None):
+    """The proof of a grade function's text, on the mock thread and on others."""
+    rows = [("the mock thread", mock_thread().to_wire())]
+    rows += [(f"test thread {number}", thread.to_wire()) for number, thread in enumerate(threads, 1)]
+    return validate_program(Program(text, limits or Limits()), rows)
 
 
 def test_a_good_grader_gets_five_ticks():

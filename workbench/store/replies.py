@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -17,33 +16,15 @@ from workbench.judges.protocol import Reply, Usage
 from workbench.store.batches import Batches
 from workbench.store.database import Database
 from workbench.store.errors import StoreError
-from workbench.store.listing import Listing
 from workbench.store.schema import count_or_none, now, replies
 from workbench.store.texts import from_json, kept, read, to_json
 
-__all__ = ["ModelReplies", "Replies"]
+__all__ = ["Replies"]
 
 _CHUNK = 500
 """Keys of one SELECT at most; SQLite before 3.32 takes 999 values, Oracle 1,000."""
 _SIZES = (1, 4, 16, 64, 128, 256, _CHUNK)
 """Lengths of the lists in statements: a shorter list is filled up, so that few statements serve all."""
-
-
-@dataclass(frozen=True)
-class ModelReplies:
-    """What is kept of one model's answers.
-
-    Attributes:
-        model: Its name.
-        replies: How many answers.
-        tokens: Tokens they took, where known.
-        cost: US dollars they cost, where known.
-    """
-
-    model: str
-    replies: int
-    tokens: int | None
-    cost: float | None
 
 
 class _Row(NamedTuple):
@@ -96,17 +77,6 @@ class Replies:
         """Forget the answers of one model, or all; how many there were."""
         with self._database.writing() as connection:
             return connection.execute(replies.delete().where(*_of(model))).rowcount
-
-    def by_model(self) -> Listing[ModelReplies]:
-        """Answers, tokens and cost of each model."""
-        c = replies.c
-        asked = sa.select(c.model, sa.func.count(), sa.func.sum(c.tokens), sa.func.sum(c.cost))
-        with self._database.reading() as connection:
-            found = connection.execute(asked.group_by(c.model).order_by(c.model)).all()
-        return Listing(
-            ModelReplies(read(model), n, None if tokens is None else int(tokens), cost)
-            for model, n, tokens, cost in found
-        )
 
     def __len__(self) -> int:
         return self.count()

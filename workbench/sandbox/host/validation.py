@@ -13,11 +13,11 @@ from html import escape
 from typing import Any
 
 from workbench.errors import ValidationError
-from workbench.sandbox.host.limits import CHECKS, ISOLATION, Limits, Program
+from workbench.sandbox.host.limits import CHECKS, ISOLATION, Program
 from workbench.sandbox.host.pool import pool
 from workbench.thread import StringThread
 
-__all__ = ["CHECKS", "Check", "Validation", "mock_thread", "validate_program", "validate_text"]
+__all__ = ["CHECKS", "Check", "Validation", "mock_thread", "validate_program"]
 
 _ADVICE = {
     "syntax": "correct the line named above",
@@ -210,32 +210,6 @@ def _row(mark: str, name: str, message: str, seconds: float | None) -> str:
         f"<tr><td class='{_CLASSES[mark]}'>{mark}</td><td><b>{escape(name)}</b></td>"
         f"<td>{escape(message)}</td><td class='wb-time'>{time}</td></tr>"
     )
-
-
-def validate_text(
-    text: str,
-    *,
-    threads: Sequence[StringThread] = (),
-    limits: Limits | None = None,
-    sha256: str = "",
-    kernel_only: bool = False,
-) -> Validation:
-    """Prove the text of a grade function of a thread in the sandbox.
-
-    Args:
-        text: The module; its grader is named `grade`.
-        threads: Threads of your own for further test runs, after the mock thread.
-        limits: What the source may use.
-        sha256: Noted in the result.
-        kernel_only: Refuse a worker that is not confined by the kernel.
-
-    Raises:
-        SandboxError: The sandbox cannot start here.
-    """
-    labelled = [("the mock thread", mock_thread().to_wire())]
-    labelled += [(f"test thread {number}", thread.to_wire()) for number, thread in enumerate(threads, 1)]
-    program = Program(text, limits or Limits(), kernel_only=kernel_only)
-    return validate_program(program, labelled, sha256=sha256)
 
 
 def validate_program(
