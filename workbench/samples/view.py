@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, overload
 
 import numpy as np
@@ -16,30 +15,15 @@ from workbench.samples.cells import Built, Fault, rewritten
 from workbench.samples.columns import require_completion
 from workbench.samples.display import as_html, as_line
 from workbench.samples.draw import draw_rows, strata
+from workbench.samples.masks import checked_mask, mask_of
 from workbench.samples.notes import dataset_notes
-from workbench.samples.plain import is_missing, plain
+from workbench.samples.plain import plain
 from workbench.samples.readers import load
+from workbench.samples.sample import Sample
 from workbench.samples.table import Rows, Table
 from workbench.thread import StringThread
 
 __all__ = ["Sample", "Samples"]
-
-
-@dataclass(frozen=True, slots=True)
-class Sample:
-    """One row, ready to be graded.
-
-    Attributes:
-        id: Text, unique in its dataset.
-        thread: The conversation; its metadata is always a dict.
-        reference: What a right answer looks like, as plain data; None where there is none.
-        group: The prompt it answers: rollouts of one prompt share it.
-    """
-
-    id: str
-    thread: StringThread
-    reference: Any
-    group: str
 
 
 class Samples:
@@ -304,40 +288,10 @@ class Samples:
                 a query that pandas cannot read.
         """
         if isinstance(condition, str):
-            condition = self._query(condition)
+            condition = mask_of(condition, self.frame, self.source)
         elif callable(condition):
             condition = condition(self.frame)
-        return self.take(np.flatnonzero(self._mask(condition)))
-
-    def _query(self, query: str) -> pd.Series[Any]:
-        frame = self.frame
-        # The positions, because an index may hold one label many times.
-        numbered = frame.reset_index(drop=True)
-        try:
-            chosen = numbered.query(query, level=2).index  # the names after @ are the caller's, two frames up
-        except Exception as error:
-            raise SamplesError(
-                "the query cannot be read",
-                where=self.source,
-                found=f"{query!r}: {error}",
-                expected="a pandas query on " + ", ".join(repr(str(name)) for name in frame.columns[:30]),
-            ) from error
-        return pd.Series(np.isin(np.arange(len(frame)), chosen), index=frame.index)
-
-    def _mask(self, mask: Any) -> list[bool]:
-        if isinstance(mask, pd.Series) and not mask.index.equals(self.frame.index):
-            raise SamplesError(
-                "the mask belongs to another frame",
-                found="an index that is not this dataset's",
-                expected="a mask made from samples.frame",
-                hint="pass mask.to_numpy() if the rows are in the same order",
-            )
-        values = list(mask) if isinstance(mask, Iterable) else [mask]
-        wrong = next((value for value in values if not is_missing(value) and not _is_truth(value)), None)
-        if len(values) != len(self) or wrong is not None:
-            found = f"{len(values)} values" if wrong is None else f"{wrong!r} ({type(wrong).__name__})"
-            raise SamplesError("the mask does not fit", found=found, expected=f"{len(self)} truth values")
-        return [not is_missing(value) and bool(value) for value in values]
+        return self.take(np.flatnonzero(checked_mask(condition, self.frame)))
 
     def take(self, rows: Sequence[int] | NDArray[Any] | range) -> Samples:
         """The rows at these positions of this view, in this order.
@@ -373,7 +327,3 @@ def _count(n: Any) -> int:
     if n < 0:
         raise ValueError(f"n must be 0 or more, not {n}")
     return int(n)
-
-
-def _is_truth(value: Any) -> bool:
-    return isinstance(value, bool | np.bool_)

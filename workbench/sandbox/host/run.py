@@ -14,16 +14,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from workbench.errors import IsolationError, SandboxError
-from workbench.grade import ErrorKind, Grade, GradeError
+from workbench.grade import ErrorKind, GradeError
 from workbench.grades import Grades
-from workbench.sandbox.child.protocol import CAPACITY, FAILED, NOT_SCORED, NOTED_ROWS, SKIPPED
-from workbench.sandbox.host.answers import ends_loading, read_checks, read_done, unscored, verdict
+from workbench.sandbox.child.protocol import CAPACITY, NOT_SCORED, NOTED_ROWS
+from workbench.sandbox.host.answers import ends_loading, read_checks, read_done, verdict
 from workbench.sandbox.host.limits import CHECKS, Program, weakest
 from workbench.sandbox.host.lost import Lost
-from workbench.sandbox.host.note_memory import NoteMemory
+from workbench.sandbox.host.results import Results, page_of
 from workbench.sandbox.host.text import clean
 from workbench.sandbox.host.worker import TIMED_OUT, Death, Worker, readable
 from workbench.sandbox.host.worker_slot import Request, WorkerSlot
@@ -79,11 +77,10 @@ class Run:
         self._most = NOTED_ROWS if program.noted else CAPACITY
         self._new_worker, self._on_progress = new_worker, on_progress
         self._cancel, self._discard = cancel or threading.Event(), discard
-        self._outcome = Outcome(Grades.empty(rows))
-        self._grades = self._outcome.grades
+        self._results = Results(rows, noted=program.noted)
+        self._grades = self._results.grades
+        self._outcome = Outcome(self._grades)
         self._slots: list[WorkerSlot] = []
-        self._note_memory = NoteMemory()
-        self._done = self._failed = 0
         self._lost = Lost(self._limits.lost_workers)
         self._told = 0.0
         self._load_problem: GradeError | None = None
@@ -125,7 +122,7 @@ class Run:
         except Death as death:
             self._bury(slot, death)
         except SandboxError as error:
-            if isinstance(error, IsolationError) or not self._done:
+            if isinstance(error, IsolationError) or not self._results.done:
                 raise
             self._outcome.stopped = f"the sandbox failed: {error.what}"  # what was graded is kept
 
@@ -201,61 +198,13 @@ class Run:
             # Its notes filled the answer: the rest is asked again, and less at a time.
             slot.ranges.appendleft((request.first + done, request.first + request.count))
             slot.want, request.count = done, done
-        self._store(slot, request, self._note_memory.errors(reply), seconds)
-        if self._program.noted:
-            self._put_notes(request, self._note_memory.notes(reply, request.count))
+        self._results.take(slot, request, reply, seconds)
+        self._lost.in_row = 0
         slot.requests.popleft()
         slot.mark, slot.since = -1, time.monotonic()
         per_row = seconds / request.count
         slot.want = int(min(self._most, 8 * slot.want, max(1, _TARGET_SECONDS / max(per_row, 1e-9))))
         self._note_output(reply)
-
-    def _put_notes(self, request: Request, notes: Mapping[int, Mapping[str, Any]]) -> None:
-        for offset, note in notes.items():
-            if "reasoning" in note:
-                self._grades.reasoning[request.first + offset] = note["reasoning"]
-            if "passed" in note:
-                self._grades.passed[request.first + offset] = note["passed"]
-            if "metadata" in note:
-                self._grades.metadata[request.first + offset] = note["metadata"]
-
-    def _store(
-        self, slot: WorkerSlot, request: Request, errors: Mapping[int, GradeError], seconds: float
-    ) -> None:
-        scores, bits = self._page(slot, request)
-        finite = np.isfinite(scores)
-        self._grades.put_scores(
-            request.first, np.where(finite, scores, np.nan), seconds=seconds / request.count
-        )
-        failed = np.flatnonzero(~finite)
-        if self._program.noted:
-            failed = self._skip(request, failed, bits)
-        for offset in failed.tolist():
-            self._grades.fail(
-                request.first + offset, errors.get(offset) or unscored(scores[offset], bits[offset])
-            )
-        self._count(request.count, len(failed))
-
-    def _skip(
-        self, request: Request, rows: np.ndarray[Any, Any], bits: np.ndarray[Any, Any]
-    ) -> np.ndarray[Any, Any]:
-        """Skip the rows that the grader does not apply to, and return the others."""
-        skipped = bits[rows] == SKIPPED
-        for offset in rows[skipped].tolist():
-            self._grades.put(request.first + offset, Grade.skipped())
-        return np.asarray(rows[~skipped])
-
-    def _page(self, slot: WorkerSlot, request: Request) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-        """A copy: the worker could still write while we look."""
-        assert slot.worker is not None
-        rows = slice(request.half * CAPACITY, request.half * CAPACITY + request.count)
-        bits = slot.worker.bits[rows].copy()
-        return bits.view(np.float64), bits
-
-    def _count(self, done: int, failed: int) -> None:
-        self._done += done
-        self._failed += failed
-        self._lost.in_row = 0
 
     def _watch(self, slot: WorkerSlot) -> None:
         """End a worker whose current row has not moved for too long."""
@@ -263,7 +212,7 @@ class Run:
         request, now = slot.requests[0], time.monotonic()
         if now - slot.since > request.count * self._limits.hard_row_seconds + 1:
             raise Death(TIMED_OUT)  # it moves, or pretends to, but not at the speed it was given
-        _, bits = self._page(slot, request)
+        _, bits = page_of(slot, request)
         mark = int((bits != NOT_SCORED).sum())
         if mark != slot.mark:
             slot.mark, slot.since_mark = mark, now
@@ -273,7 +222,7 @@ class Run:
     def _bury(self, slot: WorkerSlot, death: Death) -> None:
         """A worker is gone: keep its finished rows, blame the row it was at, put the rest back."""
         requests, slot.requests = list(slot.requests), deque()
-        pages = [(request, *self._page(slot, request)) for request in requests[:1]] if slot.worker else []
+        pages = [(request, *page_of(slot, request)) for request in requests[:1]] if slot.worker else []
         status = slot.worker.close() if slot.worker else None
         slot.worker = None
         self._lost.add()
@@ -281,57 +230,15 @@ class Run:
         for request in reversed(requests[1:]):
             slot.ranges.appendleft((request.first, request.first + request.count))
         for request, scores, bits in pages:
-            self._salvage(
+            if self._results.salvage(
                 slot, request, (scores, bits), verdict(death, status, self._limits.hard_row_seconds)
-            )
+            ):
+                self._lost.in_row = 1
         if not slot.loaded and ends_loading(death, status):
             seconds = self._limits.hard_load_seconds
             self._refuse(verdict(death, status, seconds, what="the module did not load").message)
         if not self._outcome.stopped and self._busy():
-            self._outcome.stopped = self._lost.enough(self._done, death.reason)
-
-    def _salvage(
-        self,
-        slot: WorkerSlot,
-        request: Request,
-        page: tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]],
-        verdict: GradeError,
-    ) -> None:
-        scores, bits = page
-        open_rows = np.flatnonzero(bits == NOT_SCORED)
-        blamed = int(open_rows[0]) if len(open_rows) else request.count
-        if self._program.noted and blamed == request.count:
-            # All were done, so the answer itself was what broke: one row at a time finds whose part it was.
-            slot.want, blamed = 1, 0 if request.count == 1 else blamed
-        if self._program.noted:
-            again = [(0, blamed)] if blamed else []  # their notes are lost with the worker
-        else:
-            again = [(int(offset), int(offset) + 1) for offset in np.flatnonzero(bits[:blamed] == FAILED)]
-            if self._keep(request, (scores[:blamed], bits[:blamed])):
-                self._lost.in_row = 1
-        if blamed < request.count:
-            self._grades.fail(request.first + blamed, verdict)
-            self._done, self._failed = self._done + 1, self._failed + 1
-            if blamed + 1 < request.count:
-                slot.ranges.appendleft((request.first + blamed + 1, request.first + request.count))
-        # Failed rows before it lost their messages with the worker: they are asked again.
-        for start, stop in reversed(again):
-            slot.ranges.appendleft((request.first + start, request.first + stop))
-
-    def _keep(self, request: Request, page: tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]) -> bool:
-        """Take the finished rows of a range that was not finished; whether there were any."""
-        scores, bits = page
-        finished = np.flatnonzero((bits != NOT_SCORED) & (bits != FAILED))
-        for offset in finished.tolist():
-            if self._program.noted and bits[offset] == SKIPPED:
-                self._grades.put(request.first + offset, Grade.skipped())
-            elif np.isfinite(scores[offset]):
-                self._grades.put_scores(request.first + offset, scores[offset : offset + 1], seconds=np.nan)
-            else:
-                self._grades.fail(request.first + offset, unscored(scores[offset], bits[offset]))
-                self._failed += 1
-        self._done += len(finished)
-        return len(finished) > 0
+            self._outcome.stopped = self._lost.enough(self._results.done, death.reason)
 
     def _note_output(self, reply: Mapping[str, Any]) -> None:
         if not self._outcome.output and isinstance(reply.get("output"), str):
@@ -342,7 +249,7 @@ class Run:
         if self._on_progress and (force or now - self._told >= 0.1):
             self._told = now
             in_work = sum(max(slot.mark, 0) for slot in self._slots if slot.requests)
-            self._on_progress(self._done + in_work, self._failed)
+            self._on_progress(self._results.done + in_work, self._results.failed)
 
     def _close(self) -> None:
         until = time.monotonic() + _GRACE_SECONDS
@@ -352,7 +259,7 @@ class Run:
                 self._guard(slot, self._collect)
             if slot.worker:
                 for request in slot.requests:
-                    self._keep(request, self._page(slot, request))
+                    self._results.keep(request, page_of(slot, request))
                 self._discard(slot.worker)
 
     def _finish(self) -> None:

@@ -1,0 +1,27 @@
+"""`Sample`: one row, ready to be graded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from workbench.thread import StringThread
+
+__all__ = ["Sample"]
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One row, ready to be graded.
+
+    Attributes:
+        id: Text, unique in its dataset.
+        thread: The conversation; its metadata is always a dict.
+        reference: What a right answer looks like, as plain data; None where there is none.
+        group: The prompt it answers: rollouts of one prompt share it.
+    """
+
+    id: str
+    thread: StringThread
+    reference: Any
+    group: str

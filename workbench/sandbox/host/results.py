@@ -1,0 +1,141 @@
+"""What workers answer, written into the columns of grades: scores, notes, failures, and what a lost worker left."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from workbench.grade import Grade, GradeError
+from workbench.grades import Grades
+from workbench.sandbox.child.protocol import CAPACITY, FAILED, NOT_SCORED, SKIPPED
+from workbench.sandbox.host.answers import unscored
+from workbench.sandbox.host.note_memory import NoteMemory
+from workbench.sandbox.host.worker_slot import Request, WorkerSlot
+
+__all__ = ["Results", "page_of"]
+
+
+class Results:
+    """The grades of one run as they come in.
+
+    Args:
+        rows: Rows in the dataset.
+        noted: The grader may give more than a number a row.
+
+    Attributes:
+        grades: One a row.
+        done: Rows with an outcome.
+        failed: Those of them that failed.
+    """
+
+    def __init__(self, rows: int, *, noted: bool) -> None:
+        self.grades = Grades.empty(rows)
+        self.done = self.failed = 0
+        self._noted, self._note_memory = noted, NoteMemory()
+
+    def take(self, slot: WorkerSlot, request: Request, reply: Mapping[str, Any], seconds: float) -> None:
+        """Write the rows of an answered request."""
+        self._store(slot, request, self._note_memory.errors(reply), seconds)
+        if self._noted:
+            self._put_notes(request, self._note_memory.notes(reply, request.count))
+
+    def _store(
+        self, slot: WorkerSlot, request: Request, errors: Mapping[int, GradeError], seconds: float
+    ) -> None:
+        scores, bits = page_of(slot, request)
+        finite = np.isfinite(scores)
+        self.grades.put_scores(
+            request.first, np.where(finite, scores, np.nan), seconds=seconds / request.count
+        )
+        failed = np.flatnonzero(~finite)
+        if self._noted:
+            failed = self._skip(request, failed, bits)
+        for offset in failed.tolist():
+            self.grades.fail(
+                request.first + offset, errors.get(offset) or unscored(scores[offset], bits[offset])
+            )
+        self.done += request.count
+        self.failed += len(failed)
+
+    def _skip(
+        self, request: Request, rows: np.ndarray[Any, Any], bits: np.ndarray[Any, Any]
+    ) -> np.ndarray[Any, Any]:
+        """Skip the rows that the grader does not apply to, and return the others."""
+        skipped = bits[rows] == SKIPPED
+        for offset in rows[skipped].tolist():
+            self.grades.put(request.first + offset, Grade.skipped())
+        return np.asarray(rows[~skipped])
+
+    def _put_notes(self, request: Request, notes: Mapping[int, Mapping[str, Any]]) -> None:
+        for offset, note in notes.items():
+            if "reasoning" in note:
+                self.grades.reasoning[request.first + offset] = note["reasoning"]
+            if "passed" in note:
+                self.grades.passed[request.first + offset] = note["passed"]
+            if "metadata" in note:
+                self.grades.metadata[request.first + offset] = note["metadata"]
+
+    def keep(self, request: Request, page: tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]) -> bool:
+        """Take the finished rows of a range that was not finished; whether there were any."""
+        scores, bits = page
+        finished = np.flatnonzero((bits != NOT_SCORED) & (bits != FAILED))
+        for offset in finished.tolist():
+            if self._noted and bits[offset] == SKIPPED:
+                self.grades.put(request.first + offset, Grade.skipped())
+            elif np.isfinite(scores[offset]):
+                self.grades.put_scores(request.first + offset, scores[offset : offset + 1], seconds=np.nan)
+            else:
+                self.grades.fail(request.first + offset, unscored(scores[offset], bits[offset]))
+                self.failed += 1
+        self.done += len(finished)
+        return len(finished) > 0
+
+    def salvage(
+        self,
+        slot: WorkerSlot,
+        request: Request,
+        page: tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]],
+        verdict: GradeError,
+    ) -> bool:
+        """Keep what a lost worker had finished, blame the row it was at, and put the rest back into its slot.
+
+        Args:
+            slot: Whose worker was lost.
+            request: What it was at.
+            page: Its scores and their bits.
+            verdict: What its loss means for the row it was at.
+
+        Returns:
+            Whether any row was kept.
+        """
+        scores, bits = page
+        open_rows = np.flatnonzero(bits == NOT_SCORED)
+        blamed = int(open_rows[0]) if len(open_rows) else request.count
+        if self._noted and blamed == request.count:
+            # All were done, so the answer itself was what broke: one row at a time finds whose part it was.
+            slot.want, blamed = 1, 0 if request.count == 1 else blamed
+        if self._noted:
+            again = [(0, blamed)] if blamed else []  # their notes are lost with the worker
+            any_kept = False
+        else:
+            again = [(int(offset), int(offset) + 1) for offset in np.flatnonzero(bits[:blamed] == FAILED)]
+            any_kept = self.keep(request, (scores[:blamed], bits[:blamed]))
+        if blamed < request.count:
+            self.grades.fail(request.first + blamed, verdict)
+            self.done, self.failed = self.done + 1, self.failed + 1
+            if blamed + 1 < request.count:
+                slot.ranges.appendleft((request.first + blamed + 1, request.first + request.count))
+        # Failed rows before it lost their messages with the worker: they are asked again.
+        for start, stop in reversed(again):
+            slot.ranges.appendleft((request.first + start, request.first + stop))
+        return any_kept
+
+
+def page_of(slot: WorkerSlot, request: Request) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """The scores of a request and their bits, copied: the worker could still write while we look."""
+    assert slot.worker is not None
+    rows = slice(request.half * CAPACITY, request.half * CAPACITY + request.count)
+    bits = slot.worker.bits[rows].copy()
+    return bits.view(np.float64), bits
