@@ -148,7 +148,7 @@ def test_page_is_quiet_and_stays_at_home(run):
 
 def test_saved_notebook_shows_the_same_after_a_reload(browser, lab):
     """Checklist, report and chart are there again without running anything."""
-    with opened(browser, lab, NAME) as notebook:
+    with opened(browser, lab, NAME, fresh=True) as notebook:
         notebook.run_all()
         before = chart(notebook).evaluate("e => JSON.stringify(e.data.map(trace => [trace.x, trace.y]))")
         # The extension adds a picture of the chart to the file: wait, so that it is saved with the rest.
@@ -191,7 +191,7 @@ def test_text_can_be_read_in_both_themes(request, browser, theme):
 
 def test_picture_for_the_readme(browser, lab):
     """The view of the README: the report that says too lenient, the rows that prove it, and the chart."""
-    with opened(browser, lab, NAME, width=1100, height=1000) as notebook:
+    with opened(browser, lab, NAME, width=1100, height=1000, fresh=True) as notebook:
         notebook.command("application:toggle-left-area")
         notebook.run_all()
         chart(notebook)
