@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING
 
 import pytest
@@ -174,9 +175,12 @@ def test_saved_notebook_shows_the_same_after_a_reload(browser, lab):
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_text_can_be_read_in_both_themes(request, browser, theme):
     """Text has the contrast WCAG AA asks for: 4.5, and 3 for marks, badges and the chart's grey."""
-    server = request.getfixturevalue("lab" if theme == "light" else "dark_lab")
-    with opened(browser, server, NAME) as notebook:
-        notebook.run_all()
+    with contextlib.ExitStack() as stack:
+        if theme == "light":
+            notebook = request.getfixturevalue("run")
+        else:
+            notebook = stack.enter_context(opened(browser, request.getfixturevalue("dark_lab"), NAME))
+            notebook.run_all()
         drawn = chart(notebook)
         for number, cell in enumerate(notebook.find(".jp-Cell").all()):
             notebook.picture(f"{theme}-{number:02}", cell)

@@ -259,7 +259,7 @@ PLAIN = st.recursive(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(PLAIN)
 def test_a_literal_gives_its_value(value):
     """Written out and read again, a plain value is the same, to the sign of a zero."""

@@ -52,7 +52,7 @@ def test_an_answer_comes_back_as_it_was(store):
     assert get(store, key[::-1]) is None
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     text=ANY_TEXT,
     raw=st.dictionaries(ANY_TEXT, JSON, max_size=3),
