@@ -47,7 +47,7 @@ def free_port() -> int:
             return port
 
 
-def wait_until(true: Callable[[], Any], *, what: str, seconds: float = 60) -> Any:
+def wait_until(true: Callable[[], Any], *, what: str, seconds: float = 600) -> Any:
     """Poll a state until it holds; its value.
 
     Raises:
@@ -213,7 +213,7 @@ def wait_for(server: Server, path: str, statuses: set[int]) -> None:
         RuntimeError: It ended instead.
     """
     wait_until(
-        lambda: server.process.poll() is not None or server.get(path) in statuses, what="server", seconds=90
+        lambda: server.process.poll() is not None or server.get(path) in statuses, what="server", seconds=600
     )
     if server.process.poll() is not None:
         raise RuntimeError(f"the server ended at once:\n{server.log.read_text()[-3000:]}")

@@ -29,7 +29,7 @@ def python(*options: str, text: str = "") -> subprocess.CompletedProcess:
         text=True,
         env=ENVIRONMENT,
         cwd=ROOT,
-        timeout=60,
+        timeout=600,
         check=False,
     )
 
@@ -134,7 +134,7 @@ def test_from_a_real_kernel():
 def kernel_output(client, cell: str) -> str:
     printed = []
     reply = client.execute_interactive(
-        cell, timeout=60, output_hook=lambda m: printed.append(m["content"].get("text", ""))
+        cell, timeout=600, output_hook=lambda m: printed.append(m["content"].get("text", ""))
     )
     assert reply["content"]["status"] == "ok", reply["content"]
     return "".join(printed)

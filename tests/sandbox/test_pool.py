@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.browser.lab import wait_until
 from tests.sandbox.test_probes import staged
 from workbench.errors import IsolationError
 from workbench.grade import ErrorKind
@@ -758,12 +759,7 @@ def test_a_killed_host_leaves_no_process(how):
     host.wait()
     host.stdin.close()
     host.stdout.close()
-    deadline = threading.Event()
-    for _ in range(200):
-        if not in_session(session):
-            break
-        deadline.wait(0.05)
-    assert in_session(session) == []
+    wait_until(lambda: not in_session(session), what="zygote and workers end")
 
 
 def in_session(session):
