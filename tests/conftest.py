@@ -26,9 +26,21 @@ TOGETHER = ("tests/kernel/",)
 SLOW = (
     "notebooks/",
     "tests/browser/",
+    "tests/formats/test_matrix.py",
+    "tests/judges/test_faults.py",
+    "tests/judges/test_keys.py::test_no_key_in_any_file",
+    "tests/judges/test_notebook.py",
+    "tests/judges/test_passing.py",
+    "tests/judges/test_slots.py",
     "tests/kernel/",
+    "tests/sandbox/test_capture.py",
+    "tests/sandbox/test_hostile",
+    "tests/sandbox/test_pool.py",
     "tests/store/test_faults.py",
+    "tests/store/test_opening.py::test_many_processes",
+    "tests/store/test_replies.py::test_two_processes",
     "tests/test_kernel.py",
+    "tests/test_readme.py",
 )
 """Where nodes begin that need a browser, a kernel, a server or a notebook, or take more than two seconds."""
 
@@ -41,11 +53,11 @@ def pytest_configure() -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """A process for each core; none beside this one where single tests are named, whose output is then seen at once."""
+    """One process more than cores, since many tests wait; none beside this one where single tests are named."""
     if config.args and all("::" in word for word in config.args):
         return 0
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(cores, MOST_PROCESSES)
+    return min(cores + 1, MOST_PROCESSES)
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -68,9 +80,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     It is also needed: Playwright keeps an event loop running in the main thread while a browser is open.
     """
     for item in items:
-        if item.nodeid.startswith(SLOW) or {"postgres_url", "server"} & set(
-            getattr(item, "fixturenames", ())
-        ):
+        on_postgres = item.nodeid.startswith("tests/store/") and "postgres" in item.nodeid
+        if on_postgres or item.nodeid.startswith(SLOW):
             item.add_marker(pytest.mark.slow)
     items.sort(key=lambda item: ("browser" in item.path.parts, _is_slow(item)))
 

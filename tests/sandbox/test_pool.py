@@ -306,7 +306,8 @@ def test_a_worker_killed_while_it_loads_is_replaced():
         return worker
 
     own._worker = start_and_kill
-    outcome = own.run(Program("async def grade(t):\n    return 1.0\n", FAST), rows(5))
+    patient = Limits(row_seconds=60.0, load_seconds=60.0, memory_mb=256)
+    outcome = own.run(Program("async def grade(t):\n    return 1.0\n", patient), rows(5))
     own.close()
     assert killed
     assert outcome.grades.n_scored == 5
