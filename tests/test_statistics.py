@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -14,8 +15,8 @@ from statsmodels.stats.proportion import proportion_confint
 
 from workbench import statistics as ws
 from workbench.statistics import spread
-from workbench.statistics.resampling import sd_bootstrap
-from workbench.statistics.shares import _critical, _normal_score
+from workbench.statistics.resampling import _sd, sd_bootstrap
+from workbench.statistics.shares import Share, _critical, _normal_score
 
 
 def levels(values):
@@ -56,6 +57,7 @@ class TestWilson:
     def test_knows_nothing_of_no_rows(self):
         """No rows give the whole range."""
         assert ws.wilson(0, 0) == (0, 1)
+        assert Share(0, 0, 0.0).interval() == (0, 1)
 
     @pytest.mark.parametrize(("threshold", "n"), [(0.8, 16), (0.9, 35), (0.95, 73)])
     def test_all_at_the_ceiling_needs_so_many_rows(self, threshold, n):
@@ -169,11 +171,13 @@ class TestClusters:
 
 
 class TestHolm:
-    @settings(max_examples=20)  # each takes statsmodels 50 ms
     @given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
     def test_matches_statsmodels(self, p):
         """The same hypotheses fall."""
-        rejected = multipletests(p, alpha=0.05, method="holm")[0]
+        with mock.patch(
+            "gc.collect"
+        ):  # statsmodels collects garbage at every call, which is most of its time
+            rejected = multipletests(p, alpha=0.05, method="holm")[0]
         assert [fires for fires, _ in ws.holm(p)] == list(rejected)
 
     def test_one_alone_is_not_corrected(self):
@@ -261,6 +265,12 @@ class TestBootstrap:
         """Nothing varies in any draw."""
         assert sd_bootstrap(np.full(30, 0.7)).interval(bca=False).hi == 0
 
+    def test_a_draws_sd_divides_by_one_less(self):
+        """Out of a draw's sums comes numpy's sd with ddof=1; of one row there is none."""
+        rows = np.array([0.1, 0.4, 0.9])
+        sums = np.array([[3, rows.sum(), (rows**2).sum()], [1, 0.4, 0.16]])
+        assert _sd(sums) == pytest.approx([np.std(rows, ddof=1), math.nan], nan_ok=True)
+
     def test_sd_bound_needs_two_clusters(self):
         """One cluster cannot be resampled."""
         assert math.isnan(sd_bootstrap(np.array([0.1, 0.9]), np.zeros(2, int)).interval(bca=False).hi)
@@ -297,6 +307,10 @@ class TestSpread:
         assert ws.mean_interval(values).lo <= 0 <= ws.mean_interval(values).hi
         assert ws.quantiles(values) == [-1e308, 0, 1e308]
         assert ws.sample_sd(values) == pytest.approx(1e308 * np.std([-1, 1, 1, -1], ddof=1))
+
+    def test_no_values_have_no_quantiles(self):
+        """As many NaN as were asked for."""
+        assert ws.quantiles(np.array([]), (0.1, 0.9)) == pytest.approx([math.nan] * 2, nan_ok=True)
 
     def test_quantiles_interpolate(self):
         """Type 7, numpy's default."""
