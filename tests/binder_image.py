@@ -69,7 +69,7 @@ class Image:
         group = str(self.group / "cgroup.procs") if self.group else ""
         return [sys.executable, "-c", ENTER, str(LIMIT), group, self.user, *words]
 
-    def run(self, *words: str, timeout: float = 180) -> str:
+    def run(self, *words: str, timeout: float = 900) -> str:
         """Run a command as the plain user, in the repository; what it printed."""
         done = subprocess.run(
             self.command(*words),
@@ -140,7 +140,7 @@ def install(venv: Path, python: str) -> None:
     """A fresh environment with pip and the pinned requirements; nothing of ours."""
     subprocess.run([python, "-m", "venv", "--without-pip", str(venv)], check=True)
     target = str(venv / "bin" / "python")
-    command = [sys.executable, "-m", "pip", "--python", target, "install", "--quiet", "pip"]
+    command = [sys.executable, "-m", "pip", "--python", target, "install", "--quiet", "--no-compile", "pip"]
     done = subprocess.run([*command, "-r", str(BINDER / "requirements.txt")], capture_output=True, text=True)
     if done.returncode and any(piece in done.stderr for piece in NO_NETWORK):
         missing("a network for pip")

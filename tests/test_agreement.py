@@ -131,7 +131,7 @@ class TestVerdict:
         kinds = {f.kind for f in diagnose(report, labels=report.labels) if f.severity == "warning"}
         assert "disagrees-with-labels" in kinds
 
-    @settings(deadline=None, max_examples=60)
+    @settings(max_examples=60)
     @given(st.tuples(*[st.integers(0, 60)] * 4))
     def test_any_table_can_be_told(self, counts):
         """No table, however lopsided, crashes, warns or shows a NaN."""
@@ -285,7 +285,7 @@ class TestWeights:
         with pytest.raises(ReportError, match="weight"):
             against().agreement(weights=weights)
 
-    @settings(deadline=None, max_examples=60)
+    @settings(max_examples=60)
     @given(
         st.tuples(*[st.integers(0, 20)] * 4),
         st.lists(st.sampled_from([0.1, 1.0, 40.0]), min_size=80, max_size=80),
@@ -320,7 +320,7 @@ class TestPeople:
         alone, shared = agreement(a, b), agreement(a, b, groups=np.repeat(np.arange(30), 10))
         assert shared.kappa.spread > 2 * alone.kappa.spread
 
-    @settings(deadline=None, max_examples=40)
+    @settings(max_examples=40)
     @given(st.lists(st.tuples(*[st.sampled_from([True, False, None])] * 2), max_size=30))
     def test_kappa_is_the_same_from_either_side(self, rows):
         """Who comes first decides what is called the truth, not the agreement."""

@@ -41,7 +41,7 @@ RUN_NOTEBOOK = """
 import json, sys
 import nbclient, nbformat
 notebook = nbformat.read(f"notebooks/{sys.argv[1]}", 4)
-nbclient.NotebookClient(notebook, timeout=120, resources={"metadata": {"path": "notebooks"}}).execute()
+nbclient.NotebookClient(notebook, timeout=600, resources={"metadata": {"path": "notebooks"}}).execute()
 outputs = [o for cell in notebook.cells if cell.cell_type == "code" for o in cell.outputs]
 bad = [o for o in outputs if o.output_type == "error" or o.get("name") == "stderr"]
 print(json.dumps([bad, len(outputs)]))
@@ -197,7 +197,7 @@ def jupyter(image) -> Iterator[Jupyter]:
         )  # fmt: skip
     try:
         made = Jupyter(process, f"http://127.0.0.1:{port}", token)
-        wait_until(lambda: process.poll() is not None or made.get("api")[0], what="JupyterLab", seconds=60)
+        wait_until(lambda: process.poll() is not None or made.get("api")[0], what="JupyterLab", seconds=600)
         assert process.poll() is None, path.read_text()[-3000:]
         yield made
     finally:
@@ -214,7 +214,7 @@ def test_link_opens_the_quickstart(jupyter):
 @pytest.mark.slow
 def test_server_and_kernel_fit_in_memory(jupyter, record_property):
     """The server and the kernel that has run the quickstart stay below Binder's 2 GB together."""
-    status, page = jupyter.get("voila/render/notebooks/01_quickstart.ipynb", seconds=120)
+    status, page = jupyter.get("voila/render/notebooks/01_quickstart.ipynb", seconds=600)
     assert (status, failures(page)) == (200, [])
     held = jupyter.memory()
     record_property("server_and_kernel_MiB", held // 2**20)
@@ -226,7 +226,7 @@ def test_server_and_kernel_fit_in_memory(jupyter, record_property):
 @pytest.mark.skipif("05_workbench.ipynb" not in NOTEBOOKS, reason="there is no notebook with the app")
 def test_link_opens_the_app(jupyter):
     """The other link leads to the app: Voila runs the notebook, and a widget stands on the page."""
-    status, page = jupyter.get("voila/render/notebooks/05_workbench.ipynb", seconds=120)
+    status, page = jupyter.get("voila/render/notebooks/05_workbench.ipynb", seconds=600)
     assert (status, failures(page)) == (200, [])
     assert "application/vnd.jupyter.widget-view+json" in page
 

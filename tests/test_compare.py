@@ -137,7 +137,7 @@ class TestLabels:
 
 
 class TestJoint:
-    @settings(deadline=None, max_examples=40)
+    @settings(max_examples=40)
     @given(
         st.lists(
             st.tuples(*[st.one_of(st.integers(0, 20).map(lambda k: 0.05 * k), st.floats(-0.3, 1.4))] * 2),

@@ -37,7 +37,7 @@ def test_a_cancelled_job_keeps_what_was_graded():
     """Rows that were not reached are failed as cancelled, never zero, and a note says so."""
     gate, told = threading.Event(), threading.Event()
     job = wb.Suite([wb.Contains(expected="yes"), waiting(gate)]).start(ROWS, progress=lambda _: told.set())
-    assert told.wait(60)
+    assert told.wait(600)
     job.cancel()
     report = job.report(60)
     assert report.summary["scored"].tolist()[0] == 40
@@ -102,7 +102,7 @@ def test_who_is_told_of_the_end():
         over.set()
 
     wb.Suite([wb.Contains(expected="yes")]).start(ROWS, ended=ended)
-    assert over.wait(60)
+    assert over.wait(600)
     assert seen == [(True, None)]
 
 

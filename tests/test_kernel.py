@@ -30,7 +30,7 @@ class Kernel:
         found: list[tuple[str, dict[str, Any]]] = []
         self._channel.execute_interactive(
             code,
-            timeout=60,
+            timeout=600,
             output_hook=lambda message: found.append((message["msg_type"], message["content"])),
         )
         return [pair for pair in found if pair[0] not in {"status", "execute_input"}]
@@ -63,7 +63,7 @@ def text(outputs: list[tuple[str, dict[str, Any]]]) -> str:
 
 
 def left(processes: list[Any]) -> list[Any]:
-    """Those that still run after ten seconds; one that only waits to be collected does not."""
+    """Those that never end; one that only waits to be collected does not."""
 
     def alive(process: Any) -> bool:
         try:
@@ -71,7 +71,7 @@ def left(processes: list[Any]) -> list[Any]:
         except psutil.NoSuchProcess:
             return False
 
-    end = time.monotonic() + 10
+    end = time.monotonic() + 600
     while (still := [process for process in processes if alive(process)]) and time.monotonic() < end:
         time.sleep(0.05)
     return still

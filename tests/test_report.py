@@ -481,7 +481,7 @@ class TestBins:
         assert counted.counts.sum() == 4
         assert counted.edges[0] == -2
 
-    @settings(deadline=None, max_examples=200)
+    @settings(max_examples=200)
     @given(
         st.lists(
             st.one_of(

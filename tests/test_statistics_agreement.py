@@ -18,7 +18,7 @@ from workbench import statistics as ws
 from workbench.statistics.agreement import table
 from workbench.statistics.ranks import ranks
 
-relaxed = settings(deadline=None, max_examples=60)
+relaxed = settings(max_examples=60)
 pairs = st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=60)
 
 

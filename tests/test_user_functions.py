@@ -28,7 +28,7 @@ class Gate:
     def block(self):
         self.threads.append(threading.current_thread())
         self.entered.set()
-        assert self.open.wait(60)
+        assert self.open.wait(600)
 
     async def blocks(self):
         self.block()
@@ -332,7 +332,7 @@ def test_a_loop_that_a_function_stops_loses_nobody(gate, how):
     assert all("stopped by one of them" in str(error) for error in lost)
     assert all("stopped by one of them" in str(one) for one in behind if isinstance(one, Exception))
     assert behind[-1][0] not in gate.threads
-    assert cleaned.wait(60)
+    assert cleaned.wait(600)
     gate.end()
 
 

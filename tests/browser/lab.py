@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import random
 import shutil
 import signal
 import socket
@@ -16,7 +17,7 @@ import urllib.error
 import urllib.request
 import uuid
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,8 @@ import workbench
 
 if TYPE_CHECKING:
     import psutil
+
+    from tests.browser.page import Notebook
 
 ROOT = Path(__file__).resolve().parents[2]
 SETTINGS = {
@@ -36,13 +39,15 @@ SETTINGS = {
 
 
 def free_port() -> int:
-    """A port nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """A port nobody listens on, below those that the system gives away: no other process gets it in the meantime."""
+    while True:
+        port = random.SystemRandom().randrange(20_000, 32_000)
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
 
 
-def wait_until(true: Callable[[], Any], *, what: str, seconds: float = 60) -> Any:
+def wait_until(true: Callable[[], Any], *, what: str, seconds: float = 600) -> Any:
     """Poll a state until it holds; its value.
 
     Raises:
@@ -76,6 +81,7 @@ class Server:
         notebooks: The folder it serves.
         log: What it wrote.
         app: `lab`, `notebook` or `voila`.
+        idle: Pages of it that show no notebook now.
     """
 
     process: subprocess.Popen[Any]
@@ -84,6 +90,7 @@ class Server:
     notebooks: Path
     log: Path
     app: str = "lab"
+    idle: list[Notebook] = field(default_factory=list)
 
     def address(self, name: str) -> str:
         """Where a notebook is opened; in JupyterLab each time in a workspace of its own."""
@@ -206,7 +213,7 @@ def wait_for(server: Server, path: str, statuses: set[int]) -> None:
         RuntimeError: It ended instead.
     """
     wait_until(
-        lambda: server.process.poll() is not None or server.get(path) in statuses, what="server", seconds=90
+        lambda: server.process.poll() is not None or server.get(path) in statuses, what="server", seconds=600
     )
     if server.process.poll() is not None:
         raise RuntimeError(f"the server ended at once:\n{server.log.read_text()[-3000:]}")

@@ -95,6 +95,11 @@ class Trouble:
         page.on("console", self._heard)
         page.on("pageerror", lambda error: self._note(f"uncaught: {error}"))
 
+    def forget(self) -> None:
+        """Begin anew: what was collected belongs to another test."""
+        for collected in (self.console, self.strangers, self.known):
+            collected.clear()
+
     def _heard(self, message: ConsoleMessage) -> None:
         address = message.location.get("url", "")
         if message.type == "error" and not _known(address):
@@ -221,6 +226,7 @@ _RUN_ALL = """() => {
   window.workbenchRan = false;
   window.jupyterapp.commands.execute('notebook:run-all-cells').finally(() => { window.workbenchRan = true; });
 }"""
+_OPEN = """name => window.jupyterapp.commands.execute('docmanager:open', {path: name}).then(() => null)"""
 # A cell that fails by a UsageError has no error output, so "all cells numbered" may never come: ask Lab itself.
 _DONE = f"""() => window.workbenchRan && {_PANEL}.sessionContext.session.kernel.status === 'idle'"""
 
@@ -287,6 +293,19 @@ class Notebook(View):
         """End the notebook's kernel: the next one who opens it gets a fresh one."""
         self.page.evaluate(f"() => {_PANEL}.sessionContext.shutdown()")
 
+    def close(self) -> None:
+        """Take the notebook off the page, saved or not, and leave the page to the next one."""
+        self.page.evaluate(f"() => {_PANEL}.dispose()")
+        self.page.mouse.move(0, 0)
+        self.find("").first.wait_for(state="detached")
+
+    def reopen(self, name: str, *, width: int, height: int) -> None:
+        """Open another notebook in the page that the last one left."""
+        self.page.set_viewport_size({"width": width, "height": height})
+        self.page.evaluate(_OPEN, name)
+        self.wait_ready()
+        self.trouble.forget()
+
     def rest(self) -> None:
         """Look untouched: no cell is active in view, and the pointer is elsewhere."""
         self.page.mouse.move(0, 0)
@@ -305,13 +324,30 @@ def _around(first: Locator, last: Locator) -> FloatRect:
 
 @contextlib.contextmanager
 def opened(
-    browser: Browser, server: Server, name: str, *, width: int = 1280, height: int = 900
+    browser: Browser, server: Server, name: str, *, width: int = 1280, height: int = 900, fresh: bool = False
 ) -> Iterator[Notebook]:
-    """A notebook in a fresh profile, closed afterwards."""
-    context = browser.new_context(viewport={"width": width, "height": height}, device_scale_factor=1)
-    try:
+    """A notebook with a kernel of its own, closed afterwards.
+
+    Args:
+        browser: Where a page is made.
+        server: Who serves the notebook. JupyterLab's pages are kept: loading one takes far longer than a notebook in it.
+        name: The notebook's path below the served folder.
+        width: Of the window, in pixels.
+        height: Of the window, in pixels.
+        fresh: Whether in a profile of its own, for tests that reload the page or change what is around the notebook.
+    """
+    if server.idle and not fresh:
+        notebook = server.idle.pop()
+        notebook.reopen(name, width=width, height=height)
+    else:
+        context = browser.new_context(viewport={"width": width, "height": height}, device_scale_factor=1)
         notebook = Notebook(context.new_page(), server, name)
+    try:
         yield notebook
         notebook.shut_down()
+        if server.app == "lab" and not fresh:
+            notebook.close()
+            server.idle.append(notebook)
     finally:
-        context.close()
+        if notebook not in server.idle:
+            notebook.page.context.close()

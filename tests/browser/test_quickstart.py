@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING
 
 import pytest
@@ -148,7 +149,7 @@ def test_page_is_quiet_and_stays_at_home(run):
 
 def test_saved_notebook_shows_the_same_after_a_reload(browser, lab):
     """Checklist, report and chart are there again without running anything."""
-    with opened(browser, lab, NAME) as notebook:
+    with opened(browser, lab, NAME, fresh=True) as notebook:
         notebook.run_all()
         before = chart(notebook).evaluate("e => JSON.stringify(e.data.map(trace => [trace.x, trace.y]))")
         # The extension adds a picture of the chart to the file: wait, so that it is saved with the rest.
@@ -174,9 +175,12 @@ def test_saved_notebook_shows_the_same_after_a_reload(browser, lab):
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_text_can_be_read_in_both_themes(request, browser, theme):
     """Text has the contrast WCAG AA asks for: 4.5, and 3 for marks, badges and the chart's grey."""
-    server = request.getfixturevalue("lab" if theme == "light" else "dark_lab")
-    with opened(browser, server, NAME) as notebook:
-        notebook.run_all()
+    with contextlib.ExitStack() as stack:
+        if theme == "light":
+            notebook = request.getfixturevalue("run")
+        else:
+            notebook = stack.enter_context(opened(browser, request.getfixturevalue("dark_lab"), NAME))
+            notebook.run_all()
         drawn = chart(notebook)
         for number, cell in enumerate(notebook.find(".jp-Cell").all()):
             notebook.picture(f"{theme}-{number:02}", cell)
@@ -191,7 +195,7 @@ def test_text_can_be_read_in_both_themes(request, browser, theme):
 
 def test_picture_for_the_readme(browser, lab):
     """The view of the README: the report that says too lenient, the rows that prove it, and the chart."""
-    with opened(browser, lab, NAME, width=1100, height=1000) as notebook:
+    with opened(browser, lab, NAME, width=1100, height=1000, fresh=True) as notebook:
         notebook.command("application:toggle-left-area")
         notebook.run_all()
         chart(notebook)

@@ -13,7 +13,7 @@ NAME = "05_workbench.ipynb"
 
 def test_every_panel_in_jupyterlab_and_the_same_after_a_reload(browser, lab):
     """All main paths by clicks and keys; the page loaded anew shows the same run, rows, labels and panel."""
-    with opened(browser, lab, NAME, height=1400) as notebook:
+    with opened(browser, lab, NAME, height=1400, fresh=True) as notebook:
         notebook.run_all()
         assert notebook.errors() == []
         walk = Walk(notebook, "lab")

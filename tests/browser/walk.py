@@ -67,6 +67,9 @@ class Walk:
         self.open("Try")
         self.view.wait_text(".wb-tried", re.compile(r"exact_match"))
         answer = self.view.find(".wb-answer textarea").first
+        self.view.expect(answer).not_to_have_value(
+            ""
+        )  # the row's own has come, and will not overwrite what is typed
         answer.fill("no number at all")
         answer.press("Tab")
         self.view.wait_text(".wb-tried tr:has-text('contains_number')", re.compile(r"^contains_number\s*0"))

@@ -29,6 +29,6 @@ def real(cases):
     batch = [{"dialect": dialect, "text": text, "values": values} for dialect, text, values in cases]
     command = ["node", str(FOLDER / "real.js"), str(modules())]
     done = subprocess.run(
-        command, input=json.dumps(batch).encode(), capture_output=True, check=True, timeout=60
+        command, input=json.dumps(batch).encode(), capture_output=True, check=True, timeout=600
     )
     return [answer.get("text") for answer in json.loads(done.stdout)]

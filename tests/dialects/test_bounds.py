@@ -116,7 +116,7 @@ WORDS = "{{ }} {{{ }}} {% %} { } #if /if #each /each else x . .. / @index ~ ! --
 PIECES = st.sampled_from([*WORDS.split(" "), " ", "\n", '"', "'", "\\", "for x in y", "if x", "as |a|"])
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100)
 @given(st.lists(PIECES, max_size=30).map("".join), st.sampled_from(DIALECTS))
 def test_any_text_renders_or_is_refused(text, dialect):
     """Whatever the template, the outcome is text or an error of ours."""

@@ -6,9 +6,7 @@ from hypothesis import strategies as st
 from tests.dialects.test_real import VALUES, compare
 
 BATCH = 25
-SETTINGS = settings(
-    max_examples=6, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
-)
+SETTINGS = settings(max_examples=6, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 SPACE = st.sampled_from(["", " ", "\n", "  \n", "\n  ", "\r\n", "\t", " \n \n"])
 TEXT = st.one_of(
     SPACE, SPACE, st.sampled_from(["x", "é ", "{", "}", "\\", "}} ", "a\nb", "<&>", "\u00a0", "\ufeff"])

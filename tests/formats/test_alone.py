@@ -54,7 +54,7 @@ def run_alone(jobs, *options, rows=ROWS):
     done = subprocess.run(
         [sys.executable, *([] if beside else ["-I", "-S"]), str(HERE / "run_alone.py"), *options],
         input=json.dumps({"jobs": jobs, "rows": rows}), capture_output=True, text=True, cwd=HERE,
-        env={**os.environ, "PYTHONPATH": str(ROOT)} if beside else {}, timeout=300, check=False,
+        env={**os.environ, "PYTHONPATH": str(ROOT)} if beside else {}, timeout=600, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-3000:]
     return json.loads(done.stdout)

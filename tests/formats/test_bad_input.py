@@ -419,7 +419,7 @@ _VALUES = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=50)
 @given(_VALUES, st.sampled_from([None, *FORMATS]))
 def test_any_json_is_read_or_refused(value, platform):
     """No JSON at all ends in anything but a suite or a `FormatError`."""
@@ -427,7 +427,7 @@ def test_any_json_is_read_or_refused(value, platform):
         assert isinstance(wb.loads(json.dumps(value), platform), Suite)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40)
 @given(st.text(max_size=60), st.sampled_from([None, *FORMATS]))
 def test_any_text_is_read_or_refused(text, platform):
     """The same for any text."""

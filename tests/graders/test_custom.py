@@ -148,7 +148,7 @@ def test_a_function_that_blocks_holds_up_nobody_else(kind):
     assert ("plain def" in grades[1].error.message) == (kind != "sync")
     entered.clear()
     job = wb.Suite([CustomGrader.of(fn[kind], name="blocks")]).start(ROWS)
-    assert entered.wait(60)
+    assert entered.wait(600)
     assert CustomGrader.of(length)(TEXT).score == 0.4
     job.cancel()
     grades = job.report(60).grades["blocks"]
@@ -172,9 +172,9 @@ def test_a_coroutine_that_is_not_begun_leaves_no_complaint():
         return right(ROWS[0])
 
     job = wb.Suite([CustomGrader.of(blocks, name="a")]).start(ROWS[:1])
-    assert entered.wait(60)
+    assert entered.wait(600)
     other = wb.Suite([CustomGrader.of(around, name="b")]).start(ROWS[:1])
-    assert made.wait(60)
+    assert made.wait(600)
     other.cancel()
     assert other.report(60).grades["b"].n_failed == 1
     gc.collect()  # a coroutine that nobody awaited complains here

@@ -444,7 +444,7 @@ def test_a_promise_of_an_earlier_row_does_not_answer_a_later_one():
     assert [grade.score for grade in grades] == [None, 1.0]
 
 
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=5)
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=200))
 def test_numbers_come_back_as_they_went(numbers):
     """Every double a script returns is the score, bit for bit; a whole -0 may come back as 0."""
@@ -453,7 +453,7 @@ def test_numbers_come_back_as_they_went(numbers):
     assert [grade.score for grade in asyncio.run(grader.grade_all(rows, Control()))] == numbers
 
 
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=5)
 @given(st.lists(st.text(), min_size=1, max_size=200))
 def test_lengths_are_utf_16_units(texts):
     """Any text arrives whole, lone surrogates and null characters too."""

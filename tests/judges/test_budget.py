@@ -62,6 +62,16 @@ def test_other_graders_of_the_suite_go_on():
     assert report.summary["scored"].to_dict() == {"first": 25, "contains": 40, "second": 25}
 
 
+@pytest.mark.parametrize(
+    "budget", [wb.Budget(calls=60), wb.Budget(tokens=6_090), wb.Budget(0.0011876)], ids=repr
+)
+def test_three_judges_get_a_third_each(budget):
+    """Each later judge has its share of what is left, not of the whole."""
+    suite = wb.Suite([judge(name=name) for name in ("first", "second", "third")])
+    report = suite.run(ROWS, budget=budget, progress=False)
+    assert report.summary["scored"].to_dict() == {"first": 20, "second": 20, "third": 20}
+
+
 def test_a_budget_reaches_judges_inside_graders():
     """A combined grader's judges are held by the run's budget too."""
     both = wb.Combined(entries=(judge(),), rule=wb.Mean(), name="both")

@@ -17,7 +17,7 @@ def test_equal_questions_whose_answer_cannot_be_read_fail_and_end(kind, row):
     with wb.open_store("sqlite://") as store:
         job = wb.Suite([made]).start([row], store=store)
         try:
-            report = job.report(timeout=30)
+            report = job.report(timeout=600)
         finally:
             job.cancel()
     assert list(report.errors["error_kind"]) == ["judge_parse"]

@@ -21,7 +21,7 @@ import workbench as wb
 from tests.judges.test_faults import FAULTS, judge
 
 address, folder = sys.argv[1:]
-graders = [judge(address), wb.BinaryJudge(criteria="polite", model="m", client=judge(address).client),
+graders = [judge(address, timeout=1.0), wb.BinaryJudge(criteria="polite", model="m", client=judge(address, timeout=1.0).client),
            wb.Endpoint(url=address, headers={"Authorization": "$OPENAI_API_KEY"}, max_retries=0, timeout=1.0, name="service")]
 rows = [{"prompt": f"<{name}>", "completion": "Paris"} for name, *_ in FAULTS] * 2
 report = wb.Suite(graders).run(rows, store=f"sqlite:///{folder}/store.db", budget=wb.Budget(tokens=10**9))

@@ -25,7 +25,7 @@ def ran(folder, **variables):
     ours = ("OPENAI_", "WORKBENCH_MODEL")
     env = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
     folder.mkdir()
-    client = nbclient.NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(folder)}})
+    client = nbclient.NotebookClient(notebook, timeout=600, resources={"metadata": {"path": str(folder)}})
     client.execute(env={**env, **variables})
     return [cell for cell in notebook.cells if cell.cell_type == "code"]
 

@@ -59,7 +59,7 @@ def test_what_failed_by_a_passing_fault_is_asked_once_more_at_the_end(fault):
     moments = []
     with faulty(choose) as address:
         timeout = (
-            5.0 if fault is FAULTS["hanging"] else 60.0
+            3.0 if fault is FAULTS["hanging"] else 60.0
         )  # long enough for the rows that must be answered
         made = judge(address, max_retries=1, timeout=timeout, concurrency=20)
         report = made.run(ROWS, progress=moments.append)
@@ -331,8 +331,8 @@ def test_a_rubric_judge_waits_as_long_as_its_client_unless_it_says_otherwise(own
         asked.append(text)
         return lambda c: c.recv(1)
 
-    client_limits = {"timeout": 3_000.0, "max_retries": 20} if own else {"timeout": 3.0, "max_retries": 1}
-    own_limits = {"timeout": 3.0, "max_retries": 1} if own else {}
+    client_limits = {"timeout": 3_000.0, "max_retries": 20} if own else {"timeout": 1.5, "max_retries": 1}
+    own_limits = {"timeout": 1.5, "max_retries": 1} if own else {}
     with faulty(hang) as address:
         made = wb.RubricJudge(
             prompt="p", model="m", client=OpenAIClient(address, **client_limits), **own_limits

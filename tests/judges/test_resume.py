@@ -1,16 +1,17 @@
 """A run that ended, was stopped or was killed goes on where it was: by the server's own count no row is paid twice."""
 
+import contextlib
 import os
 import signal
 import subprocess
 import sys
 import threading
-import time
 from collections import Counter
 
 import pytest
 
 import workbench as wb
+from tests.browser.lab import wait_until
 from tests.judges.servers import server
 from tests.judges.test_client import completion
 
@@ -86,6 +87,17 @@ def test_failed_rows_are_asked_again_and_no_others(store):
     assert set(rows_of(asked[before:])) == set(range(10))
 
 
+@contextlib.contextmanager
+def started(command, env):
+    """A process that is killed in the end, whatever happens: an orphan would go on asking."""
+    with subprocess.Popen(command, env=env, stdout=subprocess.PIPE) as process:
+        try:
+            yield
+            assert process.poll() is None
+        finally:
+            process.send_signal(signal.SIGKILL)
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
 def test_a_killed_run_loses_only_what_was_under_way(store):
     """After kill -9 in the middle, the next run asks for the rest and for what was in flight, once."""
@@ -95,24 +107,18 @@ def test_a_killed_run_loses_only_what_was_under_way(store):
     def answer(*_):
         if next(count) >= 30 and not gate.is_set():
             reached.set()
-            gate.wait(30)
+            gate.wait(600)
         return said()
 
     with server(answer) as (address, asked):
         env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-        process = subprocess.Popen(
-            [sys.executable, "-c", RUN, address, store], env=env, stdout=subprocess.PIPE
-        )
-        assert reached.wait(60)
-        with wb.open_store(store) as kept:
-            until = time.monotonic() + 60
-            while kept.replies.count() < 30:  # what was answered is being written
-                assert process.poll() is None
-                assert time.monotonic() < until
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-        process.stdout.close()
-        gate.set()
+        try:
+            with started([sys.executable, "-c", RUN, address, store], env):
+                assert reached.wait(600)
+                with wb.open_store(store) as kept:
+                    wait_until(lambda: kept.replies.count() >= 30, what="what was answered is written")
+        finally:
+            gate.set()
         report = judge(address).run(ROWS, store=store, progress=False)
     assert report.summary["scored"].iloc[0] == 60
     asked_twice = [row for row, times in rows_of(asked).items() if times > 1]

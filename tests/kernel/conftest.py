@@ -12,14 +12,14 @@ import pytest
 if TYPE_CHECKING:
     from tests.kernel.harness import Kernel
 
-SLOW = {"oldest", "threaded"}
+FETCHED = {"oldest", "threaded"}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests on a kernel that pip must fetch first are slow ones."""
+    """Tests on a kernel that pip must fetch first are marked."""
     for item in items:
-        if SLOW & set(getattr(item, "fixturenames", ())):
-            item.add_marker(pytest.mark.slow)
+        if FETCHED & set(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.install)
 
 
 @pytest.fixture(scope="session")
@@ -88,7 +88,7 @@ def threaded(threaded_path: Path, tmp_path: Path) -> Iterator[Kernel]:
         yield found
 
 
-@pytest.fixture(params=["newest", pytest.param("oldest", marks=pytest.mark.slow)])
+@pytest.fixture(params=["newest", pytest.param("oldest", marks=pytest.mark.install)])
 def anykernel(request: pytest.FixtureRequest) -> Kernel:
     """Each of `kernel` and `oldest` in turn."""
     return request.getfixturevalue("kernel" if request.param == "newest" else "oldest")

@@ -27,7 +27,7 @@ from tests.kernel.widget import Widget
 if TYPE_CHECKING:
     import psutil
 
-SECONDS = 60.0
+SECONDS = 600.0
 TARGET, CONTROL = "jupyter.widget", "jupyter.widget.control"
 NOISE = ("Kernel is running over TCP without encryption",)
 """What a kernel writes to its own stderr anyway."""

@@ -167,6 +167,7 @@ def _pip(python: str, words: list[str]) -> None:
         python,
         "install",
         "--quiet",
+        "--no-compile",  # most of it is never imported
         "--only-binary",
         ":all:",
     ]

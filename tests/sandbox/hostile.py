@@ -47,7 +47,7 @@ NOBODY = 65534
 """Whom workers become where the host is root: the victim is theirs, so that only layers protect it."""
 ROWS = 3
 LIMITS = Limits(row_seconds=0.15, load_seconds=0.5, memory_mb=256, lost_workers=2)
-SLOW = 10.0
+SLOW = 60.0
 """Seconds after which a host that still works on three rows counts as hurt."""
 
 ALWAYS = ""

@@ -27,7 +27,7 @@ def run(script: str, payload: object, *options: str, arguments: tuple[str, ...] 
         text=True,
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
-        timeout=120,
+        timeout=600,
         check=False,
     )
     assert done.returncode == 0, done.stderr[-2000:]

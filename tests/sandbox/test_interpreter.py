@@ -35,7 +35,7 @@ def interpreters():
 def shared_builds():
     """Each program whose library is a file of its own, with that library's folder."""
     for program in interpreters():
-        done = subprocess.run([program, "-c", ASK], capture_output=True, text=True, timeout=60)
+        done = subprocess.run([program, "-c", ASK], capture_output=True, text=True, timeout=600)
         shared, folder, library = json.loads(done.stdout) if done.returncode == 0 else (0, "", "")
         if shared and (Path(folder) / library).is_file():
             yield program, Path(folder)
@@ -56,7 +56,7 @@ def lost(program, folder, target):
 
 def starts(program, **variables):
     return (
-        subprocess.run([program, "-c", "pass"], env=variables, capture_output=True, timeout=60).returncode
+        subprocess.run([program, "-c", "pass"], env=variables, capture_output=True, timeout=600).returncode
         == 0
     )
 

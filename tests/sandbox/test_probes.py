@@ -1,5 +1,6 @@
 """The self-test's probes against what a worker can really do, as an unprivileged user would be."""
 
+import errno
 import json
 import subprocess
 import sys
@@ -7,6 +8,9 @@ import sys
 import pytest
 
 from workbench.sandbox.host.pool import Pool
+
+HANGS = 600
+"""Seconds after which a process that should have ended is taken for hanging, on a busy machine too."""
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="the calls are Linux's")
 
@@ -47,7 +51,9 @@ print(json.dumps({"level": level, "leaks": leaks, "written": canary.value == b"w
 
 def staged(*layers):
     """The label, the probes that got through, and whether the worker wrote its host's memory."""
-    done = subprocess.run([sys.executable, "-c", STAGE, *layers], capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", STAGE, *layers], capture_output=True, text=True, timeout=HANGS
+    )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
@@ -88,3 +94,38 @@ def test_being_probed_leaves_the_zygote_in_order():
         zygotes.add(weak._zygote._process.pid)
     assert len(zygotes) == 1
     weak.close()
+
+
+# A process under the resource limits alone: what is open stays usable, nothing more can be had.
+LIMITED = """
+import json, os, resource, sys, tempfile
+from workbench.sandbox import confine
+
+def refused(call, *words):
+    try:
+        call(*words)
+    except OSError as error:
+        return error.errno
+    return 0
+
+read, answer = os.pipe()
+kept = tempfile.TemporaryFile("wb", buffering=0)
+installed = confine.lock_down(("rlimits",), 1 << 30, read_fd=read, write_fd=answer)
+limits = {name: resource.getrlimit(getattr(resource, f"RLIMIT_{name}")) for name in sys.argv[1:]}
+found = {"open": refused(os.open, os.devnull, os.O_RDONLY), "grow": refused(kept.write, b"x"), "pipe": refused(os.pipe)}
+print(json.dumps({"installed": installed, "limits": limits, "errors": found}))
+"""
+
+
+@linux
+def test_the_resource_limits_hold_by_themselves():
+    """Without another layer: no new descriptor, not a byte more in an open file, no process, no core, no queue."""
+    names = ["CORE", "FSIZE", "MSGQUEUE", "MEMLOCK", "NPROC", "NOFILE"]
+    done = subprocess.run(
+        [sys.executable, "-c", LIMITED, *names], capture_output=True, text=True, timeout=HANGS
+    )
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["installed"] == ["rlimits"]
+    assert found["limits"] == {name: [0, 0] for name in names}
+    assert found["errors"] == {"open": errno.EMFILE, "grow": errno.EFBIG, "pipe": errno.EMFILE}

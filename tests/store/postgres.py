@@ -56,7 +56,7 @@ class Server:
             cwd=self.home,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=600,
             env={"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8"},
             **(
                 {"user": self.user, "group": pwd.getpwnam(self.user).pw_gid, "extra_groups": []}

@@ -330,12 +330,12 @@ def test_a_store_without_a_readable_version(tmp_path):
 
 def test_many_processes_make_one_store(shared_url):
     """The first makes the tables, the others find them."""
-    code = "import sys; from workbench.store import open_store; open_store(sys.argv[1], timeout=60).labels.put('a', True)"
+    code = "import sys; from workbench.store import open_store; open_store(sys.argv[1], timeout=600).labels.put('a', True)"
     made = [
         subprocess.Popen([sys.executable, "-c", code, shared_url], stderr=subprocess.PIPE, text=True)
         for _ in range(5)
     ]
-    assert [one.communicate(timeout=120)[1] for one in made] == [""] * 5
+    assert [one.communicate(timeout=600)[1] for one in made] == [""] * 5
     with open_store(shared_url) as store:
         assert len(store.labels.history("a")) == 5
 

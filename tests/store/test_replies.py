@@ -52,7 +52,7 @@ def test_an_answer_comes_back_as_it_was(store):
     assert get(store, key[::-1]) is None
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     text=ANY_TEXT,
     raw=st.dictionaries(ANY_TEXT, JSON, max_size=3),
@@ -208,7 +208,7 @@ import asyncio, sys
 from workbench.judges import Reply
 from workbench.store import open_store
 url, name, number = sys.argv[1:]
-store = open_store(url, timeout=60)
+store = open_store(url, timeout=600)
 async def row(at):
     await store.replies.put(f"{name}-{at}", Reply(str(at)), model=name)
     await store.replies.put("common", Reply(name), model=name)
@@ -229,7 +229,7 @@ def writer(url, name, number):
 def test_two_processes_write_at_once(shared_url):
     """Neither loses a row, and both may make the store."""
     first, second = writer(shared_url, "a", 400), writer(shared_url, "b", 400)
-    assert [one.communicate(timeout=120)[1] for one in (first, second)] == ["", ""]
+    assert [one.communicate(timeout=600)[1] for one in (first, second)] == ["", ""]
     with open_store(shared_url) as store:
         assert (store.replies.count(), get(store, "common").text in "ab") == (801, True)
 

@@ -320,7 +320,7 @@ def test_a_store_that_was_given_is_left_open(tmp_path):
     store.close()
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=15, deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=15)
 @given(
     st.lists(st.tuples(st.integers(0, 5), st.sampled_from([True, False, None])), max_size=8),
     st.integers(0, 8),

@@ -469,7 +469,7 @@ def test_closing_in_the_middle_of_a_run_with_a_store_is_no_error(tmp_path):
     told = threading.Event()
     state.observe(lambda _: told.set(), "progress")
     job = state.start()
-    assert told.wait(60)
+    assert told.wait(600)
     state.close()
     assert job.report(60).summary.loc["has yes", "scored"] == 24
     assert state.problem is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import threading
 from concurrent.futures import Future
@@ -156,6 +157,22 @@ def test_try_drops_what_comes_too_late(make):
     gate.set()
     using.tried(panel)
     assert panel.grades["waits"].score == 1.0
+
+
+def test_an_answer_that_is_typed_while_graders_work_is_graded(make):
+    """What is under way is of the row's own answer: it is given up, and the typed one is asked about."""
+    gate = threading.Event()
+
+    async def says(thread):
+        while thread.completion() != "typed" and not gate.is_set():
+            await asyncio.sleep(0.01)
+        return float(thread.completion() == "typed")
+
+    panel = make("TryPanel", graders=[wb.CustomGrader.of(says, name="says")])
+    panel.answer.value = "typed"
+    assert using.tried(panel, "says")
+    gate.set()
+    assert panel.grades["says"].score == 1.0
 
 
 def test_try_shows_the_graders_own_line_of_an_error(make):

@@ -177,7 +177,7 @@ def test_validating_while_try_answers_does_not_hang(make):
         ended.set()
 
     threading.Thread(target=press, daemon=True).start()
-    assert ended.wait(60), "deadlock: the loop and the panel wait for each other"
+    assert ended.wait(600), "deadlock: the loop and the panel wait for each other"
     using.tried(attempt)
     assert write.state.proofs["half"].ok
     attempt.close()

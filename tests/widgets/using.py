@@ -57,7 +57,7 @@ def until(widget, name, holds):
 
     widget.observe(look, name)
     if not holds(getattr(widget, name)):
-        assert seen.wait(60), f"{name} is {getattr(widget, name)!r}"
+        assert seen.wait(600), f"{name} is {getattr(widget, name)!r}"
     widget.unobserve(look, name)
     return getattr(widget, name)
 

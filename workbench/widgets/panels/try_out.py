@@ -168,6 +168,8 @@ class TryPanel(Panel):
         entries = self.state.chosen_entries()
         same = {name: held for name, held in self._found.items() if _is(held[0], entries.get(name))}
         self._found = same if about == self._about else {}
+        if about != self._about:
+            self._trial.stop()  # else who is at work on the other conversation would not be asked about this one
         self._about = about
 
     @property
