@@ -59,10 +59,10 @@ def test_a_negated_whole_is_not_written_plain(platform, tmp_path):
         wb.export(wb.Suite(wb.Entry(inner, negate=True)), tmp_path / "g.json", platform, on_loss="report")
 
 
-@pytest.mark.parametrize("module", ["workbench.extractors", "elsewhere"])
+@pytest.mark.parametrize("module", ["workbench.extractors.builtin.letta", "elsewhere"])
 def test_an_own_extractor_is_no_letta_extractor(module, tmp_path, monkeypatch):
     """What was registered is told by its name, in a setting as in code, wherever its function says it was made."""
-    monkeypatch.setattr("workbench.extractors.EXTRACTORS", dict(EXTRACTORS))
+    monkeypatch.setattr("workbench.extractors.registry.EXTRACTORS", dict(EXTRACTORS))
 
     def last_assistant(thread):
         return "one"

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from workbench.extractors import LETTA
 from workbench.graders.base import Grader
 from workbench.graders.guardrail import Guardrail
 from workbench.graders.portable.refusals import WAY_OUT, article, refusal
@@ -96,10 +95,11 @@ def _recipe(grader: Grader, names: tuple[str, ...]) -> _Recipe:
 
 def _extraction(grader: TextGrader) -> tuple[str, tuple[str, str]]:
     name = grader.extractor.name
-    if name not in LETTA:  # the others' text is not in our file
+    module = grader.extractor.module
+    if not module:
         raise refusal(grader, "extractor", f"{name!r} is an extractor of your own")
     settings = "".join(f", {key}={value!r}" for key, value in grader.extractor.config.items())
-    return f"{name}(thread{settings})", ("workbench.extractors", name)
+    return f"{name}(thread{settings})", (module, name)
 
 
 def _empty(grader: TextGrader) -> list[str]:

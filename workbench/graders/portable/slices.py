@@ -80,7 +80,7 @@ def _take(module: str, name: str, done: dict[str, tuple[str, str]], imports: set
         return
     done[name] = ("", "")  # its place is kept: functions may call each other in rings
     for used in _names(file.pieces[name]):
-        if module == "workbench.extractors" and used in _SHIMS:
+        if module.startswith("workbench.extractors.builtin.") and used in _SHIMS:
             _take(_RULES + _SHIMS[used][0], _SHIMS[used][1], done, imports)
         elif used in file.pieces and used != name:
             _take(module, used, done, imports)

@@ -1,0 +1,141 @@
+"""The nine extractors of Letta Evals (0.4.x), with their names, settings and search direction.
+
+An *assistant message* is an assistant turn that says something; a turn that only calls tools is none, as in Letta's
+trajectories.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from workbench.extractors.registry import extractor
+from workbench.patterns import Pattern
+from workbench.thread import StringThread
+
+__all__ = [
+    "after_marker",
+    "all_assistant",
+    "first_assistant",
+    "last_assistant",
+    "last_turn",
+    "memory_block",
+    "pattern",
+    "tool_arguments",
+    "tool_output",
+]
+
+
+def _said(thread: StringThread) -> list[tuple[int, str]]:
+    """Assistant messages, oldest first, with their place among the turns."""
+    turns = thread.get_turns()
+    return [
+        (at, turn.content)
+        for at, turn in enumerate(turns)
+        if turn.role == "assistant" and (turn.content or not thread.turn_calls(at))
+    ]
+
+
+@extractor("last_assistant")
+def last_assistant(thread: StringThread) -> str:
+    """The last assistant message, "" where there is none."""
+    said = _said(thread)
+    return said[-1][1] if said else ""
+
+
+@extractor("first_assistant")
+def first_assistant(thread: StringThread) -> str:
+    """The first assistant message, "" where there is none."""
+    said = _said(thread)
+    return said[0][1] if said else ""
+
+
+@extractor("all_assistant")
+def all_assistant(thread: StringThread, *, separator: str = "\n") -> str:
+    """All assistant messages, joined."""
+    return separator.join(text for _, text in _said(thread))
+
+
+@extractor("last_turn")
+def last_turn(thread: StringThread, *, separator: str = "\n") -> str:
+    """The assistant messages since the user last spoke, joined."""
+    asked = [at for at, turn in enumerate(thread.get_turns()) if turn.role == "user"]
+    return separator.join(text for at, text in _said(thread) if at > (asked[-1] if asked else -1))
+
+
+@extractor("pattern")
+def pattern(thread: StringThread, *, pattern: str, group: int | str = 0, search_all: bool = False) -> str:
+    """What a regular expression finds in the newest assistant message that has it.
+
+    With `search_all` every find in that one message, joined by a space; of several groups `group` then
+    picks by place from 0, so that the default picks the first one.
+    """
+    rule = Pattern(pattern)
+    for _, text in reversed(_said(thread)):
+        if match := rule.search(text):
+            return _finds(rule, text, group) if search_all else match.group(group) or ""
+    return ""
+
+
+def _finds(rule: Pattern, text: str, group: Any) -> str:
+    return " ".join(one[group] if isinstance(one, tuple) else one for one in rule.findall(text))
+
+
+@extractor("after_marker")
+def after_marker(thread: StringThread, *, marker: str, include_marker: bool = False) -> str:
+    """What follows the marker's first place in the newest assistant message that has it, stripped."""
+    for _, text in reversed(_said(thread)):
+        at = text.find(marker)
+        if at >= 0:
+            return text[at if include_marker else at + len(marker) :].strip()
+    return ""
+
+
+@extractor("tool_arguments")
+def tool_arguments(thread: StringThread, *, tool_name: str) -> str:
+    """The arguments of the first call of a tool, as the JSON text it was called with; "{}" where none."""
+    call = _first_call(thread, tool_name)
+    return "{}" if call is None else _text(call.get("function", call).get("arguments", "{}"))
+
+
+@extractor("tool_output")
+def tool_output(thread: StringThread, *, tool_name: str) -> str:
+    """What the first call of a tool returned, found by the call's id; "" where nothing was."""
+    call = _first_call(thread, tool_name)
+    if call is None:
+        return ""
+    turns = thread.get_turns()
+    answers = (turn.content for at, turn in enumerate(turns) if thread.turn_answers(at) == call.get("id"))
+    return next(answers, "") if call.get("id") is not None else ""
+
+
+@extractor("memory_block")
+def memory_block(thread: StringThread, *, block_label: str) -> str:
+    """A memory block of the agent, out of `metadata["agent_state"]`; "" where no block has the label.
+
+    Raises:
+        RuntimeError: The thread's metadata has no agent state.
+    """
+    metadata = thread.metadata if isinstance(thread.metadata, Mapping) else {}
+    state = metadata.get("agent_state")
+    if not isinstance(state, Mapping):
+        raise RuntimeError("memory_block needs agent state: there is no metadata['agent_state']")  # noqa: TRY004 (as upstream)
+    # Before Letta 0.8 the blocks lie under `memory`, since then beside it.
+    held = state["memory"] if isinstance(state.get("memory"), Mapping) else state
+    blocks = [one for one in held.get("blocks") or () if isinstance(one, Mapping)]
+    return next((_text(one.get("value")) for one in blocks if one.get("label") == block_label), "")
+
+
+def _first_call(thread: StringThread, name: str) -> dict[str, Any] | None:
+    for call in thread.tool_calls():
+        function = call.get("function", call) if isinstance(call, Mapping) else {}
+        if isinstance(function, Mapping) and function.get("name") == name:
+            return dict(call)
+    return None
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    return "" if value is None else json.dumps(value, ensure_ascii=False)
