@@ -44,9 +44,9 @@ class RowSource(Protocol):
         ...
 
     def detail(self, at: int) -> dict[str, Any]:
-        """What the reader shows of a row: see `reader.read_row`."""
+        """What the reader shows of a row: see `row_reader.read_row`."""
         ...
 
     def more(self, at: int, part: str) -> str:
-        """The whole text of a part that was cut: see `reader.whole`."""
+        """The whole text of a part that was cut: see `row_reader.whole_text`."""
         ...

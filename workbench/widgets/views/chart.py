@@ -78,7 +78,7 @@ class Chart(View):
     def hear(self, message: Mapping[str, Any]) -> None:
         """Act on a message of a page; one that makes no sense is ignored."""
         if message.get("ask") == "plotly":
-            self.send({"tell": "plotly"}, [_code()])
+            self.send({"tell": "plotly"}, [_script()])
         elif message.get("do") == "pick" and isinstance(message.get("picks"), list):
             self.picked = message["picks"]
             for callback in tuple(self._callbacks):
@@ -102,8 +102,8 @@ def _spec(figure: Figure | None) -> str:
 def _as_lists(value: Any) -> Any:
     """A figure whose packed arrays are lists: the page's own code reads them too."""
     if isinstance(value, Mapping):
-        return _unpacked(value) if "bdata" in value else {key: _as_lists(one) for key, one in value.items()}
-    return [_as_lists(one) for one in value] if isinstance(value, list | tuple) else value
+        return _unpacked(value) if "bdata" in value else {key: _as_lists(item) for key, item in value.items()}
+    return [_as_lists(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def _unpacked(packed: Mapping[str, Any]) -> Any:
@@ -122,7 +122,7 @@ def _version() -> str:
 
 
 @cache
-def _code() -> bytes:
+def _script() -> bytes:
     """plotly.js of the installed package, compressed to a third: remote notebooks have slow lines."""
     from plotly.offline import get_plotlyjs
 

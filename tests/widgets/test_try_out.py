@@ -14,17 +14,17 @@ from workbench.widgets.panels.panel import STYLE
 def test_try_finds_rows_by_id_words_and_chance(make):
     """An id is that row, words the next row that has them, Random any."""
     panel = make("TryPanel")
-    panel.wanted.value = "row-7"
+    panel.query.value = "row-7"
     assert panel.sample.id == "row-7"
-    panel.wanted.value = "QUESTION 1"
+    panel.query.value = "QUESTION 1"
     assert panel.sample.id == "row-10"
     assert "question 10" in str(panel.thread.row["turns"])
     panel.random.click()
     assert panel.sample.id in {row["id"] for row in using.ROWS}
-    panel.wanted.value = "nobody said this"
-    assert "no row has this id or these words" in panel.state.problem.what
-    panel.wanted.value = "row-1"
-    assert panel.state.problem is None
+    panel.query.value = "nobody said this"
+    assert "no row has this id or these words" in panel.session.guard.problem.what
+    panel.query.value = "row-1"
+    assert panel.session.guard.problem is None
 
 
 def test_next_match_steps_through_the_rows_with_the_words(make):
@@ -32,16 +32,16 @@ def test_next_match_steps_through_the_rows_with_the_words(make):
     panel = make("TryPanel")
     assert panel.next.disabled
     assert "row-0, row 1 of 24" in panel.place.value
-    panel.wanted.value = "no, 2"
+    panel.query.value = "no, 2"
     assert not panel.next.disabled
     seen = [panel.sample.id]
     for _ in range(3):
         panel.next.click()
         seen.append(panel.sample.id)
-        assert panel.state.code.startswith(f"sample = app.samples[{panel.sample.id[4:]}]")
+        assert panel.session.code.text.startswith(f"sample = app.samples[{panel.sample.id[4:]}]")
     assert seen == ["row-2", "row-20", "row-22", "row-2"]
     assert "row-2, row 3 of 24: match 1 of 3" in panel.place.value
-    panel.wanted.value = " "
+    panel.query.value = " "
     assert panel.next.disabled
     assert "match" not in panel.place.value
 
@@ -49,17 +49,17 @@ def test_next_match_steps_through_the_rows_with_the_words(make):
 def test_next_match_says_where_there_is_no_other(make):
     """One match stays with the answer as edited; none is told each time; pasted messages are no row."""
     panel = make("TryPanel")
-    panel.wanted.value = "question 17"
+    panel.query.value = "question 17"
     assert "no other row" in panel.place.value
     panel.answer.value = "edited"
     panel.next.click()
     assert (panel.sample.id, panel.answer.value) == ("row-17", "edited")
-    panel.wanted.value = "nobody said this"
+    panel.query.value = "nobody said this"
     assert "row-17, row 18 of 24<" in panel.place.value
-    panel.wanted.value = "row-3"
-    panel.wanted.value = "nobody said that"
+    panel.query.value = "row-3"
+    panel.query.value = "nobody said that"
     panel.next.click()
-    assert "no row has this id or these words" in panel.state.problem.what
+    assert "no row has this id or these words" in panel.session.guard.problem.what
     panel.pasted.value = json.dumps([{"role": "user", "content": "q"}])
     panel.use.click()
     assert "pasted messages" in panel.place.value
@@ -68,7 +68,7 @@ def test_next_match_says_where_there_is_no_other(make):
 def test_try_shows_each_grader_and_follows_an_edited_answer(make):
     """Scores of the row's answer stand side by side, and change with it."""
     panel = make("TryPanel")
-    panel.wanted.value = "row-1"
+    panel.query.value = "row-1"
     using.tried(panel)
     assert {name: grade.score for name, grade in panel.grades.items()} == {
         "has yes": 1.0,
@@ -115,7 +115,10 @@ def test_try_takes_pasted_messages(make):
     ):
         panel.pasted.value = bad
         panel.use.click()
-        assert panel.state.problem.what.startswith("the pasted"), (bad[:40], panel.state.problem)
+        assert panel.session.guard.problem.what.startswith("the pasted"), (
+            bad[:40],
+            panel.session.guard.problem,
+        )
         assert panel.answer.value == "two"
 
 
@@ -129,7 +132,7 @@ def test_try_asks_no_model_before_score(make):
     using.tried(panel, "has yes")
     assert client.calls == []
     assert "press Score" in panel.results.value
-    assert "judge" not in panel.state.code
+    assert "judge" not in panel.session.code.text
     panel.score.click()
     using.tried(panel)
     assert len(client.calls) == 1
@@ -141,18 +144,17 @@ def test_try_drops_what_comes_too_late(make):
     gate = threading.Event()
     told = []
     panel = make("TryPanel", graders=[using.gated(gate)])
-    panel._trial._told = lambda name, grade: told.append((panel.answer.value, grade))
+    panel._trial._on_grade = lambda name, grade: told.append((panel.answer.value, grade))
     panel.answer.value = "first"
     panel.score.click()
     panel.answer.value = "second"
     panel.score.click()
-    old = panel._trial._number - 1
+    old = panel._trial._question - 1
     late = Future()
     late.set_result(wb.Grade(0.123))
-    panel._trial._ended(old, "waits", late)
+    panel._trial._end(old, "waits", late)
     assert told == []
-    del panel._trial._told
-    panel._trial._told = panel._told
+    panel._trial._on_grade = panel._on_grade
     gate.set()
     using.tried(panel)
     assert panel.grades["waits"].score == 1.0
@@ -181,12 +183,14 @@ def test_code_of_a_trial_gives_the_same_grades(make):
             or space["sample"].thread.to_wire() == panel.sample.thread.to_wire()
         )
         assert space["sample"].reference == panel.sample.reference
-        lines = panel.state.code.splitlines()[1:]
+        lines = panel.session.code.text.splitlines()[1:]
         assert len(lines) == 3
         grades = [eval(line, space) for line in lines]
-        assert [one.score for one in grades] == [panel.grades[name].score for name in panel.state.chosen]
+        assert [one.score for one in grades] == [
+            panel.grades[name].score for name in panel.session.graders.chosen
+        ]
 
-    panel.wanted.value = "row-7"
+    panel.query.value = "row-7"
     same()
     panel.answer.value = 'it\'s "no",\n\\n 7'
     same()
@@ -207,7 +211,7 @@ def test_what_was_paid_for_stays_while_the_question_is_the_same(make):
     panel = make("TryPanel", graders=[judge, using.GRADERS[0]])
     panel.score.click()
     using.tried(panel)
-    panel.state.add(wb.Length(name="short", maximum=3))
+    panel.session.graders.add(wb.Length(name="short", maximum=3))
     using.tried(panel)
     assert (panel.grades["judge"].passed, len(client.calls)) == (True, 1)
     panel.answer.value = "another answer"
