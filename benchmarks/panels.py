@@ -76,18 +76,18 @@ class Session:
 
     @property
     def actions(self) -> dict[str, Callable[[], object]]:
-        state = self.app.session
+        results = self.app.session.results
         drawn = {f"figure: {kind.title}": partial(self.draw, kind.name) for kind in FIGURES.values()}
         return {
-            "findings": lambda: replace(state.report).findings,
+            "findings": lambda: replace(results.report).findings,
             **drawn,
             "show the results": self.results.refresh,
-            "click a bar": lambda: state.look({"grader": "contains", "score": [0.95, 1]}),
-            "all rows": state.look,
+            "click a bar": lambda: results.look({"grader": "contains", "score": [0.95, 1]}),
+            "all rows": results.look,
             "scroll to the middle": lambda: self.table(ask="rows", start=100, stop=200),
             "sort by a score": lambda: self.table(ask="sort", key="score 0", descending=True),
             "read a row": lambda: self.table(do="select", at=5),
-            "search words": lambda: state.look({"text": "answer 7,"}),
+            "search words": lambda: results.look({"text": "answer 7,"}),
             "label a row": lambda: self.label.card.decide("good"),
             "compare two": self.compare.refresh,
         }

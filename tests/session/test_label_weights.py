@@ -86,7 +86,9 @@ def test_classes_of_one_size_are_two_classes(accepted):
     for row in map(int, queue.rows):
         refused += row >= accepted
         if row < accepted or refused <= 2:
-            made.put(str(report.samples.ids[row]), True, drawn=queue.drawn(row))
+            name = str(report.samples.ids[row])
+            made.note_drawn(name, queue.drawn(row))
+            made.put(name, True)
     counted = made.weighted(report.samples)
     found = report.agreement("g", counted.labels, weights=counted.weights)
     assert counted.n == accepted + 2

@@ -82,7 +82,8 @@ def test_rows_of_other_samples_are_read_too(models, opened):
     """`app.labels_of` takes any rows: the labels of this app's texts do not go to others under their ids."""
     labels = opened(models["one"])
     for name in "abc":
-        labels.put(name, True, drawn="random")
+        labels.note_drawn(name, "random")
+        labels.put(name, True)
     assert labels.for_rates(models["three"]) == [True, True, None, None]
     assert labels.for_display(models["three"].take([2, 0])) == [None, True]
     assert labels.for_rates(models["two"]) is None

@@ -204,14 +204,16 @@ def test_only_labels_of_rows_drawn_at_random_make_findings(labels):
     """Labels by hand, at random, or of rows the column has; the others are shown, and counted as left out."""
     plain = using.labels_of(SAMPLES, None, None)
     for row, drawn in enumerate(("", "random", "class-balanced 3/4", "disagreement first", "as shown")):
-        plain.put(f"row-{row}", True, drawn=drawn)
+        plain.note_drawn(f"row-{row}", drawn)
+        plain.put(f"row-{row}", True)
     assert plain.for_rates(SAMPLES.head(5)) == [True, True, None, None, None]
     assert plain.for_display(SAMPLES.head(5)) == [True] * 5
     assert plain.n_left_out == 3
     counted = plain.weighted(SAMPLES.head(6))
     assert (counted.labels, counted.n_chosen, counted.n) == ([True] * 3 + [None] * 3, 2, 3)
     plain.storage.close()
-    labels.put("row-2", True, drawn="as shown")
+    labels.note_drawn("row-2", "as shown")
+    labels.put("row-2", True)
     assert labels.for_rates(SAMPLES.take([2])) == [True], "the column has this row whoever looks at it"
     assert labels.n_left_out == 0
 
@@ -220,7 +222,8 @@ def test_a_row_stays_drawn_as_it_was_first(labels):
     """Who changes their mind about a row drawn at random has still drawn it at random; dealing says how by default."""
     labels.note_drawn("row-1", "random")
     labels.put("row-1", False)
-    labels.put("row-1", True, drawn="as shown")
+    labels.note_drawn("row-1", "as shown")
+    labels.put("row-1", True)
     assert labels.latest["row-1"].drawn == "random"
     labels.undo()
     assert (labels.latest["row-1"].value, labels.latest["row-1"].drawn) == (False, "random")
@@ -258,7 +261,9 @@ def labelled(report, truth, order, n, start=0):
         using.labels_of(report.samples, None, None),
     )
     for row in queue.rows[start : start + n]:
-        made.put(str(report.samples.ids[row]), bool(truth[row]), drawn=queue.drawn(int(row)))
+        name = str(report.samples.ids[row])
+        made.note_drawn(name, queue.drawn(int(row)))
+        made.put(name, bool(truth[row]))
     return made
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import threading
 from concurrent.futures import Future
 
@@ -202,6 +204,20 @@ def test_code_of_a_trial_gives_the_same_grades(make):
     same()
     panel.answer.value = "two"
     same()
+
+
+def test_code_of_pasted_messages_runs_in_a_new_process(make):
+    """The line that makes the sample needs no app and nothing that the notebook has imported."""
+    panel = make("TryPanel")
+    panel.pasted.value = json.dumps([{"role": "user", "content": "1 + 1?"}])
+    panel.use.click()
+    panel.answer.value = "two"
+    panel.score.click()
+    line = panel.session.code.text.splitlines()[0]
+    assert "wb.session.trial.paste(" in line
+    script = f"import workbench as wb\n{line}\nprint(sample.id, sample.thread.completion())"
+    process = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
+    assert process.stdout.strip() == "pasted two"
 
 
 def test_what_was_paid_for_stays_while_the_question_is_the_same(make):

@@ -280,28 +280,28 @@ class DatasetLabels(HasTraits):
         """Note how a sample came to be shown to the labeller; its label will say so."""
         self._drawn[name] = drawn
 
-    def put(self, name: str, value: bool | None, note: str = "", *, drawn: str | None = None) -> None:
+    def put(self, name: str, value: bool | None, note: str = "") -> None:
         """Keep a label; it is committed when this returns.
+
+        It says how its row came to be labelled, as `note_drawn` has it: "" where nothing was noted. A row that this
+        labeller labelled before was drawn then.
 
         Args:
             name: The sample.
             value: True good, False bad, None skipped.
             note: A remark.
-            drawn: How its row came to be labelled; by default as `note_drawn` has it, "" where it has not. A row that
-                this labeller labelled before was drawn then.
 
         Raises:
             StoreError: It could not be kept.
         """
         before = self.own_labels.get(name)
-        drawn = self._drawn.get(name, "") if drawn is None else drawn
         label = self.storage.store.labels.put(
             self._texts.sample(name),
             value,
             labeller=self.labeller,
             dataset=self.dataset,
             note=note,
-            drawn=drawn if before is None else before.drawn,
+            drawn=self._drawn.get(name, "") if before is None else before.drawn,
         )
         assert label is not None
         self._undoable.append((name, label))

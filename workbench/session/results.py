@@ -49,16 +49,15 @@ class Results(HasTraits):
             self.row, self.where = None, ()
             self.report = report
 
-    def look(self, *conditions: Condition, add: bool = False) -> None:
-        """Show the rows that meet these conditions; with `add` those of before hold too.
+    def look(self, *conditions: Condition) -> None:
+        """Show the rows that meet all of these conditions; all rows without any.
 
         Raises:
             ReportError: A condition that the report cannot answer.
         """
         if self.report is None:
             return
-        where = (*self.where, *conditions) if add else conditions
-        where = tuple({repr(condition): condition for condition in where}.values())
+        where = tuple({repr(condition): condition for condition in conditions}.values())
         self.report.where(*where)  # raises what is wrong before anything changes
         with self._guard.lock:
             self.where = where
