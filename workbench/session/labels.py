@@ -19,6 +19,7 @@ from workbench.samples import Samples
 from workbench.session.dataset_name import name_of
 from workbench.session.label_weights import is_at_random, weights_of
 from workbench.session.labelled_texts import LabelledTexts
+from workbench.store.errors import LabelledSinceError
 
 if TYPE_CHECKING:
     from workbench.report import Agreement, Report
@@ -319,8 +320,6 @@ class DatasetLabels(HasTraits):
         Raises:
             WorkbenchError: There is none, or somebody labelled the sample since: that label stays, and is read.
         """
-        from workbench.store.errors import LabelledSinceError  # brings SQLAlchemy along
-
         if not self._undoable:
             raise WorkbenchError("there is no label of this session to undo")
         name, label = self._undoable[-1]

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import os
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from workbench.store import Store
+from workbench.store import Store, StoreError, open_store
+from workbench.store.address import parse
 
 __all__ = ["DEFAULT_STORE", "Storage"]
 
 DEFAULT_STORE = "sqlite:///workbench.db"
 """Where labels, judges' answers and run summaries are kept where nobody says otherwise."""
-
-# `workbench.store` is imported where it is needed: it brings SQLAlchemy, which `import workbench` does not load.
 
 
 class Storage:
@@ -38,8 +36,6 @@ class Storage:
         Raises:
             StoreError: A store that was asked for cannot be opened.
         """
-        from workbench.store import Store, StoreError, open_store
-
         if isinstance(self._address, Store):
             return self._address
         try:
@@ -88,17 +84,12 @@ class Storage:
 
 def _file_of(address: str) -> str:
     """Name of the file at an address; "" where there is none."""
-    from workbench.store.address import parse
-
     path = parse(address).path
     return path.name if path is not None and path.is_file() else ""
 
 
 def _without_secrets(address: Any) -> str:
     """An address as it was given, but for secrets in it."""
-    from workbench.store.address import parse
-    from workbench.store.errors import StoreError
-
     typed = os.fspath(address) if isinstance(address, os.PathLike) else str(address)
     try:
         parsed = parse(address)

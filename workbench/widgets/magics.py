@@ -6,6 +6,7 @@ import unicodedata
 from typing import TYPE_CHECKING, Any
 
 from workbench.capturing import capture
+from workbench.capturing.cells import install
 from workbench.capturing.foreign import signature_of
 from workbench.errors import WorkbenchError
 from workbench.formats.platforms.adaptive.reading import creates
@@ -23,8 +24,6 @@ __all__ = ["load", "make"]
 
 def load(shell: InteractiveShell) -> None:
     """Register the magic and start keeping cells, so that capture finds their text."""
-    from workbench.capturing.cells import install
-
     install(shell)
 
     def grader(line: str, cell: str) -> None:

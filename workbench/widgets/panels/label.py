@@ -16,6 +16,7 @@ from workbench.session.label_queue import ORDERS, LabelQueue
 from workbench.session.label_weights import CHOSEN
 from workbench.session.report_rows import sample_of
 from workbench.session.row_reader import read_row, whole_text
+from workbench.store.graders import check_name
 from workbench.thread import StringThread
 from workbench.widgets.panels.panel import Panel, options, quiet, replace_options, row, text
 from workbench.widgets.views.label_card import LabelCard
@@ -109,8 +110,6 @@ class LabelPanel(Panel):
             self._requeue()
 
     def _rename(self) -> None:
-        from workbench.store.graders import check_name  # brings SQLAlchemy along
-
         name = self.labeller.value.strip()
         check_name("a labeller", name, empty=True)
         self.session.labels.set_labeller(name)

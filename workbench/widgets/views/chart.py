@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import traitlets
 
 from workbench.display_text import one_line
@@ -108,8 +109,6 @@ def _as_lists(value: Any) -> Any:
 
 def _unpacked(packed: Mapping[str, Any]) -> Any:
     """An array out of plotly's packing: base64 of its bytes, type, and shape such as "2, 3"."""
-    import numpy as np
-
     numbers = np.frombuffer(base64.b64decode(packed["bdata"]), packed["dtype"])
     shape = [int(size) for size in str(packed.get("shape", len(numbers))).split(",")]
     return numbers.reshape(shape).tolist()
