@@ -13,7 +13,7 @@ from workbench.report import Report
 from workbench.report.where import told
 from workbench.session.grader_versions import current_name
 from workbench.session.report_rows import ReportRows
-from workbench.widgets.panels.panel import Panel, heading, options, quiet, replace_options, row, text
+from workbench.widgets.panels.panel import Panel, heading, options, remark, replace_options, row, text
 from workbench.widgets.panels.refresh_button import relabel_button
 from workbench.widgets.panels.results import conditions_of
 from workbench.widgets.views.chart import Chart
@@ -68,7 +68,7 @@ class ComparePanel(Panel):
                 self.session.runs.why_no_version
                 or "Run two graders, or run one again after a change, to compare them."
             )
-            self.verdict.value = quiet(why)
+            self.verdict.value = remark(why)
             return
         before = [name for name in names if name not in self.session.results.report.graders]
         first = current_name(before[0]) if before else names[0]
@@ -91,11 +91,11 @@ class ComparePanel(Panel):
         if report is None or a not in report.grades or b not in report.grades:
             return
         if a == b:
-            self.verdict.value = quiet("Choose two different graders.")
+            self.verdict.value = remark("Choose two different graders.")
             self.chart.figure, self.table.source, self.shown.value = None, None, ""
             return
         comparison = report.compare(b, a)  # it speaks of the second: here that is the grader, against another
-        why = quiet(self.session.runs.why_no_version) if self.session.runs.why_no_version else ""
+        why = remark(self.session.runs.why_no_version) if self.session.runs.why_no_version else ""
         numbers = f"<details><summary>all numbers</summary>{text(comparison, 2_000)}</details>"
         self.verdict.value = f"<b>{text(comparison.verdict, 1_500)}</b>{numbers}{why}"
         kind = next((known for known in figures(report, pair=True) if known.name == self.figure.value), None)
@@ -121,7 +121,7 @@ class ComparePanel(Panel):
             labels=self.session.labels.for_display(report.samples),
         )
         conditions = " and ".join(map(told, where))
-        self.shown.value = f"<b>{len(rows):,} rows</b> {quiet(conditions or 'largest difference first')}"
+        self.shown.value = f"<b>{len(rows):,} rows</b> {remark(conditions or 'largest difference first')}"
 
     def _by_difference(self, report: Report, rows: Any) -> Any:
         a, b = (report.grades[name].scores[rows] for name in (self.a.value, self.b.value))

@@ -22,7 +22,7 @@ from workbench.session.export_preview import (
     proof_states,
     unproved_parts,
 )
-from workbench.widgets.panels.panel import Panel, classed, options, quiet, row, text
+from workbench.widgets.panels.panel import Panel, add_classes, options, remark, row, text
 from workbench.widgets.views.source_view import SourceView
 
 __all__ = ["ExportPanel"]
@@ -58,8 +58,8 @@ class ExportPanel(Panel):
         self.replace = widgets.Checkbox(False, description="replace the file that is there", indent=False)
         self.file = widgets.Dropdown(description="Preview")
         self.view = SourceView()
-        classed(write_file=self.write, losses=self.losses, written=self.outcome, proofs=self.proofs)
-        classed(in_the_way=self.conflicts, replace=self.replace)
+        add_classes(write_file=self.write, losses=self.losses, written=self.outcome, proofs=self.proofs)
+        add_classes(in_the_way=self.conflicts, replace=self.replace)
         self._preview, self._written = Preview(), WrittenFiles()
         self._conflicts: tuple[str, ...] = ("",)  # the target, and a sentence for each file in the way
         for control in (self.format, self.path, self.drop, self.unproved):
@@ -103,7 +103,7 @@ class ExportPanel(Panel):
         changes = {name: self._change(name) for name in self.session.graders.chosen}
         lines = [_mark(name, proved, words, changes.pop(name, "")) for name, proved, words in states]
         lines += [_mark(name, True, "needs no proof", change) for name, change in changes.items()]
-        intro = quiet("What is chosen in Run is exported:") if lines else ""
+        intro = remark("What is chosen in Run is exported:") if lines else ""
         self.proofs.value = "<br>".join([intro, *lines])
         self.prove.layout.display = "" if not all(proved for _, proved, _ in states) else "none"
 
@@ -126,7 +126,7 @@ class ExportPanel(Panel):
         parts += [f"<li class='wb-warn'>{text(left_out, 600)}</li>"] if left_out else []
         parts += [f"<li><b>dropped</b> {text(loss, 600)}</li>" for loss in self._preview.losses]
         parts += [f"<li>{text(note, 600)}</li>" for note in self._preview.notes]
-        no_losses = quiet("Everything can be said in this format.")
+        no_losses = remark("Everything can be said in this format.")
         self.losses.value = f"<ul>{''.join(parts)}</ul>" if parts else no_losses
 
     def _show_conflicts(self) -> None:
@@ -186,7 +186,7 @@ class ExportPanel(Panel):
         )  # fmt: skip
         self._written.note(exported.paths)
         self._show_conflicts()
-        folder = quiet(f"in {Path(target).resolve().parent}")
+        folder = remark(f"in {Path(target).resolve().parent}")
         what, *losses = str(exported).splitlines()
         self.outcome.value = "<br>".join(
             [f"<b>{text(what)}</b> {folder}", *(text(one, 600) for one in losses[:20])]

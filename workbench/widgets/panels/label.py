@@ -18,7 +18,7 @@ from workbench.session.report_rows import sample_of
 from workbench.session.row_reader import read_row, whole_text
 from workbench.store.graders import check_name
 from workbench.thread import StringThread
-from workbench.widgets.panels.panel import Panel, options, quiet, replace_options, row, text
+from workbench.widgets.panels.panel import Panel, options, remark, replace_options, row, text
 from workbench.widgets.views.label_card import LabelCard
 
 __all__ = ["LabelPanel"]
@@ -284,4 +284,4 @@ class LabelPanel(Panel):
             )
         if n_left_out := labels.n_left_out:
             remarks.append(f"{counted(n_left_out, 'label')} of rows not drawn at random: not in the findings")
-        self.summary.value = f"{text(counts)} {quiet('; '.join(remarks))}"
+        self.summary.value = f"{text(counts)} {remark('; '.join(remarks))}"

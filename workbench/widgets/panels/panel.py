@@ -16,15 +16,15 @@ from workbench.widgets.cell_state import forget_view, remember_view, session_of_
 
 __all__ = [
     "Panel",
-    "beside",
-    "classed",
+    "add_classes",
     "close_all",
     "heading",
     "options",
-    "quiet",
+    "remark",
     "replace_options",
     "row",
     "text",
+    "two_columns",
 ]
 
 
@@ -168,12 +168,12 @@ def heading(words: str) -> Any:
     return widgets.HTML(f"<h3 class='wb-h'>{text(words)}</h3>")
 
 
-def quiet(words: str) -> str:
+def remark(words: str) -> str:
     """A remark, as HTML."""
     return f"<span class='wb-quiet'>{text(words, 1_000)}</span>"
 
 
-def classed(**parts: Any) -> None:
+def add_classes(**parts: Any) -> None:
     """Give controls the class `wb-NAME` of the name each is passed by: for styles and for tests."""
     for name, part in parts.items():
         part.add_class(f"wb-{name.replace('_', '-')}")
@@ -186,7 +186,7 @@ def row(*children: Any) -> Any:
     return box
 
 
-def beside(left: Iterable[Any], right: Iterable[Any]) -> Any:
+def two_columns(left: Iterable[Any], right: Iterable[Any]) -> Any:
     """Two columns where a page is wide enough for them, else one below the other."""
     columns = [widgets.VBox(list(part)) for part in (left, right)]
     for column in columns:

@@ -13,7 +13,7 @@ from workbench.display_text import one_line
 from workbench.plots import FIGURES, figures
 from workbench.report.where import graders_in, told
 from workbench.session.report_rows import ReportRows
-from workbench.widgets.panels.panel import Panel, beside, heading, options, quiet, replace_options, row
+from workbench.widgets.panels.panel import Panel, heading, options, remark, replace_options, row, two_columns
 from workbench.widgets.panels.refresh_button import relabel_button
 from workbench.widgets.views.chart import Chart
 from workbench.widgets.views.finding_cards import FindingCards
@@ -62,7 +62,7 @@ class ResultsPanel(Panel):
         controls = row(self.figure, self.grader)
         filters = row(self.quick, self.search, self.clear, self.shown)
         findings = [controls, self.chart, row(heading("Findings"), self.relabel), self.findings]
-        return [beside(findings, [heading("Rows"), filters, self.table])]
+        return [two_columns(findings, [heading("Rows"), filters, self.table])]
 
     def _listen(self) -> None:
         self.figure.observe(self.callback(self._draw), "value")
@@ -181,7 +181,7 @@ class ResultsPanel(Panel):
         self._mark()
         count = f"{len(rows):,} of {len(report):,} rows"
         self.shown.value = (
-            f"<b>{count}</b> {quiet(' and '.join(map(told, where)))}" if where else quiet(count)
+            f"<b>{count}</b> {remark(' and '.join(map(told, where)))}" if where else remark(count)
         )
 
     def _show_filter(self, where: Sequence[Mapping[str, Any]]) -> None:

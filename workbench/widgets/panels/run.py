@@ -10,7 +10,7 @@ import ipywidgets as widgets
 from workbench.display_text import counted
 from workbench.errors import WorkbenchError
 from workbench.session.proofs import asks_models, waits_for
-from workbench.widgets.panels.panel import Panel, classed, options, quiet, row, text
+from workbench.widgets.panels.panel import Panel, add_classes, options, remark, row, text
 
 if TYPE_CHECKING:
     from workbench.progress import Progress
@@ -52,7 +52,7 @@ class RunPanel(Panel):
         )
         self.bar = widgets.IntProgress(0, 0, 1, layout=widgets.Layout(width="100%", max_width="640px"))
         self.plan, self.status = widgets.HTML(), widgets.HTML()
-        classed(start=self.start, stop=self.stop, status=self.status, bar=self.bar)
+        add_classes(start=self.start, stop=self.stop, status=self.status, bar=self.bar)
         self.start.on_click(self.callback(self._start))
         self.stop.on_click(self.callback(self.session.runs.cancel))
         self.graders.observe(self.callback(self._choose), "value")
@@ -116,7 +116,7 @@ class RunPanel(Panel):
             sentences.append(graders.left_out)
         if len(graders.by_name) > 1:
             sentences.append("Rows 0 means all; Ctrl-click chooses several graders")
-        self.plan.value = quiet(". ".join(sentences))
+        self.plan.value = remark(". ".join(sentences))
 
     def _questions(self, rows: int) -> list[str]:
         """What the run asks of models and services, and about what that costs by the last run."""
@@ -175,8 +175,8 @@ class RunPanel(Panel):
             return text(progress_line(progress), 400) if progress else "starting"
         failed = "<b>The last run failed; see above.</b>" if runs.failed else ""
         if runs.last_report is None:
-            return failed or quiet("Nothing has run yet.")
-        older = quiet("What follows is of the run before.") if failed else ""
+            return failed or remark("Nothing has run yet.")
+        older = remark("What follows is of the run before.") if failed else ""
         return f"{failed} {older}{_ended(runs.last_report)}"
 
 
@@ -189,7 +189,7 @@ def _ended(report: Report) -> str:
     summary = f"{word}: {what}{spent}; {report.isolation}"
     notes = (*report.samples.notes, *report.notes)
     lines = [text(summary, 600), *(f"<b>{text(note, 600)}</b>" for note in notes)]
-    return "<br>".join([*lines, quiet("Results says what that means.")])
+    return "<br>".join([*lines, remark("Results says what that means.")])
 
 
 def _cut_off(report: Report) -> int:

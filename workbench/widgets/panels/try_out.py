@@ -25,7 +25,7 @@ from workbench.session.trial import (
     random_row,
     with_completion,
 )
-from workbench.widgets.panels.panel import Panel, classed, quiet, row, text
+from workbench.widgets.panels.panel import Panel, add_classes, remark, row, text
 from workbench.widgets.views.thread_view import ThreadView
 
 __all__ = ["TryPanel"]
@@ -83,8 +83,8 @@ class TryPanel(Panel):
             description="Score", button_style="primary", tooltip="Ask all chosen graders"
         )
         self.results = widgets.HTML()
-        classed(thread=self.thread, answer=self.answer, tried=self.results, score=self.score)
-        classed(next_match=self.next, place=self.place)
+        add_classes(thread=self.thread, answer=self.answer, tried=self.results, score=self.score)
+        add_classes(next_match=self.next, place=self.place)
 
     def _listen(self) -> None:
         self.query.observe(self.callback(self._find), "value")
@@ -131,7 +131,7 @@ class TryPanel(Panel):
 
     def _show_place(self) -> None:
         if self._sample is not None:
-            self.place.value = quiet(place_of(self.session.samples, self._row, self._matches))
+            self.place.value = remark(place_of(self.session.samples, self._row, self._matches))
 
     def _take(self, sample: Sample, code: str) -> None:
         self._sample, self._code = sample, code
@@ -231,13 +231,13 @@ class TryPanel(Panel):
         lines = [self._result(name) for name in self.session.graders.chosen]
         head = "<tr><th>grader</th><th>score</th><th>passed</th><th>reasoning, or what went wrong</th><th>time</th></tr>"
         table = f"<table class='wb-plain'><thead>{head}</thead><tbody>{''.join(lines)}</tbody></table>"
-        self.results.value = table if lines else quiet("No grader is chosen: choose some in Run.")
+        self.results.value = table if lines else remark("No grader is chosen: choose some in Run.")
 
     def _result(self, name: str) -> str:
         answer = self._answers.get(name)
         if answer is None:
             why = waits_for(self.session.graders.by_name[name])
-            return f"<tr>{_name(name)}<td colspan='4'>{quiet(f'{why}: press Score' if why else 'at work')}</td></tr>"
+            return f"<tr>{_name(name)}<td colspan='4'>{remark(f'{why}: press Score' if why else 'at work')}</td></tr>"
         cells = "".join(f"<td>{cell}</td>" for cell in _cells(answer[1]))
         return f"<tr>{_name(name)}{cells}</tr>"
 

@@ -15,7 +15,7 @@ from workbench.graders import Grader, SandboxedGrader
 from workbench.sandbox.host.info import SandboxInfo, sandbox_info
 from workbench.session.grader_text import text_of
 from workbench.session.starters import TEMPLATES
-from workbench.widgets.panels.panel import Panel, classed, heading, quiet, replace_options, row, text
+from workbench.widgets.panels.panel import Panel, add_classes, heading, remark, replace_options, row, text
 from workbench.widgets.views.source_view import SourceView
 
 __all__ = ["WritePanel"]
@@ -63,7 +63,7 @@ class WritePanel(Panel):
         self.drop = button(description="Remove", tooltip="Drop this grader from the list; reports keep it")
         self.state_line, self.checks, self.isolation = widgets.HTML(), widgets.HTML(), widgets.HTML()
         self.source = SourceView()
-        classed(prove=self.prove, keep=self.keep, checks_box=self.checks, isolation=self.isolation)
+        add_classes(prove=self.prove, keep=self.keep, checks_box=self.checks, isolation=self.isolation)
 
     def _make_editor(self) -> None:
         """A text to be a grader, and where to start from."""
@@ -77,7 +77,7 @@ class WritePanel(Panel):
         self.earlier = widgets.Button(
             description="Bring back what was there", layout=widgets.Layout(display="none"), icon="undo"
         )
-        classed(add=self.add, editor=self.editor)
+        add_classes(add=self.add, editor=self.editor)
         self._show_draft()
 
     def _listen(self) -> None:
@@ -127,7 +127,7 @@ class WritePanel(Panel):
         if grader is None:
             no_grader = "No grader yet: define one with @wb.grader in a cell, or below."
             self.checks.value = ""
-            self.state_line.value = quiet("Choose a grader." if self.session.graders.by_name else no_grader)
+            self.state_line.value = remark("Choose a grader." if self.session.graders.by_name else no_grader)
             self.source.show("")
             return
         source, language, file = text_of(grader)
@@ -154,7 +154,7 @@ class WritePanel(Panel):
         # The checks first: whoever reads "validated" finds them.
         self.checks.value = proof._repr_html_() if proof is not None else ""
         version = self.session.stored.version_of(name)
-        stored = f" {quiet(f'· kept in the store, version {version}')}" if version else ""
+        stored = f" {remark(f'· kept in the store, version {version}')}" if version else ""
         self.state_line.value = f"<b class='{mark}'>{text(words)}</b>{stored}"
 
     def _prove(self) -> None:
@@ -183,7 +183,7 @@ class WritePanel(Panel):
         with self.session.guard.locked(self.title):
             info = future.result()
             leaks = f"; probes that got through: {', '.join(info.leaks)}" if info.leaks else ""
-            self.isolation.value = quiet(f"isolation of this machine: {info.level}. {info.label}{leaks}")
+            self.isolation.value = remark(f"isolation of this machine: {info.level}. {info.label}{leaks}")
 
     def _edit(self) -> None:
         grader = self._current
