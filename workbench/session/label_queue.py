@@ -112,7 +112,7 @@ def _verdicts(report: Any, grader: Any) -> NDArray[np.int8]:
 def _balanced(rows: Rows, verdicts: NDArray[Any]) -> Rows:
     """Of every two rows one accepted and one refused: both kinds of mistakes need rows of their own.
 
-    Which of the two comes first is drawn: a strict turn would tell the labeller what the grader said.
+    Which of the two comes first is drawn: a strict turn would show the labeller the grader's verdict.
     """
     accepted, refused = (rows[verdicts[rows] == verdict] for verdict in (1, 0))
     n = min(len(accepted), len(refused))
@@ -139,7 +139,7 @@ def _largest(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _wrong(report: Any, grader: str) -> NDArray[np.float64]:
-    """1.0 where a grader says other than the known label, 0.0 where the same, NaN where one of them says nothing."""
+    """1.0 where a grader differs from the known label, 0.0 where it agrees, NaN where one of the two is missing."""
     case, wrong = case_of(report, grader), np.full(len(report), np.nan)
     if report.labels is not None:
         labels = case.labels[case.rows]

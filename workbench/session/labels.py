@@ -40,7 +40,7 @@ class WeightedLabels:
         labels: True good, False bad, None for none that counts, one a row.
         weights: How many rows each stands for, (n,), NaN where there is no label.
         n: Rows whose label counts.
-        n_chosen: Labelled rows that were chosen for what graders say of them: of these there is no rate.
+        n_chosen: Labelled rows that were chosen by their grades: of these there is no rate.
     """
 
     labels: list[bool | None]
@@ -149,8 +149,8 @@ class DatasetLabels(HasTraits):
         """What findings and rates may rest on, one entry a row: True good, False bad, None unknown.
 
         That is the given column, and people's labels of rows of that column, of rows drawn at random, and of those
-        labelled by hand. Labels of rows that were drawn for what a grader said of them would make its rates wrong, and
-        stay out: see `n_left_out`. None where nothing is known of any row.
+        labelled by hand. Labels of rows that were chosen by their grades would make rates wrong, and stay out: see
+        `n_left_out`. None where nothing is known of any row.
         """
         return self._values(samples, rates=True)
 
@@ -260,12 +260,12 @@ class DatasetLabels(HasTraits):
         return "" if label is None else str(label.drawn)
 
     def code_of(self, name: str) -> str:
-        """How code names a sample: by its id alone it would not say which text is labelled."""
+        """A sample in code: with its text where it can be read, since an id alone fits other texts."""
         readable = not isinstance(self._texts.sample(name), str)
         return f"app.samples[{self._texts.row_numbers[name]}]" if readable else repr(name)
 
     def code_for(self, rows: str) -> str:
-        """How code says what is known of rows, whose own code is given; "" for nothing."""
+        """What is known of rows, in code, given the rows in code; "" for nothing."""
         if self.latest or not (self._given is None or isinstance(self._given, str)):
             return f"app.labels_of({rows})"
         return "" if self._given is None else repr(self._given)
@@ -278,13 +278,13 @@ class DatasetLabels(HasTraits):
         self._undoable = []
 
     def note_drawn(self, name: str, drawn: str) -> None:
-        """Note how a sample came to be shown to the labeller; its label will say so."""
+        """Note how a sample came to be shown to the labeller; its label keeps that."""
         self._drawn[name] = drawn
 
     def put(self, name: str, value: bool | None, note: str = "") -> None:
         """Keep a label; it is committed when this returns.
 
-        It says how its row came to be labelled, as `note_drawn` has it: "" where nothing was noted. A row that this
+        With it is kept how its row was drawn, as `note_drawn` has it: "" where nothing was noted. A row that this
         labeller labelled before was drawn then.
 
         Args:

@@ -89,7 +89,7 @@ def _turns(sample: Sample, texts: Mapping[str, str]) -> list[dict[str, Any]]:
 
 
 def _documents(sample: Sample, texts: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Those of the metadata; the thread's own stand where they were said. Numbers go on."""
+    """Those of the metadata; those of the thread stand among its turns. Numbers go on."""
     first = sum(turn.role == "document" for turn in sample.thread.get_turns()) + 1
     return [
         {"title": f"Document {at + first}", **_part(f"document-{at}", texts)}

@@ -14,8 +14,8 @@ class Column:
     """A column of a `ScoreTable`.
 
     Attributes:
-        key: What `RowSource.sort` is told.
-        title: What its head says.
+        key: Its name for `RowSource.sort`.
+        title: The text in its head.
         kind: How its cells look. A verdict is True, False or None; a score or number is a float or None; any
             cell may be `{"text": ..., "kind": ...}` with kind good, bad, failed, skipped or note.
     """

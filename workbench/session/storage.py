@@ -12,7 +12,7 @@ from workbench.store.address import parse
 __all__ = ["DEFAULT_STORE", "Storage"]
 
 DEFAULT_STORE = "sqlite:///workbench.db"
-"""Where labels, judges' answers and run summaries are kept where nobody says otherwise."""
+"""Where labels, judges' answers and run summaries are kept by default."""
 
 
 class Storage:

@@ -190,7 +190,7 @@ class Workbench(Panel):
     def labels_of(self, samples: Samples) -> list[bool | None] | None:
         """What findings and rates may rest on, for each of these rows; None where nothing is known of any.
 
-        That leaves out labels of rows that were drawn for what a grader said of them; see the Label panel.
+        That leaves out labels of rows that were chosen by their grades; see the Label panel.
         """
         self.session.labels.reload()
         return self.session.labels.for_rates(samples)

@@ -172,7 +172,7 @@ class LabelPanel(Panel):
         return "" if row is None else whole_text(self._sample(row), self._grades(row), part)
 
     def _sample(self, row: int) -> Sample:
-        """A row without what the given column says of it: who labels is not to be led."""
+        """A row without its label in the given column, which would lead the labeller."""
         sample, column = sample_of(self._samples, row), self.session.labels.column
         turns, metadata, *rest = sample.thread.to_wire()
         if self.reveal.value or not isinstance(metadata, dict) or column not in metadata:

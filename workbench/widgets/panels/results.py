@@ -185,7 +185,7 @@ class ResultsPanel(Panel):
         )
 
     def _show_filter(self, where: Sequence[Mapping[str, Any]]) -> None:
-        """The list and the search box say what is shown, however it came to be."""
+        """Show in the list and the search box which rows are shown, wherever they were chosen."""
         quick: list[Any] = [list(conditions) for _, conditions in self._filters]
         chosen = _without_words(where)
         self.quick.index = quick.index(chosen) if chosen in quick else None

@@ -115,7 +115,7 @@ class TryPanel(Panel):
     def _show_next(self) -> None:
         """Show the next match. Where there is no other the row stays, with the answer as edited."""
         if not self._matches:
-            self._find()  # says again that there is none
+            self._find()  # shows again that there is none
         elif (next_match := next_row(self._matches, self._row)) != self._row:
             self._take_row(next_match)
 
@@ -173,7 +173,7 @@ class TryPanel(Panel):
 
     @property
     def _conversation(self) -> Any:
-        """What tells one conversation from another: the row or the pasted messages, and the answer as edited."""
+        """What distinguishes one conversation from another: the row or the pasted messages, and the answer as edited."""
         return id(self._sample), self.answer.value
 
     @property

@@ -25,7 +25,7 @@ class LabelCard(View):
     """A card with a thread and two verdicts; it says what was decided, Python decides what comes next.
 
     A decision shows `upcoming` at once. When its callbacks have returned, the card shows `card` again: so a
-    callback sets `card` and `upcoming` before it returns, and drops what it was told of an old `seq`.
+    callback sets `card` and `upcoming` before it returns, and ignores decisions on an old `seq`.
 
     Args:
         traits: Any of the attributes.
