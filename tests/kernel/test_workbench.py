@@ -214,7 +214,7 @@ def test_a_cell_that_is_run_again_goes_on(anykernel):
 
 
 def test_a_changed_cell_begins_anew_and_leaves_nothing(anykernel):
-    """Other samples in the same cell are another state; the old run is stopped and its widgets are gone."""
+    """Other samples in the same cell are another session; the old run is stopped and its widgets are gone."""
     anykernel.run(SETUP)
     run_as(anykernel, "the-app", APP)
     at_first = len(anykernel.comms())

@@ -1,4 +1,4 @@
-"""All panels on one state: what the next cell reads, what is announced, what is escaped, what is left behind."""
+"""All panels on one session: what the next cell reads, what is announced, what is escaped, what is left behind."""
 
 from __future__ import annotations
 
@@ -267,7 +267,7 @@ def test_a_panel_shares_what_an_app_knows(app):
 
 
 def test_outside_a_notebook_views_are_independent():
-    """Where no cell is known, each view has its own state, and none is closed for another."""
+    """Where no cell is known, each view has its own session, and none is closed for another."""
     one, two = using.app_of(), using.app_of()
     assert one.session is not two.session
     remember_view("Workbench", one)

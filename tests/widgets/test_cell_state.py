@@ -39,8 +39,8 @@ def notebook(monkeypatch):
     assert cell_state._views == {}
 
 
-def test_a_cell_run_again_keeps_its_state_and_closes_its_view(notebook):
-    """Same samples, equal in content or the very same: the state goes on, the old view is gone."""
+def test_a_cell_run_again_keeps_its_session_and_closes_its_view(notebook):
+    """Same samples, equal in content or the very same: the session goes on, the old view is gone."""
     first = notebook.run("a", using.app_of)
     report = using.ran(first).results.report
     again = notebook.run("a", lambda: using.app_of(samples=[dict(row) for row in using.ROWS]))
@@ -55,8 +55,8 @@ def test_a_cell_run_again_keeps_its_state_and_closes_its_view(notebook):
     [{"samples": using.ROWS[:5]}, {"labels": "good"}, {"labeller": "bob"}, {"dataset": "other"}, {"store": "sqlite://"},
      {"samples": [{**row, "completion": "x"} for row in using.ROWS]}],
 )  # fmt: skip
-def test_another_question_is_another_state(notebook, changed):
-    """Other rows, other contents of the same ids, or another setting begin anew; the old state is closed."""
+def test_another_question_is_another_session(notebook, changed):
+    """Other rows, other contents of the same ids, or another setting begin anew; the old session is closed."""
     first = notebook.run("a", using.app_of)
     again = notebook.run("a", lambda: using.app_of(**changed))
     assert again.session is not first.session
@@ -70,7 +70,7 @@ MANY = [{"id": str(n), "prompt": f"q{n}", "completion": "yes"} for n in range(3_
 
 @pytest.mark.parametrize("column", [np.array, pd.Series, list], ids=lambda one: one.__name__)
 def test_labels_count_by_what_they_hold(notebook, column):
-    """Equal labels in a new object keep the state; one other label, deep inside, begins anew with it."""
+    """Equal labels in a new object keep the session; one other label, deep inside, begins anew with it."""
     good = [True] * len(MANY)
     one_bad = [*good[:1_500], False, *good[1_501:]]
     graders = [using.GRADERS[0]]
@@ -170,7 +170,7 @@ def test_graders_of_the_second_run_are_taken(notebook):
 
 
 def test_cells_and_kinds_do_not_share(notebook):
-    """Another cell, or another kind of view in one cell, has its own state."""
+    """Another cell, or another kind of view in one cell, has its own session."""
     one = notebook.run("a", using.app_of)
     two = notebook.run("b", using.app_of)
     three = notebook.run("a", lambda: wb.widgets.RunPanel(using.ROWS, list(using.GRADERS), store=None))
@@ -179,7 +179,7 @@ def test_cells_and_kinds_do_not_share(notebook):
 
 
 def test_several_of_a_kind_in_one_cell(notebook):
-    """Views of one run stand beside each other; a second run gives each its own state back."""
+    """Views of one run stand beside each other; a second run gives each its own session back."""
 
     def both():
         return [using.app_of(), using.app_of(samples=using.ROWS[:3])]
@@ -199,7 +199,7 @@ def test_a_closed_view_is_forgotten(notebook):
 
 
 def test_a_view_that_cannot_be_made_leaves_the_cell_as_it_was(notebook):
-    """An error in a second run leaves the first view in the page and its state known."""
+    """An error in a second run leaves the first view in the page and its session known."""
     first = notebook.run("a", using.app_of)
     with pytest.raises(wb.errors.SamplesError):
         notebook.run("a", lambda: using.app_of(samples="no such file.jsonl"))
