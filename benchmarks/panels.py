@@ -53,8 +53,8 @@ class Session:
         graders = [wb.Contains(), wb.ExactMatch(), wb.Length(maximum=5)]
         graders += [wb.Contains(expected=f"{at}", name=f"has {at}") for at in range(GRADERS - len(graders))]
         self.app = wb.Workbench(samples(n), graders, labels="good", store=None)
-        self.app.state.start(0).report()
-        while self.app.state.running:
+        self.app.session.runs.start(0).report()
+        while self.app.session.runs.running:
             time.sleep(0.001)
         self.results = self.app.panel(wb.widgets.ResultsPanel)
         self.label = self.app.panel(wb.widgets.LabelPanel)
@@ -67,8 +67,8 @@ class Session:
 
     def draw(self, name: str) -> None:
         """A figure from a report that was never drawn, but whose findings are known as after a run."""
-        report = replace(self.app.state.report)
-        report.__dict__["findings"] = self.app.state.report.findings
+        report = replace(self.app.session.results.report)
+        report.__dict__["findings"] = self.app.session.results.report.findings
         FIGURES[name].draw(report, None)
 
     def table(self, **message: object) -> None:
@@ -76,18 +76,18 @@ class Session:
 
     @property
     def actions(self) -> dict[str, Callable[[], object]]:
-        state = self.app.state
+        results = self.app.session.results
         drawn = {f"figure: {kind.title}": partial(self.draw, kind.name) for kind in FIGURES.values()}
         return {
-            "findings": lambda: replace(state.report).findings,
+            "findings": lambda: replace(results.report).findings,
             **drawn,
             "show the results": self.results.refresh,
-            "click a bar": lambda: state.look({"grader": "contains", "score": [0.95, 1]}),
-            "all rows": state.look,
+            "click a bar": lambda: results.look({"grader": "contains", "score": [0.95, 1]}),
+            "all rows": results.look,
             "scroll to the middle": lambda: self.table(ask="rows", start=100, stop=200),
             "sort by a score": lambda: self.table(ask="sort", key="score 0", descending=True),
             "read a row": lambda: self.table(do="select", at=5),
-            "search words": lambda: state.look({"text": "answer 7,"}),
+            "search words": lambda: results.look({"text": "answer 7,"}),
             "label a row": lambda: self.label.card.decide("good"),
             "compare two": self.compare.refresh,
         }

@@ -24,9 +24,6 @@ LATE = {
     "demo/__init__.py": {"workbench.samples", "workbench.samples.readers"},
     # SQLAlchemy takes a fifth of a second, and most runs have no store.
     "suite_run.py": {"workbench.store"},
-    "session/storage.py": {"workbench.store", "workbench.store.address", "workbench.store.errors"},
-    "session/labels.py": {"workbench.store.errors"},
-    "widgets/panels/label.py": {"workbench.store.graders"},
     "judges/kinds/models.py": {"workbench.templates.values"},
     # jinja2 is loaded by the first template in that language.
     "templates/native.py": {"workbench.templates.native_sandbox"},

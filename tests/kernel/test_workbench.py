@@ -103,7 +103,7 @@ def test_another_cell_runs_meanwhile(page):
     """The kernel stays free during a run, and the next cell reads what is known."""
     page.find("wb-start").click()
     wait_for(page, "wb-status", "of 400")
-    assert page.run("print('here', app.state.running, app.report)").text.strip() == "here True None"
+    assert page.run("print('here', app.session.runs.running, app.report)").text.strip() == "here True None"
     page.run("go.set()")
     wait_for(page, "wb-status", "done: 200 rows")
     assert page.value("len(app.report)") == 200
@@ -115,7 +115,7 @@ def test_a_run_goes_on_while_a_cell_blocks(page):
     page.find("wb-start").click()
     wait_for(page, "wb-status", "of 400")
     cell = page.start(
-        "go.set()\nover = app.state.job.report(60)\nheld = threading.Event()\nheld.wait(3)\nlen(over)"
+        "go.set()\nover = app.session.runs.job.report(60)\nheld = threading.Event()\nheld.wait(3)\nlen(over)"
     )
     page.wait(
         lambda: "done: 200 rows" in told(page, "wb-status"), what="the end, while the cell holds the kernel"
@@ -142,11 +142,11 @@ def test_an_interrupt_of_a_cell_leaves_the_run(page):
     """The notebook's stop button ends the cell that waits, and the run of the app goes on."""
     page.find("wb-start").click()
     wait_for(page, "wb-status", "of 400")
-    cell = page.start("print('waits', flush=True)\napp.state.job.report(60)")
+    cell = page.start("print('waits', flush=True)\napp.session.runs.job.report(60)")
     page.wait(lambda: "waits" in cell.text, what="the cell waits")
     page.interrupt()
     assert "KeyboardInterrupt" in page.finish(cell, check=False).errors[0].text
-    assert page.value("app.state.running") is True
+    assert page.value("app.session.runs.running") is True
     page.run("go.set()")
     wait_for(page, "wb-status", "done: 200 rows")
     clean(page)
@@ -157,7 +157,7 @@ def test_news_come_ten_times_a_second_at_most_and_the_last_is_shown(anykernel):
     anykernel.run(SETUP)
     anykernel.run(
         "import time\napp = wb.Workbench([ROWS[n % 200] for n in range(30_000)], [wb.Contains(expected='yes')], store=None)\n"
-        "news = []\napp.state.observe(lambda change: news.append(time.monotonic()), 'progress')\napp"
+        "news = []\napp.session.runs.observe(lambda change: news.append(time.monotonic()), 'progress')\napp"
     )
     open_tab(anykernel, "Run")
     rows = anykernel.find(description="Rows")
@@ -176,11 +176,11 @@ def test_news_come_ten_times_a_second_at_most_and_the_last_is_shown(anykernel):
 
 def test_an_exception_of_a_callback_ends_in_the_panel(page):
     """What is wrong with our own code, or with what was typed, is read in the panel and printed nowhere."""
-    page.run("app.state.start = lambda *a, **k: 1 / 0")
+    page.run("app.session.runs.start = lambda *a, **k: 1 / 0")
     page.find("wb-start").click()
     page.wait(lambda: "ZeroDivisionError" in page.find("wb-run").text(), what="the error")
     assert "traceback" in page.find("wb-run").text()
-    page.run("del app.state.start\ngo.set()")
+    page.run("del app.session.runs.start\ngo.set()")
     page.find("wb-start").click()
     wait_for(page, "wb-status", "done: 200 rows")
     assert "ZeroDivisionError" not in page.find("wb-run").text()
@@ -196,13 +196,13 @@ def test_a_cell_that_is_run_again_goes_on(anykernel):
     anykernel.find("wb-start").click()
     wait_for(anykernel, "wb-status", "done: 200 rows")
     anykernel.run(
-        "before, state = app.report, app.state\napp.state.label('3', True)\n"
-        "app.state.write('async def grade(thread):\\n    return 0.5\\n', name='mine')\napp.state.look({'text': 'question 7'})"
+        "before, session = app.report, app.session\napp.session.label('3', True)\n"
+        "app.session.graders.add_text('async def grade(thread):\\n    return 0.5\\n', name='mine')\napp.session.results.look({'text': 'question 7'})"
     )
     opened = len(anykernel.comms())
     for _ in range(2):
         run_as(anykernel, "the-app", APP)
-        assert anykernel.value("[app.state is state, app.report is before, app.labels[3], list(app.graders)]") == [
+        assert anykernel.value("[app.session is session, app.report is before, app.labels[3], list(app.graders)]") == [
             True, True, True, ["has yes", "waits", "mine"],
         ]  # fmt: skip
         assert len(anykernel.comms()) == at_first
@@ -214,16 +214,16 @@ def test_a_cell_that_is_run_again_goes_on(anykernel):
 
 
 def test_a_changed_cell_begins_anew_and_leaves_nothing(anykernel):
-    """Other samples in the same cell are another state; the old run is stopped and its widgets are gone."""
+    """Other samples in the same cell are another session; the old run is stopped and its widgets are gone."""
     anykernel.run(SETUP)
     run_as(anykernel, "the-app", APP)
     at_first = len(anykernel.comms())
     open_tab(anykernel, "Run")
     anykernel.find("wb-start").click()
     wait_for(anykernel, "wb-status", "of 400")
-    anykernel.run("old = app.state")
+    anykernel.run("old = app.session")
     run_as(anykernel, "the-app", APP.replace("ROWS", "ROWS[:50]"))
-    assert anykernel.value("[old is app.state, old.job.report(60) is not None, len(app.samples)]") == [
+    assert anykernel.value("[old is app.session, old.runs.job.report(60) is not None, len(app.samples)]") == [
         False,
         True,
         50,
@@ -244,9 +244,9 @@ def test_two_panels_of_a_kind_in_one_cell(anykernel):
     for button in anykernel.all("wb-start"):
         button.click()
     anykernel.wait(lambda: [one.text() for one in anykernel.all("wb-status")][1:] and all("done" in one.text() for one in anykernel.all("wb-status")), what="both")  # fmt: skip
-    anykernel.run("states = one.state, two.state")
+    anykernel.run("sessions = one.session, two.session")
     run_as(anykernel, "two", code)
-    assert anykernel.value("[one.state is states[0], two.state is states[1]]") == [True, True]
+    assert anykernel.value("[one.session is sessions[0], two.session is sessions[1]]") == [True, True]
     assert ["done: 10 rows" in anykernel.all("wb-status")[0].text(), "done: 20 rows" in anykernel.all("wb-status")[1].text()] == [True, True]  # fmt: skip
     clean(anykernel)
 
@@ -279,7 +279,9 @@ def test_a_grader_of_a_later_cell_shows_up(page):
         lambda: any("magical" in one for one in page.find(description="Graders")["_options_labels"]),
         what="magical",
     )
-    assert page.value("[app.state.proofs['later'] is None, app.state.proofs['magical'].ok]") == [True, True]
+    assert page.value(
+        "[app.session.graders.proofs['later'] is None, app.session.graders.proofs['magical'].ok]"
+    ) == [True, True]
     page.find("wb-start").click()
     wait_for(page, "wb-status", "done: 200 rows, 4 graders")
     page.run("@wb.grader\nasync def later(thread):\n    return 0.75")
@@ -307,18 +309,18 @@ def test_a_page_loaded_anew_shows_the_same(anykernel):
     open_all(anykernel)
     anykernel.find("wb-start").click()
     wait_for(anykernel, "wb-status", "done: 200 rows")
-    anykernel.value("app.state.job.report(60) and None")  # the state has told it all
+    anykernel.value("app.session.runs.job.report(60) and None")  # the session has shown it all
     before = anykernel.shown()[0].text()
     assert "Figure" in before
     anykernel.reload()
     assert anykernel.shown()[0].text() == before
-    anykernel.run("app.state.look({'text': 'question 7'})")
+    anykernel.run("app.session.results.look({'text': 'question 7'})")
     anykernel.find("wb-start").click()
     anykernel.wait(
         lambda: "Stop" in anykernel.shown()[0].text() and "done" in told(anykernel, "wb-status"),
         what="a second run",
     )
-    assert anykernel.value("app.state.where") == []
+    assert anykernel.value("app.session.results.where") == []
     # The kernel may have dropped the page's control channel before the page closes it.
     assert [one for one in anykernel.lost if "No such comm: control-" not in one.text] == []
 
@@ -335,7 +337,7 @@ def test_messages_do_not_grow_with_rows(kernel):
         )
         open_all(kernel)
         paint = kernel.traffic - before
-        kernel.run("app.state.start().report(300)", seconds=300)
+        kernel.run("app.session.runs.start().report(300)", seconds=300)
         results = kernel.find("wb-results")
         chart, table = (
             kernel.all(name="Chart", under=results)[0],
@@ -353,7 +355,7 @@ def test_messages_do_not_grow_with_rows(kernel):
         table.send({"ask": "rows", "start": 0, "stop": 100, "version": table["version"]})
         sizes.append((kernel.traffic - before).bytes)
         before = kernel.traffic
-        kernel.run("app.state.label('5', True)")
+        kernel.run("app.session.label('5', True)")
         kernel.all(name="LabelCard")[0].send(
             {
                 "do": "decide",

@@ -211,7 +211,7 @@ def test_the_app_opens_and_runs(no_sandbox):
     """The Workbench shows such graders beside rules, runs what can be run, and says why the rest has no score."""
     code = wb.FunctionGrader.from_source("async def grade(thread):\n    return 1.0\n", name="code")
     app = using.app_of([code, wb.ExactMatch(name="exact")], SAMPLES)
-    report = app.state.start(0).report(60)
+    report = app.session.runs.start(0).report(60)
     assert report.grades["exact"].n_scored == 3
     assert report.grades["code"].n_failed == 3
     app.close()

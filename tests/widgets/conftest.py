@@ -25,7 +25,7 @@ def make():
 
 @pytest.fixture
 def at_once(make):
-    """A panel on the state of a run of all rows."""
+    """A panel on the session of a run of all rows."""
 
     def new(name, **settings):
         panel = make(name, **settings)

@@ -1,4 +1,4 @@
-"""All panels on one state: what the next cell reads, what is announced, what is escaped, what is left behind."""
+"""All panels on one session: what the next cell reads, what is announced, what is escaped, what is left behind."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 import workbench as wb
 from tests.widgets import using
 from workbench.widgets.app import PANELS
-from workbench.widgets.cell_state import keep
+from workbench.widgets.cell_state import remember_view
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def opened(app):
     """The app with each of its tabs opened once."""
     for kind in PANELS:
         app.show(kind)
-        assert app.state.problem is None, app.state.problem
+        assert app.session.guard.problem is None, app.session.guard.problem
     return app
 
 
@@ -52,7 +52,7 @@ def test_an_app_leaves_no_widget():
     before = set(ipywidgets.widgets.widget._instances)
     app = opened(using.app_of())
     using.ran(app)
-    app.panel(wb.widgets.TryPanel).wanted.value = "no such row"
+    app.panel(wb.widgets.TryPanel).query.value = "no such row"
     app.close()
     app.close()
     assert set(ipywidgets.widgets.widget._instances) <= before
@@ -62,7 +62,7 @@ def test_the_next_cell_reads_everything(app):
     """Samples, graders, report, rows shown, row read and labels are attributes."""
     assert (app.report, app.selected, app.sample, app.versions) == (None, None, None, None)
     assert app.labels == [None] * 24
-    report = using.ran(app).report
+    report = using.ran(app).results.report
     assert app.report is report
     results = app.panel(wb.widgets.ResultsPanel)
     results.search.value = "question 1"
@@ -70,7 +70,7 @@ def test_the_next_cell_reads_everything(app):
     assert len(app.selected) == 11
     results.table.hear({"do": "select", "at": 1, "version": results.table.version})
     assert app.sample.id == "row-10"
-    app.state.label("row-3", True)
+    app.session.label("row-3", True)
     assert app.labels == [None] * 3 + [True] + [None] * 20
     assert app.labels_of(app.samples.take([3, 4])) == [True, None]
     assert list(app.graders) == [one.name for one in using.GRADERS]
@@ -90,19 +90,19 @@ def test_a_grader_of_a_later_cell_appears_in_every_panel(app):
 
     made = define(0.25)
     assert app.graders["later"] is made
-    assert "later" in app.state.chosen
+    assert "later" in app.session.graders.chosen
     assert "later" in {value for _, value in app.panel(wb.widgets.WritePanel).grader.options}
     assert any("later · not run yet" in title for title, _ in app.panel(wb.widgets.RunPanel).graders.options)
     assert "later" in app.panel(wb.widgets.TryPanel).results.value
-    app.state.validate("later")
+    app.session.graders.validate("later")
     using.ran(app)
-    assert app.state.unrun == frozenset()
+    assert app.session.graders.unrun == frozenset()
     define(0.25)
-    assert app.state.proofs["later"].ok
-    assert app.state.unrun == frozenset()
+    assert app.session.graders.proofs["later"].ok
+    assert app.session.graders.unrun == frozenset()
     define(0.75)
-    assert app.state.proofs["later"] is None
-    assert app.state.unrun == {"later"}
+    assert app.session.graders.proofs["later"] is None
+    assert app.session.graders.unrun == {"later"}
     assert "1 to run" in app.head.value
     app.close()
     define(0.5)
@@ -114,8 +114,8 @@ def test_a_magics_grader_appears(app):
     shell = pytest.importorskip("IPython.core.interactiveshell").InteractiveShell()
     shell.run_line_magic("load_ext", "workbench")
     assert shell.run_cell("%%grader from_a_cell\nasync def grade(thread):\n    return 0.5\n").success
-    assert app.state.proofs["from_a_cell"].ok
-    assert app.state.unrun == {"from_a_cell"} | {one.name for one in using.GRADERS}
+    assert app.session.graders.proofs["from_a_cell"].ok
+    assert app.session.graders.unrun == {"from_a_cell"} | {one.name for one in using.GRADERS}
 
 
 def test_an_error_of_a_callback_is_shown_with_its_traceback(app):
@@ -125,7 +125,7 @@ def test_an_error_of_a_callback_is_shown_with_its_traceback(app):
         raise RuntimeError("of a test <b>")
 
     results = app.panel(wb.widgets.ResultsPanel)
-    results.acts(fails)()
+    results.callback(fails)()
     assert "RuntimeError: of a test &lt;b&gt;" in results._alert.value
     assert "in fails" in results._alert.value
     assert "<summary>" in results._alert.value
@@ -190,14 +190,14 @@ def test_nothing_of_anybodys_is_markup(tmp_path, monkeypatch):
     look()
     run.rows.value = 12
     run.start.click()
-    app.state.job.report(60)
+    app.session.runs.job.report(60)
     look()
-    attempt.wanted.value = f"{using.NASTY} nowhere"
+    attempt.query.value = f"{using.NASTY} nowhere"
     look()
     label, results = app.panel(wb.widgets.LabelPanel), app.panel(wb.widgets.ResultsPanel)
     label.card.decide("good", using.NASTY)
     label.card.decide("bad", using.NASTY)
-    assert app.state.problem is None, app.state.problem.trace
+    assert app.session.guard.problem is None, app.session.guard.problem.trace
     results.search.value = using.NASTY
     for _, at in results.quick.options:
         results.quick.value = at
@@ -230,7 +230,7 @@ def test_texts_of_a_panel_cannot_leave_an_attribute(tmp_path):
             found.add((tag, *sorted(name for name, _ in attrs)))
 
     app = opened(attacked(tmp_path))
-    app.state.start(6).report(60)
+    app.session.runs.start(6).report(60)
     for value in html_of(app):
         Reader().feed(value)
     tags = {tag for tag, *_ in found}
@@ -244,10 +244,10 @@ def test_many_graders_with_long_names():
     graders = [wb.Contains(expected=str(n), name="n" * 98 + f"{n:02}") for n in range(20)]
     app = opened(using.app_of(graders))
     using.ran(app)
-    assert app.state.problem is None, app.state.problem.trace
+    assert app.session.guard.problem is None, app.session.guard.problem.trace
     for kind in PANELS:
         app.show(kind)
-    assert app.state.problem is None
+    assert app.session.guard.problem is None
     run = app.panel(wb.widgets.RunPanel)
     assert len({title for title, _ in run.graders.options}) == 20
     app.close()
@@ -257,20 +257,20 @@ def test_a_panel_shares_what_an_app_knows(app):
     """A panel made of an app, or of a panel, is one more view; closing it leaves the app as it is."""
     extra = wb.widgets.RunPanel(app)
     again = wb.widgets.ResultsPanel(extra)
-    assert extra.state is again.state is app.state
+    assert extra.session is again.session is app.session
     extra.start.click()
-    report = app.state.job.report(60)
+    report = app.session.runs.job.report(60)
     assert again.table.count == len(report)
     extra.close()
     again.close()
-    assert using.ran(app).problem is None
+    assert using.ran(app).guard.problem is None
 
 
 def test_outside_a_notebook_views_are_independent():
-    """Where no cell is known, each view has its own state, and none is closed for another."""
+    """Where no cell is known, each view has its own session, and none is closed for another."""
     one, two = using.app_of(), using.app_of()
-    assert one.state is not two.state
-    keep("Workbench", one)
+    assert one.session is not two.session
+    remember_view("Workbench", one)
     assert one.tabs.children
     one.close()
     two.close()
@@ -280,10 +280,10 @@ def test_a_closed_app_ends_its_run():
     """Closing in the middle of a run stops it, and its end is told to nobody."""
     gate = threading.Event()
     app = opened(using.app_of([using.gated(gate), using.GRADERS[0]]))
-    job = app.state.start()
+    job = app.session.runs.start()
     app.close()
     assert job.report(60) is not None
-    assert app.state.problem is None
+    assert app.session.guard.problem is None
 
 
 def test_samples_without_rows_are_no_crash():

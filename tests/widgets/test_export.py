@@ -6,7 +6,7 @@ import pytest
 
 import workbench as wb
 from tests.widgets import using
-from workbench.session.export_preview import state_of_proof
+from workbench.session.export_preview import proof_states
 
 
 def test_export_preview_is_what_is_written(make, tmp_path, monkeypatch):
@@ -23,7 +23,7 @@ def test_export_preview_is_what_is_written(make, tmp_path, monkeypatch):
         panel.format.value = name
         for drop in (False, True):
             panel.drop.value = drop
-            assert panel.state.problem is None, (name, panel.state.problem)
+            assert panel.session.guard.problem is None, (name, panel.session.guard.problem)
             if panel.write.disabled:
                 assert panel._preview.problem
                 assert "wb-no" in panel.losses.value
@@ -31,7 +31,7 @@ def test_export_preview_is_what_is_written(make, tmp_path, monkeypatch):
             panel.path.value = f"{name}-{drop}"
             files = dict(panel._preview.files)
             panel.write.click()
-            assert panel.state.problem is None, (name, panel.state.problem)
+            assert panel.session.guard.problem is None, (name, panel.session.guard.problem)
             assert {one: (tmp_path / one).read_text("utf-8") for one in files} == files
             for one, text in files.items():
                 panel.file.value = one
@@ -64,14 +64,14 @@ def test_export_refuses_what_is_not_validated_until_it_is_allowed(make, tmp_path
     panel.format.value = "native"
     assert not panel.write.disabled
     panel.write.click()
-    assert "allow_unvalidated=True" in panel.state.code
+    assert "allow_unvalidated=True" in panel.session.code.text
     assert (tmp_path / "out.json").exists()
     panel.unproved.value = False
     panel.prove.click()
     assert panel.prove.layout.display == "none"
     assert "validated" in panel.proofs.value
     panel.write.click()
-    assert str(tmp_path) in panel.said.value
+    assert str(tmp_path) in panel.outcome.value
     assert '"validation"' in (tmp_path / "out.json").read_text("utf-8")
 
 
@@ -79,9 +79,9 @@ def test_export_counts_the_proofs_of_the_parts(make):
     """A grader made of others is proved when its parts are."""
     half = wb.FunctionGrader.from_source(using.HALF, name="half")
     both = wb.Combined(name="both", entries=(wb.Entry(half, "half"), wb.Entry(using.GRADERS[0], "yes")))
-    assert state_of_proof(wb.Suite([both]))[0][1] is False
+    assert proof_states(wb.Suite([both]))[0][1] is False
     half.validate()
-    name, good, words = state_of_proof(wb.Suite([both]))[0]
+    name, good, words = proof_states(wb.Suite([both]))[0]
     assert (name, good) == ("both", True)
     assert words.startswith("validated, ")
 
@@ -91,15 +91,15 @@ def test_export_into_a_folder_that_is_not_there(make, tmp_path):
     panel = make("ExportPanel")
     panel.path.value = str(tmp_path / "nowhere" / "out")
     panel.write.click()
-    assert "nowhere" in panel.state.problem.what
+    assert "nowhere" in panel.session.guard.problem.what
     assert list(tmp_path.iterdir()) == []
     panel.path.value = "x" * 300
-    assert panel.state.problem is None
+    assert panel.session.guard.problem is None
     assert "too long" in panel.losses.value.lower()
     assert panel.write.disabled
     panel.path.value = str(tmp_path / "out")
     panel.write.click()
-    assert panel.state.problem is None
+    assert panel.session.guard.problem is None
     assert (tmp_path / "out.json").exists()
 
 
@@ -114,9 +114,9 @@ def test_a_grader_changed_since_the_run_is_marked(make):
     assert "since the run" not in panel.proofs.value
     using.ran(panel)
     assert "since the run" not in panel.proofs.value
-    panel.state.write(using.HALF.replace("0.5", "0.25"), name="half")
-    panel.state.add(wb.Contains(expected="no", name="same"))
-    panel.state.add(wb.Length(maximum=3, name="new"))
+    panel.session.graders.add_text(using.HALF.replace("0.5", "0.25"), name="half")
+    panel.session.graders.add(wb.Contains(expected="no", name="same"))
+    panel.session.graders.add(wb.Length(maximum=3, name="new"))
     marks = panel.proofs.value.split("<br>")[1:]
     lines = {line.split("</span> ")[1].split(":")[0]: line for line in marks}
     assert set(lines) == {"half", "same", "new", using.GRADERS[1].name}
@@ -135,9 +135,9 @@ def test_validate_all_proves_what_is_inside(make, tmp_path):
     panel.path.value = str(tmp_path / "out")
     assert panel.write.disabled
     panel.prove.click()
-    assert panel.state.problem is None
+    assert panel.session.guard.problem is None
     assert (panel.prove.layout.display, panel.write.disabled) == ("none", False)
-    told = panel.state.code
+    told = panel.session.code.text
     assert told.splitlines() == [
         "app.graders['outer'].entries[0].grader.entries[0].grader.validate()",
         "app.graders['outer'].entries[1].grader.validate()",
@@ -145,7 +145,7 @@ def test_validate_all_proves_what_is_inside(make, tmp_path):
     ]
     using.repeated(using.AppOf(panel))
     panel.write.click()
-    assert panel.state.problem is None
+    assert panel.session.guard.problem is None
     assert (tmp_path / "out.json").exists()
 
 
@@ -158,7 +158,7 @@ def test_validate_all_names_the_part_that_fails(make):
     assert " failed" in panel.proofs.value
     assert panel.write.disabled
     assert "broken" in panel.losses.value
-    assert panel.state.graders["both"].entries[1].grader.validation.ok
+    assert panel.session.graders.by_name["both"].entries[1].grader.validation.ok
 
 
 @pytest.mark.parametrize("path", ["out/", ".", "..", "out/..", "./", ".hidden", "out/.hidden", "...", "out."])
@@ -167,11 +167,11 @@ def test_a_path_that_is_no_name_of_a_file_is_refused(make, tmp_path, monkeypatch
     monkeypatch.chdir(tmp_path)
     panel = make("ExportPanel")
     panel.path.value = path
-    assert panel.state.problem is None
+    assert panel.session.guard.problem is None
     assert panel.write.disabled
     assert "expected: a name such as" in panel.losses.value
     panel.write.click()
-    assert "dot" in panel.state.problem.what or "folder" in panel.state.problem.what
+    assert "dot" in panel.session.guard.problem.what or "folder" in panel.session.guard.problem.what
     assert list(tmp_path.iterdir()) == []
 
 
@@ -180,10 +180,10 @@ def test_a_rule_and_a_gate_that_a_choice_leaves_out_are_told(make):
     suite = wb.Suite(list(using.GRADERS), combine=wb.AllPass(), gate=wb.SimpleGate(value=0.5))
     panel = wb.widgets.ExportPanel(using.ROWS, suite, store=None)
     assert "cannot be applied" not in panel.losses.value
-    panel.state.choose(["exact", "short"])
+    panel.session.graders.choose(["exact", "short"])
     assert "wb-warn" in panel.losses.value
     assert "rule and gate" in panel.losses.value
-    panel.state.choose([])
+    panel.session.graders.choose([])
     assert "cannot be applied" not in panel.losses.value
     panel.close()
 
@@ -193,12 +193,12 @@ def test_a_write_that_fails_takes_back_what_the_last_one_said(make, tmp_path):
     panel = make("ExportPanel")
     panel.path.value = str(tmp_path / "out")
     panel.write.click()
-    assert "wrote" in panel.said.value
+    assert "wrote" in panel.outcome.value
     (tmp_path / "out.json").unlink()
     (tmp_path / "out.json").mkdir()
     panel.write.click()
-    assert panel.state.problem is not None
-    assert panel.said.value == ""
+    assert panel.session.guard.problem is not None
+    assert panel.outcome.value == ""
 
 
 def test_a_file_that_is_there_is_replaced_only_when_allowed(make, tmp_path):
@@ -208,25 +208,27 @@ def test_a_file_that_is_there_is_replaced_only_when_allowed(make, tmp_path):
     panel = make("ExportPanel")
     assert panel.replace.layout.display == "none"
     panel.path.value = str(tmp_path / "out")
-    assert "out.json is there already and would be replaced: it holds &lt;b&gt;precious" in panel.way.value
+    assert (
+        "out.json is there already and would be replaced: it holds &lt;b&gt;precious" in panel.conflicts.value
+    )
     assert (panel.write.disabled, panel.replace.layout.display) == (True, "")
     panel.write.click()
-    assert "in the way" in panel.state.problem.what
+    assert "in the way" in panel.session.guard.problem.what
     assert (tmp_path / "out.json").read_bytes() == before
     panel.replace.value = True
     assert not panel.write.disabled
     panel.path.value = str(tmp_path / "other")
-    assert (panel.replace.value, panel.write.disabled, panel.way.value) == (False, False, "")
+    assert (panel.replace.value, panel.write.disabled, panel.conflicts.value) == (False, False, "")
     panel.path.value = str(tmp_path / "out")
     assert panel.write.disabled
     panel.replace.value = True
     panel.write.click()
-    assert "wrote" in panel.said.value
+    assert "wrote" in panel.outcome.value
     assert (panel.replace.value, panel.replace.layout.display) == (False, "none")
-    panel.state.add(wb.Contains(expected="more", name="more"))
+    panel.session.graders.add(wb.Contains(expected="more", name="more"))
     assert not panel.write.disabled
     panel.write.click()
-    assert (panel.state.problem, "more" in (tmp_path / "out.json").read_text("utf-8")) == (None, True)
+    assert (panel.session.guard.problem, "more" in (tmp_path / "out.json").read_text("utf-8")) == (None, True)
 
 
 def test_a_file_that_came_or_changed_meanwhile_is_not_replaced(make, tmp_path):
@@ -237,12 +239,14 @@ def test_a_file_that_came_or_changed_meanwhile_is_not_replaced(make, tmp_path):
         assert not panel.write.disabled
         wb.save([wb.Contains(expected="x", name=name)], tmp_path / "out.json")
         panel.write.click()
-        assert f"it holds {name}" in str(panel.state.problem)
-        assert f"it holds {name}" in panel.way.value
+        assert f"it holds {name}" in str(panel.session.guard.problem)
+        assert f"it holds {name}" in panel.conflicts.value
         assert panel.write.disabled
         panel.replace.value = True
         panel.write.click()
-        assert panel.state.problem is None
+        assert panel.session.guard.problem is None
     (tmp_path / "out.json").write_text("[]")
     panel.write.click()
-    assert "not a grader file" in panel.state.problem.what  # what export itself refuses, it refuses as ever
+    assert (
+        "not a grader file" in panel.session.guard.problem.what
+    )  # what export itself refuses, it refuses as ever

@@ -28,7 +28,7 @@ def panel(url):
 def kept(url, panel):
     """What another reader of the store sees: sample to (value, note, labeller)."""
     with wb.open_store(url) as store:
-        found = store.labels.latest(dataset=panel.state.labelling.dataset)
+        found = store.labels.latest(dataset=panel.session.labels.dataset)
         return {name: (one.value, one.note, one.labeller) for name, one in found.items()}
 
 
@@ -44,14 +44,14 @@ def test_decisions_are_in_the_store_before_the_next_card(panel, url):
     for action, note in (("good", ""), ("bad", "too short"), ("skip", "unsure")):
         names.append(panel.card.card["id"])
         press(panel, action, note)
-        assert panel.state.problem is None
+        assert panel.session.guard.problem is None
         assert panel.card.card["id"] not in names
     expected = dict(
         zip(names, [(True, "", "ada"), (False, "too short", "ada"), (None, "unsure", "ada")], strict=True)
     )
     assert kept(url, panel) == expected
     assert (panel.card.done, panel.card.total) == (3, 24)
-    assert "1 good, 1 bad, 1 skipped" in panel.kept.value
+    assert "1 good, 1 bad, 1 skipped" in panel.summary.value
     second = wb.Workbench(using.ROWS, list(using.GRADERS), store=url, labeller="ada")
     assert [second.labels[int(name.removeprefix("row-"))] for name in names] == [True, False, None]
     assert second.panel(wb.widgets.LabelPanel).card.done == 3
@@ -69,7 +69,7 @@ def test_undo_goes_back_card_by_card(panel, url):
         assert panel.card.card["id"] == name
     assert kept(url, panel) == {}
     press(panel, "undo")
-    assert "no label of this session to undo" in panel.state.problem.what
+    assert "no label of this session to undo" in panel.session.guard.problem.what
     press(panel, "bad")
     assert kept(url, panel) == {names[0]: (False, "", "ada")}
 
@@ -95,7 +95,7 @@ def test_the_card_after_is_ready(panel):
 
 def test_a_store_that_cannot_be_written_loses_nothing(panel, url, monkeypatch):
     """The error is shown, the card stays, and the same key works once the store does."""
-    name, labels = panel.card.card["id"], panel.state.labelling.store.labels
+    name, labels = panel.card.card["id"], panel.session.storage.store.labels
 
     def full(*_args, **_named):
         raise wb.StoreError("the disk is full")
@@ -108,7 +108,7 @@ def test_a_store_that_cannot_be_written_loses_nothing(panel, url, monkeypatch):
     assert panel.card.done == 0
     assert kept(url, panel) == {}
     press(panel, "bad", "why")
-    assert panel.state.problem is None
+    assert panel.session.guard.problem is None
     assert kept(url, panel) == {name: (False, "why", "ada")}
 
 
@@ -116,7 +116,7 @@ def test_an_error_stays_to_be_read_when_a_key_follows_at_once(panel, monkeypatch
     """A key for the next card, pressed before the page knew, neither acts nor takes the error away."""
     ahead = panel.card.upcoming["seq"]
     with monkeypatch.context() as broken:
-        broken.setattr(type(panel.state.labelling.store.labels), "put", lambda *_a, **_n: 1 / 0)
+        broken.setattr(type(panel.session.storage.store.labels), "put", lambda *_a, **_n: 1 / 0)
         press(panel, "good")
     press(panel, "bad", seq=ahead)
     assert "division by zero" in panel._alert.value
@@ -128,7 +128,7 @@ def test_a_name_no_store_takes_is_refused_at_once(panel, name):
     """Not at the first label: whoever types it reads why, and labels as before."""
     panel.labeller.value = name
     assert "a labeller must be a short printable text" in panel._alert.value
-    assert panel.state.labelling.labeller == "ada"
+    assert panel.session.labels.labeller == "ada"
 
 
 def test_a_decision_that_was_not_kept_is_not_among_the_last_ones(panel, monkeypatch):
@@ -137,7 +137,7 @@ def test_a_decision_that_was_not_kept_is_not_among_the_last_ones(panel, monkeypa
     def full(*_args, **_named):
         raise wb.StoreError("the disk is full")
 
-    monkeypatch.setattr(type(panel.state.labelling.store.labels), "put", full)
+    monkeypatch.setattr(type(panel.session.storage.store.labels), "put", full)
     press(panel, "bad")
     assert panel.card.recent == []
 
@@ -146,10 +146,10 @@ def test_an_undo_that_failed_drops_nothing(panel):
     """What was not undone is still among the last decisions; what was is not."""
     press(panel, "good")
     with pytest.MonkeyPatch.context() as broken:
-        broken.setattr(type(panel.state.labelling.store.labels), "undo", lambda *_a, **_n: 1 / 0)
+        broken.setattr(type(panel.session.storage.store.labels), "undo", lambda *_a, **_n: 1 / 0)
         shown = panel.card.card
         press(panel, "undo")
-    assert panel.state.problem is not None
+    assert panel.session.guard.problem is not None
     assert ([one["action"] for one in panel.card.recent], panel.card.card) == (["good"], shown)
     press(panel, "undo")
     assert panel.card.recent == []
@@ -182,14 +182,16 @@ def test_a_note_waits_for_its_label(panel, url):
 
 def test_a_note_of_a_row_that_has_a_label_is_kept_at_once(panel, url):
     """A remark on a row that was labelled joins its label; an undo takes the remark away first."""
+    press(panel, "bad")
     name = panel.card.card["id"]
     press(panel, "good")
-    panel.show_row(int(name.removeprefix("row-")))
-    press(panel, "note", "on second thoughts")
-    assert kept(url, panel) == {name: (True, "on second thoughts", "ada")}
+    panel.session.label(name, None)  # by code, so that an undo shows a row that has a label
     press(panel, "undo")
-    assert kept(url, panel) == {name: (True, "", "ada")}
-    assert [one["action"] for one in panel.card.recent] == ["good"]
+    press(panel, "note", "on second thoughts")
+    assert kept(url, panel)[name] == (True, "on second thoughts", "ada")
+    press(panel, "undo")
+    assert kept(url, panel)[name] == (True, "", "ada")
+    assert [one["action"] for one in panel.card.recent] == ["bad"]
 
 
 @pytest.mark.parametrize("what", ["run", "relabel", "reveal"])
@@ -201,7 +203,7 @@ def test_nobody_takes_the_card_away(panel, what):
     if what == "run":
         using.ran(panel)
     elif what == "relabel":
-        panel.state.relabel()
+        panel.session.use_labels()
     else:
         panel.reveal.value = True
     assert [panel.card.card[key] for key in ("id", "seq", "note")] == [
@@ -235,25 +237,10 @@ def test_labels_put_by_code_are_seen(panel, url):
     """Whoever labels elsewhere meanwhile finds the panel up to date when it is shown again."""
     name = panel.card.card["id"]
     with wb.open_store(url) as store:
-        store.labels.put(name, True, labeller="ada", dataset=panel.state.labelling.dataset)
+        store.labels.put(name, True, labeller="ada", dataset=panel.session.labels.dataset)
     panel.refresh()
     assert (panel.card.done, panel.card.card["id"] != name) == (1, True)
-    assert "1 good" in panel.kept.value
-
-
-def test_a_given_row_comes_first(panel, url):
-    """Also one that has a label, with its note; then the queue goes on."""
-    first = panel.card.card["id"]
-    panel.show_row(7)
-    assert panel.card.card["id"] == "row-7"
-    press(panel, "bad", "seen in Results")
-    assert panel.card.card["id"] == first
-    panel.show_row(7)
-    assert (panel.card.card["id"], panel.card.card["note"]) == ("row-7", "seen in Results")
-    press(panel, "good", "after all")
-    assert kept(url, panel) == {"row-7": (True, "after all", "ada")}
-    assert panel.card.card["id"] == first
-    assert panel.state.labelling.held["row-7"].drawn == "as shown"
+    assert "1 good" in panel.summary.value
 
 
 @pytest.mark.parametrize(
@@ -266,15 +253,15 @@ def test_a_given_row_comes_first(panel, url):
 def test_a_label_says_how_its_row_was_drawn(panel, order, drawn):
     """Only so can rates be told from labels; the panel says what stays out of what."""
     panel.grader.value = "has yes"
-    panel.state.look({"grader": "has yes", "passed": True})
+    panel.session.results.look({"grader": "has yes", "passed": True})
     panel.order.value = order
     name = panel.card.card["id"]
     press(panel, "good")
-    assert panel.state.labelling.held[name].drawn == drawn
-    assert ("1 label of rows not drawn at random: not in the findings" in panel.kept.value) == (
+    assert panel.session.labels.latest[name].drawn == drawn
+    assert ("1 label of rows not drawn at random: not in the findings" in panel.summary.value) == (
         order != "random"
     )
-    assert ("1 label of rows chosen for what graders say: not in the agreement" in panel.kept.value) == (
+    assert ("1 label of rows chosen for what graders say: not in the agreement" in panel.summary.value) == (
         order in {"disagreement first", "as shown"}
     )
     assert (panel.card.status == []) == (order in {"disagreement first", "as shown"})
@@ -291,7 +278,7 @@ def test_a_decision_on_a_card_of_before_the_run_is_dropped(url):
     panel = wb.widgets.LabelPanel(using.ROWS, list(using.GRADERS), store=url)
     shown = [panel.card.card, panel.card.upcoming]
     using.ran(panel, 6, seed=1)
-    there = {str(name) for name in panel.state.report.samples.ids} & {shown[0]["id"]}
+    there = {str(name) for name in panel.session.results.report.samples.ids} & {shown[0]["id"]}
     for card in shown:
         press(panel, "good", seq=card["seq"])
     assert set(kept(url, panel)) == there, "the card that was read stays where its row does"
@@ -304,7 +291,7 @@ def test_a_decision_on_a_card_of_before_the_run_is_dropped(url):
 def test_class_balanced_shows_both_verdicts_alike(panel):
     """Of every two cards one was accepted and one refused, as long as there are both; then the queue is done."""
     panel.order.value, panel.grader.value = "class-balanced", "has yes"
-    report, seen = panel.state.report, []
+    report, seen = panel.session.results.report, []
     for _ in range(24):
         seen.append(report.grades["has yes"][int(panel.card.card["id"].removeprefix("row-"))].passed)
         press(panel, "skip")
@@ -314,7 +301,7 @@ def test_class_balanced_shows_both_verdicts_alike(panel):
     assert "Every row of this queue is labelled." in panel.card.message
     assert (panel.card.done, panel.card.total) == (24, 24)
     press(panel, "good")
-    assert panel.state.problem is None
+    assert panel.session.guard.problem is None
     press(panel, "undo")
     assert panel.card.card != {}
 
@@ -322,11 +309,11 @@ def test_class_balanced_shows_both_verdicts_alike(panel):
 def test_class_balanced_starts_anew_after_other_labels(panel):
     """Rows labelled at random before leave the pairs whole: of every two cards one was accepted and one refused."""
     panel.grader.value = "has yes"
-    grades, seen = panel.state.report.grades["has yes"], []
+    grades, seen = panel.session.results.report.grades["has yes"], []
     for _ in range(7):
         press(panel, "skip")
     panel.order.value = "class-balanced"
-    left = [grades[row].passed for row in panel._queue.next(panel.state.labelling.own, 99)]
+    left = [grades[row].passed for row in panel._queue.next(panel.session.labels.own_labels, 99)]
     pairs = min(left.count(True), left.count(False))
     for _ in range(2 * pairs):
         seen.append(grades[int(panel.card.card["id"].removeprefix("row-"))].passed)
@@ -341,7 +328,7 @@ def test_disagreement_with_known_labels_comes_first(url):
     )
     using.ran(panel)
     panel.order.value = "disagreement first"
-    report = panel.state.report
+    report = panel.session.results.report
     wrong = set(report.where({"wrong": report.graders[0]}).tolist())
     assert wrong
     assert set(panel._queue.rows[: len(wrong)].tolist()) == wrong
@@ -350,15 +337,16 @@ def test_disagreement_with_known_labels_comes_first(url):
 
 def test_disagreement_first_and_as_shown(panel):
     """Rows on which the chosen grader lies furthest from another come first; or the rows that Results shows."""
-    for name in panel.state.graders:
+    for name in panel.session.graders.by_name:
         panel.grader.value, panel.order.value = name, "disagreement first"
-        scores = panel.state.report.scores.astype(float)
+        scores = panel.session.results.report.scores.astype(float)
         gaps = scores.sub(scores[name], axis=0).abs().max(axis=1).to_numpy()[panel._queue.rows]
         assert gaps.tolist() == sorted(gaps, reverse=True)
     panel.order.value = "as shown"
-    panel.state.look({"grader": "exact", "passed": True})
+    panel.session.results.look({"grader": "exact", "passed": True})
     assert (
-        panel._queue.rows.tolist() == panel.state.report.where({"grader": "exact", "passed": True}).tolist()
+        panel._queue.rows.tolist()
+        == panel.session.results.report.where({"grader": "exact", "passed": True}).tolist()
     )
 
 
@@ -368,8 +356,8 @@ def test_agreement_moves_with_every_label(panel):
     seen = [panel.card.status]
     for action in ("good", "bad", "good"):
         press(panel, action)
-        counted = panel.state.labelling.counted(panel.state.report.samples)
-        expected = panel.state.report.agreement("has yes", counted.labels, weights=counted.weights)
+        counted = panel.session.labels.weighted(panel.session.results.report.samples)
+        expected = panel.session.results.report.agreement("has yes", counted.labels, weights=counted.weights)
         assert panel.card.status == [list(line) for line in expected.lines]
         seen.append(panel.card.status)
     assert all(one != two for one, two in pairwise(seen))
@@ -387,7 +375,7 @@ def test_another_labeller_takes_over(panel, url):
     press(panel, "good")
     panel.labeller.value = " bob "
     press(panel, "undo")
-    assert "no label of this session" in panel.state.problem.what
+    assert "no label of this session" in panel.session.guard.problem.what
     name = panel.card.card["id"]
     press(panel, "bad")
     assert kept(url, panel)[name] == (False, "", "bob")
@@ -421,7 +409,7 @@ def test_labels_of_other_texts_are_told_and_do_not_count(url):
     first.close()
     others = [{**row, "completion": "something else"} for row in using.ROWS]
     second = wb.widgets.LabelPanel(others, list(using.GRADERS), store=url, dataset="replies")
-    assert "3 rows with labels of other texts" in second.kept.value
-    assert "0 good" in second.kept.value
+    assert "3 rows with labels of other texts" in second.summary.value
+    assert "0 good" in second.summary.value
     assert second.card.done == 0
     second.close()

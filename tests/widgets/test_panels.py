@@ -20,7 +20,7 @@ def test_each_panel_stands_alone_and_leaves_nothing(name):
     panel = getattr(wb.widgets, name)(using.ROWS, list(using.GRADERS), store=None)
     assert repr(panel) == f"{name}(24 rows, 3 graders)"
     using.ran(panel)
-    assert panel.state.problem is None
+    assert panel.session.guard.problem is None
     panel.close()
     assert set(ipywidgets.widgets.widget._instances) <= before
 

@@ -26,7 +26,7 @@ def test_results_offers_whatever_figure_is_registered(at_once):
         panel.grader.value = "exact"
         assert panel.chart.figure.data[0].name == "['exact']"
         panel.chart.hear({"do": "pick", "picks": [[{"label": None}]]})
-        assert panel.state.where == ({"label": None},)
+        assert panel.session.results.where == ({"label": None},)
     finally:
         del FIGURES["of-a-test"]
 
@@ -44,7 +44,7 @@ def test_results_shows_whatever_a_diagnostic_says(make):
     try:
         panel = make("ResultsPanel")
         using.ran(panel)
-        assert panel.state.problem is None, panel.state.problem.trace
+        assert panel.session.guard.problem is None, panel.session.guard.problem.trace
         items = [item["title"] for item in panel.findings.items]
         assert "of a test" in items
         at = next(
@@ -53,7 +53,7 @@ def test_results_shows_whatever_a_diagnostic_says(make):
             if (one["title"], one["grader"]) == ("of a test", "exact")
         )
         panel.findings.hear({"do": "pick", "at": at})
-        assert panel.state.where == ({"finding": ["exact", "of-a-test"]},)
+        assert panel.session.results.where == ({"finding": ["exact", "of-a-test"]},)
         assert panel._rows.rows.tolist() == [5, 2]
         assert panel.findings.active == at
     finally:
@@ -67,15 +67,17 @@ def test_results_bar_click_shows_exactly_its_rows(at_once):
         heights = list(bar.y if bar.orientation != "h" else bar.x)
         for height, mark in zip(heights, bar.customdata or (), strict=False):
             panel.chart.hear({"do": "pick", "picks": [mark]})
-            assert panel.state.problem is None
+            assert panel.session.guard.problem is None
             name = mark[0]["grader"]
             assert all(
-                mark[0]["score"][0] <= panel.state.report.grades[name].scores[row] <= mark[0]["score"][1]
+                mark[0]["score"][0]
+                <= panel.session.results.report.grades[name].scores[row]
+                <= mark[0]["score"][1]
                 for row in panel._rows.rows
             )
             assert len(panel._rows) in {int(height), 0} or height != int(height)
     panel.chart.hear({"do": "pick", "picks": []})
-    assert panel.state.where == ()
+    assert panel.session.results.where == ()
     assert panel.table.count == 24
 
 
@@ -84,14 +86,14 @@ def test_results_box_over_several_bars(at_once):
     panel = at_once("ResultsPanel")
     low, high = [{"grader": "exact", "score": [0, 0.5]}], [{"grader": "exact", "score": [0.5, 1.0]}]
     panel.chart.hear({"do": "pick", "picks": [low, high]})
-    assert panel.state.where == ({"grader": "exact", "score": [0, 1.0]},)
+    assert panel.session.results.where == ({"grader": "exact", "score": [0, 1.0]},)
     assert panel.table.count == 24
     yes = [{"grader": "has yes", "passed": True}, {"grader": "exact", "passed": False}]
     failed = [{"grader": "exact", "status": "failed"}]
     panel.chart.hear({"do": "pick", "picks": [yes, failed]})
-    report = panel.state.report
+    report = panel.session.results.report
     assert panel._rows.rows.tolist() == report.where(*yes).tolist()
-    assert len(panel.state.code) < 500
+    assert len(panel.session.code.text) < 500
     assert "or exact: failed" in panel.shown.value
 
 
@@ -109,10 +111,15 @@ def test_results_search_quick_filters_and_clear(at_once):
     panel.search.value = ""
     assert (panel.table.count, panel.quick.value) == (12, titles.index("labelled good"))
     panel.search.value = "question 1"
-    assert panel.state.where == ({"label": True}, {"text": "question 1"})
+    assert panel.session.results.where == ({"label": True}, {"text": "question 1"})
     assert panel.table.count == 6
     panel.clear.click()
-    assert (panel.state.where, panel.table.count, panel.search.value, panel.quick.value) == ((), 24, "", 0)
+    assert (panel.session.results.where, panel.table.count, panel.search.value, panel.quick.value) == (
+        (),
+        24,
+        "",
+        0,
+    )
     panel.quick.value = titles.index("exact differs from the label")
     wrong = panel.table.count
     panel.chart.hear({"do": "pick", "picks": [[{"label": True}]]})
@@ -131,7 +138,7 @@ def test_a_bar_stands_out_while_its_rows_are_shown(at_once):
         panel.clear.click,
         lambda: panel.findings.pick(0),
         lambda: setattr(panel.quick, "value", 1),
-        lambda: panel.state.start().report(60),
+        lambda: panel.session.runs.start().report(60),
     )
     for something_else in others:
         panel.chart.hear({"do": "pick", "picks": [mark]})
@@ -158,11 +165,11 @@ def test_findings_of_the_chosen_grader(at_once):
 def test_results_reads_the_row_that_is_selected(at_once):
     """Selecting a row, also of a sorted and filtered table, says which row of the report it is."""
     panel = at_once("ResultsPanel")
-    panel.state.look({"grader": "has yes", "passed": True})
+    panel.session.results.look({"grader": "has yes", "passed": True})
     panel.table.hear({"do": "sort", "key": "row", "descending": True, "version": panel.table.version})
     panel.table.hear({"do": "select", "at": 0, "version": panel.table.version})
-    assert panel.state.row == 23
-    assert panel.state.problem is None
+    assert panel.session.results.row == 23
+    assert panel.session.guard.problem is None
 
 
 def test_results_uses_labels_given_since(at_once):
@@ -170,12 +177,12 @@ def test_results_uses_labels_given_since(at_once):
     panel = at_once("ResultsPanel")
     panel.refresh()
     assert panel.relabel.layout.display == "none"
-    panel.state.label("row-1", True)
+    panel.session.label("row-1", True)
     panel.refresh()
     assert panel.relabel.layout.display == ""
     panel.relabel.click()
-    assert panel.state.problem is None
-    assert panel.state.report.labels[1] is True
+    assert panel.session.guard.problem is None
+    assert panel.session.results.report.labels[1] is True
     assert panel.relabel.layout.display == "none"
 
 
@@ -186,8 +193,8 @@ def test_results_of_many_graders_with_long_names(make):
         "ResultsPanel", graders=[wb.Contains(expected=str(n), name=name) for n, name in enumerate(names)]
     )
     using.ran(panel)
-    assert panel.state.problem is None
+    assert panel.session.guard.problem is None
     assert len({title for title, _ in panel.grader.options}) == 21
     panel.grader.value = names[7]
-    assert panel.state.problem is None
+    assert panel.session.guard.problem is None
     assert len({title for title, _ in panel.quick.options}) == len(panel.quick.options)

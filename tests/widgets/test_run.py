@@ -17,15 +17,15 @@ def test_run_grades_a_draw_and_tells_how_it_ended(make):
     panel.rows.value, panel.seed.value = 8, 3
     panel.by.value = "good"
     panel.start.click()
-    report = panel.state.job.report(60)
-    assert report is panel.state.report
+    report = panel.session.runs.job.report(60)
+    assert report is panel.session.results.report
     assert len(report) == 8
     assert sum(row["good"] for row in using.ROWS if row["id"] in set(report.samples.ids)) == 4
     assert "done: 8 rows, 3 graders" in panel.status.value
     assert not panel.start.disabled
     assert panel.stop.disabled
     assert (panel.bar.value, panel.bar.max) == (24, 24)
-    assert panel.state.unrun == frozenset()
+    assert panel.session.graders.unrun == frozenset()
 
 
 def test_run_is_stopped_and_keeps_what_was_graded(make):
@@ -35,10 +35,10 @@ def test_run_is_stopped_and_keeps_what_was_graded(make):
     panel.start.click()
     assert panel.start.disabled
     assert not panel.stop.disabled
-    using.until(panel.state, "progress", lambda moment: moment is not None)
+    using.until(panel.session.runs, "progress", lambda moment: moment is not None)
     assert "of 48" in panel.status.value
     panel.stop.click()
-    report = panel.state.job.report(60)
+    report = panel.session.runs.job.report(60)
     assert report.summary.loc["has yes", "scored"] == 24
     assert report.summary.loc["waits", "failed"] == 24
     assert "Interrupted: 24 of 48 grades kept." in panel.status.value
@@ -50,15 +50,15 @@ def test_a_second_run_is_refused_and_the_refusal_stays(make):
     gate = threading.Event()
     panel = make("RunPanel", graders=[using.gated(gate)])
     panel.start.click()
-    using.until(panel.state, "progress", lambda moment: moment is not None)
+    using.until(panel.session.runs, "progress", lambda moment: moment is not None)
     panel.start.disabled = False
     panel.start.click()
-    before = panel.state.progress
-    using.until(panel.state, "progress", lambda moment: moment is not before)
-    assert "a run is under way" in panel.state.problem.what
+    before = panel.session.runs.progress
+    using.until(panel.session.runs, "progress", lambda moment: moment is not before)
+    assert "a run is under way" in panel.session.guard.problem.what
     assert "a run is under way" in panel._alert.value
     gate.set()
-    panel.state.job.report(60)
+    panel.session.runs.job.report(60)
 
 
 def test_the_bar_begins_anew(make):
@@ -67,12 +67,12 @@ def test_the_bar_begins_anew(make):
     panel = make("RunPanel")
     using.ran(panel)
     assert panel.bar.value == 72
-    panel.state.add(using.gated(gate))
-    panel.state.choose(["waits"])
+    panel.session.graders.add(using.gated(gate))
+    panel.session.graders.choose(["waits"])
     panel.start.click()
     assert panel.bar.value == 0
     gate.set()
-    panel.state.job.report(60)
+    panel.session.runs.job.report(60)
     assert (panel.bar.value, panel.bar.max) == (24, 24)
 
 
@@ -81,11 +81,11 @@ def test_an_error_of_a_run_reaches_the_panel(make):
     panel = make("RunPanel", samples=[{"prompt": "no completions at all"}])
     panel.start.click()
     with pytest.raises(wb.errors.SamplesError):
-        panel.state.job.report(60)
+        panel.session.runs.job.report(60)
     assert "completion" in panel._alert.value
     assert "<details>" in panel._alert.value
     assert "Traceback" in panel._alert.value
-    assert not panel.state.running
+    assert not panel.session.runs.running
     assert not panel.start.disabled
 
 
@@ -95,7 +95,7 @@ def test_run_tells_which_graders_changed(make):
     assert panel.graders.options[0][0] == "half · not run yet · not validated"
     using.ran(panel)
     assert panel.graders.options[0][0] == "half · not validated"
-    panel.state.add(wb.FunctionGrader.from_source(using.BROKEN, name="half"))
+    panel.session.graders.add(wb.FunctionGrader.from_source(using.BROKEN, name="half"))
     assert panel.graders.options[0][0] == "half · changed · not validated"
 
 
@@ -103,7 +103,7 @@ def test_run_runs_what_is_chosen(make):
     """Graders that are not chosen are not run; with none chosen the panel says so."""
     panel = make("RunPanel")
     panel.graders.value = ("exact",)
-    assert using.ran(panel).report.graders == ["exact"]
+    assert using.ran(panel).results.report.graders == ["exact"]
     panel.graders.value = ()
     panel.start.click()
-    assert "no grader is chosen" in panel.state.problem.what
+    assert "no grader is chosen" in panel.session.guard.problem.what

@@ -23,7 +23,7 @@ def test_write_proves_and_shows_failing_checks(make):
     panel.prove.click()
     assert "the checks failed" in panel.state_line.value
     assert "KeyError" in panel.checks.value
-    assert panel.state.proofs["wrong"].failure is not None
+    assert panel.session.graders.proofs["wrong"].failure is not None
     panel.grader.value = "has yes"
     assert panel.prove.disabled
     assert panel.checks.value == ""
@@ -39,7 +39,7 @@ def test_what_is_kept_is_there_for_the_next_session(make, tmp_path, grader):
     store = str(tmp_path / "kept.db")
     first = make("WritePanel", graders=[grader], store=store)
     first.keep.click()
-    assert first.state.problem is None
+    assert first.session.guard.problem is None
     assert "kept in the store, version 1" in first.state_line.value
     assert first.checks.value.count("✓") == (5 if hasattr(grader, "validation") else 0)
     first.close()
@@ -47,7 +47,7 @@ def test_what_is_kept_is_there_for_the_next_session(make, tmp_path, grader):
     again.template.value = grader.name
     again.add.click()
     assert again.name.value == grader.name
-    assert spec_of(again.state.graders[grader.name]) == spec_of(grader)
+    assert spec_of(again.session.graders.by_name[grader.name]) == spec_of(grader)
     with wb.open_store(store) as code:
         assert spec_of(code.graders.get(grader.name)) == spec_of(grader)
 
@@ -57,14 +57,14 @@ def test_keeping_makes_versions_of_what_changed(make, tmp_path):
     store = str(tmp_path / "kept.db")
     panel = make("WritePanel", graders=[wb.FunctionGrader.from_source(using.HALF, name="half")], store=store)
     panel.keep.click()
-    assert panel.state.code == f"wb.open_store({store!r}).graders.create('half', app.graders['half'])"
+    assert panel.session.code.text == f"wb.open_store({store!r}).graders.create('half', app.graders['half'])"
     panel.keep.click()
     assert "version 1" in panel.state_line.value
-    panel.state.write(using.HALF.replace("0.5", "0.25"), name="half")
+    panel.session.graders.add_text(using.HALF.replace("0.5", "0.25"), name="half")
     assert "kept" not in panel.state_line.value
     panel.keep.click()
     assert "version 2" in panel.state_line.value
-    assert panel.state.code.startswith(f"wb.open_store({store!r}).graders.edit(")
+    assert panel.session.code.text.startswith(f"wb.open_store({store!r}).graders.edit(")
     assert [value for _, value in panel.template.options].count("half") == 1
 
 
@@ -80,7 +80,7 @@ def test_what_cannot_be_kept_says_why(make, tmp_path):
     for name, words in (("wrong", "KeyError"), ("x" * 201, "200 characters")):
         panel.grader.value = name
         panel.keep.click()
-        assert words in panel.state.problem.what
+        assert words in panel.session.guard.problem.what
         assert "kept" not in panel.state_line.value
     panel.grader.value = "wrong"
     assert "the checks failed" in panel.state_line.value
@@ -89,9 +89,9 @@ def test_what_cannot_be_kept_says_why(make, tmp_path):
     with wb.open_store(store) as code:
         assert [one.key for one in code.graders.list()] == [using.GRADERS[0].name]
         code.graders.lock(using.GRADERS[0].name)
-    panel.state.add(wb.Contains(expected="no", name=using.GRADERS[0].name))
+    panel.session.graders.add(wb.Contains(expected="no", name=using.GRADERS[0].name))
     panel.keep.click()
-    assert "is locked" in panel.state.problem.what
+    assert "is locked" in panel.session.guard.problem.what
     assert make("WritePanel").keep.layout.display == "none"
 
 
@@ -114,10 +114,10 @@ def test_every_template_is_taken_and_proved(make, template):
     panel = make("WritePanel", graders=())
     panel.template.value = TEMPLATES.index(template)
     panel.add.click()
-    assert panel.state.problem is None
-    made = panel.state.graders[template.name]
+    assert panel.session.guard.problem is None
+    made = panel.session.graders.by_name[template.name]
     assert panel.grader.value == template.name
-    assert template.name in panel.state.chosen
+    assert template.name in panel.session.graders.chosen
     if hasattr(made, "validation"):
         assert made.validation.ok, made.validation
         assert "validated" in panel.state_line.value
@@ -140,10 +140,10 @@ def test_a_text_that_is_no_grader_says_why(make, text, words):
     panel = make("WritePanel")
     panel.editor.value, panel.name.value = text, ""
     panel.add.click()
-    problem, checks = panel.state.problem, panel.checks.value
+    problem, checks = panel.session.guard.problem, panel.checks.value
     assert re.search(words, problem.what if problem else checks), (problem, checks)
     assert problem is None or "role='alert'" in panel._alert.value
-    assert set(panel.state.graders) >= {one.name for one in using.GRADERS}
+    assert set(panel.session.graders.by_name) >= {one.name for one in using.GRADERS}
 
 
 def test_edit_takes_a_copy_and_the_same_name_replaces_it(make):
@@ -157,9 +157,9 @@ def test_edit_takes_a_copy_and_the_same_name_replaces_it(make):
     )  # a copy replaces nothing by itself
     panel.editor.value, panel.name.value = using.BROKEN, "half"
     panel.add.click()
-    assert panel.state.graders["half"].source.text == using.BROKEN
-    assert not panel.state.proofs["half"].ok
-    assert panel.state.unrun == {"half"}
+    assert panel.session.graders.by_name["half"].source.text == using.BROKEN
+    assert not panel.session.graders.proofs["half"].ok
+    assert panel.session.graders.unrun == {"half"}
 
 
 def test_validating_while_try_answers_does_not_hang(make):
@@ -179,7 +179,7 @@ def test_validating_while_try_answers_does_not_hang(make):
     threading.Thread(target=press, daemon=True).start()
     assert ended.wait(600), "deadlock: the loop and the panel wait for each other"
     using.tried(attempt)
-    assert write.state.proofs["half"].ok
+    assert write.session.graders.proofs["half"].ok
     attempt.close()
 
 
@@ -189,27 +189,27 @@ def test_what_was_typed_is_not_lost_to_a_template(make):
     panel.editor.value, panel.name.value = "my precious text", "precious"
     panel.template.value = 0
     assert panel.editor.value != "my precious text"
-    assert panel.back.layout.display == ""
-    panel.back.click()
+    assert panel.earlier.layout.display == ""
+    panel.earlier.click()
     assert (panel.editor.value, panel.name.value) == ("my precious text", "precious")
-    panel.back.click()
+    panel.earlier.click()
     assert panel.editor.value != "my precious text"
 
 
 def test_a_grader_can_be_dropped(make):
     """Remove takes it out of the list; reports keep what it said."""
     panel = make("WritePanel")
-    before = dict(panel.state.graders)
+    before = dict(panel.session.graders.by_name)
     name = panel.grader.value
     panel.drop.click()
     panel.drop.click()  # a double click is one removal
-    assert set(before) - set(panel.state.graders) == {name}
+    assert set(before) - set(panel.session.graders.by_name) == {name}
     assert panel.grader.value is None
     panel.prove.click()
     panel.keep.click()
-    assert panel.state.problem is None
+    assert panel.session.guard.problem is None
     panel.restore.click()
-    assert dict(panel.state.graders) == before
+    assert dict(panel.session.graders.by_name) == before
     assert panel.grader.value == name
     assert panel.restore.layout.display == "none"
 
@@ -236,11 +236,11 @@ def test_every_text_comes_back(make):
         panel.editor.value = text
         panel.template.value = 0
         assert panel.editor.value == TEMPLATES[0].text
-    panel.back.click()
+    panel.earlier.click()
     assert panel.editor.value == "two"
-    panel.back.click()
+    panel.earlier.click()
     assert panel.editor.value == "one"
-    panel.back.click()
+    panel.earlier.click()
     assert panel.editor.value == TEMPLATES[0].text
-    panel.back.click()
+    panel.earlier.click()
     assert panel.editor.value == "two"

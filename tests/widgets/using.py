@@ -6,6 +6,8 @@ import asyncio
 import threading
 
 import workbench as wb
+from workbench.session.labels import DatasetLabels
+from workbench.session.storage import Storage
 
 ROWS = [
     {
@@ -41,10 +43,15 @@ def app_of(graders=GRADERS, samples=ROWS, **settings):
     return wb.Workbench(samples, list(graders), **{"store": None, **settings})
 
 
+def labels_of(samples, given=None, store=None, **settings):
+    """The labels of a dataset, with a storage of their own."""
+    return DatasetLabels(samples, given, Storage(store), **settings)
+
+
 def ran(view, n=0, **settings):
-    """The state of a view after a run."""
-    view.state.start(n, **settings).report(60)
-    return view.state
+    """The session of a view after a run."""
+    view.session.runs.start(n, **settings).report(60)
+    return view.session
 
 
 def until(widget, name, holds):
@@ -64,7 +71,7 @@ def until(widget, name, holds):
 
 def tried(panel, *graders):
     """What Try shows when these graders (all by default) have answered."""
-    waits = graders or panel.state.chosen
+    waits = graders or panel.session.graders.chosen
     return until(panel.results, "value", lambda _: all(name in panel.grades for name in waits))
 
 
@@ -82,13 +89,13 @@ def gated(gate, name="waits"):
 def repeated(app, name=None):
     """Run the code that the app shows in a namespace as the next cell has it; a name's value out of it."""
     space = {"wb": wb, "app": app}
-    exec(app.state.code, space)
+    exec(app.session.code.text, space)
     return space.get(name) if name else space
 
 
 def valued(app):
     """The value of the last line of the code that the app shows."""
-    *lines, last = app.state.code.splitlines()
+    *lines, last = app.session.code.text.splitlines()
     space = {"wb": wb, "app": app}
     exec("\n".join(lines), space)
     return eval(last, space)
@@ -98,9 +105,10 @@ class AppOf:
     """What the code of a panel alone calls `app`."""
 
     def __init__(self, panel):
-        self.state, self.graders, self.samples = panel.state, panel.state.graders, panel.state.samples
+        self.session, self.samples = panel.session, panel.session.samples
+        self.graders = panel.session.graders.by_name
 
     @property
     def suite(self):
         """The chosen graders."""
-        return self.state.chosen_suite()
+        return self.session.graders.chosen_suite()

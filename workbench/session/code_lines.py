@@ -5,19 +5,36 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from traitlets import HasTraits, Unicode
+
 if TYPE_CHECKING:
-    from workbench.session.labels import Labelling
+    from workbench.session.labels import DatasetLabels
+    from workbench.session.storage import Storage
 
 __all__ = [
+    "LastCode",
     "call",
+    "compare_code",
     "export_code",
     "grader_code",
     "graders_code",
     "keep_code",
     "label_code",
+    "relabel_code",
+    "rows_code",
     "run_code",
     "undo_code",
 ]
+
+
+class LastCode(HasTraits):
+    """The lines that would repeat the last action.
+
+    Traits:
+        text: The lines.
+    """
+
+    text = Unicode("")
 
 
 def grader_code(name: str) -> str:
@@ -31,7 +48,7 @@ def graders_code(names: Sequence[str]) -> str:
 
 
 class _Code(str):
-    """What stands in a call as it is."""
+    """Code that stands in a call as it is, without quotes."""
 
     __slots__ = ()
 
@@ -41,42 +58,58 @@ class _Code(str):
 
 def call(function: str, *values: Any, **named: Any) -> str:
     """A call as a person would write it: what is None is left out."""
-    said = [*map(repr, values), *(f"{name}={value!r}" for name, value in named.items() if value is not None)]
-    return f"{function}({', '.join(said)})"
+    keywords = (f"{name}={value!r}" for name, value in named.items() if value is not None)
+    return f"{function}({', '.join([*map(repr, values), *keywords])})"
 
 
 def run_code(
     suite: str,
-    labelling: Labelling,
+    labels: DatasetLabels,
     n: int,
     *,
     draw: Mapping[str, Any],
     budget: float | None = None,
-    joins: bool = False,
+    merges: bool = False,
 ) -> str:
     """A run, and its report as the app shows it.
 
     Args:
         suite: The graders that run, in code.
-        labelling: Whose labels and store they run with.
+        labels: The labels they run with, and the storage.
         n: Rows drawn; 0 for all.
         draw: Seed and strata.
         budget: US dollars; None for no limit.
-        joins: Whether what others said of the same rows is shown beside it.
+        merges: Whether grades of the same rows by other graders are shown, too.
     """
-    labels = labelling.code_for("rows")
+    labels_code = labels.code_for("rows")
     rows = call("app.samples.draw", n, **draw) if n else "app.samples"
     run = call(
-        f"{suite}.run", _Code("rows"), labels=_Code(labels) if labels else None,
-        store=labelling.store_url or None, budget=budget,
+        f"{suite}.run", _Code("rows"), labels=_Code(labels_code) if labels_code else None,
+        store=labels.storage.url or None, budget=budget,
     )  # fmt: skip
     lines = [
         f"rows = {rows}",
         f"report = {run}",
-        *(["report = app.beside(report)"] if joins else []),
+        *(["report = app.beside(report)"] if merges else []),
         "report",
     ]
     return "\n".join(lines)
+
+
+def rows_code(where: Sequence[Mapping[str, Any]]) -> str:
+    """The rows of the report that meet these conditions."""
+    return f"app.report.rows(where=app.report.where({', '.join(map(repr, map(dict, where)))}))"
+
+
+def relabel_code(labels: DatasetLabels) -> str:
+    """The report, diagnosed again with these labels."""
+    values = labels.code_for("app.report.samples") or "[None] * len(app.report)"
+    return f"report = app.report.diagnose(labels={values})\nreport"
+
+
+def compare_code(first: str, second: str, *, versions: bool) -> str:
+    """Two graders compared; with `versions` one of them as it was before a change."""
+    return call(f"app.{'versions' if versions else 'report'}.compare", first, second)
 
 
 def export_code(suite: str, target: str, format: str, *, on_loss: str, allow_unvalidated: bool) -> str:  # noqa: A002
@@ -88,33 +121,31 @@ def export_code(suite: str, target: str, format: str, *, on_loss: str, allow_unv
     return call("wb.export", _Code(suite), target, format, **unusual)
 
 
-def label_code(labelling: Labelling, name: str, value: bool | None, note: str) -> str:
+def label_code(labels: DatasetLabels, name: str, value: bool | None, note: str) -> str:
     """A label put into the store."""
-    said = _said(note=note, drawn=labelling.drawn_of(name))
-    return call(
-        f"{_store(labelling)}.labels.put", _Code(labelling.code_of(name)), value, **_who(labelling), **said
-    )
+    details = _without_empty(note=note, drawn=labels.drawn_of(name))
+    sample = _Code(labels.code_of(name))
+    return call(f"{_store_code(labels.storage)}.labels.put", sample, value, **_owner(labels), **details)
 
 
-def undo_code(labelling: Labelling, name: str) -> str:
+def undo_code(labels: DatasetLabels, name: str) -> str:
     """A label taken back."""
-    return call(f"{_store(labelling)}.labels.undo", _Code(labelling.code_of(name)), **_who(labelling))
+    return call(f"{_store_code(labels.storage)}.labels.undo", _Code(labels.code_of(name)), **_owner(labels))
 
 
-def keep_code(labelling: Labelling, name: str, done: str) -> str:
-    """A grader kept in the store: `done` is "create" or "edit"."""
-    return f"{_store(labelling)}.graders.{done}({name!r}, {grader_code(name)})"
+def keep_code(storage: Storage, name: str, change: str) -> str:
+    """A grader kept in the store: `change` is "create" or "edit"."""
+    return f"{_store_code(storage)}.graders.{change}({name!r}, {grader_code(name)})"
 
 
-def _who(labelling: Labelling) -> dict[str, str]:
-    return _said(labeller=labelling.labeller, dataset=labelling.dataset)
+def _owner(labels: DatasetLabels) -> dict[str, str]:
+    return _without_empty(labeller=labels.labeller, dataset=labels.dataset)
 
 
-def _said(**texts: str) -> dict[str, str]:
+def _without_empty(**texts: str) -> dict[str, str]:
     return {key: text for key, text in texts.items() if text}
 
 
-def _store(labelling: Labelling) -> str:
+def _store_code(storage: Storage) -> str:
     """The store as the next cell reaches it: one in memory has no address that leads to it."""
-    kept = labelling.store_url and not labelling.in_memory
-    return f"wb.open_store({labelling.store_url!r})" if kept else "app.state.labelling.store"
+    return f"wb.open_store({storage.url!r})" if not storage.in_memory else "app.session.storage.store"

@@ -13,7 +13,7 @@ __all__ = ["name_of"]
 
 
 def name_of(samples: Samples) -> str:
-    """The file's name; where ids are row numbers, which would fit any rows, with a short hash of what the rows say.
+    """The file's name; where ids are row numbers, which would fit any rows, with a short hash of their texts.
 
     Another file of that name shares the name, and no labels: each belongs to the text that was labelled. The hash is of
     the turns alone, as it always was, so that labels of older stores are found.
@@ -25,7 +25,7 @@ def name_of(samples: Samples) -> str:
 
 
 def _digest(samples: Samples) -> str:
-    """What the rows' turns say, in 12 hexadecimal digits."""
+    """A hash of the rows' turns, 12 hexadecimal digits."""
     digest = hashlib.sha256()
     for batch in samples.packed().batches:  # they are encoded for the sandbox anyway
         turns = [wire[0] for wire in marshal.loads(batch)]  # noqa: S302 (bytes of this process)

@@ -15,30 +15,30 @@ class Drafts:
         source: The editor's text.
         name: The name beside it.
         notes: Sample and digest of its text to the note that waits for a label.
-        before: Texts, with their names, whose place in the editor something else took; the last one last.
+        earlier: Texts, with their names, whose place in the editor another text took; the last one last.
     """
 
     source: str = ""
     name: str = ""
     notes: dict[str, str] = field(default_factory=dict)
-    before: list[tuple[str, str]] = field(default_factory=list)
-    _filled: str = ""
+    earlier: list[tuple[str, str]] = field(default_factory=list)
+    _template: str = ""
 
-    def put(self, source: str, name: str) -> None:
-        """Fill the editor; what somebody typed there can be brought back."""
+    def fill(self, source: str, name: str) -> None:
+        """Put a text into the editor; what a person typed there can be restored."""
         if self._typed:
-            self.before.append((self.source, self.name))
-        self.source, self.name, self._filled = source, name, source
+            self.earlier.append((self.source, self.name))
+        self.source, self.name, self._template = source, name, source
 
-    def bring_back(self) -> None:
+    def restore(self) -> None:
         """Show the text before this one; this one comes after all others."""
-        if not self.before:
+        if not self.earlier:
             return
-        now = [(self.source, self.name)] if self.source.strip() else []
-        self.source, self.name = self.before.pop()
-        self.before = now + self.before
+        current = [(self.source, self.name)] if self.source.strip() else []
+        self.source, self.name = self.earlier.pop()
+        self.earlier = current + self.earlier
 
     @property
     def _typed(self) -> bool:
         """Whether the editor holds more than what was put there."""
-        return bool(self.source.strip()) and self.source != self._filled
+        return bool(self.source.strip()) and self.source != self._template

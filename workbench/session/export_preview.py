@@ -19,10 +19,18 @@ from workbench.serialization import parts
 from workbench.session.proofs import needs_proof
 from workbench.suite import Suite
 
-__all__ = ["Preview", "Written", "format_names", "named", "preview", "proofs_to_come", "state_of_proof"]
+__all__ = [
+    "Preview",
+    "WrittenFiles",
+    "file_name",
+    "format_names",
+    "preview",
+    "proof_states",
+    "unproved_parts",
+]
 
 _READ_BYTES = 1_000_000
-"""Above this a file that is in the way is not read: it is told without what it holds."""
+"""Above this a file that is in the way is not read: it is named without what it holds."""
 _NAMES = 6
 """Graders of such a file that are named."""
 
@@ -45,7 +53,7 @@ class Preview:
 
 
 @dataclass
-class Written:
+class WrittenFiles:
     """What was written here, so that only other people's files are in the way."""
 
     _digests: dict[Path, bytes] = field(default_factory=dict)
@@ -76,12 +84,12 @@ class Written:
             return False
         if place.stat().st_size > _READ_BYTES:
             return True
-        held = place.read_bytes()
-        return held != new and _digest(held) != self._digests.get(place.resolve())
+        content = place.read_bytes()
+        return content != new and _digest(content) != self._digests.get(place.resolve())
 
 
-def _digest(held: bytes) -> bytes:
-    return sha256(held).digest()
+def _digest(content: bytes) -> bytes:
+    return sha256(content).digest()
 
 
 def _replaced(place: Path) -> str:
@@ -96,7 +104,7 @@ def _replaced(place: Path) -> str:
 
 def format_names() -> list[tuple[str, str]]:
     """(title, name) of every registered format that can be written, the native one first."""
-    return [(f"{one.name}: {one.title}", one.name) for one in FORMATS.values()]
+    return [(f"{format_.name}: {format_.title}", format_.name) for format_ in FORMATS.values()]
 
 
 def preview(
@@ -117,21 +125,21 @@ def preview(
         allow_unvalidated: As in `export`.
     """
     try:
-        target = Path(named(name, format)).name
+        target = Path(file_name(name, format)).name
     except WorkbenchError as error:
         return Preview(problem=str(error))
     with tempfile.TemporaryDirectory(prefix="workbench-preview-") as folder:
         try:
-            written = export(
+            exported = export(
                 suite, Path(folder) / target, format, on_loss=on_loss, allow_unvalidated=allow_unvalidated
             )
         except (WorkbenchError, ValueError, OSError) as error:
             return Preview(problem=str(error).replace(f"{folder}/", ""))
-        files = {path.name: path.read_text("utf-8") for path in written.paths}
-        return Preview(files, written.losses, written.notes)
+        files = {path.name: path.read_text("utf-8") for path in exported.paths}
+        return Preview(files, exported.losses, exported.notes)
 
 
-def named(name: str, format: str) -> str:  # noqa: A002
+def file_name(name: str, format: str) -> str:  # noqa: A002
     """The file's name with the format's ending where it has none.
 
     Raises:
@@ -151,31 +159,31 @@ def named(name: str, format: str) -> str:  # noqa: A002
     return plain if Path(plain).suffix else plain + get_format(format).suffix
 
 
-def state_of_proof(suite: Suite) -> list[tuple[str, bool, str]]:
+def proof_states(suite: Suite) -> list[tuple[str, bool, str]]:
     """Each grader with source: its name, whether it is proved, and in words."""
     return [(entry.name, *_proof(entry.grader)) for entry in suite.entries if needs_proof(entry.grader)]
 
 
-def proofs_to_come(grader: Grader, code: str) -> Iterator[tuple[str, SandboxedGrader]]:
-    """What is inside a grader, itself included, that is not proved: how code reaches it, and it.
+def unproved_parts(grader: Grader, code: str) -> Iterator[tuple[str, SandboxedGrader]]:
+    """The parts of a grader, itself included, that are not proved: how code reaches each, and the part.
 
     Args:
-        grader: It.
+        grader: The grader.
         code: How code reaches it.
     """
     if isinstance(grader, SandboxedGrader) and not (grader.validation and grader.validation.ok):
         yield code, grader
     for at, entry in enumerate(getattr(grader, "entries", ())):
-        yield from proofs_to_come(entry.grader, f"{code}.entries[{at}].grader")
-    if isinstance(held := getattr(grader, "grader", None), Grader):
-        yield from proofs_to_come(held, f"{code}.grader")
+        yield from unproved_parts(entry.grader, f"{code}.entries[{at}].grader")
+    if isinstance(inner := getattr(grader, "grader", None), Grader):
+        yield from unproved_parts(inner, f"{code}.grader")
 
 
 def _proof(grader: Grader) -> tuple[bool, str]:
     proofs = [(part, part.validation) for part in parts(grader) if isinstance(part, SandboxedGrader)]
     for part, proof in proofs:
         if proof is not None and not proof.ok:
-            said = f"{proof.failure.name} failed" if proof.failure else "the checks did not end"
-            return False, said if part is grader else f"{part.name}: {said}"
+            reason = f"{proof.failure.name} failed" if proof.failure else "the checks did not end"
+            return False, reason if part is grader else f"{part.name}: {reason}"
     done = [proof for _, proof in proofs if proof is not None]
     return (True, f"validated, {done[0].isolation}") if len(done) == len(proofs) else (False, "not validated")

@@ -13,16 +13,16 @@ from workbench.graders import FunctionGrader, Grader, SandboxedGrader, ScriptGra
 from workbench.serialization import from_record
 from workbench.session.notebook import notebook_names, taken_by
 
-__all__ = ["Text", "code_of", "text_of", "written"]
+__all__ = ["GraderText", "cell_of", "grader_from_text", "text_of"]
 
 _SCRIPT = re.compile(r"^\s*(export\s+)?(async\s+)?function\s+\w+\s*\(", re.MULTILINE)
 
 
-class Text(NamedTuple):
+class GraderText(NamedTuple):
     """A grader as a person reads it: code where it has some, else its spec.
 
     Attributes:
-        text: What `written` makes the same grader of; why there is none for a function of the notebook.
+        text: What `grader_from_text` makes the same grader of; why there is none for a function of the notebook.
         language: "python", "javascript", "json" or "".
         file: A name for its file; "" for none.
     """
@@ -32,25 +32,25 @@ class Text(NamedTuple):
     file: str
 
 
-def text_of(grader: Grader) -> Text:
+def text_of(grader: Grader) -> GraderText:
     """The text of a grader."""
     if isinstance(grader, SandboxedGrader):
         ending = "js" if grader.language == "javascript" else "py"
-        return Text(grader.source.text, grader.language, f"{_file(grader.name)}.{ending}")
+        return GraderText(grader.source.text, grader.language, f"{_file(grader.name)}.{ending}")
     try:
         spec = json.dumps(grader.spec(), indent=2, ensure_ascii=False, default=repr)
     except WorkbenchError as error:  # a function without an import path has no spec
-        return Text(str(error), "", "")
-    return Text(spec, "json", f"{_file(grader.name)}.json")
+        return GraderText(str(error), "", "")
+    return GraderText(spec, "json", f"{_file(grader.name)}.json")
 
 
 def _file(name: str) -> str:
     """A name as a file's: what a path or a shell would read otherwise is left out."""
-    plain = "".join(sign if sign.isalnum() or sign in "-_." else "_" for sign in name)[:80]
-    return plain.strip(".") or "grader"
+    safe = "".join(character if character.isalnum() or character in "-_." else "_" for character in name)[:80]
+    return safe.strip(".") or "grader"
 
 
-def written(source: str, name: str = "") -> Grader:
+def grader_from_text(source: str, name: str = "") -> Grader:
     """The grader of a text that a person typed. Nothing of it runs.
 
     Raises:
@@ -74,23 +74,23 @@ def _from_spec(source: str, name: str) -> Grader:
     return from_record({**spec, **({"name": name} if name else {})})
 
 
-def code_of(source: str, name: str) -> str:
+def cell_of(source: str, name: str) -> str:
     """The lines that would make the same grader in a cell."""
     if source.lstrip().startswith("{"):
         spec = {**json.loads(source), "name": name}
-        told = {"format": "grader-workbench", "version": 1, "graders": [spec]}
-        return f"grader = wb.loads({told!r})[0]\napp.add(grader)"
+        document = {"format": "grader-workbench", "version": 1, "graders": [spec]}
+        return f"grader = wb.loads({document!r})[0]\napp.add(grader)"
     script = _is_script(source)
     if not _heads_a_cell(name):
-        made = "ScriptGrader" if script else "FunctionGrader"
-        return f"grader = wb.{made}.from_source({source!r}, name={name!r})\napp.add(grader)"
+        kind = "ScriptGrader" if script else "FunctionGrader"
+        return f"grader = wb.{kind}.from_source({source!r}, name={name!r})\napp.add(grader)"
     return f"%%grader {'--js ' if script else ''}{name}\n{source}"
 
 
 def _heads_a_cell(name: str) -> bool:
     """Whether `%%grader` takes a name, and as it is."""
-    read = unicodedata.normalize("NFKC", name)
-    return name.isidentifier() and read == name and not taken_by(name, notebook_names())
+    normalized = unicodedata.normalize("NFKC", name)  # as Python reads a name
+    return name.isidentifier() and normalized == name and not taken_by(name, notebook_names())
 
 
 def _is_script(source: str) -> bool:

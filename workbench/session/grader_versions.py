@@ -1,4 +1,4 @@
-"""What each grader said before it was changed, so that it can be compared with itself. No widget here."""
+"""What each grader scored before it was changed, so that it can be compared with itself. No widget here."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from workbench.graders.combine import Entry
 from workbench.report import Report
 
-__all__ = ["BEFORE", "Versions", "now_called", "restricted"]
+__all__ = ["BEFORE", "GraderVersions", "current_name", "restricted"]
 
 BEFORE = " (before)"
 """Put behind the name of a grader's last other definition, with a number where a grader is called so."""
@@ -21,14 +21,14 @@ BEFORE = " (before)"
 
 @dataclass(frozen=True)
 class _Run:
-    """What one definition said last."""
+    """The last run of one definition."""
 
     entry: Entry
     report: Report
 
 
 @dataclass
-class Versions:
+class GraderVersions:
     """The last run of each grader, and the last run under another definition.
 
     Attributes:
@@ -43,7 +43,7 @@ class Versions:
         """Keep a run.
 
         Args:
-            report: What it said.
+            report: Its report.
             entries: What ran, by name.
         """
         for name in set(entries) & set(report.graders):
@@ -52,53 +52,53 @@ class Versions:
                 self._other[name] = last
             self._last[name] = _Run(entries[name], report)
 
-    def beside(self, report: Report) -> Report:
-        """A report with what changed graders said before, on the rows that all of these runs have.
+    def added_to(self, report: Report) -> Report:
+        """A report with what changed graders scored before, on the rows that all of these runs have.
 
         Args:
             report: The last run's.
 
         Returns:
-            The report itself where there is nothing to set beside it.
+            The report itself where there is nothing to add.
         """
         runs = {name: self._other[name].report for name in report.graders if name in self._other}
         self.why_not = ""
         if not runs:
             return report
-        rows, *others = _shared([report, *runs.values()])
+        rows, *run_rows = _shared_rows([report, *runs.values()])
         if not len(rows):
             self.why_not = "The runs before the change have no row in common with this one."
             return report
         # The rows are the same by construction, so nothing is compared again.
-        called = _called(runs, taken=report.graders)
-        before = {
-            old: run.grades[name].take(its)
-            for old, (name, run), its in zip(called, runs.items(), others, strict=True)
+        old_names = _old_names(runs, taken=report.graders)
+        old_grades = {
+            old_name: run.grades[name].take(numbers)
+            for old_name, (name, run), numbers in zip(old_names, runs.items(), run_rows, strict=True)
         }
         merged = restricted(report, rows)
-        return replace(merged, grades={**merged.grades, **before})
+        return replace(merged, grades={**merged.grades, **old_grades})
 
 
-def now_called(old: str) -> str:
-    """The grader whose old version `beside` called so."""
-    return old.rpartition(BEFORE[:-1])[0]
+def current_name(old_name: str) -> str:
+    """The grader whose old version `added_to` calls so."""
+    return old_name.rpartition(BEFORE[:-1])[0]
 
 
-def _called(names: Iterable[str], taken: Iterable[str]) -> list[str]:
+def _old_names(names: Iterable[str], taken: Iterable[str]) -> list[str]:
     """Names for the old versions of these, which no grader has."""
     used = set(taken)  # two graders' old versions never get one name: it begins with the grader's
-    made = []
+    old_names = []
     for name in names:
-        tries = (f"{name}{BEFORE}" if n == 1 else f"{name}{BEFORE[:-1]} {n})" for n in count(1))
-        made.append(next(one for one in tries if one not in used))
-    return made
+        candidates = (f"{name}{BEFORE}" if n == 1 else f"{name}{BEFORE[:-1]} {n})" for n in count(1))
+        old_names.append(next(candidate for candidate in candidates if candidate not in used))
+    return old_names
 
 
-def _shared(reports: list[Report]) -> list[NDArray[np.intp]]:
+def _shared_rows(reports: list[Report]) -> list[NDArray[np.intp]]:
     """Row numbers of the shared samples in each report, in the first one's order."""
-    places = [{str(name): row for row, name in enumerate(report.samples.ids)} for report in reports]
-    names = [name for name in places[0] if all(name in one for one in places[1:])]
-    return [np.array([one[name] for name in names], dtype=np.intp) for one in places]
+    numbers = [{str(name): row for row, name in enumerate(report.samples.ids)} for report in reports]
+    shared = [name for name in numbers[0] if all(name in others for others in numbers[1:])]
+    return [np.array([rows[name] for name in shared], dtype=np.intp) for rows in numbers]
 
 
 def restricted(report: Report, rows: NDArray[np.intp]) -> Report:

@@ -1,125 +1,130 @@
-"""The graders of a Workbench: what there is, what is chosen, what is proved and what has changed. No widget here."""
+"""The graders of a session: which there are, are chosen, are proved, and have changed. No widget here."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from traitlets import Any as AnyTrait
-from traitlets import Unicode
+from traitlets import HasTraits
 
 from workbench.errors import WorkbenchError
 from workbench.graders import Grader, SandboxedGrader
 from workbench.graders.announce import defined
 from workbench.graders.combine import Entry
-from workbench.session.code_lines import grader_code, graders_code
-from workbench.session.grader_text import code_of, written
-from workbench.session.guard import Guarded
-from workbench.session.proofs import keep_proof, proof_of, suite_of
+from workbench.session.code_lines import LastCode, grader_code, graders_code
+from workbench.session.grader_text import cell_of, grader_from_text
+from workbench.session.proofs import copy_proof, proof_of, suite_of
 from workbench.suite import Suite
 
 if TYPE_CHECKING:
     from workbench.sandbox.host.validation import Validation
+    from workbench.session.guard import ActionGuard
 
-__all__ = ["Graders"]
+__all__ = ["GraderList", "RemovedGrader"]
 
 
-class Gone(NamedTuple):
-    """A grader that a person took away or wrote another in place of, and where it stood.
+class RemovedGrader(NamedTuple):
+    """A grader that a person removed, or wrote another one in place of.
 
     Attributes:
-        name: What it is called here.
-        grader: What it was.
-        said: What its cell said of it; None where it was written in the app.
+        name: What it was called here.
+        grader: The grader.
+        from_cell: The grader that a cell defined last under this name; None where it was written in the app.
         chosen: Whether it was chosen.
-        order: All names, in the order of then.
+        order: The names of all graders, in their order before.
     """
 
     name: str
     grader: Grader
-    said: Grader | None
+    from_cell: Grader | None
     chosen: bool
     order: tuple[str, ...]
 
 
-class Graders(Guarded):
+class GraderList(HasTraits):
     """Graders by name, with the part each plays in the suite they came in.
 
-    Traits beside those of `Guarded` (observe them; set them through the methods):
-        graders: Graders by name, in order.
+    Traits (observe them; set them through the methods):
+        by_name: Graders by name, in order.
         chosen: Names of those that run, are tried and exported.
         proofs: Name to the last `Validation` of that very text, None without.
         unrun: Names that are new, were redefined, or play another part, since the last run.
-        gone: What was taken away or replaced in the app, the last one last.
-        code: Lines that repeat the last action.
+        removed: What a person removed or replaced, the last one last.
+
+    Args:
+        guard: Its lock is held while this changes.
+        code: Where the lines that would do the same are left.
 
     Attributes:
         suite: The suite the graders came in; None where they came as a list, or were defined in the notebook.
     """
 
-    graders = AnyTrait()
+    by_name = AnyTrait()
     chosen = AnyTrait(())
     proofs = AnyTrait()
     unrun = AnyTrait(frozenset())
-    gone: Any = AnyTrait(())
-    code = Unicode("")
+    removed: Any = AnyTrait(())
 
-    def __init__(self) -> None:
+    def __init__(self, guard: ActionGuard, code: LastCode) -> None:
         super().__init__()
+        self._guard, self._code = guard, code
         self.suite: Suite | None = None
         self._given: frozenset[str] = frozenset()
-        self._outside: dict[str, Grader] = {}  # what a cell said last of each name
-        self._ran: dict[str, Entry] = {}  # as what each ran whose results are shown
-        self.graders, self.proofs = {}, {}
+        self._from_cells: dict[str, Grader] = {}  # the last grader that a cell defined under each name
+        self._ran: dict[str, Entry] = {}  # as what each grader ran whose grades are shown
+        self.by_name, self.proofs = {}, {}
 
-    def take(self, graders: Any) -> None:
-        """Take these graders in place of those there are; None for all that this notebook has defined.
+    # ---- which graders there are
+
+    def set_given(self, graders: Any) -> None:
+        """Take these graders in place of those given before; None for all that this notebook has defined.
 
         What was written in the app, or defined since, stays; so does a grader that was edited in the app, unless its
-        cell says something new.
+        cell defines it anew.
         """
         suite = suite_of(graders)
-        named = dict(defined()) if suite is None else {entry.name: entry.grader for entry in suite.entries}
-        with self.lock:
-            before = {name: self.entry(name) for name in self.graders}
+        given = dict(defined()) if suite is None else {entry.name: entry.grader for entry in suite.entries}
+        with self._guard.lock:
+            before = {name: self.entry(name) for name in self.by_name}
             self.suite = suite
-            for name in self._given - set(named):
-                self.remove(name)
-            self._given = frozenset(named)
-            for name, grader in named.items():
-                if name not in self.graders or self._outside.get(name) != grader:
-                    self._take_one(grader, name)
+            for name in self._given - set(given):
+                self._delete(name)
+            self._given = frozenset(given)
+            for name, grader in given.items():
+                if name not in self.by_name or self._from_cells.get(name) != grader:
+                    self._add_from_cell(grader, name)
                 else:
-                    self.add(self.graders[name], name=name)
-            self.graders = {**{name: self.graders[name] for name in named}, **self.graders}
+                    self.add(self.by_name[name], name=name)
+            self.by_name = {**{name: self.by_name[name] for name in given}, **self.by_name}
             self.unrun |= {
-                name for name, entry in before.items() if name in named and entry != self.entry(name)
+                name for name, entry in before.items() if name in given and entry != self.entry(name)
             }
 
-    def _take_one(self, grader: Grader, name: str) -> None:
-        self._outside[name] = grader
+    def _add_from_cell(self, grader: Grader, name: str) -> None:
+        self._from_cells[name] = grader
         self.add(grader, name=name)
 
-    def inherit(self, before: Graders) -> None:
-        """Take over what was written in an app or defined in other cells, unless its cell says something new of it.
+    def continue_from(self, previous: GraderList) -> None:
+        """Take over what was written in the app or defined in other cells, unless its cell defines it anew.
 
         Args:
-            before: What the same cell showed before, for other rows or labels.
+            previous: What the same cell showed before, for other rows or labels.
         """
-        for name, grader in before.graders.items():
-            said, now = before._outside.get(name), self._outside.get(name)
-            edited = name in before._given and grader != said and now == said
-            if edited or (name not in before._given and now in {None, said}):
+        for name, grader in previous.by_name.items():
+            cell_before, cell_grader = previous._from_cells.get(name), self._from_cells.get(name)
+            edited = name in previous._given and grader != cell_before and cell_grader == cell_before
+            if edited or (name not in previous._given and cell_grader in {None, cell_before}):
                 self.add(grader, name=name)
-                self._outside |= {} if said is None else {name: said}
-        self.gone = before.gone
-        self.choose(name for name in self.graders if name in before.chosen or name not in before.graders)
+                self._from_cells |= {} if cell_before is None else {name: cell_before}
+        self.removed = previous.removed
+        self.choose(name for name in self.by_name if name in previous.chosen or name not in previous.by_name)
 
-    def announced(self, grader: Grader) -> None:
-        """A cell has defined a grader."""
-        with self.lock:
-            self._take_one(grader, grader.name)
+    def define(self, grader: Grader) -> None:
+        """Take a grader that a cell has defined."""
+        with self._guard.lock:
+            self._add_from_cell(grader, grader.name)
 
     def add(self, grader: Grader, *, name: str = "") -> None:
         """Take a grader, new or in place of the one of its name.
@@ -134,59 +139,85 @@ class Graders(Guarded):
         if not isinstance(grader, Grader):
             raise TypeError(f"a Workbench takes graders, not {grader!r}"[:200])
         name = name or grader.name
-        with self.lock:
-            old = self.graders.get(name)
+        with self._guard.lock:
+            old = self.by_name.get(name)
             if old is not None and old == grader:
-                keep_proof(old, grader)
-            self.graders = {**self.graders, name: grader}
+                copy_proof(old, grader)
+            self.by_name = {**self.by_name, name: grader}
             self.proofs = {**self.proofs, name: proof_of(grader)}
             if old != grader:
-                known = self._ran.get(name) == self.entry(name)
-                self.unrun = self.unrun - {name} if known else self.unrun | {name}
+                as_it_ran = self._ran.get(name) == self.entry(name)
+                self.unrun = self.unrun - {name} if as_it_ran else self.unrun | {name}
             if old is None:
                 self.chosen = (*self.chosen, name)
 
-    def remove(self, name: str) -> None:
-        """Drop a grader from the list; reports keep what it said."""
-        with self.lock:
-            self.chosen = tuple(one for one in self.chosen if one != name)
-            self.unrun -= {name}
-            self._outside.pop(name, None)
-            self.proofs = {key: one for key, one in self.proofs.items() if key != name}
-            self.graders = {key: one for key, one in self.graders.items() if key != name}
+    def add_text(self, source: str, *, name: str = "") -> str:
+        """Take a grader from a text: Python, JavaScript, or a spec as JSON. Nothing of it runs here.
 
-    def take_away(self, name: str) -> None:
-        """Remove a grader so that it can be put back."""
-        with self.lock:
-            self._part_with(name)
-            self.remove(name)
-
-    def _part_with(self, name: str) -> None:
-        chosen, order = name in self.chosen, tuple(self.graders)
-        self.gone = (*self.gone, Gone(name, self.graders[name], self._outside.get(name), chosen, order))
-
-    def put_back(self) -> str:
-        """Put back what was taken away or replaced last, as it was; what stands in its place can be put back then.
+        Args:
+            source: The text.
+            name: What it is called; its function's or its spec's name by default.
 
         Returns:
             Its name.
 
         Raises:
-            WorkbenchError: Nothing was.
+            WorkbenchError: The text is no grader.
         """
-        with self.lock:
-            if not self.gone:
+        grader = grader_from_text(source, name)
+        with self._guard.lock:
+            if self.by_name.get(grader.name, grader) != grader:
+                self._remember(grader.name)
+            self.add(grader)
+            self._code.text = cell_of(source, grader.name)
+        return grader.name
+
+    # ---- removing, so that it can be restored
+
+    def remove(self, name: str) -> None:
+        """Remove a grader from the list; reports keep its grades. `restore` undoes it."""
+        with self._guard.lock:
+            self._remember(name)
+            self._delete(name)
+
+    def _remember(self, name: str) -> None:
+        removed_grader = RemovedGrader(
+            name, self.by_name[name], self._from_cells.get(name), name in self.chosen, tuple(self.by_name)
+        )
+        self.removed = (*self.removed, removed_grader)
+
+    def _delete(self, name: str) -> None:
+        self.chosen = tuple(other for other in self.chosen if other != name)
+        self.unrun -= {name}
+        self._from_cells.pop(name, None)
+        self.proofs = {other: proof for other, proof in self.proofs.items() if other != name}
+        self.by_name = {other: grader for other, grader in self.by_name.items() if other != name}
+
+    def restore(self) -> str:
+        """Restore what was removed or replaced last, as it was; what stands in its place can be restored then.
+
+        Returns:
+            Its name.
+
+        Raises:
+            WorkbenchError: Nothing was removed.
+        """
+        with self._guard.lock:
+            if not self.removed:
                 raise WorkbenchError("no grader was taken away here")
-            back: Gone = self.gone[-1]
-            self.gone = self.gone[:-1]
-            if self.graders.get(back.name, back.grader) != back.grader:
-                self._part_with(back.name)
-            self.add(back.grader, name=back.name)
-            self._outside |= {} if back.said is None else {back.name: back.said}
-            names = [name for name in dict.fromkeys([*back.order, *self.graders]) if name in self.graders]
-            self.graders = {name: self.graders[name] for name in names}
-            self.choose({*self.chosen, back.name} if back.chosen else {*self.chosen} - {back.name})
-            return back.name
+            removed_grader: RemovedGrader = self.removed[-1]
+            name, grader, from_cell, chosen, order = removed_grader
+            self.removed = self.removed[:-1]
+            if self.by_name.get(name, grader) != grader:
+                self._remember(name)
+            self.add(grader, name=name)
+            self._from_cells |= {} if from_cell is None else {name: from_cell}
+            names = [other for other in dict.fromkeys([*order, *self.by_name]) if other in self.by_name]
+            self.by_name = {other: self.by_name[other] for other in names}
+            self.choose({*self.chosen, name} if chosen else {*self.chosen} - {name})
+            return name
+
+    # ---- which of them run
 
     def choose(self, names: Iterable[str]) -> None:
         """Say which graders run, in the order of the list.
@@ -194,21 +225,35 @@ class Graders(Guarded):
         Raises:
             WorkbenchError: No such grader.
         """
-        wanted = set(names)
-        if missing := wanted - set(self.graders):
+        chosen = set(names)
+        if missing := chosen - set(self.by_name):
             raise WorkbenchError(
-                f"there is no grader {min(missing)!r}", expected=", ".join(map(repr, self.graders))
+                f"there is no grader {min(missing)!r}", expected=", ".join(map(repr, self.by_name))
             )
-        with self.lock:
-            self.chosen = tuple(name for name in self.graders if name in wanted)
+        with self._guard.lock:
+            self.chosen = tuple(name for name in self.by_name if name in chosen)
+
+    def note_run(self, entries: Mapping[str, Entry], shown: Collection[str]) -> None:
+        """Note what has run; a grader that was changed meanwhile is still to be run.
+
+        Args:
+            entries: What ran, by name.
+            shown: Names of the graders whose grades are shown after it.
+        """
+        with self._guard.lock:
+            ran = {**self._ran, **entries}
+            self._ran = {name: entry for name, entry in ran.items() if name in shown}
+            self.unrun -= {
+                name for name, entry in entries.items() if name in self.by_name and self.entry(name) == entry
+            }
 
     # ---- the suite
 
     def entry(self, name: str) -> Entry:
         """A grader with the weight, negation and so on that it has in the suite; a redefined one keeps them."""
-        held = {entry.name: entry for entry in self.suite.entries} if self.suite else {}
-        grader = self.graders[name]
-        return replace(held[name], grader=grader) if name in held else Entry(grader, name)
+        in_suite = {entry.name: entry for entry in self.suite.entries} if self.suite else {}
+        grader = self.by_name[name]
+        return replace(in_suite[name], grader=grader) if name in in_suite else Entry(grader, name)
 
     def chosen_entries(self) -> Mapping[str, Entry]:
         """What runs, by name."""
@@ -223,10 +268,10 @@ class Graders(Guarded):
         if not self.chosen:
             raise WorkbenchError("no grader is chosen", hint="choose at least one in the list")
         entries = list(self.chosen_entries().values())
-        given = self.suite
-        if given is None or self._missing:
+        suite = self.suite
+        if suite is None or self._missing:
             return Suite(entries)
-        return Suite(entries, combine=given.combine, gate=given.gate, name=given.name)
+        return Suite(entries, combine=suite.combine, gate=suite.gate, name=suite.name)
 
     @property
     def _missing(self) -> set[str]:
@@ -235,10 +280,10 @@ class Graders(Guarded):
     @property
     def left_out(self) -> str:
         """What a choice of some of the suite's graders leaves out, as a sentence; "" for nothing."""
-        given = self.suite
-        if given is None or not self._missing or (given.combine is None and given.gate is None):
+        suite = self.suite
+        if suite is None or not self._missing or (suite.combine is None and suite.gate is None):
             return ""
-        parts = [word for word, part in (("rule", given.combine), ("gate", given.gate)) if part is not None]
+        parts = [word for word, part in (("rule", suite.combine), ("gate", suite.gate)) if part is not None]
         return (
             f"Without {', '.join(sorted(self._missing))} the suite's {' and '.join(parts)} cannot be applied."
         )
@@ -248,43 +293,27 @@ class Graders(Guarded):
         plain = self.chosen_suite().plain
         return f"wb.Suite({graders_code(self.chosen)})" if plain else "app.suite"
 
-    # ---- proofs and texts
+    # ---- proofs
 
     def validate(self, name: str) -> Validation:
-        """Prove a grader in the sandbox. Called without the lock, so that a run's news go on.
+        """Validate a grader in the sandbox. Called without the lock, so that a run's progress is shown meanwhile.
 
         Raises:
-            WorkbenchError: It has no source that could be proved.
+            WorkbenchError: It has no source that could be validated.
         """
-        grader = self.graders[name]
+        grader = self.by_name[name]
         if not isinstance(grader, SandboxedGrader):
             raise WorkbenchError(
                 f"grader {name!r} is a rule of the workbench: it has no source that needs a proof"
             )
         proof = grader.validate()
-        with self.lock:
-            if self.graders.get(name) == grader:  # else it was redefined meanwhile
-                self.proofs = {**self.proofs, name: proof}
-            self.code = f"{grader_code(name)}.validate()"
+        self.note_proof(name, grader)
+        with self._guard.lock:
+            self._code.text = f"{grader_code(name)}.validate()"
         return proof
 
-    def write(self, source: str, *, name: str = "") -> str:
-        """Take a grader from a text: Python, JavaScript, or a spec as JSON. Nothing of it runs here.
-
-        Args:
-            source: The text.
-            name: What it is called; its function's or its spec's name by default.
-
-        Returns:
-            Its name.
-
-        Raises:
-            WorkbenchError: The text is no grader.
-        """
-        grader = written(source, name)
-        with self.lock:
-            if self.graders.get(grader.name, grader) != grader:
-                self._part_with(grader.name)
-            self.add(grader)
-            self.code = code_of(source, grader.name)
-        return grader.name
+    def note_proof(self, name: str, grader: Grader) -> None:
+        """Take the proof of a grader that was validated, unless its name was redefined meanwhile."""
+        with self._guard.lock:
+            if self.by_name.get(name) == grader:
+                self.proofs = {**self.proofs, name: proof_of(grader)}

@@ -1,4 +1,4 @@
-"""A lock, and a place where errors of callbacks are seen. No widget here."""
+"""A lock that what belongs to one session shares, and the place where errors of callbacks are seen. No widget here."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from traitlets import HasTraits
 
 from workbench.session.problem import Problem
 
-__all__ = ["Guarded"]
+__all__ = ["ActionGuard"]
 
 
-class Guarded(HasTraits):
-    """Something that several threads change, each with the lock held.
+class ActionGuard(HasTraits):
+    """Guards what several threads change: a person's clicks, cells that run, and runs in the background.
 
     Traits:
-        problem: The last error of a callback.
+        problem: The last error of a callback; None for none.
 
     Attributes:
-        lock: Held by whatever changes it.
+        lock: Held by whoever changes the session.
     """
 
     problem = AnyTrait(None, allow_none=True)
@@ -32,17 +32,18 @@ class Guarded(HasTraits):
         self._depth = 0
 
     @contextmanager
-    def guard(self, where: str = "", *, act: bool = False) -> Iterator[None]:
-        """Hold the lock; what goes wrong inside becomes the `problem` and goes no further.
+    def locked(self, where: str = "", *, by_person: bool = False) -> Iterator[None]:
+        """Hold the lock; an error inside becomes the `problem` and goes no further.
 
         Args:
-            where: Said of the problem.
-            act: A person does something, so what went wrong before was read. News of a run leave it there.
+            where: Where it happened, as the problem names it.
+            by_person: A person does something, so the problem before it was read and goes away. The progress of a run
+                leaves it there.
         """
         with self.lock:
             self._depth += 1
             try:
-                if act and self._depth == 1:
+                if by_person and self._depth == 1:
                     self.problem = None
                 yield
             except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 (it is shown, not swallowed)
@@ -51,8 +52,8 @@ class Guarded(HasTraits):
                 self._depth -= 1
 
     @contextmanager
-    def watched(self, where: str = "") -> Iterator[None]:
-        """As `guard` for something a person does that takes its time: the lock is not held."""
+    def unlocked(self, where: str = "") -> Iterator[None]:
+        """As `locked` for something a person does that takes its time: the lock is not held meanwhile."""
         with self.lock:
             self.problem = None
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,14 +16,14 @@ from workbench.session.label_weights import BALANCED, CHOSEN, DISAGREEING, RANDO
 if TYPE_CHECKING:
     from workbench.report import Report
 
-__all__ = ["ORDERS", "Queue"]
+__all__ = ["ORDERS", "LabelQueue"]
 
 Rows = NDArray[np.intp]
 
 _SEED = 0
 
 
-class Queue:
+class LabelQueue:
     """The rows of a report, or of a dataset without one, in the order they are to be labelled.
 
     Args:
@@ -49,20 +50,23 @@ class Queue:
         self.samples = samples
         graders = report.graders if report is not None else []
         name = grader if grader in graders else next(iter(graders), None)
-        rows = np.asarray(shown, dtype=np.intp)
-        known = report is not None and report.labels is not None
-        self.order = _meant(order, len(graders) + (known and bool(graders)), len(rows))
+        shown_rows = np.asarray(shown, dtype=np.intp)
+        has_labels = report is not None and report.labels is not None
+        voters = len(graders) + (has_labels and bool(graders))
+        self.order = _possible_order(order, voters, len(shown_rows))
         self._verdicts = _verdicts(report, name) if self.order == BALANCED else np.empty(0, np.int8)
-        ids = [str(one) for one in samples.ids]
-        mixed = np.random.default_rng(_SEED).permutation(len(ids)).astype(np.intp)
+        ids = [str(name) for name in samples.ids]
+        rows = np.random.default_rng(_SEED).permutation(len(ids)).astype(np.intp)
         if self.order == CHOSEN:
-            mixed = rows
+            rows = shown_rows
         elif self.order == DISAGREEING:
-            mixed = _disagreements(mixed, report, str(name))
+            rows = _disagreements(rows, report, str(name))
         elif self.order == BALANCED:
-            there = np.array([ids[row] in decided for row in mixed], bool)
-            mixed = np.concatenate([_balanced(mixed[part], self._verdicts) for part in (~there, there)])
-        self.rows: Rows = mixed
+            is_decided = np.array([ids[row] in decided for row in rows], bool)
+            rows = np.concatenate(
+                [_balanced(rows[part], self._verdicts) for part in (~is_decided, is_decided)]
+            )
+        self.rows: Rows = rows
         self._ids = [ids[row] for row in self.rows]
 
     def __len__(self) -> int:
@@ -73,8 +77,8 @@ class Queue:
 
     def next(self, decided: Mapping[str, Any], count: int = 1) -> list[int]:
         """The first rows nobody has decided, at most so many."""
-        left = (int(row) for row, name in zip(self.rows, self._ids, strict=True) if name not in decided)
-        return [row for row, _ in zip(left, range(count), strict=False)]
+        open_rows = (int(row) for row, name in zip(self.rows, self._ids, strict=True) if name not in decided)
+        return list(islice(open_rows, count))
 
     def done(self, decided: Mapping[str, Any]) -> int:
         """Rows of the queue that are decided."""
@@ -88,11 +92,11 @@ class Queue:
         return of_stratum(verdict, int((self._verdicts == verdict).sum()), len(self._verdicts))
 
 
-def _meant(order: str, voices: int, shown: int) -> str:
+def _possible_order(order: str, voters: int, n_shown: int) -> str:
     """What an order comes to where there is no report, nobody to disagree with, or nothing shown."""
-    if order == DISAGREEING and voices < 2:
+    if order == DISAGREEING and voters < 2:
         order = BALANCED
-    if (order == BALANCED and not voices) or (order == CHOSEN and not shown):
+    if (order == BALANCED and not voters) or (order == CHOSEN and not n_shown):
         return RANDOM
     return order
 
@@ -105,42 +109,42 @@ def _verdicts(report: Any, grader: Any) -> NDArray[np.int8]:
     return verdict
 
 
-def _balanced(mixed: Rows, verdict: NDArray[Any]) -> Rows:
+def _balanced(rows: Rows, verdicts: NDArray[Any]) -> Rows:
     """Of every two rows one accepted and one refused: both kinds of mistakes need rows of their own.
 
-    Which of the two comes first is drawn: a strict turn would tell the labeller what the grader said.
+    Which of the two comes first is drawn: a strict turn would show the labeller the grader's verdict.
     """
-    accepted, refused = (mixed[verdict[mixed] == one] for one in (1, 0))
+    accepted, refused = (rows[verdicts[rows] == verdict] for verdict in (1, 0))
     n = min(len(accepted), len(refused))
     pairs = (
         np.random.default_rng(_SEED).permuted(np.column_stack([refused[:n], accepted[:n]]), axis=1).ravel()
     )
-    return np.concatenate([pairs, accepted[n:], refused[n:], mixed[verdict[mixed] < 0]])
+    return np.concatenate([pairs, accepted[n:], refused[n:], rows[verdicts[rows] < 0]])
 
 
-def _disagreements(mixed: Rows, report: Any, grader: str) -> Rows:
+def _disagreements(rows: Rows, report: Any, grader: str) -> Rows:
     """Rows on which a grader lies furthest from another one or from the known label; then where others are apart."""
     scores = np.column_stack([scaled_scores(report, name) for name in report.graders])
-    own = scaled_scores(report, grader)
-    others = np.abs(scores[:, [name != grader for name in report.graders]] - own[:, None])
-    mine = _largest(np.column_stack([others, _wrong(report, grader)]))
-    apart = _largest(scores) + _largest(-scores)
-    return mixed[np.lexsort((-apart[mixed], -mine[mixed]))]
+    grader_scores = scaled_scores(report, grader)
+    distances = np.abs(scores[:, [name != grader for name in report.graders]] - grader_scores[:, None])
+    grader_distance = _largest(np.column_stack([distances, _wrong(report, grader)]))
+    spread = _largest(scores) + _largest(-scores)
+    return rows[np.lexsort((-spread[rows], -grader_distance[rows]))]
 
 
 def _largest(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Of each line of (n, m) values; -1.0 where there is none."""
-    there = ~np.isnan(values)
-    return np.where(there.any(1), np.where(there, values, -np.inf).max(1, initial=-np.inf), -1.0)
+    known = ~np.isnan(values)
+    return np.where(known.any(1), np.where(known, values, -np.inf).max(1, initial=-np.inf), -1.0)
 
 
 def _wrong(report: Any, grader: str) -> NDArray[np.float64]:
-    """1.0 where a grader says other than the known label, 0.0 where the same, NaN where one of them says nothing."""
-    case, found = case_of(report, grader), np.full(len(report), np.nan)
+    """1.0 where a grader differs from the known label, 0.0 where it agrees, NaN where one of the two is missing."""
+    case, wrong = case_of(report, grader), np.full(len(report), np.nan)
     if report.labels is not None:
         labels = case.labels[case.rows]
-        found[case.rows] = np.where(labels < 0, np.nan, case.accepted != (labels == 1))
-    return found
+        wrong[case.rows] = np.where(labels < 0, np.nan, case.accepted != (labels == 1))
+    return wrong
 
 
 ORDERS = (RANDOM, BALANCED, DISAGREEING, CHOSEN)

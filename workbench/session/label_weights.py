@@ -50,40 +50,49 @@ def weights_of(drawn: Sequence[str]) -> list[float | None]:
         >>> weights_of(["random", "class-balanced accepted 3/4", "class-balanced refused 1/4", "as shown"])
         [1.0, 1.5, 0.5, None]
     """
-    drawn_from = _joined([_stratum(one) for one in drawn])
-    strata = [None if one is None else one[0] or one for one in drawn_from]
-    seen = Counter(one for one in strata if one is not None)
-    shares = {at: total / seen[at] for at, total in _totals(drawn_from).items()}
-    each = Fraction(sum(seen.values())) / sum(shares.values()) if seen else Fraction(0)
+    strata = _with_classes([_stratum(text) for text in drawn])
+    groups = [None if stratum is None else _group(stratum) for stratum in strata]
+    counts = Counter(group for group in groups if group is not None)
+    shares = {group: total / counts[group] for group, total in _totals(strata).items()}
+    scale = Fraction(sum(counts.values())) / sum(shares.values()) if counts else Fraction(0)
     return [
-        float(shares[at] / seen[at] * each) if at is not None else 1.0 if is_at_random(one) else None
-        for one, at in zip(drawn, strata, strict=True)
+        float(shares[group] / counts[group] * scale)
+        if group is not None
+        else 1.0
+        if is_at_random(text)
+        else None
+        for text, group in zip(drawn, groups, strict=True)
     ]
 
 
-def _totals(drawn_from: list[_Stratum | None]) -> dict[str | _Stratum, Fraction]:
+def _group(stratum: _Stratum) -> str | _Stratum:
+    """What a stratum is counted with: all of its class; alone where its class is not known."""
+    return stratum[0] or stratum
+
+
+def _totals(strata: list[_Stratum | None]) -> dict[str | _Stratum, Fraction]:
     """Sum of the shares that the labels of each class were drawn with: they differ where a grader ran again."""
-    found: dict[str | _Stratum, Fraction] = {}
-    for one, times in Counter(one for one in drawn_from if one is not None).items():
-        at = one[0] or one
-        found[at] = found.get(at, Fraction(0)) + one[1] * times
-    return found
+    totals: dict[str | _Stratum, Fraction] = {}
+    for stratum, times in Counter(stratum for stratum in strata if stratum is not None).items():
+        group = _group(stratum)
+        totals[group] = totals.get(group, Fraction(0)) + stratum[1] * times
+    return totals
 
 
-def _joined(strata: list[_Stratum | None]) -> list[_Stratum | None]:
-    """Rows of a class that is not said go to the class of their share, where there is one such class only."""
-    known: dict[Fraction, set[_Stratum]] = {}
-    for one in strata:
-        if one is not None and one[0]:
-            known.setdefault(one[1], set()).add(one)
-    fits = {("", share): next(iter(those)) for share, those in known.items() if len(those) == 1}
-    return [None if one is None else fits.get(one, one) for one in strata]
+def _with_classes(strata: list[_Stratum | None]) -> list[_Stratum | None]:
+    """Strata without a class get the class of their share, where one class only has that share."""
+    by_share: dict[Fraction, set[_Stratum]] = {}
+    for stratum in strata:
+        if stratum is not None and stratum[0]:
+            by_share.setdefault(stratum[1], set()).add(stratum)
+    classes = {("", share): next(iter(known)) for share, known in by_share.items() if len(known) == 1}
+    return [None if stratum is None else classes.get(stratum, stratum) for stratum in strata]
 
 
 def _stratum(drawn: str) -> _Stratum | None:
     """The class of verdicts a row was drawn from; None for rows drawn otherwise."""
-    found = _STRATUM.fullmatch(drawn)
-    if found is None:
+    match = _STRATUM.fullmatch(drawn)
+    if match is None:
         return None
-    size, n = map(int, found.groups()[1:])
-    return (found[1] or "", Fraction(size, n)) if 0 < size <= n else None
+    size, n = map(int, match.groups()[1:])
+    return (match[1] or "", Fraction(size, n)) if 0 < size <= n else None

@@ -1,4 +1,4 @@
-"""What the rows of a dataset say, as labels know it: a label counts for the text that was labelled."""
+"""The texts of a dataset, as labels know them: a label counts for the text that was labelled."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from workbench.store import Label
     from workbench.store.labels import Labels
 
-__all__ = ["Texts"]
+__all__ = ["LabelledTexts"]
 
 
-class Texts:
-    """The rows of a dataset by id, and digests of what they say: made for rows that have labels, once.
+class LabelledTexts:
+    """The rows of a dataset by id, and digests of their texts: made for rows that have labels, once.
 
     Args:
         samples: The dataset.
@@ -29,70 +29,70 @@ class Texts:
         self._digests: dict[str, str] = {}
 
     @cached_property
-    def places(self) -> dict[str, int]:
-        """Row of each sample, the last where it stands here more than once."""
+    def row_numbers(self) -> dict[str, int]:
+        """Row of each sample by id, the last row where it stands here more than once."""
         return {str(name): row for row, name in enumerate(self.samples.ids)}
 
     def rows(self, name: str) -> list[int]:
         """All rows of a sample: a view may have it more than once. None where it is not here."""
-        if name not in self.places:
+        if name not in self.row_numbers:
             return []
-        return self._repeated.get(name, [self.places[name]])
+        return self._repeated.get(name, [self.row_numbers[name]])
 
     @cached_property
     def _repeated(self) -> dict[str, list[int]]:
         """Rows of the samples that stand here more than once."""
-        found: dict[str, list[int]] = {}
-        if len(self.places) < len(self.samples):
+        rows_by_id: dict[str, list[int]] = {}
+        if len(self.row_numbers) < len(self.samples):
             for row, name in enumerate(self.samples.ids):
-                found.setdefault(str(name), []).append(row)
-        return {name: rows for name, rows in found.items() if len(rows) > 1}
+                rows_by_id.setdefault(str(name), []).append(row)
+        return {name: rows for name, rows in rows_by_id.items() if len(rows) > 1}
 
-    def shared_with(self, other: Texts, names: Collection[str]) -> set[str]:
-        """Those of these samples that are here and there, and say the same."""
-        both = [name for name in names if name in self.places and name in other.places]
+    def shared_with(self, other: LabelledTexts, names: Collection[str]) -> set[str]:
+        """Those of these samples that are in both datasets, with the same text."""
+        shared = [name for name in names if name in self.row_numbers and name in other.row_numbers]
         if share_texts(self.samples, other.samples):
-            return set(both)  # without reading a row
-        mine, theirs = self.digests(both), other.digests(both)
-        return {name for name in both if mine[name] == theirs[name]}
+            return set(shared)  # without reading a row
+        digests, other_digests = self.digests(shared), other.digests(shared)
+        return {name for name in shared if digests[name] == other_digests[name]}
 
     def digests(self, names: Collection[str]) -> dict[str, str]:
-        """What those of these samples say that are here."""
-        here = [name for name in names if name in self.places]
-        new = [name for name in here if name not in self._digests]
+        """Digests of the texts of those of these samples that are here."""
+        known = [name for name in names if name in self.row_numbers]
+        new = [name for name in known if name not in self._digests]
         if new:
-            made = digests_of(self.samples, [self.places[name] for name in new])
-            self._digests.update(zip(new, made, strict=True))
-        return {name: self._digests[name] for name in here}
+            digests = digests_of(self.samples, [self.row_numbers[name] for name in new])
+            self._digests.update(zip(new, digests, strict=True))
+        return {name: self._digests[name] for name in known}
 
-    def matching(self, held: Mapping[str, Label]) -> dict[str, Label]:
-        """The labels of samples that are here and say what they said then; also where a label does not know that."""
-        said = self.digests([name for name, label in held.items() if label.digest])
+    def matching(self, labels: Mapping[str, Label]) -> dict[str, Label]:
+        """The labels of samples that are here with the text that was labelled, or of a text that is not known."""
+        digests = self.digests([name for name, label in labels.items() if label.digest])
         return {
             name: label
-            for name, label in held.items()
-            if name in self.places and label.digest in {"", said.get(name)}
+            for name, label in labels.items()
+            if name in self.row_numbers and label.digest in {"", digests.get(name)}
         }
 
-    def read(self, labels: Labels, **which: Any) -> tuple[dict[str, Label], set[str]]:
-        """What a store holds of these texts, and the samples of which it has labels of other texts only.
+    def read(self, store: Labels, **query: Any) -> tuple[dict[str, Label], set[str]]:
+        """The labels that a store has of these texts, and the samples of which it has labels of other texts only.
 
-        Labels of samples that are not here are among the first: nobody can say that these are others.
+        Labels of samples that are not here are among the first: nobody can say that these are of other texts.
 
         Args:
-            labels: The store's.
-            which: Labeller and dataset.
+            store: The labels of a store.
+            query: Labeller and dataset.
         """
-        there = dict(labels.latest(**which))
-        odd = {name for name in there if name in self.places} - self.matching(there).keys()
-        found = labels.latest(self.digests(odd), **which) if odd else {}
-        return {name: label for name, label in there.items() if name not in odd} | dict(
-            found
-        ), odd - found.keys()
+        by_id = dict(store.latest(**query))
+        # The last label under an id may be of another text; an older one of this text is asked for by its digest.
+        mismatched = {name for name in by_id if name in self.row_numbers} - self.matching(by_id).keys()
+        by_digest = store.latest(self.digests(mismatched), **query) if mismatched else {}
+        matched = {name: label for name, label in by_id.items() if name not in mismatched}
+        return matched | dict(by_digest), mismatched - by_digest.keys()
 
     def sample(self, name: str) -> Sample | str:
         """A sample; its id where it is not here or cannot be read."""
         try:
-            return self.samples[self.places[name]] if name in self.places else name
+            return self.samples[self.row_numbers[name]] if name in self.row_numbers else name
         except SamplesError:
             return name

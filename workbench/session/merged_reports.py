@@ -1,4 +1,4 @@
-"""Graders that did not run again keep what they said. No widget here."""
+"""Graders that did not run again keep their grades. No widget here."""
 
 from __future__ import annotations
 
@@ -15,49 +15,49 @@ if TYPE_CHECKING:
     from workbench.report import Report
     from workbench.report.protocols import SamplesLike
 
-__all__ = ["beside", "others"]
+__all__ = ["merge", "reusable_graders"]
 
 
-def others(
-    before: Report | None, rows: SamplesLike, *, running: Collection[str], standing: Collection[str]
+def reusable_graders(
+    before: Report | None, rows: SamplesLike, *, running: Collection[str], unchanged: Collection[str]
 ) -> list[str]:
-    """Graders of the report before that do not run and whose scores of these rows stand.
+    """Graders of the report before that do not run and whose grades of these rows still hold.
 
     Args:
         before: The report that is shown; None for none. One with a gate judges a suite as a whole, and has none.
         rows: What the others run on, of the same dataset.
         running: Graders that run.
-        standing: Graders whose definition is the one that ran before.
+        unchanged: Graders whose definition is the one that ran before.
     """
     if before is None or before.gate is not None or not np.array_equal(before.samples.ids, rows.ids):
         return []
-    return [name for name in before.graders if name in standing and name not in running]
+    return [name for name in before.graders if name in unchanged and name not in running]
 
 
-def beside(report: Report, before: Report, names: Sequence[str], order: Sequence[str]) -> Report:
-    """A run's report with what others said of the same rows.
+def merge(report: Report, before: Report, names: Sequence[str], order: Sequence[str]) -> Report:
+    """A run's report with the grades of other graders on the same rows.
 
     Args:
         report: The run's.
-        before: The others'.
+        before: The one that holds the others' grades.
         names: The others.
         order: All graders as they are listed; a suite's own score stands at the end.
 
     Returns:
-        The run's own report where the rows say something else under the same ids.
+        The run's own report where the rows hold other texts under the same ids.
     """
     try:
         require_same_rows(before.samples, report.samples)
     except ReportError:
         return report
     grades = {**{name: before.grades[name] for name in names}, **report.grades}
-    place = {name: at for at, name in enumerate(order)}
-    listed = sorted(grades, key=lambda name: place.get(name, len(place)))
+    rank = {name: position for position, name in enumerate(order)}
+    ordered = sorted(grades, key=lambda name: rank.get(name, len(rank)))
     sources = {name: before.sources[name] for name in names if name in before.sources}
-    cut = any(before.grades[name].cut_off for name in names)  # the notes of their run say why
+    cut_off = any(before.grades[name].cut_off for name in names)  # the notes of their run say why
     return replace(
         report,
-        grades={name: grades[name] for name in listed},
+        grades={name: grades[name] for name in ordered},
         sources={**sources, **report.sources},
-        notes=tuple(dict.fromkeys((*report.notes, *(before.notes if cut else ())))),
+        notes=tuple(dict.fromkeys((*report.notes, *(before.notes if cut_off else ())))),
     )

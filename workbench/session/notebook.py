@@ -18,10 +18,10 @@ _HISTORY = re.compile(r"_{1,3}|_i*\d*|_(oh|dh|ih)|__\w+__")
 
 def taken_by(name: str, namespace: Mapping[str, Any]) -> str:
     """Why a cell's grader cannot have a name that Python can read: it would hide something else; "" where it can."""
-    taken = "a Python keyword" if keyword.iskeyword(name) else ""
-    taken = taken or ("a builtin" if hasattr(builtins, name) else "")
-    taken = taken or ("IPython's own" if name in _IPYTHON or _HISTORY.fullmatch(name) else "")
-    return taken or ("a module of this notebook" if isinstance(namespace.get(name), ModuleType) else "")
+    owner = "a Python keyword" if keyword.iskeyword(name) else ""
+    owner = owner or ("a builtin" if hasattr(builtins, name) else "")
+    owner = owner or ("IPython's own" if name in _IPYTHON or _HISTORY.fullmatch(name) else "")
+    return owner or ("a module of this notebook" if isinstance(namespace.get(name), ModuleType) else "")
 
 
 def notebook_names() -> Mapping[str, Any]:

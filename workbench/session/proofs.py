@@ -13,7 +13,7 @@ from workbench.suite import Suite
 if TYPE_CHECKING:
     from workbench.sandbox.host.validation import Validation
 
-__all__ = ["asks_models", "keep_proof", "needs_proof", "proof_of", "suite_of", "waits_for"]
+__all__ = ["asks_models", "copy_proof", "needs_proof", "proof_of", "suite_of", "waits_for"]
 
 
 def suite_of(graders: Any) -> Suite | None:
@@ -34,13 +34,13 @@ def asks_models(grader: Grader) -> bool:
 
 
 def waits_for(grader: Grader) -> str:
-    """Why a grader is not asked before somebody says so; "" for rules and sandboxed code, which cost nothing."""
+    """Why a grader is not asked before a person presses Score; "" for rules and sandboxed code, which cost nothing."""
     reasons = (
         (Judge, "asks a model, which costs"),
         (Endpoint, "asks a service"),
         (CustomGrader, "is a function of your own, of unknown cost"),
     )
-    return next((why for kind, why in reasons if any(isinstance(one, kind) for one in parts(grader))), "")
+    return next((why for kind, why in reasons if any(isinstance(part, kind) for part in parts(grader))), "")
 
 
 def proof_of(grader: Grader) -> Validation | None:
@@ -48,8 +48,8 @@ def proof_of(grader: Grader) -> Validation | None:
     return grader.validation if isinstance(grader, SandboxedGrader) else None
 
 
-def keep_proof(old: Grader, new: Grader) -> None:
-    """The same text again needs no second proof."""
+def copy_proof(old: Grader, new: Grader) -> None:
+    """Give a grader the proof of an equal one: the same text needs no second proof."""
     proof = proof_of(old)
     if proof is not None and isinstance(new, SandboxedGrader) and new.validation is None:
         new.remember(proof)

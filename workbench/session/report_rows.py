@@ -16,7 +16,7 @@ from workbench.grades import Grades
 from workbench.report import Report
 from workbench.report.frames import row_texts
 from workbench.samples import Sample
-from workbench.session.row_reader import read_row, whole
+from workbench.session.row_reader import read_row, whole_text
 from workbench.session.row_source import Column
 from workbench.thread import StringThread
 
@@ -51,20 +51,20 @@ class ReportRows:
         self._report, self._rows, self._order = report, rows, rows
         self._graders = list(report.graders if graders is None else graders)
         self._reasons, self._labels = reasons, labels
-        self._kept: tuple[bytes, list[tuple[Any, ...]]] | None = None
-        self._places: dict[str, _Cells] = self._make()
-        self.columns: list[Column] = [part.column for part in self._places.values()]
+        self._last_window: tuple[bytes, list[tuple[Any, ...]]] | None = None
+        self._cells: dict[str, _Cells] = self._make_columns()
+        self.columns: list[Column] = [part.column for part in self._cells.values()]
 
-    def _make(self) -> dict[str, _Cells]:
+    def _make_columns(self) -> dict[str, _Cells]:
         report = self._report
-        made: list[_Cells] = [_Ids(report)]
-        made += [_Text(name, self._texts_of, at) for name, at in list(_TEXTS.items())[:2]]
-        made += [_Scores(f"score {at}", name, report.grades[name]) for at, name in enumerate(self._graders)]
-        made += [_Labels(self._labels)] if self._labels is not None else []
-        made += [_Text("reference", self._texts_of, _TEXTS["reference"])]
+        cells: list[_Cells] = [_Ids(report)]
+        cells += [_Text(name, self._texts_of, at) for name, at in list(_TEXTS.items())[:2]]
+        cells += [_Scores(f"score {at}", name, report.grades[name]) for at, name in enumerate(self._graders)]
+        cells += [_Labels(self._labels)] if self._labels is not None else []
+        cells += [_Text("reference", self._texts_of, _TEXTS["reference"])]
         if self._reasons is not None:
-            made += [_Reasons(report.grades[self._reasons])]
-        return {one.column.key: one for one in made}
+            cells += [_Reasons(report.grades[self._reasons])]
+        return {column.column.key: column for column in cells}
 
     def __len__(self) -> int:
         return len(self._order)
@@ -77,30 +77,28 @@ class ReportRows:
     def window(self, start: int, stop: int) -> list[list[Any]]:
         """Cells of a window; see `RowSource.window`."""
         rows = self._order[start:stop]
-        return [
-            list(line) for line in zip(*(part.cells(rows) for part in self._places.values()), strict=True)
-        ]
+        return [list(line) for line in zip(*(part.cells(rows) for part in self._cells.values()), strict=True)]
 
     def sort(self, key: str, descending: bool) -> None:
         """Order by a column; rows without a value come last either way."""
         self._order = self._rows if not key else self._sorted(key, descending=descending)
 
     def _sorted(self, key: str, *, descending: bool) -> Rows:
-        values, there = self._places[key].keys(self._rows)
-        known, unknown = self._rows[there], self._rows[~there]
-        ranks = np.unique(values[there], return_inverse=True)[1]
+        values, has_value = self._cells[key].keys(self._rows)
+        known, unknown = self._rows[has_value], self._rows[~has_value]
+        ranks = np.unique(values[has_value], return_inverse=True)[1]
         order = np.argsort(-ranks if descending else ranks, kind="stable")
         return np.concatenate([known[order], unknown])
 
     def detail(self, at: int) -> dict[str, Any]:
-        """What the reader shows of a row; see `reader.read_row`."""
+        """What the reader shows of a row; see `row_reader.read_row`."""
         sample, grades = self._read(at)
         row = int(self._order[at])
         return read_row(sample, grades, label=None if self._labels is None else self._labels[row])
 
     def more(self, at: int, part: str) -> str:
-        """The whole of a text that was cut; see `reader.whole`."""
-        return whole(*self._read(at), part)
+        """The whole of a text that was cut; see `row_reader.whole_text`."""
+        return whole_text(*self._read(at), part)
 
     def _read(self, at: int) -> tuple[Sample, Mapping[str, Grade]]:
         row = int(self._order[at])
@@ -110,18 +108,18 @@ class ReportRows:
     def _texts_of(self, rows: Rows) -> list[tuple[Any, ...]]:
         """Texts of a window, read once for its three columns."""
         key = rows.tobytes()
-        if self._kept is None or self._kept[0] != key:
-            self._kept = (key, row_texts(self._report.samples, rows, last_question))
-        return self._kept[1]
+        if self._last_window is None or self._last_window[0] != key:
+            self._last_window = (key, row_texts(self._report.samples, rows, last_question))
+        return self._last_window[1]
 
 
 def sample_of(samples: Any, row: int) -> Sample:
     """A row, or in place of one that cannot be read a thread that says why."""
     try:
-        found: Sample = samples[row]
+        sample: Sample = samples[row]
     except SamplesError as error:
         return Sample(str(samples.ids[row]), StringThread([("unreadable row", error.what)]), None, "")
-    return found
+    return sample
 
 
 def last_question(thread: StringThread) -> str:
@@ -130,8 +128,10 @@ def last_question(thread: StringThread) -> str:
     A system prompt is the same in every row, and would leave no room for what differs.
     """
     turns = thread.messages()
-    asked = [turn for at, turn in enumerate(turns) if turn.role == "user" and thread.turn_answers(at) is None]
-    return str((asked or turns)[-1].content) if turns else ""
+    questions = [
+        turn for at, turn in enumerate(turns) if turn.role == "user" and thread.turn_answers(at) is None
+    ]
+    return str((questions or turns)[-1].content) if turns else ""
 
 
 _LABELS: dict[bool | None, Any] = {
@@ -174,7 +174,7 @@ class _Text:
         return [one_line(texts[self._at], _CELL) for texts in self._texts(rows)]
 
     def keys(self, rows: Rows) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-        texts = ["" if one[self._at] is None else str(one[self._at]) for one in self._texts(rows)]
+        texts = ["" if line[self._at] is None else str(line[self._at]) for line in self._texts(rows)]
         return np.array(texts, dtype=object), np.array([bool(text) for text in texts], dtype=bool)
 
 
@@ -221,12 +221,12 @@ class _Reasons:
         self._grades = grades
 
     def cells(self, rows: Rows) -> list[Any]:
-        return [one_line(self._said(int(row)), _CELL) for row in rows]
+        return [one_line(self._reason(int(row)), _CELL) for row in rows]
 
-    def _said(self, row: int) -> str:
+    def _reason(self, row: int) -> str:
         error = self._grades.errors.get(row)
         return str(error) if error is not None else self._grades.reasoning.get(row) or ""
 
     def keys(self, rows: Rows) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-        said = [self._said(int(row)) for row in rows]
-        return np.array(said, dtype=object), np.array([bool(text) for text in said], dtype=bool)
+        reasons = [self._reason(int(row)) for row in rows]
+        return np.array(reasons, dtype=object), np.array([bool(reason) for reason in reasons], dtype=bool)

@@ -11,7 +11,7 @@ from workbench.grade import Grade
 from workbench.judges.answers.documents import documents
 from workbench.samples import Sample
 
-__all__ = ["LIMIT", "MOST", "read_row", "whole"]
+__all__ = ["LIMIT", "MOST", "read_row", "whole_text"]
 
 LIMIT = 4_000
 """Characters of a text that are shown at once."""
@@ -34,7 +34,7 @@ def read_row(sample: Sample, grades: Mapping[str, Grade], *, label: bool | None 
     Returns:
         `id`, `turns` (role, text, more, part, calls; `title` where the turn is a document), `documents` (title, text,
         more, part), `reference`, `metadata` (JSON text), `grades`, `label`, and `cut`: characters left out by part,
-        for the texts that are not in turns or documents. `more` counts the characters left out as well; `whole` gives
+        for the texts that are not in turns or documents. `more` counts the characters left out as well; `whole_text` gives
         the whole text of a `part`.
     """
     texts = _texts(sample, grades)
@@ -48,16 +48,16 @@ def read_row(sample: Sample, grades: Mapping[str, Grade], *, label: bool | None 
         "grades": [_grade(at, name, grade, texts) for at, (name, grade) in enumerate(grades.items())],
         "label": label,
         "cut": {
-            part: left for part, left in cut.items() if not part.startswith(("turn", "document", "call"))
+            part: n_cut for part, n_cut in cut.items() if not part.startswith(("turn", "document", "call"))
         },
     }
 
 
-def whole(sample: Sample, grades: Mapping[str, Grade], part: str) -> str:
+def whole_text(sample: Sample, grades: Mapping[str, Grade], part: str) -> str:
     """The whole text of one part, up to `MOST` characters; "" where there is no such part."""
     text = _texts(sample, grades).get(part, "")
-    left = len(text) - MOST
-    return visible(text[:MOST]) + (f"\n… ({left:,} more characters)" if left > 0 else "")
+    n_cut = len(text) - MOST
+    return visible(text[:MOST]) + (f"\n… ({n_cut:,} more characters)" if n_cut > 0 else "")
 
 
 def _texts(sample: Sample, grades: Mapping[str, Grade]) -> dict[str, str]:
@@ -67,7 +67,7 @@ def _texts(sample: Sample, grades: Mapping[str, Grade]) -> dict[str, str]:
     for at in range(len(texts)):
         for n, call in enumerate(thread.turn_calls(at)):
             texts[f"call-{at}-{n}"] = _arguments(call)
-    texts |= {f"document-{at}": text for at, text in enumerate(_held(sample))}
+    texts |= {f"document-{at}": text for at, text in enumerate(_metadata_documents(sample))}
     texts |= {"reference": _plain(sample.reference), "metadata": _metadata(sample)}
     for at, grade in enumerate(grades.values()):
         texts |= {f"reasoning-{at}": grade.reasoning or "", f"raw-{at}": _plain(grade.metadata.get("raw"))}
@@ -76,27 +76,28 @@ def _texts(sample: Sample, grades: Mapping[str, Grade]) -> dict[str, str]:
 
 
 def _turns(sample: Sample, texts: Mapping[str, str]) -> list[dict[str, Any]]:
-    found, read = [], 0
+    turns: list[dict[str, Any]] = []
+    n_documents = 0
     for at, turn in enumerate(sample.thread.get_turns()):
         calls = [_call(call, f"call-{at}-{n}", texts) for n, call in enumerate(sample.thread.turn_calls(at))]
-        one = {"role": one_line(turn.role, 40), **_part(f"turn-{at}", texts), "calls": calls}
+        shown_turn = {"role": one_line(turn.role, 40), **_part(f"turn-{at}", texts), "calls": calls}
         if turn.role == "document":
-            read += 1
-            one["title"] = f"Document {read}"
-        found.append(one)
-    return found
+            n_documents += 1
+            shown_turn["title"] = f"Document {n_documents}"
+        turns.append(shown_turn)
+    return turns
 
 
 def _documents(sample: Sample, texts: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Those of the metadata; the thread's own stand where they were said. Numbers go on."""
+    """Those of the metadata; those of the thread stand among its turns. Numbers go on."""
     first = sum(turn.role == "document" for turn in sample.thread.get_turns()) + 1
     return [
         {"title": f"Document {at + first}", **_part(f"document-{at}", texts)}
-        for at in range(len(_held(sample)))
+        for at in range(len(_metadata_documents(sample)))
     ]
 
 
-def _held(sample: Sample) -> list[str]:
+def _metadata_documents(sample: Sample) -> list[str]:
     """The documents of the metadata."""
     return documents(sample, "adaptive")
 
@@ -117,24 +118,24 @@ def _function(call: Any) -> Mapping[str, Any]:
 
 def _arguments(call: Any) -> str:
     """A call's arguments, laid out where they are JSON; the whole call where it has another shape."""
-    given = _function(call).get("arguments", call)
-    if not isinstance(given, str):
-        return _plain(given)
+    arguments = _function(call).get("arguments", call)
+    if not isinstance(arguments, str):
+        return _plain(arguments)
     try:
-        told = json.loads(given)
+        parsed = json.loads(arguments)
     except (ValueError, RecursionError):
-        return given
+        return arguments
     # Short ones on one line: a call is seldom more.
-    return _plain(told) if isinstance(told, dict | list) and len(given) > ONE_LINE else given
+    return _plain(parsed) if isinstance(parsed, dict | list) and len(arguments) > ONE_LINE else arguments
 
 
 def _metadata(sample: Sample) -> str:
-    held = sample.thread.metadata
-    if not isinstance(held, Mapping):
-        return _plain(held)
-    count = len(_held(sample))
-    rest = {key: value for key, value in held.items() if not (count and key == "documents")}
-    return _plain({**rest, "documents": f"({count} shown above)"} if count else rest) if held else ""
+    metadata = sample.thread.metadata
+    if not isinstance(metadata, Mapping):
+        return _plain(metadata)
+    count = len(_metadata_documents(sample))
+    rest = {key: value for key, value in metadata.items() if not (count and key == "documents")}
+    return _plain({**rest, "documents": f"({count} shown above)"} if count else rest) if metadata else ""
 
 
 def _grade(at: int, name: str, grade: Grade, texts: Mapping[str, str]) -> dict[str, Any]:

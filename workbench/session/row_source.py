@@ -14,8 +14,8 @@ class Column:
     """A column of a `ScoreTable`.
 
     Attributes:
-        key: What `RowSource.sort` is told.
-        title: What its head says.
+        key: Its name for `RowSource.sort`.
+        title: The text in its head.
         kind: How its cells look. A verdict is True, False or None; a score or number is a float or None; any
             cell may be `{"text": ..., "kind": ...}` with kind good, bad, failed, skipped or note.
     """
@@ -44,9 +44,9 @@ class RowSource(Protocol):
         ...
 
     def detail(self, at: int) -> dict[str, Any]:
-        """What the reader shows of a row: see `reader.read_row`."""
+        """What the reader shows of a row: see `row_reader.read_row`."""
         ...
 
     def more(self, at: int, part: str) -> str:
-        """The whole text of a part that was cut: see `reader.whole`."""
+        """The whole text of a part that was cut: see `row_reader.whole_text`."""
         ...

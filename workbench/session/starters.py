@@ -41,10 +41,10 @@ NEEDED = ("name", "price")
 async def grade(thread: StringThread) -> float:
     """The share of the needed keys that the answer has; 0.0 where it is no JSON object."""
     try:
-        found = json.loads(thread.completion() or "")
+        answer = json.loads(thread.completion() or "")
     except ValueError:
         return 0.0
-    return sum(key in found for key in NEEDED) / len(NEEDED) if isinstance(found, dict) else 0.0
+    return sum(key in answer for key in NEEDED) / len(NEEDED) if isinstance(answer, dict) else 0.0
 '''
 
 _KEYWORDS = '''import re
@@ -55,8 +55,8 @@ KEYWORDS = ("refund", "30 days")
 async def grade(thread: StringThread) -> float:
     """The share of the keywords that stand in the answer as whole words."""
     text = (thread.completion() or "").lower()
-    found = [word for word in KEYWORDS if re.search(rf"\\b{re.escape(word)}\\b", text)]
-    return len(found) / len(KEYWORDS)
+    mentioned = [word for word in KEYWORDS if re.search(rf"\\b{re.escape(word)}\\b", text)]
+    return len(mentioned) / len(KEYWORDS)
 '''
 
 _TOOL = '''EXPECTED = ["search"]

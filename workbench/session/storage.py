@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import os
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from workbench.store import Store
+from workbench.store import Store, StoreError, open_store
+from workbench.store.address import parse
 
-__all__ = ["STORE", "Keeping"]
+__all__ = ["DEFAULT_STORE", "Storage"]
 
-STORE = "sqlite:///workbench.db"
-"""Where labels, judges' answers and run summaries are kept where nobody says otherwise."""
+DEFAULT_STORE = "sqlite:///workbench.db"
+"""Where labels, judges' answers and run summaries are kept by default."""
 
 
-class Keeping:
+class Storage:
     """A store that is opened when it is first needed.
 
     Attributes:
@@ -31,71 +31,68 @@ class Keeping:
 
     @cached_property
     def store(self) -> Store:
-        """The store, opened when it is first needed. Where the usual file cannot be, one in memory: see `warning`.
+        """The store, opened when it is first needed. Where the default file cannot be, one in memory: see `warning`.
 
         Raises:
             StoreError: A store that was asked for cannot be opened.
         """
-        from workbench.store import Store, StoreError, open_store
-
         if isinstance(self._address, Store):
             return self._address
         try:
             return open_store("sqlite://" if self._address is None else self._address)
         except StoreError as error:
-            if self._address != STORE:
+            if self._address != DEFAULT_STORE:
                 raise
             self.warning = f"Labels and answers are kept in memory only, until this kernel ends: {error.what}"
-            if file := _file_of(STORE):
+            if file := _file_of(DEFAULT_STORE):
                 self.warning += f". What {file} holds is not read."
             self._address = None
             return open_store("sqlite://")
 
     @property
-    def store_url(self) -> str:
+    def url(self) -> str:
         """Where labels and answers are kept, without password; "" for memory."""
         if self._address is None:
             return ""
-        return _told(getattr(self._address, "url", self._address))
+        return _without_secrets(getattr(self._address, "url", self._address))
 
     @property
     def in_memory(self) -> bool:
         """Whether the store's address leads nobody else to it."""
-        return self.store_url in {"", "sqlite://", "sqlite:///:memory:"}
+        return self.url in {"", "sqlite://", "sqlite:///:memory:"}
 
     def close(self) -> None:
         """Close the store, if it was opened here."""
-        if "store" in self.__dict__ and self.store is not self._address:
+        if self._opened_here:
             self.store.close()
             del self.__dict__["store"]
 
     def reopen(self) -> bool:
-        """Let go of a store whose file was deleted or replaced, so that its next use opens it anew; whether it was so.
+        """Close a store whose file was deleted or replaced, so that its next use opens it anew; whether it was so.
 
         A `Store` that was given is not touched.
         """
-        lost = "store" in self.__dict__ and self.store is not self._address and bool(self.store.lost)
+        lost = self._opened_here and bool(self.store.lost)
         if lost:
             self.close()
         return lost
 
+    @property
+    def _opened_here(self) -> bool:
+        return "store" in self.__dict__ and self.store is not self._address
+
 
 def _file_of(address: str) -> str:
     """Name of the file at an address; "" where there is none."""
-    from workbench.store.address import parse
-
     path = parse(address).path
     return path.name if path is not None and path.is_file() else ""
 
 
-def _told(address: Any) -> str:
+def _without_secrets(address: Any) -> str:
     """An address as it was given, but for secrets in it."""
-    from workbench.store.address import parse
-    from workbench.store.errors import StoreError
-
     typed = os.fspath(address) if isinstance(address, os.PathLike) else str(address)
     try:
-        found = parse(address)
+        parsed = parse(address)
     except StoreError as error:
         return error.where or error.found
-    return typed if found.masked(typed) == typed and "***" not in found.shown else found.shown
+    return typed if parsed.masked(typed) == typed and "***" not in parsed.shown else parsed.shown

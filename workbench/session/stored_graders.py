@@ -2,25 +2,91 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from traitlets import Any as AnyTrait
+from traitlets import HasTraits
 
 from workbench.serialization import spec_of
+from workbench.session.code_lines import LastCode, keep_code
 from workbench.session.grader_text import text_of
 
 if TYPE_CHECKING:
     from workbench.graders import Grader
-    from workbench.session.labels import Labelling
+    from workbench.session.graders import GraderList
+    from workbench.session.guard import ActionGuard
+    from workbench.session.storage import Storage
     from workbench.store import Store
     from workbench.store.graders import GraderEntry
 
-__all__ = ["keep", "kept_names", "kept_text"]
+__all__ = ["StoredGraders"]
 
 
-def keep(store: Store, name: str, grader: Grader) -> tuple[GraderEntry, str]:
-    """Keep a grader under a name, proved first; where the same is there already, nothing is done.
+class StoredGraders(HasTraits):
+    """The graders of a store, and which of a session's graders were kept there.
+
+    Traits (observe them; set them through the methods):
+        versions: Name to the grader of that name that was kept here, and its version in the store.
+
+    Args:
+        graders: The session's graders.
+        storage: Where they are kept.
+        guard: Its lock is held while this changes.
+        code: Where the lines that would do the same are left.
+    """
+
+    versions: Any = AnyTrait()
+
+    def __init__(self, graders: GraderList, storage: Storage, *, guard: ActionGuard, code: LastCode) -> None:
+        super().__init__()
+        self._graders, self._storage = graders, storage
+        self._guard, self._code = guard, code
+        self.versions = {}
+
+    def keep(self, name: str) -> None:
+        """Keep a grader of the session under its name. Called without the lock: it is validated first.
+
+        Raises:
+            WorkbenchError: It fails the checks, has no form that can be kept, or is locked in the store.
+        """
+        grader = self._graders.by_name[name]
+        try:
+            entry, change = _keep(self._storage.store, name, grader)
+        finally:
+            self._graders.note_proof(name, grader)
+        with self._guard.lock:
+            self.versions = {**self.versions, name: (grader, entry.version)}
+            if change:
+                self._code.text = keep_code(self._storage, name, change)
+
+    def version_of(self, name: str) -> int:
+        """The version under which this very grader was kept here; 0 for not kept."""
+        grader, version = self.versions.get(name, (None, 0))
+        return version if grader == self._graders.by_name.get(name) else 0
+
+    def names(self) -> list[str]:
+        """Names of the graders in the store; none where it is in memory."""
+        return [] if self._storage.in_memory else _names(self._storage.store)
+
+    def text(self, name: str) -> str:
+        """The text of a grader in the store, as the editor takes it. Nothing of it runs.
+
+        Raises:
+            StoreError: There is no such grader.
+            FormatError: Of a kind that is not registered here.
+        """
+        return text_of(self._storage.store.graders.get(name)).text
+
+    def forget(self) -> None:
+        """Note that the store is gone, with all that was kept in it."""
+        self.versions = {}
+
+
+def _keep(store: Store, name: str, grader: Grader) -> tuple[GraderEntry, str]:
+    """Keep a grader under a name, validated first; where the same is there already, nothing is done.
 
     Returns:
-        Its line in the store, and what was done: "create", "edit" or "".
+        Its entry in the store, and what changed there: "create", "edit" or "".
 
     Raises:
         ValidationError: A source of it fails the checks.
@@ -34,20 +100,5 @@ def keep(store: Store, name: str, grader: Grader) -> tuple[GraderEntry, str]:
     return store.graders.edit(name, grader), "edit"
 
 
-def kept_names(labelling: Labelling) -> list[str]:
-    """Names of the graders in the store; none where it is in memory."""
-    return [] if labelling.in_memory else _names(labelling.store)
-
-
 def _names(store: Store) -> list[str]:
     return [entry.key for entry in store.graders.list()]
-
-
-def kept_text(labelling: Labelling, name: str) -> str:
-    """The text of a grader in the store, as the editor takes it. Nothing of it runs.
-
-    Raises:
-        StoreError: There is no such grader.
-        FormatError: Of a kind that is not registered here.
-    """
-    return text_of(labelling.store.graders.get(name)).text

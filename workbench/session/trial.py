@@ -32,48 +32,48 @@ __all__ = ["Trial", "find_rows", "next_row", "paste", "place_of", "random_row", 
 _SHAPE = '[{"role": "user", "content": "..."}, {"role": "assistant", "content": "..."}], or {"messages": [...], "reference": ..., "metadata": {...}}'
 
 
-def find_rows(samples: Samples, wanted: str) -> list[int]:
+def find_rows(samples: Samples, query: str) -> list[int]:
     """The row with this id, else all rows whose texts hold these words, ascending.
 
     Raises:
         SamplesError: There is none.
     """
     ids = [str(name) for name in samples.ids]
-    if wanted in ids:
-        return [ids.index(wanted)]
-    words = wanted.casefold()
+    if query in ids:
+        return [ids.index(query)]
+    words = query.casefold()
     texts = row_texts(samples, np.arange(len(samples), dtype=np.intp))
-    found = [row for row, parts in enumerate(texts) if any(words in str(part).casefold() for part in parts)]
-    if not words or not found:
+    matches = [row for row, parts in enumerate(texts) if any(words in str(part).casefold() for part in parts)]
+    if not words or not matches:
         raise SamplesError(
             "no row has this id or these words",
-            found=repr(wanted)[:120],
+            found=repr(query)[:120],
             expected=f"an id such as {ids[0]!r}" if ids else "",
         )
-    return found
+    return matches
 
 
-def next_row(found: Sequence[int], after: int) -> int:
+def next_row(matches: Sequence[int], after: int) -> int:
     """The next of these rows, of which there is one at least, after a row; it goes round."""
-    return next((row for row in found if row > after), found[0])
+    return next((row for row in matches if row > after), matches[0])
 
 
-def place_of(samples: Samples, row: int, found: Sequence[int]) -> str:
-    """Which row this is, and which of those found, as a person reads it.
+def place_of(samples: Samples, row: int, matches: Sequence[int]) -> str:
+    """Which row this is, and which match of a search, as a person reads it.
 
     Args:
         samples: All rows.
         row: Its number from 0; below 0 for messages that are no row.
-        found: What a search found last, ascending; empty without a search.
+        matches: The rows that a search found last, ascending; empty without a search.
     """
     if row < 0:
         return "pasted messages"
     shown = f"{one_line(samples.ids[row], 60)}, row {row + 1:,} of {len(samples):,}"
-    if row not in found:
+    if row not in matches:
         return shown
-    if len(found) == 1:
+    if len(matches) == 1:
         return f"{shown}: no other row has this id or these words"
-    return f"{shown}: match {found.index(row) + 1:,} of {len(found):,}"
+    return f"{shown}: match {matches.index(row) + 1:,} of {len(matches):,}"
 
 
 def random_row(samples: Samples) -> int:
@@ -99,49 +99,49 @@ def paste(text: str) -> Sample:
         raise SamplesError(
             "the pasted text is no JSON", where="Try", found=str(error)[:200], expected=_SHAPE
         ) from None
-    told = data if isinstance(data, dict) else {"messages": data}
-    messages, metadata = told.get("messages"), told.get("metadata") or {}
+    document = data if isinstance(data, dict) else {"messages": data}
+    messages, metadata = document.get("messages"), document.get("metadata") or {}
     if not isinstance(messages, list) or not messages or not isinstance(metadata, dict):
         raise SamplesError(
             "the pasted JSON holds no messages", where="Try", found=repr(data)[:120], expected=_SHAPE
         )
-    if "reference" in told:
-        metadata = {**metadata, "reference": told["reference"]}
+    if "reference" in document:
+        metadata = {**metadata, "reference": document["reference"]}
     try:
         thread = StringThread.from_messages(messages, metadata)
     except (TypeError, ValueError) as error:
         raise SamplesError(
             "the pasted messages cannot be read", where="Try", found=str(error)[:200], expected=_SHAPE
         ) from None
-    reference = told.get("reference", reference_of(thread, ROLES["reference"]))
+    reference = document.get("reference", reference_of(thread, ROLES["reference"]))
     return replace(as_sample(thread), id="pasted", reference=reference)
 
 
 def with_completion(sample: Sample, text: str) -> Sample:
     """The sample with another last answer; one is added where the assistant has not spoken last."""
-    turns, *rest = sample.thread.to_wire()
-    told = [(role, content) for role, content in turns]
-    if told and told[-1][0] == "assistant":
-        told[-1] = ("assistant", text)
+    wire_turns, *rest = sample.thread.to_wire()
+    turns = [(role, content) for role, content in wire_turns]
+    if turns and turns[-1][0] == "assistant":
+        turns[-1] = ("assistant", text)
     else:
-        told.append(("assistant", text))
-    return replace(sample, thread=StringThread.from_wire((told, *rest)))
+        turns.append(("assistant", text))
+    return replace(sample, thread=StringThread.from_wire((turns, *rest)))
 
 
 class Trial:
     """Graders at work on one conversation: results come one by one, those of an earlier question are dropped.
 
     Args:
-        told: Called with the name and the grade of each, on a thread of its own, with the lock held.
+        on_grade: Called with the name and the grade of each, on a thread of its own, with the lock held.
         lock: What `ask` and `stop` are called under, so that no result comes between; its own by default.
     """
 
     def __init__(
-        self, told: Callable[[str, Grade], object], lock: AbstractContextManager[Any] | None = None
+        self, on_grade: Callable[[str, Grade], object], lock: AbstractContextManager[Any] | None = None
     ) -> None:
-        self._told = told
+        self._on_grade = on_grade
         self._lock = threading.RLock() if lock is None else lock
-        self._number = 0
+        self._question = 0
         self._under_way: dict[str, Future[Grade]] = {}
 
     def ask(
@@ -150,17 +150,17 @@ class Trial:
         graders: Mapping[str, Grader | Entry],
         judge_run: JudgeRun | None = None,
         *,
-        keep: bool = False,
+        same_question: bool = False,
     ) -> None:
-        """Begin; what is under way is given up.
+        """Ask graders; what is under way is given up.
 
         Args:
             sample: What is graded.
             graders: By name; an entry of a suite is asked as the suite would.
             judge_run: How judges ask, so that answers out of a store cost nothing; each asks by itself without.
-            keep: The question is still the same one: who is at work on it goes on, and is not asked twice.
+            same_question: The conversation is the same as before: graders at work on it go on, and are not asked twice.
         """
-        if not keep:
+        if not same_question:
             self.stop()
         for name, grader in graders.items():
             if name not in self._under_way:
@@ -168,20 +168,20 @@ class Trial:
 
     def _begin(self, name: str, future: Future[Grade]) -> None:
         self._under_way[name] = future
-        background.then(future, partial(self._ended, self._number, name))
+        background.then(future, partial(self._end, self._question, name))
 
     def stop(self) -> None:
         """Give up what is under way."""
-        self._number += 1
+        self._question += 1
         for future in self._under_way.values():
             future.cancel()
         self._under_way = {}
 
-    def _ended(self, number: int, name: str, done: Future[Grade]) -> None:
+    def _end(self, question: int, name: str, future: Future[Grade]) -> None:
         with self._lock:
-            if number == self._number:
+            if question == self._question:
                 self._under_way.pop(name, None)
-                self._told(name, done.result())
+                self._on_grade(name, future.result())
 
 
 async def _graded(grader: Grader | Entry, sample: Sample, judge_run: JudgeRun | None) -> Grade:

@@ -1,4 +1,4 @@
-"""`Workbench`: all panels on one state."""
+"""`Workbench`: all panels on one session."""
 
 from __future__ import annotations
 
@@ -67,26 +67,29 @@ class Workbench(Panel):
 
     def build(self) -> Sequence[Any]:
         """See `Panel`."""
-        self._made: dict[int, Panel] = {}
+        self._panels: dict[int, Panel] = {}  # those whose tab was opened, by place
         self.head = widgets.HTML()
         holders = [widgets.VBox() for _ in PANELS]
         self.tabs = widgets.Tab(children=holders, titles=[panel.title for panel in PANELS])
         self.code = SourceView(title="The same in code", height=180)
         self.code.add_class("wb-code")
-        self.tabs.observe(self.acts(self._open), "selected_index")
-        self.watch(self._head, "graders", "chosen", "report", "running", "unrun")
-        self.watch(self._code, "code")
+        self.tabs.observe(self.callback(self._open), "selected_index")
+        session = self.session
+        self.watch(self._show_head, session.graders, "by_name", "chosen", "unrun")
+        self.watch(self._show_head, session.results, "report")
+        self.watch(self._show_head, session.runs, "running")
+        self.watch(self._show_code, session.code, "text")
         self._open()
         return [self.head, self.tabs, self.code]
 
     def refresh(self) -> None:
         """See `Panel`."""
-        self._head()
-        self._code()
+        self._show_head()
+        self._show_code()
 
     def _show_problem(self) -> None:
         """The open panel shows it; where that could not be made, the app does."""
-        if (self.tabs.selected_index or 0) in self._made:
+        if (self.tabs.selected_index or 0) in self._panels:
             self._alert.value = ""
         else:
             super()._show_problem()
@@ -94,84 +97,85 @@ class Workbench(Panel):
     def _open(self) -> None:
         """Make a panel when its tab is first opened: a page loads faster, and pays only for what is looked at."""
         kind = PANELS[self.tabs.selected_index or 0]
-        seen = PANELS.index(kind) in self._made
+        opened_before = PANELS.index(kind) in self._panels
         panel = self.panel(kind)
-        if seen and isinstance(panel, LabelPanel):
-            with panel.filling():
+        if opened_before and isinstance(panel, LabelPanel):
+            with panel.filling_controls():
                 panel.refresh()  # labels put by code meanwhile
 
     def panel(self, kind: type[Panel]) -> Panel:
         """A panel of this app, made when it is first asked for."""
-        at = PANELS.index(kind)
-        if at not in self._made:
-            self._made[at] = kind(self.state)
-            self.tabs.children[at].children = [self._made[at]]
-        return self._made[at]
+        place = PANELS.index(kind)
+        if place not in self._panels:
+            self._panels[place] = kind(self.session)
+            self.tabs.children[place].children = [self._panels[place]]
+        return self._panels[place]
 
     def show(self, kind: type[Panel]) -> None:
         """Open a panel's tab."""
         self.tabs.selected_index = PANELS.index(kind)
 
-    def _head(self) -> None:
-        state = self.state
-        said = [counted(len(state.samples), "row"), counted(len(state.graders), "grader")]
-        said += [f"{len(state.unrun):,} to run"] if state.report is not None and state.unrun else []
-        said += ["running"] if state.running else []
-        said += [state.report.isolation] if state.report is not None else []
-        self.head.value = f"<b>Grader workbench</b> {text(' · '.join(said))}"
+    def _show_head(self) -> None:
+        session, report = self.session, self.report
+        unrun = session.graders.unrun
+        words = [counted(len(session.samples), "row"), counted(len(session.graders.by_name), "grader")]
+        words += [f"{len(unrun):,} to run"] if report is not None and unrun else []
+        words += ["running"] if session.runs.running else []
+        words += [report.isolation] if report is not None else []
+        self.head.value = f"<b>Grader workbench</b> {text(' · '.join(words))}"
 
-    def _code(self) -> None:
-        self.code.show(self.state.code, language="python")
+    def _show_code(self) -> None:
+        self.code.show(self.session.code.text, language="python")
 
-    def let_go(self, *, end: bool) -> None:
+    def dispose(self, *, end_session: bool) -> None:
         """See `Panel`."""
-        for panel in self._made.values():
-            panel.let_go(end=False)
-        self._made = {}
-        super().let_go(end=end)
+        for panel in self._panels.values():
+            panel.dispose(end_session=False)
+        self._panels = {}
+        super().dispose(end_session=end_session)
 
     # ---- what the next cell can read
 
     @property
     def samples(self) -> Samples:
         """The samples."""
-        return self.state.samples
+        return self.session.samples
 
     def beside(self, report: Report) -> Report:
-        """A run's report with what graders that did not run again said of the same rows, as Results shows it."""
-        return self.state.beside(report)
+        """A run's report with the grades of the same rows by graders that did not run again, as Results shows it."""
+        return self.session.runs.merged(report)
 
     @property
     def graders(self) -> Mapping[str, Grader]:
         """The graders by name, as they are now."""
-        return dict(self.state.graders)
+        return dict(self.session.graders.by_name)
 
     @property
     def suite(self) -> Suite:
         """The chosen graders as a suite."""
-        return self.state.chosen_suite()
+        return self.session.graders.chosen_suite()
 
     @property
     def report(self) -> Report | None:
         """The last report; None before a run."""
-        found: Report | None = self.state.report
-        return found
+        report: Report | None = self.session.results.report
+        return report
 
     @property
     def versions(self) -> Report | None:
-        """The last report with what redefined graders said before, as "name (before)"; None before a run."""
-        return self.state.versions()
+        """The last report with what redefined graders scored before, as "name (before)"; None before a run."""
+        return self.session.runs.versions()
 
     @property
     def selected(self) -> pd.DataFrame | None:
         """The rows that are shown in Results, as `Report.rows` gives them; None before a run."""
         report = self.report
-        return None if report is None else report.rows(where=report.where(*self.state.where))
+        return None if report is None else report.rows(where=report.where(*self.session.results.where))
 
     @property
     def sample(self) -> Sample | None:
         """The row that is open in the reader; None for none."""
-        report, row = self.report, self.state.row
+        report, row = self.report, self.session.results.row
         return None if report is None or row is None else report.samples[row]  # type: ignore[return-value]
 
     @property
@@ -180,18 +184,18 @@ class Workbench(Panel):
 
         For a run or its findings `labels_of` has those that rates may rest on.
         """
-        self.state.labelling.reload()  # a cell may have labelled meanwhile
-        return self.state.labelling.shown(self.samples) or [None] * len(self.samples)
+        self.session.labels.reload()  # a cell may have labelled meanwhile
+        return self.session.labels.for_display(self.samples) or [None] * len(self.samples)
 
     def labels_of(self, samples: Samples) -> list[bool | None] | None:
         """What findings and rates may rest on, for each of these rows; None where nothing is known of any.
 
-        That leaves out labels of rows that were drawn for what a grader said of them; see the Label panel.
+        That leaves out labels of rows that were chosen by their grades; see the Label panel.
         """
-        self.state.labelling.reload()
-        return self.state.labelling.known(samples)
+        self.session.labels.reload()
+        return self.session.labels.for_rates(samples)
 
     def add(self, grader: Grader | Iterable[Grader]) -> None:
         """Take a grader, or several; one of a known name takes its place, unvalidated and not yet run."""
-        for one in [grader] if isinstance(grader, Grader) else grader:
-            self.state.add(one)
+        for each in [grader] if isinstance(grader, Grader) else grader:
+            self.session.graders.add(each)

@@ -11,102 +11,101 @@ from numpy.typing import NDArray
 from workbench.diagnostics.labels import read_labels
 from workbench.report.settings import label_column
 from workbench.samples import Samples, as_samples
-from workbench.session.session import DEFAULTS, State
+from workbench.session.session import DEFAULTS, Session
 
-__all__ = ["adopted", "cell", "forget", "keep"]
+__all__ = ["current_cell", "forget_view", "remember_view", "session_of_cell"]
 
 Place = tuple[str, str, int]
 """A cell, a kind of view, and which of them it is: a cell may show several."""
 
 
-class _Held(NamedTuple):
-    """A view, the state behind it, and the labels it was given, as they were then."""
+class _CellView(NamedTuple):
+    """A view, the session behind it, and the labels it was given, as they were then."""
 
-    state: State
+    session: Session
     view: Any
     labels: NDArray[np.int8]
 
 
-_held: dict[Place, _Held] = {}
+_views: dict[Place, _CellView] = {}
 
-_made: dict[tuple[str, str], tuple[str, int]] = {}
+_runs: dict[tuple[str, str], tuple[str, int]] = {}
 """By cell and kind: its last run, and how many views that run has made."""
 
 
-def cell() -> tuple[str, str]:
-    """Which cell runs, by the front end's own name for it, and which run of it; "" where nobody says."""
+def current_cell() -> tuple[str, str]:
+    """Which cell runs, by the front end's own name for it, and which run of it; "" where that is not known."""
     if "ipykernel" not in sys.modules:
         return "", ""
     from IPython import get_ipython
 
-    ask = getattr(getattr(get_ipython(), "kernel", None), "get_parent", dict)
-    parent: Any = ask() or {}
+    get_parent = getattr(getattr(get_ipython(), "kernel", None), "get_parent", dict)
+    parent: Any = get_parent() or {}
     run = str(parent.get("header", {}).get("msg_id", ""))
     return str(parent.get("metadata", {}).get("cellId", "")), run
 
 
-def _place(key: str) -> Place | None:
-    """Where the view that is made now belongs."""
-    name, run = cell()
-    before, count = _made.get((name, key), ("", 0))
-    return (name, key, count if run == before else 0) if name else None
+def _place(kind: str) -> Place | None:
+    """Where the view that is made now belongs; None outside of a cell."""
+    name, run = current_cell()
+    last_run, count = _runs.get((name, kind), ("", 0))
+    return (name, kind, count if run == last_run else 0) if name else None
 
 
-def adopted(key: str, samples: Any, graders: Any = None, **settings: Any) -> State:
-    """The state this cell had for the same samples, with the graders as they are now; else a new one.
+def session_of_cell(kind: str, samples: Any, graders: Any = None, **settings: Any) -> Session:
+    """The session this cell had for the same samples, with the graders as they are now; else a new one.
 
     A new one takes over what was written in the app, and a store whose file is gone is opened anew.
 
     Args:
-        key: Kind of the view.
-        samples: As `State` takes them.
-        graders: As `State` takes them.
-        settings: As `State` takes them.
+        kind: Of the view.
+        samples: As `Session` takes them.
+        graders: As `Session` takes them.
+        settings: As `Session` takes them.
     """
     data = as_samples(samples)
-    place = _place(key)
-    held = None if place is None else _held.get(place)
-    if held is not None and _asks_the_same(held, data, {**DEFAULTS, **settings}):
-        held.state.take(graders)
-        if held.state.labelling.reopen():
-            held.state.kept = {}  # what was kept went with the file
-        return held.state
-    state = State(data, graders, **settings)
-    if held is not None:
-        state.inherit(held.state)
-    return state
+    place = _place(kind)
+    previous = None if place is None else _views.get(place)
+    if previous is not None and _fits(previous, data, {**DEFAULTS, **settings}):
+        previous.session.graders.set_given(graders)
+        previous.session.reopen_storage()
+        return previous.session
+    session = Session(data, graders, **settings)
+    if previous is not None:
+        session.continue_from(previous.session)
+    return session
 
 
-def keep(key: str, view: Any) -> None:
-    """Remember a view as its cell's; the one it had is closed, its state only where it is another."""
-    place = _place(key)
+def remember_view(kind: str, view: Any) -> None:
+    """Remember a view as its cell's; the one it had is closed, its session only where it is another."""
+    place = _place(kind)
     if place is None:
         return
-    name, run = cell()
-    _made[name, key] = (run, place[2] + 1)
-    before, state = _held.get(place), view.state
-    again = before is not None and before.state is state
-    labels = before.labels if before is not None and again else _labels(state.samples, state.settings)
-    _held[place] = _Held(state, view, labels)
-    if before is not None:
-        before.view.let_go(end=not again)
+    name, run = current_cell()
+    _runs[name, kind] = (run, place[2] + 1)
+    previous, session = _views.get(place), view.session
+    same = previous is not None and previous.session is session
+    labels = previous.labels if previous is not None and same else _labels(session.samples, session.settings)
+    _views[place] = _CellView(session, view, labels)
+    if previous is not None:
+        previous.view.dispose(end_session=not same)
 
 
-def forget(view: Any) -> None:
-    """Drop a view that is closed."""
-    for place in [place for place, held in _held.items() if held.view is view]:
-        del _held[place]
+def forget_view(view: Any) -> None:
+    """Forget a view that is closed."""
+    for place in [place for place, cell_view in _views.items() if cell_view.view is view]:
+        del _views[place]
 
 
-def _asks_the_same(held: _Held, samples: Samples, settings: dict[str, Any]) -> bool:
-    """Whether a state answers what is asked for now: labels count by what they say."""
-    before = held.state.settings
+def _fits(previous: _CellView, samples: Samples, settings: dict[str, Any]) -> bool:
+    """Whether a session is of the samples and settings that are given now: labels count by their values."""
+    before = previous.session.settings
     return (
         before.keys() == settings.keys()
         and all(before[name] == settings[name] for name in ("labeller", "dataset"))
         and _same_store(before["store"], settings["store"])
-        and _same(held.state.samples, samples)
-        and np.array_equal(held.labels, _labels(samples, settings))
+        and _same_samples(previous.session.samples, samples)
+        and np.array_equal(previous.labels, _labels(samples, settings))
     )
 
 
@@ -114,18 +113,18 @@ def _labels(samples: Samples, settings: dict[str, Any]) -> NDArray[np.int8]:
     return read_labels(label_column(samples, settings["labels"]), len(samples))
 
 
-def _same_store(one: Any, two: Any) -> bool:
+def _same_store(a: Any, b: Any) -> bool:
     """Whether these lead to one store: a `Store` only to itself, for each one in memory is another; else an address."""
-    return one is two or (type(one) is type(two) and bool(one == two))
+    return a is b or (type(a) is type(b) and bool(a == b))
 
 
-def _same(one: Samples, two: Samples) -> bool:
+def _same_samples(a: Samples, b: Samples) -> bool:
     """Whether these are the same rows of the same source with the same contents."""
-    if one is two:
+    if a is b:
         return True
-    alike = (len(one), one.source, one.columns) == (len(two), two.source, two.columns)
+    alike = (len(a), a.source, a.columns) == (len(b), b.source, b.columns)
     return alike and all(
-        part(one) == part(two)
+        part(a) == part(b)
         for part in (
             lambda rows: list(rows.ids),
             lambda rows: rows.packed().batches,  # turns, tools and metadata

@@ -66,8 +66,8 @@ def make(line: str, cell: str, namespace: dict[str, Any]) -> FunctionGrader | Sc
     words = line.split()
     script = "--js" in words
     options = _options([word for word in words if word != "--js"], line)
-    if taken := taken_by(options["name"], namespace):
-        raise WorkbenchError(f"%%grader {options['name']}: the name is {taken}", hint="choose another name")
+    if owner := taken_by(options["name"], namespace):
+        raise WorkbenchError(f"%%grader {options['name']}: the name is {owner}", hint="choose another name")
     try:
         if script:
             return ScriptGrader.from_source(cell, **options)
@@ -82,8 +82,8 @@ def make(line: str, cell: str, namespace: dict[str, Any]) -> FunctionGrader | Sc
 
 def _refuse_calls(cell: str, name: str) -> None:
     """Refuse a cell out of Adaptive's documents whole: it also creates its grader on the platform."""
-    if found := creates(cell):
-        line, call = found[0]
+    if calls := creates(cell):
+        line, call = calls[0]
         raise WorkbenchError(
             f"%%grader {name}: the cell also creates graders on Adaptive", where=f"line {line}", found=f"{call}(...)",
             expected="a grade function and what it reads",

@@ -11,11 +11,11 @@ import numpy as np
 from workbench.plots import figures
 from workbench.report import Report
 from workbench.report.where import told
-from workbench.session.grader_versions import now_called
+from workbench.session.grader_versions import current_name
 from workbench.session.report_rows import ReportRows
-from workbench.widgets.panels.panel import Panel, heading, options, quiet, replace_options, row, text
+from workbench.widgets.panels.panel import Panel, heading, options, remark, replace_options, row, text
 from workbench.widgets.panels.refresh_button import relabel_button
-from workbench.widgets.panels.results import picked
+from workbench.widgets.panels.results import conditions_of
 from workbench.widgets.views.chart import Chart
 from workbench.widgets.views.table import ScoreTable
 
@@ -44,12 +44,11 @@ class ComparePanel(Panel):
         self.shown = widgets.HTML()
         self.table = ScoreTable(label="Rows that differ most first")
         self._report: Report | None = None
-        self._where: tuple[dict[str, Any], ...] = ()
         for control in (self.a, self.b, self.figure):
-            control.observe(self.acts(self._choose), "value")
-        self.chart.on_pick(lambda picks: self.acts(lambda: self._pick(picks))())
-        self.all.on_click(self.acts(lambda: self._filter(())))
-        self.watch(self.refresh, "report")
+            control.observe(self.callback(self._choose), "value")
+        self.chart.on_pick(lambda picks: self.callback(lambda: self._show_marks(picks))())
+        self.all.on_click(self.callback(lambda: self._show_rows(())))
+        self.watch(self.refresh, self.session.results, "report")
         self.relabel = relabel_button(self)
         controls = row(self.a, self.b, self.figure, self.relabel)
         self.heading = heading("Rows")
@@ -57,7 +56,7 @@ class ComparePanel(Panel):
 
     def refresh(self) -> None:
         """See `Panel`."""
-        report = self.state.versions()
+        report = self.session.runs.versions()
         names = [] if report is None else report.graders
         ready = len(names) > 1
         for part in (
@@ -66,14 +65,15 @@ class ComparePanel(Panel):
             part.layout.display = "" if ready else "none"
         if report is None or not ready:
             why = (
-                self.state.no_version or "Run two graders, or run one again after a change, to compare them."
+                self.session.runs.why_no_version
+                or "Run two graders, or run one again after a change, to compare them."
             )
-            self.verdict.value = quiet(why)
+            self.verdict.value = remark(why)
             return
-        before = [name for name in names if name not in self.state.report.graders]
-        first = now_called(before[0]) if before else names[0]
+        before = [name for name in names if name not in self.session.results.report.graders]
+        first = current_name(before[0]) if before else names[0]
         second = before[0] if before else names[1]
-        replace_options(self.figure, [(one.title, one.name) for one in figures(report, pair=True)])
+        replace_options(self.figure, [(kind.title, kind.name) for kind in figures(report, pair=True)])
         replace_options(self.a, [(name, name) for name in names], first)
         replace_options(self.b, [(name, name) for name in names], second)
         if self.a.value == self.b.value:
@@ -83,35 +83,34 @@ class ComparePanel(Panel):
     def _choose(self) -> None:
         self._compare()
         if self.a.value != self.b.value:
-            self.state.compared(self.b.value, self.a.value)
+            self.session.note_comparison(self.b.value, self.a.value)
 
     def _compare(self) -> None:
         a, b = self.a.value, self.b.value
-        self._report = report = self.state.report_of(a, b)
+        self._report = report = self.session.runs.report_with(a, b)
         if report is None or a not in report.grades or b not in report.grades:
             return
         if a == b:
-            self.verdict.value = quiet("Choose two different graders.")
+            self.verdict.value = remark("Choose two different graders.")
             self.chart.figure, self.table.source, self.shown.value = None, None, ""
             return
         comparison = report.compare(b, a)  # it speaks of the second: here that is the grader, against another
-        why = quiet(self.state.no_version) if self.state.no_version else ""
+        why = remark(self.session.runs.why_no_version) if self.session.runs.why_no_version else ""
         numbers = f"<details><summary>all numbers</summary>{text(comparison, 2_000)}</details>"
         self.verdict.value = f"<b>{text(comparison.verdict, 1_500)}</b>{numbers}{why}"
-        kind = next((one for one in figures(report, pair=True) if one.name == self.figure.value), None)
+        kind = next((known for known in figures(report, pair=True) if known.name == self.figure.value), None)
         self.chart.label = f"{a} against {b}"
         self.chart.figure = None if kind is None else kind.draw(report, [a, b])
-        self._filter(())
+        self._show_rows(())
 
-    def _pick(self, picks: Sequence[Any]) -> None:
+    def _show_marks(self, picks: Sequence[Any]) -> None:
         if self._report is not None:
-            self._filter(picked(picks))
+            self._show_rows(conditions_of(picks))
 
-    def _filter(self, where: Sequence[dict[str, Any]]) -> None:
+    def _show_rows(self, where: Sequence[dict[str, Any]]) -> None:
         report = self._report
         if report is None:
             return
-        self._where = tuple(where)
         rows = self._by_difference(
             report, report.where({"apart": [self.a.value, self.b.value], "least": 0}, *where)
         )
@@ -119,12 +118,12 @@ class ComparePanel(Panel):
             report,
             rows,
             graders=[self.a.value, self.b.value],
-            labels=self.state.labelling.shown(report.samples),
+            labels=self.session.labels.for_display(report.samples),
         )
-        said = " and ".join(map(told, where))
-        self.shown.value = f"<b>{len(rows):,} rows</b> {quiet(said or 'largest difference first')}"
+        conditions = " and ".join(map(told, where))
+        self.shown.value = f"<b>{len(rows):,} rows</b> {remark(conditions or 'largest difference first')}"
 
     def _by_difference(self, report: Report, rows: Any) -> Any:
-        one, two = (report.grades[name].scores[rows] for name in (self.a.value, self.b.value))
+        a, b = (report.grades[name].scores[rows] for name in (self.a.value, self.b.value))
         with np.errstate(over="ignore"):
-            return rows[np.argsort(-np.abs(one - two), kind="stable")]
+            return rows[np.argsort(-np.abs(a - b), kind="stable")]

@@ -1,4 +1,4 @@
-"""What every panel shares: a state, a guard around callbacks, a place for errors, and a clean end."""
+"""What every panel shares: a session, a guard around callbacks, a place for errors, and a clean end."""
 
 from __future__ import annotations
 
@@ -11,136 +11,136 @@ import ipywidgets as widgets
 
 from workbench.display_text import counted, shown
 from workbench.session.problem import as_html
-from workbench.session.session import State
-from workbench.widgets.cell_state import adopted, forget, keep
+from workbench.session.session import Session
+from workbench.widgets.cell_state import forget_view, remember_view, session_of_cell
 
 __all__ = [
     "Panel",
-    "beside",
-    "classed",
+    "add_classes",
     "close_all",
     "heading",
     "options",
-    "quiet",
+    "remark",
     "replace_options",
     "row",
     "text",
+    "two_columns",
 ]
 
 
 class Panel(widgets.VBox):  # type: ignore[misc]
-    """One view on a state: alone in a cell, or part of a `Workbench`.
+    """One view on a session: alone in a cell, or part of a `Workbench`.
 
     Args:
-        samples: A `Workbench`, another panel or a `State` to share what it knows; else samples, as `Workbench` takes them.
+        samples: A `Workbench`, another panel or a `Session` to share what it knows; else samples, as `Workbench` takes them.
         graders: As in `Workbench`.
         settings: Further arguments of `Workbench`.
 
     Attributes:
-        state: What is known; see `State`.
+        session: What is known and done; see `Session`.
     """
 
     title: ClassVar[str] = ""
     css: ClassVar[str] = ""
 
     def __init__(self, samples: Any, graders: Any = None, **settings: Any) -> None:
-        self.state, self._shared = state_of(samples, graders, key=type(self).__name__, **settings)
-        self._watched: list[tuple[Any, list[str]]] = []
-        self._filled = False
+        self.session, self._shared = session_of(samples, graders, kind=type(self).__name__, **settings)
+        self._observers: list[tuple[Any, Callable[[Any], None], list[str]]] = []
+        self._is_filling = False
         self._alert = widgets.HTML()
         super().__init__()
         for name in ("wb-panel", f"wb-{self.css}"):
             self.add_class(name)
         try:
-            with self.state.lock, self.filling():
+            with self.session.guard.lock, self.filling_controls():
                 self.children = [widgets.HTML(STYLE), self._alert, *self.build()]
-                self.watch(self._show_problem, "problem")
+                self.watch(self._show_problem, self.session.guard, "problem")
                 self.refresh()
             self._show_problem()  # of making this panel, or of what came before it
         except BaseException:
-            self.let_go(end=not self._shared)  # nothing of half a panel stays
+            self.dispose(end_session=not self._shared)  # nothing of half a panel stays
             raise
         if not self._shared:
-            keep(type(self).__name__, self)
+            remember_view(type(self).__name__, self)
 
     def build(self) -> Sequence[Any]:
         """Make the widgets, once."""
         raise NotImplementedError
 
     def refresh(self) -> None:
-        """Show the state as it is."""
+        """Show the session as it is."""
         raise NotImplementedError
 
-    def watch(self, show: Callable[[], object], *names: str) -> None:
-        """Call `show` when one of these traits of the state changes."""
+    def watch(self, show: Callable[[], object], part: Any, *names: str) -> None:
+        """Call `show` when one of these traits of a part of the session changes."""
 
         def changed(_: Any) -> None:
-            with self.state.guard(self.title), self.filling():
+            with self.session.guard.locked(self.title), self.filling_controls():
                 show()
             self._show_problem()
 
-        self.state.observe(changed, list(names))
-        self._watched.append((changed, list(names)))
+        part.observe(changed, list(names))
+        self._observers.append((part, changed, list(names)))
 
-    def acts(self, action: Callable[[], object], *, slow: bool = False) -> Callable[..., None]:
+    def callback(self, action: Callable[[], object], *, slow: bool = False) -> Callable[..., None]:
         """A callback for a control: errors are shown in the panel.
 
         Args:
             action: What it does.
-            slow: It may take seconds and takes the lock itself, so that the news of a run go on meanwhile.
+            slow: It may take seconds and takes the lock itself, so that the progress of a run is shown meanwhile.
         """
 
         def act(*_: Any) -> None:
-            with (
-                self.state.watched(self.title) if slow else self.state.guard(self.title, act=not self._filled)
-            ):
-                if not self._filled:
+            guard, by_person = self.session.guard, not self._is_filling
+            with guard.unlocked(self.title) if slow else guard.locked(self.title, by_person=by_person):
+                if not self._is_filling:
                     action()
 
         return act
 
     @contextmanager
-    def filling(self) -> Iterator[None]:
-        """Set controls to what is: their callbacks are for people."""
-        before, self._filled = self._filled, True
+    def filling_controls(self) -> Iterator[None]:
+        """Set controls to what is known: their callbacks do nothing meanwhile, as they are for people."""
+        before, self._is_filling = self._is_filling, True
         try:
             yield
         finally:
-            self._filled = before
+            self._is_filling = before
 
     def _show_problem(self) -> None:
-        warning = self.state.labelling.warning
-        kept = f"<p class='wb-warn' role='status'>{text(warning, 600)}</p>" if warning else ""
-        self._alert.value = as_html(self.state.problem) + kept
+        warning = self.session.storage.warning
+        paragraph = f"<p class='wb-warn' role='status'>{text(warning, 600)}</p>" if warning else ""
+        self._alert.value = as_html(self.session.guard.problem) + paragraph
 
     def close(self) -> None:
         """End the panel and everything in it, and what it knows unless it shares that with others."""
-        if hasattr(self, "_watched"):  # else its samples could not be read, and Python cleans up
-            self.let_go(end=not self._shared)
+        if hasattr(self, "_observers"):  # else its samples could not be read, and Python cleans up
+            self.dispose(end_session=not self._shared)
 
-    def let_go(self, *, end: bool) -> None:
-        """Close the widgets; with `end` the state too, and the run in it."""
-        forget(self)
-        for changed, names in self._watched:
-            self.state.unobserve(changed, names)
-        self._watched = []
+    def dispose(self, *, end_session: bool) -> None:
+        """Close the widgets; with `end_session` the session too, and the run in it."""
+        forget_view(self)
+        for part, changed, names in self._observers:
+            part.unobserve(changed, names)
+        self._observers = []
         close_all(self.children)
         self.children = []
         _close_one(self)
-        if end:
-            self.state.close()
+        if end_session:
+            self.session.close()
         super().close()
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({counted(len(self.state.samples), 'row')}, {counted(len(self.state.graders), 'grader')})"
+        rows, graders = len(self.session.samples), len(self.session.graders.by_name)
+        return f"{type(self).__name__}({counted(rows, 'row')}, {counted(graders, 'grader')})"
 
 
-def state_of(samples: Any, graders: Any = None, *, key: str = "", **settings: Any) -> tuple[State, bool]:
-    """The state behind an app, a panel or a state, and whether somebody else owns it; else a new one."""
-    held = samples if isinstance(samples, State) else getattr(samples, "state", None)
-    if isinstance(held, State):
-        return held, True
-    return adopted(key, samples, graders, **settings), False
+def session_of(samples: Any, graders: Any = None, *, kind: str = "", **settings: Any) -> tuple[Session, bool]:
+    """The session behind an app, a panel or a session, and whether somebody else owns it; else a new one."""
+    session = samples if isinstance(samples, Session) else getattr(samples, "session", None)
+    if isinstance(session, Session):
+        return session, True
+    return session_of_cell(kind, samples, graders, **settings), False
 
 
 def close_all(children: Iterable[Any]) -> None:
@@ -152,10 +152,10 @@ def close_all(children: Iterable[Any]) -> None:
 
 
 def _close_one(widget: Any) -> None:
-    for part in ("layout", "style"):
-        held = getattr(widget, part, None)
-        if isinstance(held, widgets.Widget):
-            held.close()
+    for name in ("layout", "style"):
+        part = getattr(widget, name, None)
+        if isinstance(part, widgets.Widget):
+            part.close()
 
 
 def text(value: Any, limit: int = 300) -> str:
@@ -168,12 +168,12 @@ def heading(words: str) -> Any:
     return widgets.HTML(f"<h3 class='wb-h'>{text(words)}</h3>")
 
 
-def quiet(words: str) -> str:
+def remark(words: str) -> str:
     """A remark, as HTML."""
     return f"<span class='wb-quiet'>{text(words, 1_000)}</span>"
 
 
-def classed(**parts: Any) -> None:
+def add_classes(**parts: Any) -> None:
     """Give controls the class `wb-NAME` of the name each is passed by: for styles and for tests."""
     for name, part in parts.items():
         part.add_class(f"wb-{name.replace('_', '-')}")
@@ -186,7 +186,7 @@ def row(*children: Any) -> Any:
     return box
 
 
-def beside(left: Iterable[Any], right: Iterable[Any]) -> Any:
+def two_columns(left: Iterable[Any], right: Iterable[Any]) -> Any:
     """Two columns where a page is wide enough for them, else one below the other."""
     columns = [widgets.VBox(list(part)) for part in (left, right)]
     for column in columns:
@@ -199,12 +199,12 @@ def beside(left: Iterable[Any], right: Iterable[Any]) -> Any:
 def options(pairs: Iterable[tuple[str, Any]]) -> tuple[tuple[str, Any], ...]:
     """Options with visible titles that stay apart: two alike get a number."""
     seen: dict[str, int] = {}
-    made = []
+    numbered = []
     for title, value in pairs:
         plain = shown(title, 80).replace("\n", " ")
         seen[plain] = seen.get(plain, 0) + 1
-        made.append((plain if seen[plain] == 1 else f"{plain} ({seen[plain]})", value))
-    return tuple(made)
+        numbered.append((plain if seen[plain] == 1 else f"{plain} ({seen[plain]})", value))
+    return tuple(numbered)
 
 
 def replace_options(
@@ -218,12 +218,12 @@ def replace_options(
         default: What is chosen where nothing is kept; the first by default.
         keep: Whether what was chosen stays where it still is there.
     """
-    made = options(pairs)
-    values = [value for _, value in made]
-    wanted = control.value if keep and control.value in values else default
-    if tuple(control.options) != made:
-        control.options = made
-    control.index = values.index(wanted) if wanted in values else 0 if values else None
+    new = options(pairs)
+    values = [value for _, value in new]
+    chosen = control.value if keep and control.value in values else default
+    if tuple(control.options) != new:
+        control.options = new
+    control.index = values.index(chosen) if chosen in values else 0 if values else None
 
 
 STYLE = """<style>

@@ -1,4 +1,4 @@
-"""A button that appears where labels were given since the findings were read."""
+"""A button that appears where labels were given since the report was diagnosed."""
 
 from __future__ import annotations
 
@@ -12,18 +12,20 @@ __all__ = ["relabel_button"]
 
 
 def relabel_button(panel: Panel) -> Any:
-    """A button of this panel that reads the report anew with the labels there are now; hidden while it has them all."""
+    """A button of this panel that diagnoses the report again with new labels; hidden while there are none."""
+    session = panel.session
     button = widgets.Button(
         description="Use the labels", tooltip="Read the findings anew with the labels there are now"
     )
     button.add_class("wb-relabel")
 
-    def offer() -> None:
-        report = panel.state.report
-        fresh = report is not None and panel.state.labelling.fresh(report)
-        button.layout.display = "" if fresh else "none"
+    def show_or_hide() -> None:
+        report = session.results.report
+        has_new = report is not None and session.labels.differ_from(report)
+        button.layout.display = "" if has_new else "none"
 
-    button.on_click(panel.acts(panel.state.relabel, slow=True))
-    panel.watch(offer, "labelled", "report")
-    offer()
+    button.on_click(panel.callback(session.use_labels, slow=True))
+    panel.watch(show_or_hide, session.labels, "changes")
+    panel.watch(show_or_hide, session.results, "report")
+    show_or_hide()
     return button

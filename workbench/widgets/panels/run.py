@@ -10,7 +10,7 @@ import ipywidgets as widgets
 from workbench.display_text import counted
 from workbench.errors import WorkbenchError
 from workbench.session.proofs import asks_models, waits_for
-from workbench.widgets.panels.panel import Panel, classed, options, quiet, row, text
+from workbench.widgets.panels.panel import Panel, add_classes, options, remark, row, text
 
 if TYPE_CHECKING:
     from workbench.progress import Progress
@@ -35,7 +35,7 @@ class RunPanel(Panel):
 
     def build(self) -> Sequence[Any]:
         """See `Panel`."""
-        total = len(self.state.samples)
+        total = len(self.session.samples)
         wide = widgets.Layout(width="100%", max_width="640px")
         self.graders = widgets.SelectMultiple(
             description="Graders", rows=4, layout=wide, tooltip="Ctrl-click or Shift-arrow for several"
@@ -52,88 +52,91 @@ class RunPanel(Panel):
         )
         self.bar = widgets.IntProgress(0, 0, 1, layout=widgets.Layout(width="100%", max_width="640px"))
         self.plan, self.status = widgets.HTML(), widgets.HTML()
-        classed(start=self.start, stop=self.stop, status=self.status, bar=self.bar)
-        self.start.on_click(self.acts(self._start))
-        self.stop.on_click(self.acts(self.state.cancel))
-        self.graders.observe(self.acts(self._chosen), "value")
-        self.rows.observe(self.acts(self._plan), "value")
-        self.watch(self._graders, "graders", "chosen", "unrun", "proofs")
-        self.watch(self._news, "progress", "running", "report")
+        add_classes(start=self.start, stop=self.stop, status=self.status, bar=self.bar)
+        self.start.on_click(self.callback(self._start))
+        self.stop.on_click(self.callback(self.session.runs.cancel))
+        self.graders.observe(self.callback(self._choose), "value")
+        self.rows.observe(self.callback(self._show_plan), "value")
+        self.watch(self._show_graders, self.session.graders, "by_name", "chosen", "unrun", "proofs")
+        self.watch(self._show_progress, self.session.runs, "progress", "running")
+        self.watch(self._show_progress, self.session.results, "report")
         settings = row(self.rows, self.seed, self.by, self.budget)
         return [self.graders, settings, self.plan, row(self.start, self.stop), self.bar, self.status]
 
     def refresh(self) -> None:
         """See `Panel`."""
-        self._graders()
-        self._news()
+        self._show_graders()
+        self._show_progress()
 
     def _strata(self) -> list[tuple[str, str]]:
         """Columns with few values: what one would stratify by."""
-        frame = self.state.samples.frame
-        texts = {name for role, name in self.state.samples.columns.items() if role != "group"}
-        few = [str(name) for name in frame.columns if 1 < _distinct(frame[name]) <= _MOST_STRATA]
-        few = [name for name in few if name not in texts]
-        return [("nothing", ""), *((name, name) for name in few)]
+        frame = self.session.samples.frame
+        texts = {name for role, name in self.session.samples.columns.items() if role != "group"}
+        strata = [str(name) for name in frame.columns if 1 < _distinct(frame[name]) <= _MOST_STRATA]
+        return [("nothing", ""), *((name, name) for name in strata if name not in texts)]
 
-    def _graders(self) -> None:
-        state = self.state
-        named = [(self._named(name), name) for name in state.graders]
-        made = options(named)
-        if self.graders.options != made:
-            self.graders.options = made
-        self.graders.value = tuple(name for name in state.chosen if name in state.graders)
-        self.graders.rows = min(max(len(named), 2), 8)
-        self.budget.layout.display = "" if self._judges() else "none"
-        self._plan()
+    def _show_graders(self) -> None:
+        graders = self.session.graders
+        new = options((self._title_of(name), name) for name in graders.by_name)
+        if self.graders.options != new:
+            self.graders.options = new
+        self.graders.value = tuple(name for name in graders.chosen if name in graders.by_name)
+        self.graders.rows = min(max(len(new), 2), 8)
+        self.budget.layout.display = "" if self._n_judges() else "none"
+        self._show_plan()
 
-    def _named(self, name: str) -> str:
-        state = self.state
-        proof = state.proofs.get(name)
-        marks = ["not run yet" if state.report is None or name not in state.report.graders else "changed"] * (
-            name in state.unrun
-        )
-        marks += ["not validated"] * (proof is None and hasattr(state.graders[name], "validate"))
-        marks += ["checks failed"] * (proof is not None and not proof.ok)
+    def _title_of(self, name: str) -> str:
+        """A grader's name, and what is still to be done with it."""
+        graders, report = self.session.graders, self.session.results.report
+        proof, marks = graders.proofs.get(name), []
+        if name in graders.unrun:
+            marks.append("not run yet" if report is None or name not in report.graders else "changed")
+        if proof is None and hasattr(graders.by_name[name], "validate"):
+            marks.append("not validated")
+        if proof is not None and not proof.ok:
+            marks.append("checks failed")
         return " · ".join([name, *marks])
 
-    def _judges(self) -> int:
-        return sum(asks_models(self.state.graders[name]) for name in self.state.chosen)
+    def _n_judges(self) -> int:
+        return sum(asks_models(self.session.graders.by_name[name]) for name in self.session.graders.chosen)
 
-    def _chosen(self) -> None:
-        if set(self.graders.value) != set(self.state.chosen):
-            self.state.choose(self.graders.value)
+    def _choose(self) -> None:
+        if set(self.graders.value) != set(self.session.graders.chosen):
+            self.session.graders.choose(self.graders.value)
 
-    def _plan(self) -> None:
-        rows, graders = self.rows.value or len(self.state.samples), len(self.state.chosen)
-        every = "all" if not self.rows.value else f"{rows:,}"
-        said = [
-            f"{every} of {len(self.state.samples):,} rows x {graders:,} graders = {rows * graders:,} grades"
+    def _show_plan(self) -> None:
+        graders, total = self.session.graders, len(self.session.samples)
+        n_rows, n_graders = self.rows.value or total, len(graders.chosen)
+        drawn = "all" if not self.rows.value else f"{n_rows:,}"
+        sentences = [
+            f"{drawn} of {total:,} rows x {n_graders:,} graders = {n_rows * n_graders:,} grades",
+            *self._questions(n_rows),
         ]
-        said += self._asked(rows)
-        said += [self.state.left_out] if self.state.left_out else []
-        said += (
-            ["Rows 0 means all; Ctrl-click chooses several graders"] if len(self.state.graders) > 1 else []
-        )
-        self.plan.value = quiet(". ".join(said))
+        if graders.left_out:
+            sentences.append(graders.left_out)
+        if len(graders.by_name) > 1:
+            sentences.append("Rows 0 means all; Ctrl-click chooses several graders")
+        self.plan.value = remark(". ".join(sentences))
 
-    def _asked(self, rows: int) -> list[str]:
-        """What the run asks of others, and about what that costs by the last run."""
-        chosen = {name: self.state.graders[name] for name in self.state.chosen}
-        judges = [name for name, one in chosen.items() if asks_models(one)]
-        said = (
+    def _questions(self, rows: int) -> list[str]:
+        """What the run asks of models and services, and about what that costs by the last run."""
+        chosen = {name: self.session.graders.by_name[name] for name in self.session.graders.chosen}
+        judges = [name for name, grader in chosen.items() if asks_models(grader)]
+        sentences = (
             [f"At least {rows * len(judges):,} questions to a model, fewer where the store has answers"]
             if judges
             else []
         )
-        report = self.state.report
+        report = self.session.results.report
         spent = {} if report is None else report.summary["cost"].to_dict()
-        known = [spent[name] / len(report) * rows for name in judges if spent.get(name, 0) > 0]
-        said += [f"about ${sum(known):.4f} by the last run"] if known and len(known) == len(judges) else []
-        others = [name for name, one in chosen.items() if waits_for(one) and name not in judges]
-        return said + [f"{name}: {waits_for(chosen[name])}, for every row" for name in others]
+        costs = [spent[name] / len(report) * rows for name in judges if spent.get(name, 0) > 0]
+        if costs and len(costs) == len(judges):
+            sentences.append(f"about ${sum(costs):.4f} by the last run")
+        others = [name for name, grader in chosen.items() if waits_for(grader) and name not in judges]
+        return sentences + [f"{name}: {waits_for(chosen[name])}, for every row" for name in others]
 
     def _start(self) -> None:
-        self.state.start(
+        self.session.runs.start(
             self.rows.value, seed=self.seed.value, by=self.by.value or None, budget=self._budget()
         )
 
@@ -143,48 +146,50 @@ class RunPanel(Panel):
         Raises:
             WorkbenchError: No number.
         """
-        said = self.budget.value.strip().removeprefix("$")
+        typed = self.budget.value.strip().removeprefix("$")
         try:
-            return float(said) if said and self._judges() else None
+            return float(typed) if typed and self._n_judges() else None
         except ValueError:
             raise WorkbenchError(
                 "the budget is no number",
-                found=said[:60],
+                found=typed[:60],
                 expected="US dollars such as 0.50, or nothing for no limit",
             ) from None
 
-    def _news(self) -> None:
-        state, moment = self.state, self.state.progress
-        self.start.disabled, self.stop.disabled = state.running, not state.running
-        self.graders.disabled = state.running
-        cut = 0 if state.running or state.ran is None else _cut_off(state.ran)
-        self.bar.bar_style = "warning" if cut else ""
-        if moment is not None:
-            self.bar.max, self.bar.value = max(moment.total, 1), max(moment.done - cut, 0)
-        elif state.running:
+    def _show_progress(self) -> None:
+        runs = self.session.runs
+        running, progress = runs.running, runs.progress
+        self.start.disabled, self.stop.disabled = running, not running
+        self.graders.disabled = running
+        cut_off = 0 if running or runs.last_report is None else _cut_off(runs.last_report)
+        self.bar.bar_style = "warning" if cut_off else ""
+        if progress is not None:
+            self.bar.max, self.bar.value = max(progress.total, 1), max(progress.done - cut_off, 0)
+        elif running:
             self.bar.value = 0
-        self.status.value = self._status(moment)
+        self.status.value = self._status(progress)
 
-    def _status(self, moment: Progress | None) -> str:
-        state = self.state
-        if state.running:
-            return text(news(moment), 400) if moment else "starting"
-        failed = "<b>The last run failed; see above.</b>" if state.failed else ""
-        if state.ran is None:
-            return failed or quiet("Nothing has run yet.")
-        return f"{failed} {quiet('What follows is of the run before.') if failed else ''}{_done(state.ran)}"
+    def _status(self, progress: Progress | None) -> str:
+        runs = self.session.runs
+        if runs.running:
+            return text(progress_line(progress), 400) if progress else "starting"
+        failed = "<b>The last run failed; see above.</b>" if runs.failed else ""
+        if runs.last_report is None:
+            return failed or remark("Nothing has run yet.")
+        older = remark("What follows is of the run before.") if failed else ""
+        return f"{failed} {older}{_ended(runs.last_report)}"
 
 
-def _done(report: Report) -> str:
+def _ended(report: Report) -> str:
     """A run that is over, in words: what it graded, what it cost, and why it ended early."""
     stopped = any(note.startswith("Interrupted") for note in report.notes)
     spent = f", {report.spending}" if report.spending else ""
     word = "stopped" if stopped else "done"
     what = f"{counted(len(report), 'row')}, {counted(len(report.graders), 'grader')}"
-    said = f"{word}: {what}{spent}; {report.isolation}"
+    summary = f"{word}: {what}{spent}; {report.isolation}"
     notes = (*report.samples.notes, *report.notes)
-    lines = [text(said, 600), *(f"<b>{text(note, 600)}</b>" for note in notes)]
-    return "<br>".join([*lines, quiet("Results says what that means.")])
+    lines = [text(summary, 600), *(f"<b>{text(note, 600)}</b>" for note in notes)]
+    return "<br>".join([*lines, remark("Results says what that means.")])
 
 
 def _cut_off(report: Report) -> int:
@@ -192,16 +197,18 @@ def _cut_off(report: Report) -> int:
     return sum(len(grades.cut_off) for grades in report.grades.values())
 
 
-def news(moment: Progress) -> str:
+def progress_line(progress: Progress) -> str:
     """How far a run is, in one line: counts, rate, errors, cost, time left."""
-    left = moment.seconds_left
-    parts = [f"{moment.done:,} of {moment.total:,}", f"{moment.rate:,.0f} rows/s"]
-    parts += [f"{moment.failed:,} errors"] if moment.failed else ["no errors"]
-    parts += [f"${moment.money:.4f}"] if moment.money else []
-    parts += [f"{moment.kept:,} answers from the store"] if moment.kept else []
-    parts += [f"{moment.waiting:,} waiting for the server"] if moment.waiting else []
-    parts += [f"{_time(left)} left"] if left is not None and moment.done < moment.total else []
-    return " · ".join([*parts, moment.grader])
+    seconds_left = progress.seconds_left
+    parts = [f"{progress.done:,} of {progress.total:,}", f"{progress.rate:,.0f} rows/s"]
+    parts += [f"{progress.failed:,} errors"] if progress.failed else ["no errors"]
+    parts += [f"${progress.money:.4f}"] if progress.money else []
+    parts += [f"{progress.kept:,} answers from the store"] if progress.kept else []
+    parts += [f"{progress.waiting:,} waiting for the server"] if progress.waiting else []
+    parts += (
+        [f"{_time(seconds_left)} left"] if seconds_left is not None and progress.done < progress.total else []
+    )
+    return " · ".join([*parts, progress.grader])
 
 
 def _time(seconds: float) -> str:

@@ -25,13 +25,13 @@ from workbench.session.trial import (
     random_row,
     with_completion,
 )
-from workbench.widgets.panels.panel import Panel, classed, quiet, row, text
+from workbench.widgets.panels.panel import Panel, add_classes, remark, row, text
 from workbench.widgets.views.thread_view import ThreadView
 
 __all__ = ["TryPanel"]
 
 
-_REST = 0.3
+_PAUSE = 0.3
 """Seconds without a key until an edited answer is graded."""
 
 
@@ -49,20 +49,20 @@ class TryPanel(Panel):
         """See `Panel`."""
         self._make_controls()
         self._sample: Sample | None = None
-        self._found: dict[str, tuple[Entry, Grade]] = {}
-        self._about: Any = None
-        self._asked: dict[str, Entry] = {}
-        self._wait: threading.Timer | None = None
+        self._answers: dict[str, tuple[Entry, Grade]] = {}  # by grader: as what it was asked, and its grade
+        self._graded: Any = None  # the conversation that these grades are of
+        self._last_entries: dict[str, Entry] = {}  # as what each grader was asked last
+        self._timer: threading.Timer | None = None
         self._row = -1
         self._matches: list[int] = []
-        self._trial = Trial(self._told, self.state.lock)
+        self._trial = Trial(self._on_grade, self.session.guard.lock)
         self._listen()
-        choice = row(self.wanted, self.next, self.random, self.paste, self.place)
+        choice = row(self.query, self.next, self.random, self.paste, self.place)
         return [choice, self.fold, self.thread, self.answer, row(self.score), self.results]
 
     def _make_controls(self) -> None:
         wide = widgets.Layout(width="calc(100% - 6px)")
-        self.wanted = widgets.Text(description="Row", placeholder="id or words", continuous_update=False)
+        self.query = widgets.Text(description="Row", placeholder="id or words", continuous_update=False)
         self.next = widgets.Button(
             description="Next match", tooltip="Next row with these words", disabled=True
         )
@@ -83,61 +83,61 @@ class TryPanel(Panel):
             description="Score", button_style="primary", tooltip="Ask all chosen graders"
         )
         self.results = widgets.HTML()
-        classed(thread=self.thread, answer=self.answer, tried=self.results, score=self.score)
-        classed(next_match=self.next, place=self.place)
+        add_classes(thread=self.thread, answer=self.answer, tried=self.results, score=self.score)
+        add_classes(next_match=self.next, place=self.place)
 
     def _listen(self) -> None:
-        self.wanted.observe(self.acts(self._find), "value")
-        self.next.on_click(self.acts(self._step))
-        self.random.on_click(self.acts(lambda: self._take_row(random_row(self.state.samples))))
-        self.use.on_click(self.acts(self._take_pasted))
-        self.paste.observe(self.acts(self._unfold), "value")
-        self.answer.observe(self.acts(self._typed), "value")
-        self.score.on_click(self.acts(lambda: self._ask(free=False)))
-        self.watch(self.refresh, "chosen", "graders")
+        self.query.observe(self.callback(self._find), "value")
+        self.next.on_click(self.callback(self._show_next))
+        self.random.on_click(self.callback(lambda: self._take_row(random_row(self.session.samples))))
+        self.use.on_click(self.callback(self._take_pasted))
+        self.paste.observe(self.callback(self._show_fold), "value")
+        self.answer.observe(self.callback(self._edit_answer), "value")
+        self.score.on_click(self.callback(lambda: self._ask(free=False)))
+        self.watch(self.refresh, self.session.graders, "chosen", "by_name")
 
     def refresh(self) -> None:
         """See `Panel`."""
-        if self._sample is None and len(self.state.samples):
+        if self._sample is None and len(self.session.samples):
             self._take_row(0)
         else:
             self._ask(free=True)
 
     def _find(self) -> None:
-        words = self.wanted.value.strip()
+        words = self.query.value.strip()
         self.next.disabled = not words
         self._matches = []
-        self._tell_row()
+        self._show_place()
         if words:
-            self._matches = find_rows(self.state.samples, words)
+            self._matches = find_rows(self.session.samples, words)
             self._take_row(next_row(self._matches, self._row))
 
-    def _step(self) -> None:
-        """To the next match. Where there is no other the row stays, with the answer as edited."""
+    def _show_next(self) -> None:
+        """Show the next match. Where there is no other the row stays, with the answer as edited."""
         if not self._matches:
-            self._find()  # says again that there is none
-        elif (at := next_row(self._matches, self._row)) != self._row:
-            self._take_row(at)
+            self._find()  # shows again that there is none
+        elif (next_match := next_row(self._matches, self._row)) != self._row:
+            self._take_row(next_match)
 
     def _take_pasted(self) -> None:
-        said = self.pasted.value
-        sample = paste(said)
+        messages = self.pasted.value
+        sample = paste(messages)
         self._row = -1
-        self._take(sample, f"wb.session.trial.paste({said!r})")
+        self._take(sample, f"wb.session.trial.paste({messages!r})")
 
-    def _take_row(self, at: int) -> None:
-        self._row = at
-        self._take(sample_of(self.state.samples, at), f"app.samples[{at}]")
+    def _take_row(self, row: int) -> None:
+        self._row = row
+        self._take(sample_of(self.session.samples, row), f"app.samples[{row}]")
 
-    def _tell_row(self) -> None:
+    def _show_place(self) -> None:
         if self._sample is not None:
-            self.place.value = quiet(place_of(self.state.samples, self._row, self._matches))
+            self.place.value = remark(place_of(self.session.samples, self._row, self._matches))
 
     def _take(self, sample: Sample, code: str) -> None:
         self._sample, self._code = sample, code
         self.thread.show(sample, last=False)
-        self._tell_row()
-        with self.filling():
+        self._show_place()
+        with self.filling_controls():
             self.answer.value = sample.thread.completion() or ""
         self._ask(free=True)
 
@@ -149,104 +149,117 @@ class TryPanel(Panel):
             return sample
         return with_completion(sample, self.answer.value)
 
-    def _unfold(self) -> None:
+    def _show_fold(self) -> None:
         self.fold.layout.display = "" if self.paste.value else "none"
 
-    def _typed(self) -> None:
-        """The scores are of another answer from now on; ask again when the typing rests."""
+    def _edit_answer(self) -> None:
+        """The scores are of another answer from now on; ask again when the typing pauses."""
         self._forget_others()
         self._show()
-        if self._wait is not None:
-            self._wait.cancel()
-        self._wait = threading.Timer(_REST, self.acts(lambda: self._ask(free=True)))
-        self._wait.daemon = True
-        self._wait.start()
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = threading.Timer(_PAUSE, self.callback(lambda: self._ask(free=True)))
+        self._timer.daemon = True
+        self._timer.start()
 
     def _forget_others(self) -> None:
         """Drop grades of another conversation, or of graders that have changed: what was paid for stays."""
-        about = (id(self._sample), self.answer.value)
-        entries = self.state.chosen_entries()
-        same = {name: held for name, held in self._found.items() if _is(held[0], entries.get(name))}
-        self._found = same if about == self._about else {}
-        if about != self._about:
+        entries, conversation = self.session.graders.chosen_entries(), self._conversation
+        valid = {
+            name: answer for name, answer in self._answers.items() if _same(answer[0], entries.get(name))
+        }
+        self._answers = valid if conversation == self._graded else {}
+        if conversation != self._graded:
             self._trial.stop()  # else who is at work on the other conversation would not be asked about this one
-        self._about = about
+        self._graded = conversation
+
+    @property
+    def _conversation(self) -> Any:
+        """What distinguishes one conversation from another: the row or the pasted messages, and the answer as edited."""
+        return id(self._sample), self.answer.value
 
     @property
     def grades(self) -> dict[str, Grade]:
-        """What each grader says of `sample`, by name; who is still at work is missing."""
-        return {name: grade for name, (_, grade) in self._found.items()}
+        """The grade of `sample` by each grader, by name; those still at work are missing."""
+        return {name: grade for name, (_, grade) in self._answers.items()}
 
     def _ask(self, *, free: bool) -> None:
         sample = self.sample
         if sample is None:
             return
-        same = self._about == (id(self._sample), self.answer.value)
+        same = self._graded == self._conversation
         self._forget_others()
         if not free:
-            self._found = {}
-        entries = self.state.chosen_entries()
-        asked = {name: one for name, one in entries.items() if not (free and waits_for(one.grader))}
-        new = {name: one for name, one in asked.items() if name not in self._found}
+            self._answers = {}
+        entries = self.session.graders.chosen_entries()
+        asked = {name: entry for name, entry in entries.items() if not (free and waits_for(entry.grader))}
+        new = {name: entry for name, entry in asked.items() if name not in self._answers}
         self._show()
-        self._trial.ask(sample, new, self._judge_run(new), keep=same and free and not self._changed(entries))
-        if asked and not self._filled:
-            self.state.code = self._repeat(sample, asked)
+        same_question = same and free and not self._changed(entries)
+        self._trial.ask(sample, new, self._judge_run(new), same_question=same_question)
+        if asked and not self._is_filling:
+            self.session.code.text = self._repeating_code(sample, asked)
 
     def _changed(self, entries: Mapping[str, Entry]) -> bool:
         """Whether a grader is another than when it was last asked: then what it is at work on does not count."""
-        before, self._asked = self._asked, dict(entries)
-        return any(name in before and not _is(before[name], one) for name, one in entries.items())
+        before, self._last_entries = self._last_entries, dict(entries)
+        return any(name in before and not _same(before[name], entry) for name, entry in entries.items())
 
     def _judge_run(self, entries: Mapping[str, Entry]) -> JudgeRun | None:
         """How judges ask: an answer that the store has is not paid for again."""
-        labelling = self.state.labelling
-        if not labelling.store_url or not any(asks_models(one.grader) for one in entries.values()):
+        storage = self.session.storage
+        if not storage.url or not any(asks_models(entry.grader) for entry in entries.values()):
             return None
-        return JudgeRun(Spending(None), labelling.store.replies)
+        return JudgeRun(Spending(None), storage.store.replies)
 
-    def _repeat(self, sample: Sample, asked: Mapping[str, Entry]) -> str:
-        plain = {name: Entry(one.grader, name) == one for name, one in asked.items()}
+    def _repeating_code(self, sample: Sample, asked: Mapping[str, Entry]) -> str:
+        plain = {name: Entry(entry.grader, name) == entry for name, entry in asked.items()}
         lines = [
             f"{grader_code(name)}(sample)"
             if plain[name]
-            else f"app.state.entry({name!r}).outcome({grader_code(name)}(sample))"
+            else f"app.session.graders.entry({name!r}).outcome({grader_code(name)}(sample))"
             for name in asked
         ]
         changed = f"wb.session.trial.with_completion({self._code}, {self.answer.value!r})"
         return "\n".join([f"sample = {self._code if sample is self._sample else changed}", *lines])
 
-    def _told(self, name: str, grade: Grade) -> None:
-        with self.state.guard(self.title):
-            if name in self.state.chosen:
-                self._found[name] = (self.state.entry(name), grade)
+    def _on_grade(self, name: str, grade: Grade) -> None:
+        with self.session.guard.locked(self.title):
+            if name in self.session.graders.chosen:
+                self._answers[name] = (self.session.graders.entry(name), grade)
             self._show()
 
     def _show(self) -> None:
-        lines = [self._result(name) for name in self.state.chosen]
+        lines = [self._result(name) for name in self.session.graders.chosen]
         head = "<tr><th>grader</th><th>score</th><th>passed</th><th>reasoning, or what went wrong</th><th>time</th></tr>"
         table = f"<table class='wb-plain'><thead>{head}</thead><tbody>{''.join(lines)}</tbody></table>"
-        self.results.value = table if lines else quiet("No grader is chosen: choose some in Run.")
+        self.results.value = table if lines else remark("No grader is chosen: choose some in Run.")
 
     def _result(self, name: str) -> str:
-        found = self._found.get(name)
-        if found is None:
-            why = waits_for(self.state.graders[name])
-            return f"<tr>{_name(name)}<td colspan='4'>{quiet(f'{why}: press Score' if why else 'at work')}</td></tr>"
-        cells = "".join(f"<td>{cell}</td>" for cell in _cells(found[1]))
-        return f"<tr>{_name(name)}{cells}</tr>"
+        answer = self._answers.get(name)
+        if answer is None:
+            why = waits_for(self.session.graders.by_name[name])
+            return f"<tr>{_name(name)}<td colspan='4'>{remark(f'{why}: press Score' if why else 'at work')}</td></tr>"
+        cells = "".join(f"<td>{cell}</td>" for cell in _cells(answer[1]))
+        printed = f"<tr><td></td><td colspan='4'>{_printed(answer[1])}</td></tr>" if answer[1].printed else ""
+        return f"<tr>{_name(name)}{cells}</tr>{printed}"
 
-    def let_go(self, *, end: bool) -> None:
+    def dispose(self, *, end_session: bool) -> None:
         """See `Panel`."""
         self._trial.stop()
-        if self._wait is not None:
-            self._wait.cancel()
-        super().let_go(end=end)
+        if self._timer is not None:
+            self._timer.cancel()
+        super().dispose(end_session=end_session)
 
 
-def _is(one: Entry, two: Entry | None) -> bool:
+def _printed(grade: Grade) -> str:
+    """What the grader printed, as it stands there."""
+    return f"<pre class='wb-printed'>{text(grade.printed, 4000)}</pre>"
+
+
+def _same(a: Entry, b: Entry | None) -> bool:
     """Whether these are the very same grader in the same part: an equal judge may ask another client."""
-    return two is not None and one == two and one.grader is two.grader
+    return b is not None and a == b and a.grader is b.grader
 
 
 def _name(name: str) -> str:
@@ -262,11 +275,11 @@ def _cells(grade: Grade) -> tuple[str, ...]:
     )
     marks = {True: "<span class='wb-ok'>✓ yes</span>", False: "<span class='wb-no'>✗ no</span>", None: ""}
     passed = marks[grade.passed]
-    said = (
+    reason = (
         f"<pre class='wb-no'>{text(grade.error, 2_000)}</pre>"
         if grade.error
         else text(grade.reasoning, 2_000)
     )
     time = "" if grade.seconds is None else f"{1_000 * grade.seconds:,.1f} ms"
     cost = "" if grade.cost is None else f"<br>${grade.cost:.6f}"
-    return score, passed, said, f"{time}{cost}"
+    return score, passed, reason, f"{time}{cost}"

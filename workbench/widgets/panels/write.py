@@ -15,8 +15,7 @@ from workbench.graders import Grader, SandboxedGrader
 from workbench.sandbox.host.info import SandboxInfo, sandbox_info
 from workbench.session.grader_text import text_of
 from workbench.session.starters import TEMPLATES
-from workbench.session.stored_graders import kept_names, kept_text
-from workbench.widgets.panels.panel import Panel, classed, heading, quiet, replace_options, row, text
+from workbench.widgets.panels.panel import Panel, add_classes, heading, remark, replace_options, row, text
 from workbench.widgets.views.source_view import SourceView
 
 __all__ = ["WritePanel"]
@@ -35,18 +34,18 @@ class WritePanel(Panel):
 
     def build(self) -> Sequence[Any]:
         """See `Panel`."""
-        self._make_shown()
+        self._make_viewer()
         self._make_editor()
         self._listen()
         self._ask_isolation()
-        with self.state.guard(self.title):
-            self._offer()
+        with self.session.guard.locked(self.title):
+            self._show_templates()
         return [
             row(self.grader, self.prove, self.keep, self.edit, self.drop, self.restore), self.state_line, self.checks, self.source, self.isolation,
-            heading("Write another"), row(self.template, self.name), self.editor, row(self.add, self.back),
+            heading("Write another"), row(self.template, self.name), self.editor, row(self.add, self.earlier),
         ]  # fmt: skip
 
-    def _make_shown(self) -> None:
+    def _make_viewer(self) -> None:
         """One grader as it is, and what can be done to it."""
         button, wide = widgets.Button, widgets.Layout(width="100%", max_width="640px")
         self.grader = widgets.Dropdown(description="Grader", layout=wide)
@@ -60,11 +59,11 @@ class WritePanel(Panel):
         )
         self.edit = button(description="Edit a copy", tooltip="Take this text into the editor below")
         self.restore = button(icon="undo", layout=widgets.Layout(display="none"))
-        self._unchosen = False
+        self._none_chosen = False
         self.drop = button(description="Remove", tooltip="Drop this grader from the list; reports keep it")
         self.state_line, self.checks, self.isolation = widgets.HTML(), widgets.HTML(), widgets.HTML()
         self.source = SourceView()
-        classed(prove=self.prove, keep=self.keep, checks_box=self.checks, isolation=self.isolation)
+        add_classes(prove=self.prove, keep=self.keep, checks_box=self.checks, isolation=self.isolation)
 
     def _make_editor(self) -> None:
         """A text to be a grader, and where to start from."""
@@ -75,184 +74,189 @@ class WritePanel(Panel):
             placeholder="async def grade(thread: StringThread) -> float:",
         )  # fmt: skip
         self.add = widgets.Button(description="Add and validate", button_style="primary", icon="plus")
-        self.back = widgets.Button(
+        self.earlier = widgets.Button(
             description="Bring back what was there", layout=widgets.Layout(display="none"), icon="undo"
         )
-        classed(add=self.add, editor=self.editor)
-        self._fill()
+        add_classes(add=self.add, editor=self.editor)
+        self._show_draft()
 
     def _listen(self) -> None:
-        self.grader.observe(self.acts(self._choose), "value")
-        self.prove.on_click(self.acts(self._prove, slow=True))
-        self.keep.on_click(self.acts(self._keep, slow=True))
-        self.edit.on_click(self.acts(self._edit))
-        self.drop.on_click(self.acts(self._drop))
-        self.restore.on_click(self.acts(self._restore))
-        self.back.on_click(self.acts(self._bring_back))
-        self.template.observe(self.acts(self._start), "value")
-        self.editor.observe(self._typed, "value")
-        self.name.observe(self._typed, "value")
-        self.add.on_click(self.acts(self._add, slow=True))
-        self.watch(self.refresh, "graders", "proofs", "unrun", "kept", "gone")
-        self.watch(self._offer, "kept")
+        self.grader.observe(self.callback(self._choose), "value")
+        self.prove.on_click(self.callback(self._prove, slow=True))
+        self.keep.on_click(self.callback(self._keep, slow=True))
+        self.edit.on_click(self.callback(self._edit))
+        self.drop.on_click(self.callback(self._remove))
+        self.restore.on_click(self.callback(self._restore))
+        self.earlier.on_click(self.callback(self._restore_draft))
+        self.template.observe(self.callback(self._use_template), "value")
+        self.editor.observe(self._keep_draft, "value")
+        self.name.observe(self._keep_draft, "value")
+        self.add.on_click(self.callback(self._add, slow=True))
+        self.watch(self.refresh, self.session.graders, "by_name", "proofs", "unrun", "removed")
+        self.watch(self.refresh, self.session.stored, "versions")
+        self.watch(self._show_templates, self.session.stored, "versions")
 
-    def _offer(self) -> None:
+    def _show_templates(self) -> None:
         """Texts to start from: templates by number, and what the store keeps by name."""
-        self.keep.layout.display = "none" if self.state.labelling.in_memory else ""
-        texts = [(one.title, at) for at, one in enumerate(TEMPLATES)]
-        kept = [(f"kept: {name}", name) for name in kept_names(self.state.labelling)]
-        replace_options(self.template, [("choose a text", -1), *texts, *kept])
+        self.keep.layout.display = "none" if self.session.storage.in_memory else ""
+        templates = [(template.title, number) for number, template in enumerate(TEMPLATES)]
+        stored = [(f"kept: {name}", name) for name in self.session.stored.names()]
+        replace_options(self.template, [("choose a text", -1), *templates, *stored])
 
     def refresh(self) -> None:
         """See `Panel`."""
-        replace_options(self.grader, [(name, name) for name in self.state.graders])
-        if self._unchosen:
+        replace_options(self.grader, [(name, name) for name in self.session.graders.by_name])
+        if self._none_chosen:
             self.grader.index = None  # nobody has chosen another one since
-        self._offer_back()
+        self._show_restore()
         self._show()
 
     def _choose(self) -> None:
-        self._unchosen = False
+        self._none_chosen = False
         self._show()
 
     @property
     def _current(self) -> Grader | None:
-        found: Grader | None = self.state.graders.get(self.grader.value)
-        return found
+        grader: Grader | None = self.session.graders.by_name.get(self.grader.value)
+        return grader
 
     def _show(self) -> None:
         grader = self._current
         self.prove.disabled = not isinstance(grader, SandboxedGrader)
         self.edit.disabled = self.keep.disabled = grader is None
         if grader is None:
-            none = "No grader yet: define one with @wb.grader in a cell, or below."
+            no_grader = "No grader yet: define one with @wb.grader in a cell, or below."
             self.checks.value = ""
-            self.state_line.value = quiet("Choose a grader." if self.state.graders else none)
+            self.state_line.value = remark("Choose a grader." if self.session.graders.by_name else no_grader)
             self.source.show("")
             return
-        said, language, file = text_of(grader)
+        source, language, file = text_of(grader)
         title = (
             f"{grader.name} as exported"
             if isinstance(grader, SandboxedGrader)
             else f"{grader.name}: {grader.kind}"
         )
-        self.source.show(said, language=language, title=title, file=file)
+        self.source.show(source, language=language, title=title, file=file)
         self._show_proof(grader)
 
     def _show_proof(self, grader: Grader) -> None:
         name = self.grader.value
-        proof = self.state.proofs.get(name)
+        proof = self.session.graders.proofs.get(name)
         if not isinstance(grader, SandboxedGrader):
             words = "a rule of the workbench: no source of anybody's that needs a proof"
         elif proof is None:
-            words = "not validated" + (": the text is new or was changed" if name in self.state.unrun else "")
+            words = "not validated" + (
+                ": the text is new or was changed" if name in self.session.graders.unrun else ""
+            )
         else:
             words = "validated" if proof.ok else "the checks failed"
         mark = "wb-ok" if proof is not None and proof.ok else "wb-no" if proof is not None else "wb-quiet"
         # The checks first: whoever reads "validated" finds them.
         self.checks.value = proof._repr_html_() if proof is not None else ""
-        version = self.state.kept_version(name)
-        kept = f" {quiet(f'· kept in the store, version {version}')}" if version else ""
-        self.state_line.value = f"<b class='{mark}'>{text(words)}</b>{kept}"
+        version = self.session.stored.version_of(name)
+        stored = f" {remark(f'· kept in the store, version {version}')}" if version else ""
+        self.state_line.value = f"<b class='{mark}'>{text(words)}</b>{stored}"
 
     def _prove(self) -> None:
-        self._check(self.state.validate)
+        self._check(self.session.graders.validate)
 
     def _keep(self) -> None:
-        self._check(self.state.keep)
+        self._check(self.session.stored.keep)
 
-    def _check(self, act: Callable[[str], object]) -> None:
-        """Do to the chosen grader what takes its time, and show what came of it."""
+    def _check(self, action: Callable[[str], object]) -> None:
+        """Validate or keep the chosen grader, which takes its time, and show the outcome."""
         if self._current is None:
             return
         self.state_line.value = "<b>checking</b>"
         try:
-            act(self.grader.value)
+            action(self.grader.value)
         finally:
-            with self.state.lock, self.filling():
+            with self.session.guard.lock, self.filling_controls():
                 self._show()
 
     def _ask_isolation(self) -> None:
-        """Try the locks of this machine, which takes a moment, and show what holds when it is known."""
-        asked = background.submit(asyncio.to_thread(sandbox_info))
-        background.then(asked, self._isolated)
+        """Probe the isolation of this machine, which takes a moment, and show it when it is known."""
+        future = background.submit(asyncio.to_thread(sandbox_info))
+        background.then(future, self._show_isolation)
 
-    def _isolated(self, asked: Future[SandboxInfo]) -> None:
-        with self.state.guard(self.title):
-            info = asked.result()
+    def _show_isolation(self, future: Future[SandboxInfo]) -> None:
+        with self.session.guard.locked(self.title):
+            info = future.result()
             leaks = f"; probes that got through: {', '.join(info.leaks)}" if info.leaks else ""
-            self.isolation.value = quiet(f"isolation of this machine: {info.level}. {info.label}{leaks}")
+            self.isolation.value = remark(f"isolation of this machine: {info.level}. {info.label}{leaks}")
 
     def _edit(self) -> None:
         grader = self._current
         if grader is not None:
-            self._put(text_of(grader).text, self._free_name(self.grader.value))
+            self._fill(text_of(grader).text, self._free_name(self.grader.value))
 
-    def _start(self) -> None:
-        wanted = self.template.value
-        with self.filling():
+    def _use_template(self) -> None:
+        choice = self.template.value
+        with self.filling_controls():
             self.template.value = -1  # so that the same can be chosen again
-        if isinstance(wanted, str):
-            self._put(kept_text(self.state.labelling, wanted), self._free_name(wanted))
-        elif wanted >= 0:
-            self._put(TEMPLATES[wanted].text, self._free_name(TEMPLATES[wanted].name))
+        if isinstance(choice, str):
+            self._fill(self.session.stored.text(choice), self._free_name(choice))
+        elif choice >= 0:
+            self._fill(TEMPLATES[choice].text, self._free_name(TEMPLATES[choice].name))
 
     def _free_name(self, name: str) -> str:
         """A name that replaces nothing."""
-        taken = self.state.graders
+        taken = self.session.graders.by_name
         numbered = (f"{name}_{number}" for number in range(2, len(taken) + 3))
-        return name if name not in taken else next(one for one in numbered if one not in taken)
+        return (
+            name if name not in taken else next(candidate for candidate in numbered if candidate not in taken)
+        )
 
     # ---- the editor
 
-    def _typed(self, _: object) -> None:
+    def _keep_draft(self, _: object) -> None:
         """Keep what is written, also for the panel that comes after this one."""
-        if not self._filled:
-            self.state.drafts.source, self.state.drafts.name = self.editor.value, self.name.value
+        if not self._is_filling:
+            self.session.drafts.source, self.session.drafts.name = self.editor.value, self.name.value
 
-    def _fill(self) -> None:
-        drafts = self.state.drafts
-        with self.filling():
+    def _show_draft(self) -> None:
+        drafts = self.session.drafts
+        with self.filling_controls():
             self.editor.value, self.name.value = drafts.source, drafts.name
-        self.back.layout.display = "" if drafts.before else "none"
+        self.earlier.layout.display = "" if drafts.earlier else "none"
 
-    def _put(self, source: str, name: str) -> None:
-        self.state.drafts.put(source, name)
-        self._fill()
+    def _fill(self, source: str, name: str) -> None:
+        self.session.drafts.fill(source, name)
+        self._show_draft()
 
-    def _bring_back(self) -> None:
-        self.state.drafts.bring_back()
-        self._fill()
+    def _restore_draft(self) -> None:
+        self.session.drafts.restore()
+        self._show_draft()
 
     def _add(self) -> None:
-        name = self.state.write(self.editor.value, name=self.name.value.strip())
-        with self.state.lock, self.filling():
-            self._unchosen, self.grader.value = False, name
+        name = self.session.graders.add_text(self.editor.value, name=self.name.value.strip())
+        with self.session.guard.lock, self.filling_controls():
+            self._none_chosen, self.grader.value = False, name
             self._show()
         if isinstance(self._current, SandboxedGrader):
-            code = self.state.code
+            code = self.session.code.text
             self._prove()
-            self.state.code = code  # the text, and not its proof, is what was added
+            self.session.code.text = code  # the text, and not its proof, is what was added
 
-    # ---- what is taken away can be put back
+    # ---- what is removed can be restored
 
-    def _drop(self) -> None:
+    def _remove(self) -> None:
         if self._current is None:
-            return  # a double click takes one grader away, and not two
-        self.state.take_away(self.grader.value)
-        self._unchosen = True
-        with self.filling():
+            return  # a double click removes one grader, and not two
+        self.session.graders.remove(self.grader.value)
+        self._none_chosen = True
+        with self.filling_controls():
             self.refresh()
 
-    def _offer_back(self) -> None:
-        gone = self.state.gone
-        self.restore.layout.display = "" if gone else "none"
-        if gone:
-            self.restore.description = f"Put back {shown(gone[-1].name, 30)}"
+    def _show_restore(self) -> None:
+        removed = self.session.graders.removed
+        self.restore.layout.display = "" if removed else "none"
+        if removed:
+            self.restore.description = f"Put back {shown(removed[-1].name, 30)}"
             self.restore.tooltip = "The grader of that name that was removed or replaced last"
 
     def _restore(self) -> None:
-        name = self.state.put_back()
-        with self.filling():
+        name = self.session.graders.restore()
+        with self.filling_controls():
             self.grader.value = name
             self._show()

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import traitlets
 
 from workbench.display_text import one_line
@@ -78,7 +79,7 @@ class Chart(View):
     def hear(self, message: Mapping[str, Any]) -> None:
         """Act on a message of a page; one that makes no sense is ignored."""
         if message.get("ask") == "plotly":
-            self.send({"tell": "plotly"}, [_code()])
+            self.send({"tell": "plotly"}, [_script()])
         elif message.get("do") == "pick" and isinstance(message.get("picks"), list):
             self.picked = message["picks"]
             for callback in tuple(self._callbacks):
@@ -102,14 +103,12 @@ def _spec(figure: Figure | None) -> str:
 def _as_lists(value: Any) -> Any:
     """A figure whose packed arrays are lists: the page's own code reads them too."""
     if isinstance(value, Mapping):
-        return _unpacked(value) if "bdata" in value else {key: _as_lists(one) for key, one in value.items()}
-    return [_as_lists(one) for one in value] if isinstance(value, list | tuple) else value
+        return _unpacked(value) if "bdata" in value else {key: _as_lists(item) for key, item in value.items()}
+    return [_as_lists(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def _unpacked(packed: Mapping[str, Any]) -> Any:
     """An array out of plotly's packing: base64 of its bytes, type, and shape such as "2, 3"."""
-    import numpy as np
-
     numbers = np.frombuffer(base64.b64decode(packed["bdata"]), packed["dtype"])
     shape = [int(size) for size in str(packed.get("shape", len(numbers))).split(",")]
     return numbers.reshape(shape).tolist()
@@ -122,7 +121,7 @@ def _version() -> str:
 
 
 @cache
-def _code() -> bytes:
+def _script() -> bytes:
     """plotly.js of the installed package, compressed to a third: remote notebooks have slow lines."""
     from plotly.offline import get_plotlyjs
 

@@ -42,16 +42,18 @@ class FindingCards(View):
     def show(self, findings: Sequence[Finding], *, empty: str | None = None) -> None:
         """Show other findings."""
         self._findings = tuple(findings)[:MOST]
-        left = len(findings) - MOST
+        n_hidden = len(findings) - MOST
         with self.hold_sync():
             self.items = [_item(finding) for finding in self._findings]
             self.active = -1
-            self.more = f"and {left:,} more in report.findings" if left > 0 else ""
+            self.more = f"and {n_hidden:,} more in report.findings" if n_hidden > 0 else ""
             self.empty = self.empty if empty is None else empty
 
     def mark(self, kinds: Sequence[tuple[str, str]]) -> None:
         """Mark the card of one of these (grader, kind) pairs as the one that is shown."""
-        places = [at for at, one in enumerate(self._findings) if (one.grader, one.kind) in kinds]
+        places = [
+            place for place, finding in enumerate(self._findings) if (finding.grader, finding.kind) in kinds
+        ]
         self.active = places[0] if places else -1
 
     def on_pick(self, callback: Callable[[Finding], None]) -> None:
@@ -74,12 +76,12 @@ class FindingCards(View):
 
 
 def _item(finding: Finding) -> dict[str, Any]:
-    said = str(finding).removeprefix(f"{finding.grader}: ")
+    sentence = str(finding).removeprefix(f"{finding.grader}: ")
     return {
         "severity": str(finding.severity),
         "grader": one_line(finding.grader, 80),
         "title": finding.kind.replace("-", " "),
-        "text": one_line(said, 600),
+        "text": one_line(sentence, 600),
         "advice": one_line(finding.advice, 400),
         "rows": len(finding.rows),
     }

@@ -25,13 +25,13 @@ class LabelCard(View):
     """A card with a thread and two verdicts; it says what was decided, Python decides what comes next.
 
     A decision shows `upcoming` at once. When its callbacks have returned, the card shows `card` again: so a
-    callback sets `card` and `upcoming` before it returns, and drops what it was told of an old `seq`.
+    callback sets `card` and `upcoming` before it returns, and ignores decisions on an old `seq`.
 
     Args:
         traits: Any of the attributes.
 
     Attributes:
-        card: What `reader.read_row` gives, with `seq` (int, of this showing) and `note`; {} when all is done.
+        card: What `row_reader.read_row` gives, with `seq` (int, of this showing) and `note`; {} when all is done.
         upcoming: The card after it, shown at once when this one is decided; {} for none.
         done: Cards decided.
         total: Cards in all.
@@ -84,7 +84,7 @@ class LabelCard(View):
     def hear(self, message: Mapping[str, Any]) -> None:
         """Act on a message of a page; one that makes no sense is ignored, but heard."""
         if message.get("ask") == "more":
-            self._tell_more(message.get("seq"), message.get("part"))
+            self._send_more(message.get("seq"), message.get("part"))
         if message.get("do") != "decide":
             return
         action, note, seq = (message.get(key) for key in ("action", "note", "seq"))
@@ -96,26 +96,26 @@ class LabelCard(View):
             self.heard = str(message.get("turn", ""))
 
     def _decided(self, action: str, note: str, seq: int) -> None:
-        before = self.card.get("id", "") if self.card.get("seq") == seq else self._name(seq)
+        sample_id = self.card.get("id", "") if self.card.get("seq") == seq else self._upcoming_id(seq)
         if False in [callback(action, note, seq) for callback in tuple(self._callbacks)]:
             return
         if action == "undo":
             self.recent = self.recent[:-1]
         elif action != "note":
-            others = [one for one in self.recent if one["seq"] != seq]
-            self.recent = [*others, {"seq": seq, "id": before, "action": action}][-RECENT:]
+            others = [decision for decision in self.recent if decision["seq"] != seq]
+            self.recent = [*others, {"seq": seq, "id": sample_id, "action": action}][-RECENT:]
 
-    def _name(self, seq: int) -> str:
+    def _upcoming_id(self, seq: int) -> str:
         return str(self.upcoming.get("id", "")) if self.upcoming.get("seq") == seq else ""
 
-    def _tell_more(self, seq: Any, part: Any) -> None:
+    def _send_more(self, seq: Any, part: Any) -> None:
         if not isinstance(seq, int) or not isinstance(part, str):
             return
-        told, find = {"tell": "more", "seq": seq, "part": part}, self._more
+        reply, find = {"tell": "more", "seq": seq, "part": part}, self._more
         if find is None:
-            self.send({**told, "problem": "the whole text is not here"})
+            self.send({**reply, "problem": "the whole text is not here"})
         else:
-            self.answer(told, lambda: find(seq, part))
+            self.answer(reply, lambda: find(seq, part))
 
     def __repr__(self) -> str:
         return f"LabelCard({self.done:,} of {self.total:,})"

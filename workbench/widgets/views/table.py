@@ -93,11 +93,11 @@ class ScoreTable(View):
         """Act on a message of a page; one that is stale or makes no sense is ignored."""
         if self._source is None or message.get("version") != self.version:
             return
-        asked = message.get("ask", message.get("do"))
+        request = message.get("ask", message.get("do"))
         actions = {"rows": self._rows, "sort": self._sort, "select": self._select}
         actions |= {"detail": self._detail, "more": self._more}
-        if isinstance(asked, str) and asked in actions:
-            actions[asked](self._source, message)
+        if isinstance(request, str) and request in actions:
+            actions[request](self._source, message)
 
     def _rows(self, source: RowSource, message: Mapping[str, Any]) -> None:
         start, stop = _place(message.get("start"), self.count), message.get("stop")
@@ -105,8 +105,8 @@ class ScoreTable(View):
             return
         # A page asks for whole hundreds, whatever the count.
         rows = source.window(start, max(start, min(stop, start + MOST_ROWS, self.count)))
-        told = [[_cell(cell) for cell in row] for row in rows]
-        self.send({"tell": "rows", "start": start, "version": self.version, "rows": told})
+        cells = [[_cell(cell) for cell in row] for row in rows]
+        self.send({"tell": "rows", "start": start, "version": self.version, "rows": cells})
 
     def _sort(self, source: RowSource, message: Mapping[str, Any]) -> None:
         key, descending = message.get("key"), message.get("descending") is True
@@ -133,14 +133,14 @@ class ScoreTable(View):
     def _detail(self, source: RowSource, message: Mapping[str, Any]) -> None:
         at = _place(message.get("at"), self.count)
         if at is not None:
-            told = {"tell": "detail", "version": self.version, "at": at}
-            self.answer(told, lambda: source.detail(at))
+            reply = {"tell": "detail", "version": self.version, "at": at}
+            self.answer(reply, lambda: source.detail(at))
 
     def _more(self, source: RowSource, message: Mapping[str, Any]) -> None:
         at, part = _place(message.get("at"), self.count), message.get("part")
         if at is not None and isinstance(part, str):
-            told = {"tell": "more", "version": self.version, "at": at, "part": part}
-            self.answer(told, lambda: source.more(at, part))
+            reply = {"tell": "more", "version": self.version, "at": at, "part": part}
+            self.answer(reply, lambda: source.more(at, part))
 
     def __repr__(self) -> str:
         return f"ScoreTable({self.count:,} rows)"
@@ -152,8 +152,8 @@ def _head(column: Column) -> dict[str, str]:
 
 def _place(value: Any, count: int) -> int | None:
     """A place that a page named, if there is one."""
-    known = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < count
-    return value if known else None
+    exists = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < count
+    return value if exists else None
 
 
 def _cell(value: Any) -> Any:

@@ -9,7 +9,7 @@ import traitlets
 
 from workbench.grade import Grade
 from workbench.samples import Sample
-from workbench.session.row_reader import read_row, whole
+from workbench.session.row_reader import read_row, whole_text
 from workbench.thread import StringThread
 from workbench.widgets.views.assets import static
 from workbench.widgets.views.view import View
@@ -46,22 +46,23 @@ class ThreadView(View):
 
         Args:
             sample: The row.
-            grades: What graders said of it, by name.
+            grades: Grades of it, by grader's name.
             last: Whether the assistant's last turn is shown too.
         """
-        held = Sample("", sample, None, "") if isinstance(sample, StringThread) else sample
-        self._sample, self._grades = held, grades or {}
-        told = {} if held is None else read_row(held, self._grades)
-        if not last and told and told["turns"] and told["turns"][-1]["role"] == "assistant":
-            told["turns"][-1]["text"] = ""
-            told["turns"] = told["turns"] if told["turns"][-1]["calls"] else told["turns"][:-1]
-        self.row = told
+        sample = Sample("", sample, None, "") if isinstance(sample, StringThread) else sample
+        self._sample, self._grades = sample, grades or {}
+        row = {} if sample is None else read_row(sample, self._grades)
+        turns = row.get("turns")
+        if not last and turns and turns[-1]["role"] == "assistant":
+            turns[-1]["text"] = ""
+            row["turns"] = turns if turns[-1]["calls"] else turns[:-1]  # its tool calls stay
+        self.row = row
 
     def hear(self, message: Mapping[str, Any]) -> None:
         """Act on a message of a page; one that makes no sense is ignored."""
         part = message.get("part")
         if message.get("ask") == "more" and isinstance(part, str) and self._sample is not None:
-            self.send({"tell": "more", "part": part, "value": whole(self._sample, self._grades, part)})
+            self.send({"tell": "more", "part": part, "value": whole_text(self._sample, self._grades, part)})
 
     def __repr__(self) -> str:
         return f"ThreadView({self.row.get('id', '')!r})"

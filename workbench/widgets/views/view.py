@@ -21,25 +21,25 @@ class View(anywidget.AnyWidget):
 
     def __init__(self, **traits: Any) -> None:
         super().__init__(**traits)
-        self.on_msg(_heard)
+        self.on_msg(_on_message)
 
     def hear(self, message: Mapping[str, Any]) -> None:
         """Act on a message of a page; one that makes no sense is ignored."""
         raise NotImplementedError
 
-    def answer(self, told: Mapping[str, Any], find: Callable[[], Any]) -> None:
-        """Tell the page what it asked for, or why it cannot be had: an error is never only in a log.
+    def answer(self, reply: Mapping[str, Any], find: Callable[[], Any]) -> None:
+        """Send the page what it asked for, or why it cannot be had: an error is never only in a log.
 
         Args:
-            told: The message; what was found is added as "value", or the reason why not as "problem".
+            reply: The message; the value is added as "value", or the reason why there is none as "problem".
             find: What looks it up.
         """
         try:
-            found = find()
+            value = find()
         except Exception as error:
-            self.send({**told, "problem": one_line(f"{type(error).__name__}: {error}", 400)})
+            self.send({**reply, "problem": one_line(f"{type(error).__name__}: {error}", 400)})
             raise
-        self.send({**told, "value": found})
+        self.send({**reply, "value": value})
 
     def close(self) -> None:
         """Leave the page, with the layout model that came along."""
@@ -47,6 +47,6 @@ class View(anywidget.AnyWidget):
         super().close()
 
 
-def _heard(view: View, message: Any, _buffers: Any) -> None:
+def _on_message(view: View, message: Any, _buffers: Any) -> None:
     if isinstance(message, Mapping):
         view.hear(message)

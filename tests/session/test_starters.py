@@ -7,7 +7,7 @@ import json
 import pytest
 
 import workbench as wb
-from workbench.session.grader_text import written
+from workbench.session.grader_text import grader_from_text
 from workbench.session.starters import TEMPLATES
 
 CASES = {
@@ -26,14 +26,14 @@ def test_names_and_titles_are_unique():
 @pytest.mark.parametrize("name", CASES)
 def test_templates_score_what_they_say(name):
     """Scores of plain answers."""
-    grader = written(next(one.text for one in TEMPLATES if one.name == name), name)
+    grader = grader_from_text(next(one.text for one in TEMPLATES if one.name == name), name)
     for answer, score in CASES[name]:
         assert grader(wb.StringThread([("user", "?"), ("assistant", answer)])).score == score, answer
 
 
 def test_the_tool_template_reads_calls():
     """1.0 where exactly the expected tools were called."""
-    grader = written(next(one.text for one in TEMPLATES if one.name == "calls_tools"))
+    grader = grader_from_text(next(one.text for one in TEMPLATES if one.name == "calls_tools"))
     call = {"id": "1", "type": "function", "function": {"name": "search", "arguments": "{}"}}
     for calls, score in (([call], 1.0), ([call, call], 0.0), ([], 0.0)):
         told = [
@@ -46,6 +46,6 @@ def test_the_tool_template_reads_calls():
 def test_the_judge_template_is_complete():
     """A judge that needs nothing but a key and a model, which the text has a place for."""
     text = next(one.text for one in TEMPLATES if one.name == "helpful")
-    assert isinstance(written(text), wb.BinaryJudge)
+    assert isinstance(grader_from_text(text), wb.BinaryJudge)
     assert json.loads(text)["model"] == ""
     assert json.loads(text)["criteria"]

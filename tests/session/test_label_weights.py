@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import workbench as wb
-from workbench.session.label_queue import Queue
+from tests.widgets import using
+from workbench.session.label_queue import LabelQueue
 from workbench.session.label_weights import BALANCED, of_stratum, weights_of
-from workbench.session.labels import Labelling
 
 WORDS = {1: "accepted", 0: "refused", -1: "neither"}
 
@@ -81,14 +81,16 @@ def test_classes_of_one_size_are_two_classes(accepted):
     """All accepted rows and two of the refused ones labelled, all good: half of the refusals are still unknown."""
     rows = [{"prompt": f"p{n}", "completion": "yes" if n < accepted else "no"} for n in range(40)]
     report = wb.Contains(expected="yes", name="g").run(rows, progress=False)
-    made = Labelling(report.samples, None, None)
-    queue, refused = Queue(BALANCED, report.samples, report=report), 0
+    made = using.labels_of(report.samples, None, None)
+    queue, refused = LabelQueue(BALANCED, report.samples, report=report), 0
     for row in map(int, queue.rows):
         refused += row >= accepted
         if row < accepted or refused <= 2:
-            made.put(str(report.samples.ids[row]), True, drawn=queue.drawn(row))
-    counted = made.counted(report.samples)
+            name = str(report.samples.ids[row])
+            made.note_drawn(name, queue.drawn(row))
+            made.put(name, True)
+    counted = made.weighted(report.samples)
     found = report.agreement("g", counted.labels, weights=counted.weights)
     assert counted.n == accepted + 2
     assert found.observed.value == pytest.approx(accepted / 40)
-    made.close()
+    made.storage.close()

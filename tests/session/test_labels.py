@@ -14,10 +14,9 @@ from hypothesis import strategies as st
 import workbench as wb
 from tests.widgets import using
 from workbench.errors import WorkbenchError
-from workbench.session import grader_versions as versions
 from workbench.session.code_lines import label_code, undo_code
-from workbench.session.label_queue import ORDERS, Queue
-from workbench.session.labels import Labelling
+from workbench.session.grader_versions import restricted
+from workbench.session.label_queue import ORDERS, LabelQueue
 
 SAMPLES = wb.read_samples(using.ROWS)
 REPORT = wb.Suite(list(using.GRADERS)).run(SAMPLES, progress=False)
@@ -38,11 +37,11 @@ def report_of(n):
 
 
 @pytest.fixture
-def labelling(tmp_path):
+def labels(tmp_path):
     """Labels over a column, in a store on disk."""
-    made = Labelling(SAMPLES, "good", f"sqlite:///{tmp_path}/l.db", labeller="ada")
+    made = using.labels_of(SAMPLES, "good", f"sqlite:///{tmp_path}/l.db", labeller="ada")
     yield made
-    made.close()
+    made.storage.close()
 
 
 @given(
@@ -51,7 +50,7 @@ def labelling(tmp_path):
 )  # fmt: skip
 def test_every_order_is_a_permutation(order, n, grader, run):
     """Each row of a report, with failed rows too, or of samples without one, stands in the queue once."""
-    queue = Queue(order, SAMPLES.head(n), report=report_of(n) if run else None, grader=grader)
+    queue = LabelQueue(order, SAMPLES.head(n), report=report_of(n) if run else None, grader=grader)
     assert sorted(queue.rows.tolist()) == list(range(n))
     assert len(queue) == n
 
@@ -59,7 +58,7 @@ def test_every_order_is_a_permutation(order, n, grader, run):
 @given(st.lists(st.integers(0, 23), unique=True), st.sets(st.integers(0, 23)))
 def test_next_is_the_first_that_nobody_decided(shown, decided):
     """The rows shown, in their order, less those decided; done counts the others."""
-    queue = Queue("as shown", SAMPLES, report=REPORT, shown=shown)
+    queue = LabelQueue("as shown", SAMPLES, report=REPORT, shown=shown)
     names = {f"row-{row}": True for row in decided}
     rows = queue.rows.tolist()
     assert queue.next(names, 99) == [row for row in rows if row not in decided]
@@ -72,10 +71,10 @@ def test_next_is_the_first_that_nobody_decided(shown, decided):
 def test_orders_are_the_same_each_time_and_unknown_ones_are_told():
     """The same report gives the same queue; an unknown order lists those there are."""
     for order in ORDERS:
-        one, two = (Queue(order, SAMPLES, report=REPORT).rows.tolist() for _ in range(2))
+        one, two = (LabelQueue(order, SAMPLES, report=REPORT).rows.tolist() for _ in range(2))
         assert one == two
     with pytest.raises(WorkbenchError, match="class-balanced"):
-        Queue("by chance", SAMPLES)
+        LabelQueue("by chance", SAMPLES)
 
 
 def test_disagreements_are_of_the_graders_own_scales():
@@ -87,7 +86,7 @@ def test_disagreements_are_of_the_graders_own_scales():
     scores = report.scores.to_numpy()
     scaled = scores / np.maximum(scores.max(0), 1)
     gaps = np.abs(scaled[:, 0] - scaled[:, 1])[
-        Queue("disagreement first", report.samples, report=report).rows
+        LabelQueue("disagreement first", report.samples, report=report).rows
     ]
     assert np.all(np.diff(gaps) <= 1e-12)
 
@@ -102,66 +101,66 @@ async def last_digit(thread):
     return len(thread.completion()) % 10 / 9
 
 
-def test_a_persons_label_goes_before_the_columns(labelling):
+def test_a_persons_label_goes_before_the_columns(labels):
     """Known is the column, but for rows that people labelled; a skip leaves the column's."""
-    assert labelling.known(SAMPLES) == [bool(n % 2) for n in range(24)]
-    labelling.put("row-1", False)
-    labelling.put("row-3", None)
-    labelling.put("row-2", True, "note")
-    known = labelling.known(SAMPLES.take([1, 2, 3, 4]))
+    assert labels.for_rates(SAMPLES) == [bool(n % 2) for n in range(24)]
+    labels.put("row-1", False)
+    labels.put("row-3", None)
+    labels.put("row-2", True, "note")
+    known = labels.for_rates(SAMPLES.take([1, 2, 3, 4]))
     assert known == [False, True, True, False]
-    assert labelling.counted(SAMPLES.take([1, 2, 3])).labels == [False, True, None]
-    assert labelling.counts == {"good": 1, "bad": 1, "skipped": 1}
+    assert labels.weighted(SAMPLES.take([1, 2, 3])).labels == [False, True, None]
+    assert labels.counts == {"good": 1, "bad": 1, "skipped": 1}
 
 
-def test_undo_takes_back_the_last_one_and_no_one_elses(labelling):
+def test_undo_takes_back_the_last_one_and_no_one_elses(labels):
     """The last label of this session goes; what another gave of the row is there again."""
-    other = wb.open_store(labelling.store_url)
-    other.labels.put("row-5", True, labeller="bob", dataset=labelling.dataset)
-    labelling.reload()
-    labelling.put("row-5", False)
-    assert labelling.last == "row-5"
-    assert labelling.held["row-5"].value is False
-    assert labelling.undo() == "row-5"
-    assert labelling.held["row-5"].value is True
+    other = wb.open_store(labels.storage.url)
+    other.labels.put("row-5", True, labeller="bob", dataset=labels.dataset)
+    labels.reload()
+    labels.put("row-5", False)
+    assert labels.last_labelled == "row-5"
+    assert labels.latest["row-5"].value is False
+    assert labels.undo() == "row-5"
+    assert labels.latest["row-5"].value is True
     with pytest.raises(WorkbenchError, match="no label of this session"):
-        labelling.undo()
+        labels.undo()
     other.close()
 
 
 def test_nothing_is_known_without_labels():
     """Without column and labels there is nothing, rather than a list of unknowns."""
-    labelling = Labelling(SAMPLES, None, None)
-    assert labelling.known(SAMPLES) is None
-    assert labelling.shown(SAMPLES) is None
-    assert labelling.counted(SAMPLES).n == 0
-    assert labelling.code_for("rows") == ""
-    labelling.put("row-1", True)
-    assert labelling.known(SAMPLES.take([0, 1])) == [None, True]
-    labelling.close()
+    labels = using.labels_of(SAMPLES, None, None)
+    assert labels.for_rates(SAMPLES) is None
+    assert labels.for_display(SAMPLES) is None
+    assert labels.weighted(SAMPLES).n == 0
+    assert labels.code_for("rows") == ""
+    labels.put("row-1", True)
+    assert labels.for_rates(SAMPLES.take([0, 1])) == [None, True]
+    labels.storage.close()
 
 
 def named(path, *lines):
     """The dataset's name of a file with these lines."""
     path.parent.mkdir(exist_ok=True)
     path.write_text("".join(json.dumps({"prompt": "p", **line}) + "\n" for line in lines), "utf-8")
-    return Labelling(wb.read_samples(path), None, None).dataset
+    return using.labels_of(wb.read_samples(path), None, None).dataset
 
 
 def test_the_datasets_name_is_its_files_or_its_contents(tmp_path):
     """A file with ids gives its name; a frame a name of what it says; odd files names that fit."""
     assert named(tmp_path / "rows.jsonl", {"id": "a", "completion": "c"}) == "rows.jsonl"
     names = {
-        Labelling(wb.read_samples(rows), None, None).dataset
+        using.labels_of(wb.read_samples(rows), None, None).dataset
         for rows in (using.ROWS, using.ROWS[:5], using.ROWS[:5])
     }
     assert len(names) == 2
     odd = tmp_path / ("\u202e" + "x" * 190 + ".jsonl")
     odd.write_text('{"prompt": "p", "completion": "c"}\n', "utf-8")
-    labelling = Labelling(wb.read_samples(odd), None, None)
-    labelling.put("0", True)
-    assert labelling.held["0"].value is True
-    labelling.close()
+    labels = using.labels_of(wb.read_samples(odd), None, None)
+    labels.put("0", True)
+    assert labels.latest["0"].value is True
+    labels.storage.close()
 
 
 def test_row_numbers_do_not_carry_labels_to_other_rows(tmp_path):
@@ -177,7 +176,7 @@ def test_row_numbers_do_not_carry_labels_to_other_rows(tmp_path):
     assert first.startswith("rows.jsonl-")
     kept = [{"id": text, "completion": text} for text in "abc"]
     assert named(tmp_path / "ids.jsonl", *kept) == named(tmp_path / "ids.jsonl", *kept[1:])
-    assert Labelling(SAMPLES, None, None, dataset="mine").dataset == "mine"
+    assert using.labels_of(SAMPLES, None, None, dataset="mine").dataset == "mine"
 
 
 @pytest.mark.parametrize(
@@ -195,48 +194,51 @@ def test_row_numbers_do_not_carry_labels_to_other_rows(tmp_path):
 )
 def test_where_labels_are_kept_is_told_without_password(address, shown):
     """As it was given, but for a password; the lines of code say the same."""
-    labelling = Labelling(SAMPLES, None, address)
-    assert shown in labelling.store_url
-    assert "s3cret" not in f"{labelling.store_url} {label_code(labelling, 'a', True, '')}"
-    assert "s3cret" not in undo_code(labelling, "a")
+    labels = using.labels_of(SAMPLES, None, address)
+    assert shown in labels.storage.url
+    assert "s3cret" not in f"{labels.storage.url} {label_code(labels, 'a', True, '')}"
+    assert "s3cret" not in undo_code(labels, "a")
 
 
-def test_only_labels_of_rows_drawn_at_random_make_findings(labelling):
+def test_only_labels_of_rows_drawn_at_random_make_findings(labels):
     """Labels by hand, at random, or of rows the column has; the others are shown, and counted as left out."""
-    plain = Labelling(SAMPLES, None, None)
+    plain = using.labels_of(SAMPLES, None, None)
     for row, drawn in enumerate(("", "random", "class-balanced 3/4", "disagreement first", "as shown")):
-        plain.put(f"row-{row}", True, drawn=drawn)
-    assert plain.known(SAMPLES.head(5)) == [True, True, None, None, None]
-    assert plain.shown(SAMPLES.head(5)) == [True] * 5
-    assert plain.left_out == 3
-    counted = plain.counted(SAMPLES.head(6))
-    assert (counted.labels, counted.chosen, counted.n) == ([True] * 3 + [None] * 3, 2, 3)
-    plain.close()
-    labelling.put("row-2", True, drawn="as shown")
-    assert labelling.known(SAMPLES.take([2])) == [True], "the column has this row whoever looks at it"
-    assert labelling.left_out == 0
+        plain.note_drawn(f"row-{row}", drawn)
+        plain.put(f"row-{row}", True)
+    assert plain.for_rates(SAMPLES.head(5)) == [True, True, None, None, None]
+    assert plain.for_display(SAMPLES.head(5)) == [True] * 5
+    assert plain.n_left_out == 3
+    counted = plain.weighted(SAMPLES.head(6))
+    assert (counted.labels, counted.n_chosen, counted.n) == ([True] * 3 + [None] * 3, 2, 3)
+    plain.storage.close()
+    labels.note_drawn("row-2", "as shown")
+    labels.put("row-2", True)
+    assert labels.for_rates(SAMPLES.take([2])) == [True], "the column has this row whoever looks at it"
+    assert labels.n_left_out == 0
 
 
-def test_a_row_stays_drawn_as_it_was_first(labelling):
+def test_a_row_stays_drawn_as_it_was_first(labels):
     """Who changes their mind about a row drawn at random has still drawn it at random; dealing says how by default."""
-    labelling.deal("row-1", "random")
-    labelling.put("row-1", False)
-    labelling.put("row-1", True, drawn="as shown")
-    assert labelling.held["row-1"].drawn == "random"
-    labelling.undo()
-    assert (labelling.held["row-1"].value, labelling.held["row-1"].drawn) == (False, "random")
+    labels.note_drawn("row-1", "random")
+    labels.put("row-1", False)
+    labels.note_drawn("row-1", "as shown")
+    labels.put("row-1", True)
+    assert labels.latest["row-1"].drawn == "random"
+    labels.undo()
+    assert (labels.latest["row-1"].value, labels.latest["row-1"].drawn) == (False, "random")
 
 
-def test_two_labellers_are_compared_on_rows_both_labelled(labelling):
+def test_two_labellers_are_compared_on_rows_both_labelled(labels):
     """Each has labels of their own; the agreement of two is that of `wb.agreement`."""
     for row in range(10):
-        labelling.put(f"row-{row}", row % 2 == 0)
-    labelling.by("bob")
-    assert labelling.others() == []
-    assert (labelling.own, len(labelling.held)) == ({}, 10)
+        labels.put(f"row-{row}", row % 2 == 0)
+    labels.set_labeller("bob")
+    assert labels.agreements() == []
+    assert (labels.own_labels, len(labels.latest)) == ({}, 10)
     for row in range(5, 12):
-        labelling.put(f"row-{row}", row % 3 == 0)
-    (found,) = labelling.others()
+        labels.put(f"row-{row}", row % 3 == 0)
+    (found,) = labels.agreements()
     assert (found.grader, found.other, found.n) == ("bob", "ada", 5)
     assert found.observed.k == sum((row % 3 == 0) == (row % 2 == 0) for row in range(5, 10))
 
@@ -255,11 +257,13 @@ def many():
 def labelled(report, truth, order, n, start=0):
     """Somebody's labels of n rows of a queue, without mistakes."""
     queue, made = (
-        Queue(order, report.samples, report=report, grader="g"),
-        Labelling(report.samples, None, None),
+        LabelQueue(order, report.samples, report=report, grader="g"),
+        using.labels_of(report.samples, None, None),
     )
     for row in queue.rows[start : start + n]:
-        made.put(str(report.samples.ids[row]), bool(truth[row]), drawn=queue.drawn(int(row)))
+        name = str(report.samples.ids[row])
+        made.note_drawn(name, queue.drawn(int(row)))
+        made.put(name, bool(truth[row]))
     return made
 
 
@@ -269,7 +273,7 @@ def test_intervals_hold_the_truth_under_class_balanced_labels(many, grader, star
     """Read as if drawn at random, the rates are wrong; weighted by how they were drawn, they are right for any grader."""
     report, truth = many
     made = labelled(report, truth, "class-balanced", 250, start)
-    counted, whole = made.counted(report.samples), report.agreement(grader, truth.tolist())
+    counted, whole = made.weighted(report.samples), report.agreement(grader, truth.tolist())
     found = report.agreement(grader, counted.labels, weights=counted.weights)
     naive = report.agreement(grader, counted.labels)
     for name in ("kappa", "sensitivity", "specificity", "observed", "base_rate"):
@@ -280,7 +284,7 @@ def test_intervals_hold_the_truth_under_class_balanced_labels(many, grader, star
     lo, hi = naive.sensitivity.interval()
     assert not lo <= whole.sensitivity.value <= hi
     assert found.sensitivity.value == pytest.approx(whole.sensitivity.value, abs=0.03)
-    made.close()
+    made.storage.close()
 
 
 @pytest.mark.parametrize("order", ["random", "class-balanced"])
@@ -289,34 +293,36 @@ def test_findings_do_not_blame_a_good_grader(many, order):
     report, truth = many
     made = labelled(report, truth, order, 300)
     kinds = {
-        one.kind for one in report.diagnose(labels=made.known(report.samples)).findings if one.grader == "g"
+        one.kind
+        for one in report.diagnose(labels=made.for_rates(report.samples)).findings
+        if one.grader == "g"
     }
     assert not {"too-strict", "disagrees-with-labels"} & kinds
-    with_all = report.diagnose(labels=made.shown(report.samples)).findings
+    with_all = report.diagnose(labels=made.for_display(report.samples)).findings
     blamed = {one.kind for one in with_all if one.grader == "g"}
     assert ("too-strict" in blamed) == (order == "class-balanced"), "it is these labels that would blame it"
-    made.close()
+    made.storage.close()
 
 
 def test_labels_of_all_rows_count_alike(many):
     """Whoever labels the whole queue gets the numbers of the report's own labels."""
     report, truth = many
-    small = wb.Report(report.samples.head(60), {"g": versions.restricted(report, np.arange(60)).grades["g"]})
+    small = wb.Report(report.samples.head(60), {"g": restricted(report, np.arange(60)).grades["g"]})
     made = labelled(small, truth, "class-balanced", 60)
-    counted = made.counted(small.samples)
+    counted = made.weighted(small.samples)
     found = small.agreement("g", counted.labels, weights=counted.weights)
     assert found.lines == small.agreement("g", truth[:60].tolist()).lines
-    made.close()
+    made.storage.close()
 
 
 def test_a_store_that_was_given_is_left_open(tmp_path):
     """Closing closes what was opened here, and nothing else."""
     store = wb.open_store(f"sqlite:///{tmp_path}/l.db")
-    labelling = Labelling(SAMPLES, None, store)
-    labelling.put("row-1", True)
-    labelling.close()
-    assert store.labels.latest(dataset=labelling.dataset)["row-1"].value is True
-    assert not labelling.in_memory
+    labels = using.labels_of(SAMPLES, None, store)
+    labels.put("row-1", True)
+    labels.storage.close()
+    assert store.labels.latest(dataset=labels.dataset)["row-1"].value is True
+    assert not labels.storage.in_memory
     store.close()
 
 
@@ -327,28 +333,29 @@ def test_a_store_that_was_given_is_left_open(tmp_path):
 )
 def test_puts_and_undos_leave_what_the_store_says(moves, undone):
     """After any labels and undos what is held is what the store holds, and the first so many labels."""
-    labelling = Labelling(SAMPLES, None, None)
+    labels = using.labels_of(SAMPLES, None, None)
     for row, value in moves:
-        labelling.put(f"row-{row}", value)
+        labels.put(f"row-{row}", value)
     for _ in range(min(undone, len(moves))):
-        labelling.undo()
-    held = {name: label.value for name, label in labelling.held.items()}
+        labels.undo()
+    held = {name: label.value for name, label in labels.latest.items()}
     assert held == {
-        name: label.value for name, label in labelling.store.labels.latest(dataset=labelling.dataset).items()
+        name: label.value
+        for name, label in labels.storage.store.labels.latest(dataset=labels.dataset).items()
     }
     assert held == {f"row-{row}": value for row, value in moves[: len(moves) - min(undone, len(moves))]}
-    labelling.close()
+    labels.storage.close()
 
 
 def test_the_usual_file_that_cannot_be_is_memory_with_a_warning(tmp_path, monkeypatch):
     """In a folder nobody may write to the app goes on, and says that nothing outlives the kernel."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "workbench.db").mkdir()  # root may write anywhere: a folder in its place refuses everybody
-    labelling = Labelling(wb.Samples(using.ROWS), None, "sqlite:///workbench.db")
-    labelling.put(str(labelling.samples.ids[0]), True)
-    assert (labelling.store_url, labelling.in_memory) == ("", True)
-    assert "memory only" in labelling.warning
-    labelling.close()
-    asked = Labelling(wb.Samples(using.ROWS), None, str(tmp_path / "workbench.db"))
+    labels = using.labels_of(wb.Samples(using.ROWS), None, "sqlite:///workbench.db")
+    labels.put(str(labels.samples.ids[0]), True)
+    assert (labels.storage.url, labels.storage.in_memory) == ("", True)
+    assert "memory only" in labels.storage.warning
+    labels.storage.close()
+    asked = using.labels_of(wb.Samples(using.ROWS), None, str(tmp_path / "workbench.db"))
     with pytest.raises(wb.StoreError):
         asked.put("x", True)

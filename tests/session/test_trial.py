@@ -150,10 +150,10 @@ def test_a_trial_tells_each_grade_and_drops_what_is_late():
     trial.ask(SAMPLES[1], {"yes": using.GRADERS[0], "exact": using.GRADERS[1]})
     assert over.wait(600)
     assert told == {"yes": 1.0, "exact": 1.0}
-    now = trial._number
-    trial._ended(now - 1, "late", ended(wb.Grade(0.1)))
+    now = trial._question
+    trial._end(now - 1, "late", ended(wb.Grade(0.1)))
     trial.stop()
-    trial._ended(now, "stopped", ended(wb.Grade(0.2)))
+    trial._end(now, "stopped", ended(wb.Grade(0.2)))
     assert set(told) == {"yes", "exact"}
 
 
@@ -164,9 +164,9 @@ def test_a_trial_tells_nothing_while_its_lock_is_held_by_a_new_question():
 
     def late():
         entered.set()
-        trial._ended(1, "old", ended(wb.Grade(1.0)))
+        trial._end(1, "old", ended(wb.Grade(1.0)))
 
-    trial._number = 1
+    trial._question = 1
     with lock:
         thread = threading.Thread(target=late)
         thread.start()

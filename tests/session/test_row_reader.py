@@ -6,7 +6,7 @@ import pytest
 
 from workbench.grade import Grade
 from workbench.samples import Sample
-from workbench.session.row_reader import LIMIT, MOST, read_row, whole
+from workbench.session.row_reader import LIMIT, MOST, read_row, whole_text
 from workbench.thread import StringThread
 
 CALL = {"id": "c1", "type": "function", "function": {"name": "add", "arguments": '{"a": 1}'}}
@@ -91,13 +91,13 @@ def test_long_texts_are_cut_and_fetched_whole():
     assert row["documents"][0]["more"] == 5
     assert row["cut"].keys() == {"reference", "metadata", "reasoning-0", "raw-0"}
     for part in (*row["cut"], row["turns"][0]["part"], row["documents"][0]["part"]):
-        assert len(whole(one, grades, part)) >= LIMIT + 5
-    assert whole(one, grades, "turn-9") == ""
+        assert len(whole_text(one, grades, part)) >= LIMIT + 5
+    assert whole_text(one, grades, "turn-9") == ""
 
 
 def test_whole_texts_end_at_a_million():
     """More than a million characters are not sent; their number is."""
-    text = whole(sample([("user", "x" * (MOST + 1_234))]), {}, "turn-0")
+    text = whole_text(sample([("user", "x" * (MOST + 1_234))]), {}, "turn-0")
     assert text.endswith("x\n… (1,234 more characters)")
     assert len(text) < MOST + 100
 
@@ -114,7 +114,7 @@ def test_hidden_characters_are_made_visible_in_every_text():
     told = json.dumps(read_row(one, grades), ensure_ascii=False)
     assert "\u202e" not in told
     assert "U+202E⟩b⟨U+0000" in told
-    assert "\u202e" not in whole(one, grades, "turn-0")
+    assert "\u202e" not in whole_text(one, grades, "turn-0")
     assert "⟨U+202E⟩" in told
 
 

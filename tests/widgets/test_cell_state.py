@@ -10,7 +10,7 @@ import pytest
 
 import workbench as wb
 from tests.widgets import using
-from workbench.widgets import cell_state as session
+from workbench.widgets import cell_state
 
 
 class Notebook:
@@ -32,19 +32,19 @@ class Notebook:
 def notebook(monkeypatch):
     """A notebook; everything held of it is closed in the end."""
     made = Notebook()
-    monkeypatch.setattr(session, "cell", lambda: made.now)
+    monkeypatch.setattr(cell_state, "current_cell", lambda: made.now)
     yield made
-    for held in list(session._held.values()):
-        held.view.close()
-    assert session._held == {}
+    for cell_view in list(cell_state._views.values()):
+        cell_view.view.close()
+    assert cell_state._views == {}
 
 
-def test_a_cell_run_again_keeps_its_state_and_closes_its_view(notebook):
-    """Same samples, equal in content or the very same: the state goes on, the old view is gone."""
+def test_a_cell_run_again_keeps_its_session_and_closes_its_view(notebook):
+    """Same samples, equal in content or the very same: the session goes on, the old view is gone."""
     first = notebook.run("a", using.app_of)
-    report = using.ran(first).report
+    report = using.ran(first).results.report
     again = notebook.run("a", lambda: using.app_of(samples=[dict(row) for row in using.ROWS]))
-    assert again.state is first.state
+    assert again.session is first.session
     assert again.report is report
     assert first.children == ()
     assert again.children != ()
@@ -55,12 +55,12 @@ def test_a_cell_run_again_keeps_its_state_and_closes_its_view(notebook):
     [{"samples": using.ROWS[:5]}, {"labels": "good"}, {"labeller": "bob"}, {"dataset": "other"}, {"store": "sqlite://"},
      {"samples": [{**row, "completion": "x"} for row in using.ROWS]}],
 )  # fmt: skip
-def test_another_question_is_another_state(notebook, changed):
-    """Other rows, other contents of the same ids, or another setting begin anew; the old state is closed."""
+def test_another_question_is_another_session(notebook, changed):
+    """Other rows, other contents of the same ids, or another setting begin anew; the old session is closed."""
     first = notebook.run("a", using.app_of)
     again = notebook.run("a", lambda: using.app_of(**changed))
-    assert again.state is not first.state
-    first.state.add(using.gated(None, name="alive"))  # it hears nothing, and harms nothing
+    assert again.session is not first.session
+    first.session.graders.add(using.gated(None, name="alive"))  # it hears nothing, and harms nothing
     assert "alive" not in again.graders
 
 
@@ -70,15 +70,15 @@ MANY = [{"id": str(n), "prompt": f"q{n}", "completion": "yes"} for n in range(3_
 
 @pytest.mark.parametrize("column", [np.array, pd.Series, list], ids=lambda one: one.__name__)
 def test_labels_count_by_what_they_hold(notebook, column):
-    """Equal labels in a new object keep the state; one other label, deep inside, begins anew with it."""
+    """Equal labels in a new object keep the session; one other label, deep inside, begins anew with it."""
     good = [True] * len(MANY)
     one_bad = [*good[:1_500], False, *good[1_501:]]
     graders = [using.GRADERS[0]]
     first = notebook.run("a", lambda: using.app_of(graders, MANY, labels=column(good)))
     again = notebook.run("a", lambda: using.app_of(graders, MANY, labels=column(good)))
-    assert again.state is first.state
+    assert again.session is first.session
     changed = notebook.run("a", lambda: using.app_of(graders, MANY, labels=column(one_bad)))
-    assert changed.state is not first.state
+    assert changed.session is not first.session
     assert changed.labels == one_bad
 
 
@@ -86,7 +86,7 @@ def test_labels_changed_in_place_are_other_labels(notebook):
     """The very same list with another entry is read anew."""
     labels = [True] * len(using.ROWS)
     first = notebook.run("a", lambda: using.app_of(labels=labels))
-    assert notebook.run("a", lambda: using.app_of(labels=labels)).state is first.state
+    assert notebook.run("a", lambda: using.app_of(labels=labels)).session is first.session
     labels[3] = False
     again = notebook.run("a", lambda: using.app_of(labels=labels))
     assert again.labels == labels
@@ -96,14 +96,14 @@ def test_a_store_is_itself_and_an_address_is_its_text(notebook, tmp_path):
     """A store made anew is another, even where its address is equal; an address leads to the same place again."""
     with wb.open_store("sqlite://") as one, wb.open_store("sqlite://") as two:
         first = notebook.run("a", lambda: using.app_of(store=one))
-        assert notebook.run("a", lambda: using.app_of(store=one)).state is first.state
+        assert notebook.run("a", lambda: using.app_of(store=one)).session is first.session
         again = notebook.run("a", lambda: using.app_of(store=two))
-        again.state.label("row-0", True)
-        dataset = again.state.labelling.dataset
+        again.session.label("row-0", True)
+        dataset = again.session.labels.dataset
         assert (len(one.labels.latest(dataset=dataset)), len(two.labels.latest(dataset=dataset))) == (0, 1)
     address = f"sqlite:///{tmp_path / 'labels.db'}"
     first = notebook.run("b", lambda: using.app_of(store=address))
-    assert notebook.run("b", lambda: using.app_of(store="".join(address))).state is first.state
+    assert notebook.run("b", lambda: using.app_of(store="".join(address))).session is first.session
 
 
 @pytest.mark.parametrize("key", ["id", "group", "expected", "good"])
@@ -117,9 +117,9 @@ def test_any_part_of_the_rows_that_changed_is_seen(notebook, key):
         return lambda: using.app_of(samples=wb.Samples(rows, columns=columns))
 
     first = notebook.run("a", make(using.ROWS))
-    assert notebook.run("a", make(using.ROWS)).state is first.state
+    assert notebook.run("a", make(using.ROWS)).session is first.session
     again = notebook.run("a", make(changed))
-    assert again.state is not first.state
+    assert again.session is not first.session
     assert again.samples.frame[key][7] == "another"
 
 
@@ -129,7 +129,7 @@ def test_a_reference_of_another_type_is_another(notebook):
         notebook.run("a", lambda rows=rows: using.app_of(samples=wb.Samples(rows)))
         for rows in ([{"completion": "x", "reference": 1}], [{"completion": "x", "reference": True}])
     )
-    assert again.state is not first.state
+    assert again.session is not first.session
 
 
 def test_groups_that_changed_alone_are_seen(notebook):
@@ -148,9 +148,9 @@ def test_the_same_rows_of_another_file_are_another_dataset(notebook, tmp_path):
     for name in ("one.csv", "two.csv"):
         pd.DataFrame(using.ROWS).to_csv(tmp_path / name, index=False)
     first = notebook.run("a", lambda: using.app_of(samples=tmp_path / "one.csv"))
-    assert notebook.run("a", lambda: using.app_of(samples=tmp_path / "one.csv")).state is first.state
+    assert notebook.run("a", lambda: using.app_of(samples=tmp_path / "one.csv")).session is first.session
     again = notebook.run("a", lambda: using.app_of(samples=tmp_path / "two.csv"))
-    assert again.state.labelling.dataset == "two.csv"
+    assert again.session.labels.dataset == "two.csv"
 
 
 def test_a_setting_that_no_view_takes_is_still_an_error(notebook):
@@ -163,23 +163,23 @@ def test_a_setting_that_no_view_takes_is_still_an_error(notebook):
 def test_graders_of_the_second_run_are_taken(notebook):
     """Graders are as the cell says now; what was written in the app stays."""
     first = notebook.run("a", using.app_of)
-    first.state.write(using.HALF, name="mine")
+    first.session.graders.add_text(using.HALF, name="mine")
     again = notebook.run("a", lambda: using.app_of([using.GRADERS[0]]))
-    assert again.state is first.state
+    assert again.session is first.session
     assert list(again.graders) == ["has yes", "mine"]
 
 
 def test_cells_and_kinds_do_not_share(notebook):
-    """Another cell, or another kind of view in one cell, has its own state."""
+    """Another cell, or another kind of view in one cell, has its own session."""
     one = notebook.run("a", using.app_of)
     two = notebook.run("b", using.app_of)
     three = notebook.run("a", lambda: wb.widgets.RunPanel(using.ROWS, list(using.GRADERS), store=None))
-    assert len({id(view.state) for view in (one, two, three)}) == 3
+    assert len({id(view.session) for view in (one, two, three)}) == 3
     assert one.children != ()
 
 
 def test_several_of_a_kind_in_one_cell(notebook):
-    """Views of one run stand beside each other; a second run gives each its own state back."""
+    """Views of one run stand beside each other; a second run gives each its own session back."""
 
     def both():
         return [using.app_of(), using.app_of(samples=using.ROWS[:3])]
@@ -187,7 +187,7 @@ def test_several_of_a_kind_in_one_cell(notebook):
     one, two = notebook.run("a", both)
     assert one.children != () != two.children
     three, four = notebook.run("a", both)
-    assert (three.state is one.state, four.state is two.state) == (True, True)
+    assert (three.session is one.session, four.session is two.session) == (True, True)
     assert (one.children, two.children) == ((), ())
 
 
@@ -195,16 +195,16 @@ def test_a_closed_view_is_forgotten(notebook):
     """After close a cell begins anew."""
     first = notebook.run("a", using.app_of)
     first.close()
-    assert notebook.run("a", using.app_of).state is not first.state
+    assert notebook.run("a", using.app_of).session is not first.session
 
 
 def test_a_view_that_cannot_be_made_leaves_the_cell_as_it_was(notebook):
-    """An error in a second run leaves the first view in the page and its state known."""
+    """An error in a second run leaves the first view in the page and its session known."""
     first = notebook.run("a", using.app_of)
     with pytest.raises(wb.errors.SamplesError):
         notebook.run("a", lambda: using.app_of(samples="no such file.jsonl"))
     assert first.children != ()
-    assert notebook.run("a", using.app_of).state is first.state
+    assert notebook.run("a", using.app_of).session is first.session
 
 
 def test_what_is_being_written_outlives_its_widgets(notebook):
@@ -220,16 +220,16 @@ def test_what_is_being_written_outlives_its_widgets(notebook):
         again = notebook.run("a", lambda settings=settings: using.app_of(**settings))
         write = again.panel(wb.widgets.WritePanel)
         assert (write.editor.value, write.name.value) == ("half a grader", "mine")
-        assert list(again.state.drafts.notes.values()) == ["half a note"]
+        assert list(again.session.drafts.notes.values()) == ["half a note"]
         assert again.panel(wb.widgets.LabelPanel).card.card["note"] == "half a note"
 
 
 def test_graders_written_in_the_app_go_on_with_other_rows(notebook):
     """One row more, or labels: what was written or edited in the app stays, what its cell redefines is the cell's."""
     first = notebook.run("a", using.app_of)
-    first.state.write(using.HALF, name="written")
+    first.session.graders.add_text(using.HALF, name="written")
     given = next(iter(first.graders))
-    first.state.add(wb.Contains(expected="edited", name=given))
+    first.session.graders.add(wb.Contains(expected="edited", name=given))
     again = notebook.run("a", lambda: using.app_of(samples=using.ROWS[:5]))
     assert "written" in again.graders
     assert again.graders[given].expected == "edited"
@@ -242,11 +242,11 @@ def test_graders_written_in_the_app_go_on_with_other_rows(notebook):
 def test_graders_of_other_cells_go_on_with_other_rows(notebook):
     """Defined in a later cell, not given to the app: still there with one row less, and as chosen as before."""
     first = notebook.run("a", using.app_of)
-    first.state.announced(wb.FunctionGrader.from_source(using.HALF, name="later"))
-    first.state.choose(["later"])
+    first.session.graders.define(wb.FunctionGrader.from_source(using.HALF, name="later"))
+    first.session.graders.choose(["later"])
     again = notebook.run("a", lambda: using.app_of(samples=using.ROWS[:5]))
     assert list(again.graders) == [*first.graders]
-    assert again.state.chosen == ("later",)
+    assert again.session.graders.chosen == ("later",)
 
 
 def test_a_note_is_about_its_text(notebook):
@@ -260,7 +260,8 @@ def test_a_note_is_about_its_text(notebook):
     for rows, note in ((others, ""), (fewer, "half")):
         again = notebook.run("a", lambda rows=rows: using.app_of(samples=rows, dataset="mine"))
         panel = again.panel(wb.widgets.LabelPanel)
-        panel.show_row([str(one) for one in again.samples.ids].index(seen))
+        while panel.card.card["id"] != seen:
+            panel.card.decide("skip")
         assert panel.card.card["note"] == note
 
 
@@ -274,6 +275,6 @@ def test_what_was_kept_in_a_file_that_is_gone_is_not_kept(notebook, tmp_path):
     again = notebook.run("a", lambda: using.app_of(store=str(store))).panel(wb.widgets.WritePanel)
     assert "kept" not in again.state_line.value
     again.keep.click()
-    assert again.state.problem is None
+    assert again.session.guard.problem is None
     assert "version 1" in again.state_line.value
     assert again.grader.value in [value for _, value in again.template.options]

@@ -9,7 +9,7 @@ import pytest
 
 import workbench as wb
 from tests.widgets import using
-from workbench.session.export_preview import Written, format_names, named, preview, state_of_proof
+from workbench.session.export_preview import WrittenFiles, file_name, format_names, preview, proof_states
 
 
 def half():
@@ -23,7 +23,7 @@ def test_a_preview_is_what_export_writes(name, tmp_path):
     suite = wb.Suite([using.GRADERS[0], using.GRADERS[1]])
     for on_loss in ("refuse", "report"):
         seen = preview(suite, "mine", name, on_loss=on_loss)
-        target = tmp_path / on_loss / named("mine", name)
+        target = tmp_path / on_loss / file_name("mine", name)
         target.parent.mkdir()
         if seen.problem:
             with pytest.raises(wb.errors.WorkbenchError) as error:
@@ -45,7 +45,7 @@ def test_what_is_not_validated_is_refused_and_then_allowed():
     seen = preview(half(), "mine")
     assert "half" in seen.problem
     assert preview(half(), "mine", allow_unvalidated=True).files
-    assert state_of_proof(half()) == [("half", False, "not validated")]
+    assert proof_states(half()) == [("half", False, "not validated")]
 
 
 def test_a_failed_proof_is_told():
@@ -54,7 +54,7 @@ def test_a_failed_proof_is_told():
         [wb.FunctionGrader.from_source("async def grade(thread):\n    return missing\n", name="broken")]
     )
     suite.graders[0].validate()
-    ((name, good, words),) = state_of_proof(suite)
+    ((name, good, words),) = proof_states(suite)
     assert (name, good) == ("broken", False)
     assert words.endswith(" failed")
 
@@ -80,7 +80,7 @@ def test_every_format_has_a_title():
 def test_what_is_in_the_way(tmp_path):
     """Files of somebody else, with what they hold; not what is missing, as it would be, or written here."""
     target, there = str(tmp_path / "out.json"), tmp_path / "out.json"
-    files, written = preview(wb.Suite([using.GRADERS[0]]), "out").files, Written()
+    files, written = preview(wb.Suite([using.GRADERS[0]]), "out").files, WrittenFiles()
     assert written.in_the_way(target, "native", files) == []
     there.write_text(files["out.json"])
     assert written.in_the_way(target, "native", files) == []
@@ -100,4 +100,4 @@ def test_what_is_in_the_way(tmp_path):
 @pytest.mark.parametrize("target", ["a\x00b/out.json", "/no/such/folder/out.json", f"{'x' * 300}/out.json"])
 def test_a_place_that_cannot_be_looked_at_is_left_to_export(target):
     """It tells what is wrong when it writes."""
-    assert Written().in_the_way(target, "native", {"out.json": "{}"}) == []
+    assert WrittenFiles().in_the_way(target, "native", {"out.json": "{}"}) == []

@@ -8,8 +8,7 @@ import workbench as wb
 from tests.widgets import using
 from workbench.errors import WorkbenchError
 from workbench.session.code_lines import label_code, undo_code
-from workbench.session.labelled_texts import Texts
-from workbench.session.labels import Labelling
+from workbench.session.labelled_texts import LabelledTexts
 
 
 def file_of(folder, say, ids="abcd"):
@@ -37,12 +36,12 @@ def opened(tmp_path):
     made = []
 
     def new(samples, labels=None):
-        made.append(Labelling(samples, labels, str(tmp_path / "l.db"), labeller="ada"))
+        made.append(using.labels_of(samples, labels, str(tmp_path / "l.db"), labeller="ada"))
         return made[-1]
 
     yield new
     for one in made:
-        one.close()
+        one.storage.close()
 
 
 def test_another_models_answers_have_no_labels(models, opened):
@@ -50,16 +49,21 @@ def test_another_models_answers_have_no_labels(models, opened):
     first = opened(models["one"])
     for name in "abcd":
         first.put(name, True)
-    assert first.of_other_texts == 0
+    assert first.n_mismatched == 0
     second, third = opened(models["two"]), opened(models["three"])
     assert second.dataset == first.dataset
-    assert (second.known(models["two"]), second.held, second.own, second.of_other_texts) == (None, {}, {}, 4)
-    assert (second.counts["good"], second.others(), second.code_for("rows")) == (0, [], "")
-    assert (third.known(models["three"]), third.of_other_texts) == ([True, True, None, None], 2)
+    assert (second.for_rates(models["two"]), second.latest, second.own_labels, second.n_mismatched) == (
+        None,
+        {},
+        {},
+        4,
+    )
+    assert (second.counts["good"], second.agreements(), second.code_for("rows")) == (0, [], "")
+    assert (third.for_rates(models["three"]), third.n_mismatched) == ([True, True, None, None], 2)
     second.put("a", False)
-    assert (second.known(models["two"]), second.of_other_texts) == ([False, None, None, None], 3)
+    assert (second.for_rates(models["two"]), second.n_mismatched) == ([False, None, None, None], 3)
     second.undo()
-    assert (second.held, second.of_other_texts) == ({}, 4)
+    assert (second.latest, second.n_mismatched) == ({}, 4)
 
 
 def test_whoever_goes_back_finds_the_labels_of_before(models, opened):
@@ -67,7 +71,7 @@ def test_whoever_goes_back_finds_the_labels_of_before(models, opened):
     opened(models["one"]).put("a", True)
     opened(models["two"]).put("a", False)
     again = opened(models["one"])
-    assert (again.known(models["one"]), again.of_other_texts, len(again.own)) == (
+    assert (again.for_rates(models["one"]), again.n_mismatched, len(again.own_labels)) == (
         [True, None, None, None],
         0,
         1,
@@ -76,25 +80,26 @@ def test_whoever_goes_back_finds_the_labels_of_before(models, opened):
 
 def test_rows_of_other_samples_are_read_too(models, opened):
     """`app.labels_of` takes any rows: the labels of this app's texts do not go to others under their ids."""
-    labelling = opened(models["one"])
+    labels = opened(models["one"])
     for name in "abc":
-        labelling.put(name, True, drawn="random")
-    assert labelling.known(models["three"]) == [True, True, None, None]
-    assert labelling.shown(models["three"].take([2, 0])) == [None, True]
-    assert labelling.known(models["two"]) is None
-    assert labelling.counted(models["three"]).labels == [True, True, None, None]
-    assert labelling.known(models["one"].take([2])) == [True]
+        labels.note_drawn(name, "random")
+        labels.put(name, True)
+    assert labels.for_rates(models["three"]) == [True, True, None, None]
+    assert labels.for_display(models["three"].take([2, 0])) == [None, True]
+    assert labels.for_rates(models["two"]) is None
+    assert labels.weighted(models["three"]).labels == [True, True, None, None]
+    assert labels.for_rates(models["one"].take([2])) == [True]
 
 
 def test_a_columns_labels_are_of_its_texts(models, opened):
     """Rows of another dataset have those of the rows that say the same; nothing is read for views of this one."""
-    labelling = opened(models["one"], [True, False, True, None])
-    assert labelling.known(models["two"]) is None
-    assert labelling.known(models["three"].take([3, 1, 0, 2])) == [None, False, True, None]
-    labelling.store.labels.put("d", True, dataset=labelling.dataset, drawn="as shown")
-    labelling.reload()
-    assert labelling.known(models["two"]) is None
-    assert labelling.shown(models["two"]) == [None, None, None, True]
+    labels = opened(models["one"], [True, False, True, None])
+    assert labels.for_rates(models["two"]) is None
+    assert labels.for_rates(models["three"].take([3, 1, 0, 2])) == [None, False, True, None]
+    labels.storage.store.labels.put("d", True, dataset=labels.dataset, drawn="as shown")
+    labels.reload()
+    assert labels.for_rates(models["two"]) is None
+    assert labels.for_display(models["two"]) == [None, None, None, True]
 
 
 def test_a_column_of_this_dataset_needs_no_digests(models, opened, monkeypatch):
@@ -102,9 +107,9 @@ def test_a_column_of_this_dataset_needs_no_digests(models, opened, monkeypatch):
     from workbench.session import labelled_texts as texts
 
     monkeypatch.setattr(texts, "digests_of", None)
-    labelling = opened(models["one"], "good")
-    assert labelling.known(models["one"]) == [True] * 4
-    assert labelling.known(models["one"].take([2, 0])) == [True, True]
+    labels = opened(models["one"], "good")
+    assert labels.for_rates(models["one"]) == [True] * 4
+    assert labels.for_rates(models["one"].take([2, 0])) == [True, True]
 
 
 @pytest.mark.parametrize("column", [None, "truth"])
@@ -115,28 +120,28 @@ def test_a_view_may_have_a_row_twice(column):
     view = samples.take([0, 0, 1, 2])
     known = [True, True, False, True] if column else None
     for labelled in (samples, view):
-        labelling = Labelling(labelled, column, None)
-        assert labelling.known(view) == known
-        labelling.put("r0", False)
-        labelling.put("r2", True)
-        assert labelling.known(view) == [False, False, False if column else None, True]
-        assert labelling.shown(view.take([3, 1, 0])) == [True, False, False]
-        assert (labelling.counted(view).labels, labelling.counted(view).n) == ([False, False, None, True], 3)
-        labelling.close()
+        labels = using.labels_of(labelled, column, None)
+        assert labels.for_rates(view) == known
+        labels.put("r0", False)
+        labels.put("r2", True)
+        assert labels.for_rates(view) == [False, False, False if column else None, True]
+        assert labels.for_display(view.take([3, 1, 0])) == [True, False, False]
+        assert (labels.weighted(view).labels, labels.weighted(view).n) == ([False, False, None, True], 3)
+        labels.storage.close()
 
 
 def test_labels_by_id_alone_hold(models, opened):
     """Code, or an older store, that does not say what was labelled is believed."""
-    labelling = opened(models["one"])
-    labelling.store.labels.put("a", True, dataset=labelling.dataset)
-    assert opened(models["two"]).known(models["two"]) == [True, None, None, None]
+    labels = opened(models["one"])
+    labels.storage.store.labels.put("a", True, dataset=labels.dataset)
+    assert opened(models["two"]).for_rates(models["two"]) == [True, None, None, None]
 
 
 def test_samples_that_are_not_here_stay_counted(models, opened):
     """A label of a row that a smaller dataset leaves out is no label of another text."""
     opened(models["one"]).put("d", True)
     some = opened(models["one"].take([0, 1]))
-    assert (some.counts["good"], some.of_other_texts, some.known(some.samples)) == (1, 0, None)
+    assert (some.counts["good"], some.n_mismatched, some.for_rates(some.samples)) == (1, 0, None)
 
 
 def test_digests_are_made_for_labelled_rows_only(models, opened, monkeypatch):
@@ -148,34 +153,36 @@ def test_digests_are_made_for_labelled_rows_only(models, opened, monkeypatch):
     monkeypatch.setattr(
         texts, "digests_of", lambda samples, rows: asked.append(list(rows)) or made(samples, rows)
     )
-    labelling = opened(models["one"])
-    assert (labelling.held, asked) == ({}, [])
-    labelling.put("c", True)
-    labelling.reload()
-    assert (len(labelling.held), asked) == (1, [[2]])
-    assert Texts(models["one"]).digests(["no", "b"]).keys() == {"b"}
+    labels = opened(models["one"])
+    assert (labels.latest, asked) == ({}, [])
+    labels.put("c", True)
+    labels.reload()
+    assert (len(labels.latest), asked) == (1, [[2]])
+    assert LabelledTexts(models["one"]).digests(["no", "b"]).keys() == {"b"}
 
 
 def test_a_row_that_cannot_be_read_is_labelled_by_its_id(tmp_path):
     """There is nothing that it says; the code names it as the label does."""
     samples = wb.Samples([*using.ROWS[:2], {"id": "odd", "prompt": "p", "completion": {1: object()}}])
-    labelling = Labelling(samples, None, str(tmp_path / "l.db"))
-    labelling.put("odd", False)
-    labelling.reload()
-    assert (labelling.held["odd"].digest, labelling.held["odd"].value) == ("", False)
-    assert ".put('odd', False" in label_code(labelling, "odd", False, "")
-    assert ".undo(app.samples[1]" in undo_code(labelling, "row-1")
-    assert labelling.undo() == "odd"
-    labelling.close()
+    labels = using.labels_of(samples, None, str(tmp_path / "l.db"))
+    labels.put("odd", False)
+    labels.reload()
+    assert (labels.latest["odd"].digest, labels.latest["odd"].value) == ("", False)
+    assert ".put('odd', False" in label_code(labels, "odd", False, "")
+    assert ".undo(app.samples[1]" in undo_code(labels, "row-1")
+    assert labels.undo() == "odd"
+    labels.storage.close()
 
 
 @pytest.fixture
 def two(tmp_path):
     """Two notebooks whose labeller has the same name: none."""
-    made = [Labelling(wb.Samples(using.ROWS), None, str(tmp_path / "l.db"), dataset="d") for _ in range(2)]
+    made = [
+        using.labels_of(wb.Samples(using.ROWS), None, str(tmp_path / "l.db"), dataset="d") for _ in range(2)
+    ]
     yield made
     for one in made:
-        one.close()
+        one.storage.close()
 
 
 def test_an_undo_leaves_what_another_app_said(two):
@@ -186,10 +193,14 @@ def test_an_undo_leaves_what_another_app_said(two):
     theirs.put("row-1", False)
     with pytest.raises(WorkbenchError, match="labelled again elsewhere"):
         mine.undo()
-    assert (mine.held["row-1"].value, mine.own["row-1"].value, mine.last) == (False, False, "row-0")
+    assert (mine.latest["row-1"].value, mine.own_labels["row-1"].value, mine.last_labelled) == (
+        False,
+        False,
+        "row-0",
+    )
     assert mine.undo() == "row-0"
     theirs.reload()
-    assert {name: label.value for name, label in theirs.held.items()} == {"row-1": False}
+    assert {name: label.value for name, label in theirs.latest.items()} == {"row-1": False}
 
 
 def test_an_undo_goes_back_through_ones_own_labels(two):
@@ -197,40 +208,43 @@ def test_an_undo_goes_back_through_ones_own_labels(two):
     mine, theirs = two
     for value in (True, False, None):
         mine.put("row-0", value)
-    assert [(mine.undo(), mine.held["row-0"].value) for _ in range(2)] == [("row-0", False), ("row-0", True)]
+    assert [(mine.undo(), mine.latest["row-0"].value) for _ in range(2)] == [
+        ("row-0", False),
+        ("row-0", True),
+    ]
     theirs.reload()
     theirs.put("row-0", None)
     mine.put("row-0", False)
     mine.undo()
-    assert mine.held["row-0"].value is None
+    assert mine.latest["row-0"].value is None
     with pytest.raises(WorkbenchError, match="labelled again elsewhere"):
         mine.undo()
-    assert mine.last is None
+    assert mine.last_labelled is None
 
 
 def test_an_undo_brings_back_what_code_said_between(two):
     """Of the id alone: it is no label of this session, which its own label under it is again once that is gone."""
     mine, _ = two
     mine.put("row-0", True)
-    mine.store.labels.put("row-0", False, dataset="d")
+    mine.storage.store.labels.put("row-0", False, dataset="d")
     mine.reload()
     mine.put("row-0", None)
-    assert (mine.undo(), mine.held["row-0"].value) == ("row-0", False)
-    mine.store.labels.undo("row-0", dataset="d")
+    assert (mine.undo(), mine.latest["row-0"].value) == ("row-0", False)
+    mine.storage.store.labels.undo("row-0", dataset="d")
     mine.reload()
-    assert mine.held["row-0"].value is True
-    assert (mine.undo(), mine.held) == ("row-0", {})
+    assert mine.latest["row-0"].value is True
+    assert (mine.undo(), mine.latest) == ("row-0", {})
 
 
 def test_what_was_taken_back_elsewhere_is_told(two):
     """The other notebook, or code, undid it first."""
     mine, _ = two
     mine.put("row-0", True)
-    with wb.open_store(mine.store_url) as store:
+    with wb.open_store(mine.storage.url) as store:
         store.labels.undo("row-0", dataset="d")
     with pytest.raises(WorkbenchError, match="taken back elsewhere"):
         mine.undo()
-    assert (mine.held, mine.last) == ({}, None)
+    assert (mine.latest, mine.last_labelled) == ({}, None)
 
 
 def test_a_full_disk_leaves_the_undo_to_be_done(two, monkeypatch):
@@ -242,7 +256,7 @@ def test_a_full_disk_leaves_the_undo_to_be_done(two, monkeypatch):
     mine, _ = two
     mine.put("row-0", True)
     with monkeypatch.context() as broken:
-        broken.setattr(type(mine.store.labels), "undo", full)
+        broken.setattr(type(mine.storage.store.labels), "undo", full)
         with pytest.raises(wb.StoreError, match="disk is full"):
             mine.undo()
     assert mine.undo() == "row-0"
@@ -259,7 +273,7 @@ def test_the_panel_shows_the_label_that_an_undo_left_alone(tmp_path):
     shown = mine.card.card
     mine.card.decide("undo")
     assert "labelled again elsewhere" in mine._alert.value
-    assert "0 good, 1 bad, 0 skipped" in mine.kept.value
+    assert "0 good, 1 bad, 0 skipped" in mine.summary.value
     assert (mine.card.card["id"], mine.card.done) == (shown["id"], 1)
     for panel in panels:
         panel.close()

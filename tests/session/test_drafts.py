@@ -16,10 +16,10 @@ def test_no_typed_text_is_lost(texts):
     drafts = Drafts()
     for text in texts:
         drafts.source = text
-        drafts.put("a template", "name")
+        drafts.fill("a template", "name")
     seen = {drafts.source}
     for _ in range(len(texts) + 1):
-        drafts.bring_back()
+        drafts.restore()
         seen.add(drafts.source)
     assert set(texts) <= seen | {"a template"}
 
@@ -27,8 +27,8 @@ def test_no_typed_text_is_lost(texts):
 def test_what_was_put_there_is_nobodys_text():
     """An untouched template makes room for the next without a trace; nothing to bring back changes nothing."""
     drafts = Drafts()
-    drafts.put("one", "a")
-    drafts.put("two", "b")
-    assert drafts.before == []
-    drafts.bring_back()
+    drafts.fill("one", "a")
+    drafts.fill("two", "b")
+    assert drafts.earlier == []
+    drafts.restore()
     assert (drafts.source, drafts.name) == ("two", "b")

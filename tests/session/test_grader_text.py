@@ -10,7 +10,7 @@ import pytest
 import workbench as wb
 from tests.widgets import using
 from workbench.errors import WorkbenchError
-from workbench.session.grader_text import code_of, written
+from workbench.session.grader_text import cell_of, grader_from_text
 from workbench.session.starters import TEMPLATES
 from workbench.widgets.magics import make
 
@@ -29,8 +29,8 @@ class App:
 @pytest.mark.parametrize("template", TEMPLATES, ids=lambda one: one.name)
 def test_templates_are_graders_of_their_name(template):
     """Each can be read, under its own name or another."""
-    assert written(template.text, template.name).name == template.name
-    assert written(template.text, "other").name == "other"
+    assert grader_from_text(template.text, template.name).name == template.name
+    assert grader_from_text(template.text, "other").name == "other"
 
 
 @pytest.mark.parametrize(
@@ -40,8 +40,8 @@ def test_code_of_a_spec_is_python(template):
     """True, false and null of JSON are Python's in the code, and the name is the one that was typed."""
     app, space = App(), {"wb": wb}
     space["app"] = app
-    exec(code_of(template.text, "typed"), space)
-    assert app.added.spec() == written(template.text, "typed").spec()
+    exec(cell_of(template.text, "typed"), space)
+    assert app.added.spec() == grader_from_text(template.text, "typed").spec()
 
 
 def test_a_docstring_that_speaks_of_a_function_is_still_python():
@@ -49,11 +49,11 @@ def test_a_docstring_that_speaks_of_a_function_is_still_python():
     text = (
         '"""Like\nfunction grade(sample) of the old platform."""\nasync def grade(thread):\n    return 1.0\n'
     )
-    assert isinstance(written(text), wb.FunctionGrader)
-    assert code_of(text, "mine").startswith("%%grader mine\n")
+    assert isinstance(grader_from_text(text), wb.FunctionGrader)
+    assert cell_of(text, "mine").startswith("%%grader mine\n")
     script = "export async function grade(sample) { return 1.0 }\n"
-    assert isinstance(written(script), wb.ScriptGrader)
-    assert code_of(script, "mine").startswith("%%grader --js mine\n")
+    assert isinstance(grader_from_text(script), wb.ScriptGrader)
+    assert cell_of(script, "mine").startswith("%%grader --js mine\n")
 
 
 @pytest.mark.parametrize(
@@ -65,16 +65,16 @@ def test_code_of_a_name_that_no_magic_takes(name):
         if (made := make(name, using.HALF, {})).name != name:
             raise WorkbenchError(f"it would be called {made.name}")
     app = App()
-    exec(code_of(using.HALF, name), {"wb": wb, "app": app})
+    exec(cell_of(using.HALF, name), {"wb": wb, "app": app})
     assert (app.added.name, app.added.source.text) == (name, using.HALF)
 
 
 def test_code_of_a_name_that_is_a_module_here(monkeypatch):
     """The same name heads a cell where it is free, and not in a notebook that has imported it."""
-    assert code_of(using.HALF, "json").startswith("%%grader json\n")
+    assert cell_of(using.HALF, "json").startswith("%%grader json\n")
     shell = SimpleNamespace(user_ns={"json": json})
     monkeypatch.setattr("IPython.get_ipython", lambda: shell)
-    assert code_of(using.HALF, "json").startswith("grader = wb.FunctionGrader.")
+    assert cell_of(using.HALF, "json").startswith("grader = wb.FunctionGrader.")
 
 
 @pytest.mark.parametrize(
@@ -84,11 +84,11 @@ def test_code_of_a_name_that_is_a_module_here(monkeypatch):
 def test_what_is_no_grader_is_an_error_of_ours(text):
     """Never a bare Python error: what is wrong is told in words."""
     with pytest.raises(WorkbenchError):
-        written(text)
+        grader_from_text(text)
 
 
 def test_nothing_of_a_text_runs(tmp_path):
     """Reading a text has no effect, whatever its top level would do."""
     path = tmp_path / "ran"
-    written(f"open({str(path)!r}, 'w')\nasync def grade(thread):\n    return 1.0\n")
+    grader_from_text(f"open({str(path)!r}, 'w')\nasync def grade(thread):\n    return 1.0\n")
     assert not path.exists()
