@@ -172,7 +172,7 @@ class TestEntries:
 
     def test_one_sample(self):
         """`grade` tells the whole and every part."""
-        outcome = self.suite().grade(wb.StringThread([("assistant", "yes, of course")]))
+        outcome = self.suite()(wb.StringThread([("assistant", "yes, of course")]))
         assert (outcome.score, outcome.parts["right"].passed, outcome.parts["short"].score) == (
             0.8,
             True,

@@ -81,7 +81,7 @@ class Suite:
         ...     [wb.Entry(wb.Contains(expected="yes"), "right", weight=0.8), wb.Entry(wb.Length(maximum=9), "short", weight=0.2)],
         ...     combine=wb.Mean(),
         ... )
-        >>> suite.grade(wb.StringThread([("assistant", "yes, of course")])).score
+        >>> suite(wb.StringThread([("assistant", "yes, of course")])).score
         0.8
     """
 
@@ -166,12 +166,14 @@ class Suite:
             raise KeyError(f"no grader {which!r} here; there are {', '.join(found)}")
         return found[which]
 
-    def grade(self, sample: Sample | StringThread) -> SuiteOutcome:
+    def __call__(self, sample: Sample | StringThread) -> SuiteOutcome:
         """Grade one sample with every grader, and wait for it."""
-        return background.run(self._grade(as_sample(sample)))
+        return background.run(self.grade(as_sample(sample)))
 
-    async def _grade(self, sample: Sample) -> SuiteOutcome:
-        found = await asyncio.gather(*(entry.grade_one(sample) for entry in self.entries))
+    async def grade(self, sample: Sample | StringThread) -> SuiteOutcome:
+        """The same inside async code: one sample with every grader at once."""
+        made = as_sample(sample)
+        found = await asyncio.gather(*(entry.grade(made) for entry in self.entries))
         pairs = list(zip(self.entries, found, strict=True))
         parts = {entry.name: entry.outcome_of(grade) for entry, grade in pairs}
         if self.combine is None:

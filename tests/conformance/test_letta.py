@@ -31,7 +31,7 @@ def sample_of(item):
 def test_tool_graders(case):
     """Built-in functions on the extracted submission."""
     suite = wb.loads(json.dumps({"graders": {"metric": case["config"]}}), "letta", era=era_of(case))
-    outcome = suite.grade(sample_of(case["item"])).parts["metric"]
+    outcome = suite(sample_of(case["item"])).parts["metric"]
     check_score(case["expected"], outcome.score)
     assert case["expected"].get("rationale_contains", "") in (outcome.message or "")
 
@@ -86,7 +86,7 @@ def test_judge_answers(case):
     """Clamped, coerced, or a failure that this suite counts as 0.0."""
     expected = case["expected"]
     suite = with_client(rubric(case["config"]), case["item"]["judge_response"])
-    outcome = suite.grade(wb.StringThread([("user", "q"), ("assistant", "a")], {})).parts["judge"]
+    outcome = suite(wb.StringThread([("user", "q"), ("assistant", "a")], {})).parts["judge"]
     check_score(expected, outcome.score)
     if "rationale" in expected:
         assert (outcome.grade.reasoning or "") == expected["rationale"]

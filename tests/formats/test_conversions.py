@@ -51,7 +51,7 @@ def test_an_only_grader_blocks_in_umbraco(rule, tmp_path):
     suite = wb.Suite(wb.Entry(LACKS, "h", severity="info"), combine=rule)
     notes = wb.export(suite, tmp_path / "g.json", "umbraco").notes
     assert ("h", "severity") in {(note.grader, note.field) for note in notes}
-    assert suite.grade(ONE).score == wb.load(tmp_path / "g.json").grade(ONE).score == 0.0
+    assert suite(ONE).score == wb.load(tmp_path / "g.json")(ONE).score == 0.0
 
 
 def test_a_score_between_is_not_a_verdict_in_umbraco(tmp_path):
@@ -80,7 +80,7 @@ def test_an_empty_reference_scores_zero_in_openai(make, tmp_path):
     wb.export(make(no_reference="zero"), tmp_path / "g.json", "openai")
     assert json.loads((tmp_path / "g.json").read_text())["type"] == "python"
     again = wb.load(tmp_path / "g.json", trust=True)
-    assert [again.grade(row).score for row in (ONE, EMPTY)] == [1.0, 0.0]
+    assert [again(row).score for row in (ONE, EMPTY)] == [1.0, 0.0]
     wb.export(make(), tmp_path / "h.json", "openai")
     assert json.loads((tmp_path / "h.json").read_text())["type"] == "string_check"
 

@@ -23,7 +23,7 @@ def test_a_negated_rule_keeps_its_meaning(platform, tmp_path):
     written = wb.export(wb.Suite(entry), tmp_path / f"g{ending}", name)
     assert written.losses == ()
     suite = wb.load(tmp_path / f"g{ending}", trust=True)
-    assert [suite.grade(thread).score for thread in (YES, NO)] == [1.0, 0.0]
+    assert [suite(thread).score for thread in (YES, NO)] == [1.0, 0.0]
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_companions_are_named_after_their_suite(tmp_path):
         (tmp_path / f"{name}.json").write_text(CHECK.format(word))
         wb.convert(tmp_path / f"{name}.json", tmp_path / f"{name}.letta.yaml", "letta")
     held = [wb.load(tmp_path / f"{name}.letta.yaml", trust=True) for name in "ab"]
-    assert [suite.grade(YES).score for suite in held] == [1.0, 0.0]
+    assert [suite(YES).score for suite in held] == [1.0, 0.0]
 
 
 def test_another_suites_companion_is_not_overwritten(tmp_path):

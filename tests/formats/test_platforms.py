@@ -106,7 +106,7 @@ def letta(era, text="graders: {a: {kind: tool, function: exact_match}}"):
 def test_eras_change_the_rules():
     """An empty submission is graded in 0.4, 0.0 from 0.8; rubrics are templates from 0.17."""
     ascii_only = "graders: {a: {kind: tool, function: ascii_printable_only}}"
-    assert [letta(era, ascii_only).grade(sample("")).score for era in ("", "0.7", "0.8")] == [1.0, 1.0, 0.0]
+    assert [letta(era, ascii_only)(sample("")).score for era in ("", "0.7", "0.8")] == [1.0, 1.0, 0.0]
     judge = "graders: {a: {kind: model_judge, prompt: 'Rate {submission}'}}"
     assert [letta(era, judge).graders[0].generation for era in ("", "0.16", "0.17", "0.26")] == [
         "0.4",
@@ -169,8 +169,8 @@ def test_functions_keep_their_extractors(tmp_path):
         again = wb.load(tmp_path / "out" / "s.yaml", trust=True)
         for one in (suite, again):
             reference = "xx" if text == named else "#b"
-            assert one.grade(sample(good, reference)).score == 1.0
-            assert one.grade(sample(bad, reference)).score == 0.0
+            assert one(sample(good, reference)).score == 1.0
+            assert one(sample(bad, reference)).score == 0.0
 
 
 def test_one_function_of_several_is_taken(tmp_path):
@@ -182,7 +182,7 @@ def test_one_function_of_several_is_taken(tmp_path):
     (tmp_path / "suite.yaml").write_text(
         "graders: {a: {kind: tool, function: 'mine.py:mentions'}, b: {kind: tool, function: 'mine.py:never'}}"
     )
-    parts = wb.load(tmp_path / "suite.yaml", trust=True).grade(sample("4", "4")).parts
+    parts = wb.load(tmp_path / "suite.yaml", trust=True)(sample("4", "4")).parts
     assert {name: part.score for name, part in parts.items()} == {"a": 1.0, "b": 0.25}
     (tmp_path / "suite.yaml").write_text("graders: {a: {kind: tool, function: 'mine.py:none'}}")
     with pytest.raises(FormatError, match="no function 'none'"):
@@ -280,7 +280,7 @@ def test_formula_names_are_the_maps(tmp_path):
     assert len({name.casefold() for name in graders}) == 5
     again = wb.load(tmp_path / "m.json")
     for text in ("0", "1 2", "34", "0 1 2 3 4", ""):
-        assert again.grade(sample(text)).score == pytest.approx(suite.grade(sample(text)).score)
+        assert again(sample(text)).score == pytest.approx(suite(sample(text)).score)
 
 
 def test_a_formula_without_its_grader_is_not_written(tmp_path):
@@ -320,7 +320,7 @@ def test_a_changed_frame_counts(platform, tmp_path):
     shown = old if platform == "osmosis" else json.dumps(old)[1:-1]
     assert shown in text
     path.write_text(text.replace(shown, new))
-    assert wb.load(path, trust=True).grade(sample("4", "4", reference="4")).score == 0.25
+    assert wb.load(path, trust=True)(sample("4", "4", reference="4")).score == 0.25
 
 
 def test_a_function_reads_the_reference_by_its_columns_name(tmp_path):
@@ -332,7 +332,7 @@ def test_a_function_reads_the_reference_by_its_columns_name(tmp_path):
         wb.export(
             wb.FunctionGrader.from_source(text, name=f"f{platform}"), path, platform, allow_unvalidated=True
         )
-        assert wb.load(path, trust=True).grade(rows[0]).score == 1.0
+        assert wb.load(path, trust=True)(rows[0]).score == 1.0
 
 
 @pytest.mark.parametrize("platform", ["openai", "letta", "adaptive"])
@@ -417,7 +417,7 @@ def test_an_umbraco_test_of_one_check_goes_anywhere(tmp_path):
         path = tmp_path / f"g{FORMATS[platform].suffix}"
         written = wb.convert(tmp_path / "u.json", path, platform)
         assert any(note.field == "weight" for note in written.notes)
-        assert wb.load(path, trust=True).grade(sample("44")).score == 1.0
+        assert wb.load(path, trust=True)(sample("44")).score == 1.0
         path.unlink()
 
 
@@ -425,7 +425,7 @@ def test_a_trusted_custom_grader_is_saved_without_its_trust(tmp_path):
     """Trust is for the reader of a file to give, so it is not in the file."""
     path = wb.save(EXAMPLES["custom"](), tmp_path / "a.json")
     trusted = wb.load(path, trust=True)
-    assert trusted.grade(sample("x")).score == 0.5
+    assert trusted(sample("x")).score == 0.5
     assert wb.load(wb.save(trusted, tmp_path / "b.json"))[0].trust is False
 
 

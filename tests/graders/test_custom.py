@@ -203,14 +203,14 @@ def test_graders_that_call_graders():
         return inner(thread).score
 
     async def awaits(sample):
-        return await inner.grade_one(sample)
+        return await inner.grade(sample)
 
     outer = CustomGrader.of(inner, name="outer")
     rows = wb.Samples([{"completion": "four"}] * 80)
     suite = wb.Suite([outer, CustomGrader.of(waits), CustomGrader.of(awaits)])
     grades = suite.start(rows).report(120).grades
     assert [grade.score for name in ("outer", "awaits") for grade in grades[name]] == [0.4] * 160
-    assert {"await the coroutine" in grade.error.message for grade in grades["waits"]} == {True}
+    assert {"await instead" in grade.error.message for grade in grades["waits"]} == {True}
 
 
 def test_the_path_is_all_that_is_saved():

@@ -182,7 +182,7 @@ def graded(grader, judge_run, rows=1):  # as a run does it
     async def go():
         with sharing(judge_run):
             samples = wb.read_samples(ROWS[:rows])
-            return await asyncio.gather(*(grader.grade_one(sample) for sample in samples))
+            return await asyncio.gather(*(grader.grade(sample) for sample in samples))
 
     return asyncio.run(go())
 
@@ -205,7 +205,7 @@ def test_two_rows_that_ask_the_same_at_once_ask_once():
     async def go():
         sample = wb.read_samples(ROWS[:1])[0]
         with sharing(judge_run):
-            return await asyncio.gather(*(asked.grade_one(sample) for _ in range(5)))
+            return await asyncio.gather(*(asked.grade(sample) for _ in range(5)))
 
     grades = asyncio.run(go())
     assert [grade.score for grade in grades] == [1.0] * 5
@@ -265,7 +265,7 @@ def test_equal_rows_are_asked_each_where_the_answer_may_vary():
     def run():
         async def go():
             with sharing(JudgeRun(replies=store)):
-                return [(await warm.grade_one(sample)).score for sample in wb.read_samples(rows)]
+                return [(await warm.grade(sample)).score for sample in wb.read_samples(rows)]
 
         return asyncio.run(go())
 
@@ -304,7 +304,7 @@ def test_who_waits_for_a_cancelled_question_asks_itself():
         client.content = lambda model: "slow"
         sample, asked = wb.read_samples(ROWS[:1])[0], judge(client=client)
         with sharing(JudgeRun(replies=Kept())):
-            first, second = (asyncio.ensure_future(asked.grade_one(sample)) for _ in range(2))
+            first, second = (asyncio.ensure_future(asked.grade(sample)) for _ in range(2))
             while not client.asked:
                 await asyncio.sleep(0)
             first.cancel()

@@ -35,7 +35,7 @@ class CustomGrader(Grader):
 
     It takes a `StringThread`, or a `Sample` if its parameter is called `sample` or annotated so, and returns a
     finite number or a `Grade`. Sync functions run in threads, async ones together on a loop of their own, so that
-    the rest goes on meanwhile. A sync function may call other graders; an async one awaits their `grade_one`. One
+    the rest goes on meanwhile. A sync function may call other graders; an async one awaits their `grade`. One
     that stops the loop fails the async rows under way. Only the import path is saved and exported, never code; a
     function of a notebook or a lambda has none and cannot be saved. Reading a file imports nothing: that happens
     when the grader first runs, and a grader read from a file runs only when it is trusted.

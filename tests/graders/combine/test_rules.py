@@ -149,11 +149,11 @@ class TestEntry:
         )
         report = wb.Suite([entry]).run(samples, progress=False)
         assert report.scores["grade"].tolist() == [3.0, 0.0]
-        assert wb.Suite([entry]).grade(samples[0]).score == 3.0
+        assert wb.Suite([entry])(samples[0]).score == 3.0
         memory = Entry(grader, extractor=wb.Extractor("memory_block", {"block_label": "human"}))
         failed = wb.Suite([memory]).run(samples, progress=False)
         assert failed.errors["error_kind"].tolist() == ["sample", "sample"]
-        assert wb.Suite([memory]).grade(samples[0]).parts["grade"].grade.error.kind == "sample"
+        assert wb.Suite([memory])(samples[0]).parts["grade"].grade.error.kind == "sample"
 
     def test_an_empty_extraction_is_what_is_graded(self):
         """Where the rule finds nothing, an earlier message is not taken in its place, tool calls or not."""
@@ -164,7 +164,7 @@ class TestEntry:
             {"role": "assistant", "content": "", "tool_calls": [call]},
         ]
         entry = Entry(wb.Length(maximum=3), extractor=wb.Extractor("after_marker", {"marker": "ANSWER:"}))
-        assert wb.Suite([entry]).grade(wb.StringThread.from_messages(chat, {})).score == 1.0
+        assert wb.Suite([entry])(wb.StringThread.from_messages(chat, {})).score == 1.0
         seen = entry._show(wb.StringThread.from_messages(chat, {}))
         assert (seen.completion(), len(seen.tool_calls())) == ("", 1)
 

@@ -96,7 +96,7 @@ class Combined(Grader):
 
     async def grade(self, sample: Sample) -> Grade:
         """Grade one sample with every part at once."""
-        found = await asyncio.gather(*(entry.grade_one(sample) for entry in self.entries))
+        found = await asyncio.gather(*(entry.grade(sample) for entry in self.entries))
         columns = {entry.name: as_column(grade) for entry, grade in zip(self.entries, found, strict=True)}
         whole = combine(self.entries, columns, self.rule)[0]
         parts = {e.name: _shown(e, grade) for e, grade in zip(self.entries, found, strict=True)}

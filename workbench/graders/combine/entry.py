@@ -14,10 +14,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench import background
 from workbench.errors import FormatError
 from workbench.extractors import Extractor, as_extractor
 from workbench.grade import ErrorKind, Grade, GradeError
-from workbench.graders.base import Control, Grader, from_spec, is_number
+from workbench.graders.base import Control, Grader, as_sample, from_spec, is_number
 from workbench.grades import Grades
 from workbench.samples import Sample, Samples
 from workbench.thread import StringThread
@@ -145,13 +146,18 @@ class Entry:
                 grades.errors[row] = GradeError(ErrorKind.CANCELLED, _STOPPED)
         return self.apply(grades)
 
-    async def grade_one(self, sample: Sample) -> Grade:
-        """One sample through the same steps as `grade_all`."""
+    def __call__(self, sample: Sample | StringThread) -> Grade:
+        """Grade one sample and wait for it: the grader's grade with threshold and negation applied."""
+        return background.run(self.grade(sample))
+
+    async def grade(self, sample: Sample | StringThread) -> Grade:
+        """The same inside async code."""
+        sample = as_sample(sample)
         try:
             seen = sample if self.extractor is None else replace(sample, thread=self._show(sample.thread))
         except Exception as error:  # noqa: BLE001 (an extractor of somebody's own)
             return Grade.failed(ErrorKind.SAMPLE, f"{type(error).__name__}: {error}")
-        return self.apply(as_column(await self.grader.grade_one(seen)))[0]
+        return self.apply(as_column(await self.grader.grade(seen)))[0]
 
     def _show(self, thread: StringThread) -> StringThread:
         """The thread with the extracted text as what the assistant said last."""
