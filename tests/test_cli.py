@@ -407,7 +407,7 @@ def test_an_era_is_passed_on(platforms):
     (platforms / "ascii.yaml").write_text("graders: {a: {kind: tool, function: ascii_printable_only}}")
     command = ["convert", str(platforms / "ascii.yaml"), "--to", "native", "--out", str(platforms / "n.json")]
     assert main([*command, "--era", "0.8"]) == 0
-    assert json.loads((platforms / "n.json").read_text())["graders"][0]["empty"] == "zero"
+    assert json.loads((platforms / "n.json").read_text())["graders"][0]["on_empty"] == "zero"
 
 
 def test_functions_inside_others_are_validated(platforms, capsys):

@@ -77,7 +77,7 @@ def test_a_negated_threshold_is_told_in_openai(tmp_path):
 @pytest.mark.parametrize("make", [wb.Contains, lambda **how: wb.ExactMatch(trim=False, **how)])
 def test_an_empty_reference_scores_zero_in_openai(make, tmp_path):
     """A check there finds the empty text everywhere, where Letta's rule gives 0.0: code says so."""
-    wb.export(make(no_reference="zero"), tmp_path / "g.json", "openai")
+    wb.export(make(on_no_reference="zero"), tmp_path / "g.json", "openai")
     assert json.loads((tmp_path / "g.json").read_text())["type"] == "python"
     again = wb.load(tmp_path / "g.json", trust=True)
     assert [again(row).score for row in (ONE, EMPTY)] == [1.0, 0.0]
@@ -85,11 +85,11 @@ def test_an_empty_reference_scores_zero_in_openai(make, tmp_path):
     assert json.loads((tmp_path / "h.json").read_text())["type"] == "string_check"
 
 
-@pytest.mark.parametrize("grader", [wb.Contains(), wb.PerTurn(grader=wb.Contains(empty="zero"))])
+@pytest.mark.parametrize("grader", [wb.Contains(), wb.PerTurn(grader=wb.Contains(on_empty="zero"))])
 def test_lettas_rule_of_empty_references_is_noted(grader, tmp_path):
     """Its built-in functions give 0.0 where a row has nothing to compare with."""
     notes = wb.export(grader, tmp_path / "g.yaml", "letta").notes
-    assert [note.field for note in notes] == ["no_reference"]
+    assert [note.field for note in notes] == ["on_no_reference"]
     assert "empty one, scores 0.0" in str(notes[0])
-    own = wb.Contains(no_reference="zero", empty="zero")
+    own = wb.Contains(on_no_reference="zero", on_empty="zero")
     assert wb.export(own, tmp_path / "h.yaml", "letta").notes == ()

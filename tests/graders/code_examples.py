@@ -20,7 +20,7 @@ CODE_EXAMPLES = {
     "exact-match": lambda: ExactMatch(expected="4", ignore_case=True, trim=False),
     "contains": lambda: Contains(expected="4", extractor="all_assistant"),
     "regex": lambda: Regex(pattern=r"\d+", flavor="dotnet", multiline=True),
-    "ascii-printable": lambda: AsciiPrintable(empty="zero"),
+    "ascii-printable": lambda: AsciiPrintable(on_empty="zero"),
     "string-check": lambda: StringCheck(operation="like", reference="4"),
     "text-similarity": lambda: TextSimilarity(metric="rouge_l", reference="4 and 44"),
     "length": lambda: Length(minimum=2, maximum=5, unit="utf16"),

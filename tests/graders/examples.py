@@ -182,7 +182,7 @@ ALTERNATIVES: dict[str, list[Factory]] = {
         wb.ExactMatch,
         lambda: wb.ExactMatch(expected="4"),
         lambda: wb.ExactMatch(expected="a 'quote' \\ {{item.x}}\n"),
-        lambda: wb.ExactMatch(no_reference="zero", empty="zero"),
+        lambda: wb.ExactMatch(on_no_reference="zero", on_empty="zero"),
     ],
     "contains": [
         wb.Contains,
@@ -194,7 +194,7 @@ ALTERNATIVES: dict[str, list[Factory]] = {
         wb.Regex,
         lambda: wb.Regex(pattern=r"(?P<year>\d{4})"),
         lambda: wb.Regex(pattern="(?<a>4)", flavor="dotnet", ignore_case=True),
-        lambda: wb.Regex(pattern="[", bad_pattern="no_match"),
+        lambda: wb.Regex(pattern="[", on_bad_pattern="zero"),
     ],
     "ascii-printable": [wb.AsciiPrintable],
     "string-check": [
@@ -217,7 +217,7 @@ ALTERNATIVES: dict[str, list[Factory]] = {
         lambda: wb.Guardrail(evaluator="contains", pattern="FOUR"),
         wb.Guardrail,
     ],
-    "per-turn": [lambda: wb.PerTurn(grader=wb.ExactMatch(empty="zero", no_reference="zero"))],
+    "per-turn": [lambda: wb.PerTurn(grader=wb.ExactMatch(on_empty="zero", on_no_reference="zero"))],
     "function": [
         _function(CONVERSATION),
         _function(LETTA),

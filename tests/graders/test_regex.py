@@ -57,7 +57,7 @@ def test_a_catastrophic_pattern_costs_its_row():
 
 def test_a_bad_constant_is_refused_at_once():
     """A constant pattern that cannot be read is an error when the grader is made, with the way out."""
-    with pytest.raises(FormatError, match='bad_pattern="no_match"'):
+    with pytest.raises(FormatError, match='on_bad_pattern="zero"'):
         Regex(pattern="[invalid")
 
 
@@ -68,13 +68,13 @@ def test_a_bad_reference_fails_its_row():
     assert "Invalid regex pattern: " in grade.error.message
 
 
-@pytest.mark.parametrize("grader", [Regex(pattern="[invalid", bad_pattern="no_match")])
+@pytest.mark.parametrize("grader", [Regex(pattern="[invalid", on_bad_pattern="zero")])
 def test_platforms_count_a_bad_pattern_as_no_match(grader):
-    """With bad_pattern="no_match" it scores 0.0, says why and has no details."""
+    """With on_bad_pattern="zero" it scores 0.0, says why and has no details."""
     grade = grader(said("x"))
     assert (grade.score, grade.metadata) == (0.0, {})
     assert grade.reasoning.startswith("Invalid regex pattern: ")
-    assert Regex(bad_pattern="no_match")(sample("x", "[invalid")).score == 0.0
+    assert Regex(on_bad_pattern="zero")(sample("x", "[invalid")).score == 0.0
 
 
 @pytest.mark.parametrize("seconds", [0, -1, True, 61, "1", float("nan")])

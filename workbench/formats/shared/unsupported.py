@@ -38,8 +38,8 @@ _LIMITS = ("timeout", "memory_mb", "batch")
 # works depends on it.
 _HANDLING = {
     "wording",
-    "no_reference",
-    "bad_pattern",
+    "on_no_reference",
+    "on_bad_pattern",
     "seconds",
     "batch",
     "timeout",

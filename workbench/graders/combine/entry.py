@@ -78,7 +78,7 @@ class Entry:
         negate: A pass becomes a fail and a score s becomes 1 - s. A failed grade stays failed.
         pass_threshold: A score of at least this passes; None for the grader's own verdict.
         extractor: What the grader sees in place of the completion; None for the thread as it is.
-        on_error: "missing" (a failed grade has no number) or "zero" (it counts as 0.0, not passed).
+        on_error: "fail" (a failed grade has no number) or "zero" (it counts as 0.0, not passed).
         negate_errors: Umbraco's rule: negation turns a failed grade into a pass with 1.0. Needs
             `on_error="zero"`; off by default, because a broken grader must not pass.
 
@@ -95,7 +95,7 @@ class Entry:
     negate: bool = False
     pass_threshold: float | None = None
     extractor: Extractor | None = None
-    on_error: str = "missing"
+    on_error: str = "fail"
     negate_errors: bool = False
 
     def __post_init__(self) -> None:
@@ -121,8 +121,8 @@ class Entry:
                 raise TypeError(f"{flag} must be true or false, not {getattr(self, flag)!r}")
         if self.severity not in SEVERITIES:
             raise ValueError(f"severity must be one of {', '.join(SEVERITIES)}, not {self.severity!r}")
-        if self.on_error not in ("missing", "zero"):
-            raise ValueError(f"on_error must be 'missing' or 'zero', not {self.on_error!r}")
+        if self.on_error not in ("fail", "zero"):
+            raise ValueError(f"on_error must be 'fail' or 'zero', not {self.on_error!r}")
         if self.negate_errors and self.on_error != "zero":
             raise ValueError(
                 "negate_errors needs on_error='zero': a failure that does not count has no opposite"

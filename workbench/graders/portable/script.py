@@ -62,7 +62,7 @@ def portable_javascript(grader: Grader, *, reference_field: str | None = None, n
     if isinstance(grader, TextGrader):
         if grader.extractor.spec() != "last_assistant":
             raise refusal(grader, "extractor", "a script is given the response only", 'use "last_assistant"')
-        empty = ["if (!text) return 0.0;"] if grader.empty == "zero" else []
+        empty = ["if (!text) return 0.0;"] if grader.on_empty == "zero" else []
         lines = ["const text = lastAssistant(input);", *empty, *lines]
     body = "\n".join(f"  {line}" for line in lines)
     name = "scoreBeforeNegation" if negate else "grade"
@@ -115,7 +115,7 @@ def _compared(rule: str, *settings: str) -> Callable[[Any, tuple[str, ...]], lis
 def _expected(grader: ReferenceGrader, names: tuple[str, ...]) -> list[str]:
     if grader.constant is not None:
         return [f"const expected = {_js(grader.constant)};"]
-    if grader.no_reference == "fail":
+    if grader.on_no_reference == "fail":
         return [f"const expected = textOfReference(input, {_js(names)});"]
     return [
         f"const reference = referenceOf(input, {_js(names)});",

@@ -41,8 +41,8 @@ class Regex(ReferenceGrader):
         ignore_case: Whether letters match either case.
         multiline: Whether ^ and $ match at line ends inside the text.
         flavor: "python", or "dotnet" whose named groups are spelled `(?<name>...)`.
-        bad_pattern: What a pattern that cannot be read means: "fail" (refused here when it is a constant, a
-            failed grade when it is a reference) or "no_match" (Letta and Umbraco: score 0.0).
+        on_bad_pattern: What a pattern that cannot be read means: "fail" (refused here when it is a constant, a
+            failed grade when it is a reference) or "zero" (Letta and Umbraco: score 0.0).
         seconds: Time limit of one search, above 0, at most 60.
 
     Error kinds: timeout, sample (no reference, or one that is no pattern).
@@ -61,23 +61,23 @@ class Regex(ReferenceGrader):
     ignore_case: bool = False
     multiline: bool = False
     flavor: str = "python"
-    bad_pattern: str = "fail"
+    on_bad_pattern: str = "fail"
     seconds: float = SECONDS
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_text("pattern", self.pattern)
         choice("flavor", self.flavor, ("python", "dotnet"))
-        choice("bad_pattern", self.bad_pattern, ("fail", "no_match"))
+        choice("on_bad_pattern", self.on_bad_pattern, ("fail", "zero"))
         check_seconds(self.seconds)
-        if self.pattern is not None and self.bad_pattern == "fail":
+        if self.pattern is not None and self.on_bad_pattern == "fail":
             try:
                 self._pattern(self.pattern).check()
             except PatternError as error:
                 raise FormatError(
                     "the pattern cannot be read",
                     found=f"{self.pattern[:80]!r}: {error}",
-                    hint='correct it, or pass bad_pattern="no_match" to count it as no match',
+                    hint='correct it, or pass on_bad_pattern="zero" to count it as no match',
                 ) from None
 
     @property
@@ -95,7 +95,7 @@ class Regex(ReferenceGrader):
 
     def compare(self, text: str, expected: str) -> Verdict:
         """See `rules.patterns.regex_match`."""
-        if self.bad_pattern == "no_match":
+        if self.on_bad_pattern == "zero":
             return regex_or_nothing(text, expected, lambda pattern: self._pattern(pattern).search)
         try:
             return regex_match(text, expected, self._pattern(expected).search)

@@ -116,9 +116,7 @@ def _entry(name: str, node: Node, reading: Reading, era: _Era) -> Entry:
     tool = kind == "tool"
     grader = (_tool if tool else _judge)(name, node, reading, era)
     # A tool grader that raises makes the sample errored: no number. A judge that fails is a 0.0.
-    return Entry(
-        grader, name, extractor=_entry_extractor(grader, node), on_error="missing" if tool else "zero"
-    )
+    return Entry(grader, name, extractor=_entry_extractor(grader, node), on_error="fail" if tool else "zero")
 
 
 def _entry_extractor(grader: Grader, node: Node) -> Extractor | None:
@@ -154,7 +152,7 @@ def _tool(name: str, node: Node, reading: Reading, era: _Era) -> Grader:
     if function not in BUILTIN or own:
         return function_grader(node, reading, told)
     shared = {
-        "extractor": _extractor(node), "empty": "zero" if era.since(0, 8) else "grade", "wording": "letta", **told,
+        "extractor": _extractor(node), "on_empty": "zero" if era.since(0, 8) else "grade", "wording": "letta", **told,
     }  # fmt: skip
     grader: Grader = _builtin(function, shared)
     return PerTurn(grader=grader, **told) if era.since(0, 9) else grader
@@ -162,11 +160,11 @@ def _tool(name: str, node: Node, reading: Reading, era: _Era) -> Grader:
 
 def _builtin(function: str, shared: Mapping[str, Any]) -> Grader:
     if function == "exact_match":
-        return ExactMatch(no_reference="zero", **shared)
+        return ExactMatch(on_no_reference="zero", **shared)
     if function == "contains":
-        return Contains(no_reference="zero", **shared)
+        return Contains(on_no_reference="zero", **shared)
     if function == "regex_match":
-        return Regex(bad_pattern="no_match", no_reference="zero", **shared)
+        return Regex(on_bad_pattern="zero", on_no_reference="zero", **shared)
     return AsciiPrintable(**shared)
 
 

@@ -111,7 +111,7 @@ def _era(suite: Suite, reward: Spec) -> str:
     if any(isinstance(one, PerTurn) for one in graders):
         return "0.9"
     built_in = [one for one in graders if isinstance(one, TextGrader) and _built_in(one)]
-    return "0.8" if built_in and all(one.empty == "zero" for one in built_in) else "0.4"
+    return "0.8" if built_in and all(one.on_empty == "zero" for one in built_in) else "0.4"
 
 
 def _spec(entry: Entry, losses: Losses, files: _Files) -> Spec | None:
@@ -130,12 +130,12 @@ def _spec(entry: Entry, losses: Losses, files: _Files) -> Spec | None:
 
 def _per_turn(entry: Entry, grader: Grader, losses: Losses, files: _Files) -> Spec | None:
     name = _built_in(grader)
-    if name and files.since("0.9") and getattr(grader, "empty", "") == "zero":
+    if name and files.since("0.9") and getattr(grader, "on_empty", "") == "zero":
         _note_reference(grader, entry.name, losses)
         return _finished(entry, grader, {"kind": "tool", "function": name}, losses)
     losses.add(
         entry.name, "grader", "only the built-in functions are graded turn by turn, with empty texts as 0.0",
-        way_out="use ExactMatch, Contains or Regex without a constant, or AsciiPrintable, with empty='zero'",
+        way_out="use ExactMatch, Contains or Regex without a constant, or AsciiPrintable, with on_empty='zero'",
     )  # fmt: skip
     return None
 
@@ -171,8 +171,8 @@ def _built_in(grader: Grader) -> str:
     if isinstance(grader, Contains):
         return "contains" if grader.expected is None and grader.ignore_case else ""
     plain = isinstance(grader, Regex) and grader == Regex(
-        name=grader.name, description=grader.description, extractor=grader.extractor, empty=grader.empty,
-        bad_pattern=grader.bad_pattern, no_reference=grader.no_reference, seconds=grader.seconds, wording=grader.wording,
+        name=grader.name, description=grader.description, extractor=grader.extractor, on_empty=grader.on_empty,
+        on_bad_pattern=grader.on_bad_pattern, on_no_reference=grader.on_no_reference, seconds=grader.seconds, wording=grader.wording,
     )  # fmt: skip
     return "regex_match" if plain else ""
 
@@ -181,7 +181,7 @@ def _text(entry: Entry, losses: Losses, files: _Files) -> Spec | None:
     """A code grader as the built-in that does the same in this era, else as a function in a file."""
     grader: Any = entry.grader
     name = _built_in(grader)
-    empty = getattr(grader, "empty", "")
+    empty = getattr(grader, "on_empty", "")
     if name and not entry.negate and not files.since("0.9") and (empty == "zero") == files.since("0.8"):
         _note_reference(grader, entry.name, losses)
         return {"kind": "tool", "function": name}
@@ -189,9 +189,9 @@ def _text(entry: Entry, losses: Losses, files: _Files) -> Spec | None:
 
 
 def _note_reference(grader: Grader, name: str, losses: Losses) -> None:
-    if getattr(grader, "no_reference", "zero") != "zero":
+    if getattr(grader, "on_no_reference", "zero") != "zero":
         what = "a row without a reference, or with an empty one, scores 0.0 there"
-        losses.note(name, "no_reference", what)
+        losses.note(name, "on_no_reference", what)
 
 
 def _portable(entry: Entry, losses: Losses, files: _Files) -> Spec | None:

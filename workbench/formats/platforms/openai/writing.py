@@ -197,8 +197,8 @@ def _compared(entry: Entry, operation: str, losses: Losses) -> Record:
 
 def _not_plain(grader: Any) -> bool:
     """Whether another text than the completion, or a missing one, is looked at as only code can say."""
-    zero = grader.expected is None and grader.no_reference == "zero"
-    return bool(zero or grader.extractor.spec() != "last_assistant" or grader.empty != "grade")
+    zero = grader.expected is None and grader.on_no_reference == "zero"
+    return bool(zero or grader.extractor.spec() != "last_assistant" or grader.on_empty != "grade")
 
 
 def _sayable(expected: str | None) -> bool:

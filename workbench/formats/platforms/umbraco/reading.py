@@ -95,7 +95,7 @@ def _read_regex(config: Node, names: Any) -> Grader:
     config.only("pattern", "ignoreCase", "multiline")
     return Regex(
         pattern=config.text("pattern", ""), ignore_case=config.boolean("ignoreCase", True),
-        multiline=config.boolean("multiline", False), flavor="dotnet", bad_pattern="no_match", seconds=_SECONDS, **names,
+        multiline=config.boolean("multiline", False), flavor="dotnet", on_bad_pattern="zero", seconds=_SECONDS, **names,
     )  # fmt: skip
 
 
