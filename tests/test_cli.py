@@ -374,7 +374,7 @@ def test_convert_says_what_it_wrote_and_left_out(platforms, capsys):
         (["convert", "{}/s.yaml", "--to", "native", "--out", "{}/no/x.json"], "no folder"),
         (["convert", "{}/s.yaml", "--to", "native", "--out", "{}"], "a folder of that name"),
         (["convert", "{}/s.yaml", "--to", "letta", "--out", "{}/s.yaml"], "the file to read"),
-        (["convert", "{}/umbraco.json", "--to", "native", "--era", "0.8"], "no eras"),
+        (["convert", "{}/umbraco.json", "--to", "native", "--release", "0.8"], "no releases"),
         (["validate", "{}/s.yaml", "--from", "openai"], "s.yaml"),
         (["run", "{}/rows.jsonl", "{}/rows.jsonl"], "--from"),
     ],
@@ -406,7 +406,7 @@ def test_an_era_is_passed_on(platforms):
     """The release of the source's rules is the reader's to say."""
     (platforms / "ascii.yaml").write_text("graders: {a: {kind: tool, function: ascii_printable_only}}")
     command = ["convert", str(platforms / "ascii.yaml"), "--to", "native", "--out", str(platforms / "n.json")]
-    assert main([*command, "--era", "0.8"]) == 0
+    assert main([*command, "--release", "0.8"]) == 0
     assert json.loads((platforms / "n.json").read_text())["graders"][0]["on_empty"] == "zero"
 
 

@@ -168,7 +168,7 @@ def test_combined(case):
     if "error" in expected:
         assert whole.score is None
         assert expected["error"] in str(whole.error) or whole.error is None
-    assert isinstance(Combined(entries=tuple(replace(e) for e, _ in entries), rule=rule), wb.Grader)
+    assert isinstance(Combined(entries=tuple(replace(e) for e, _ in entries), combine=rule), wb.Grader)
 
 
 @pytest.mark.parametrize("case", cases("adaptive", "logs"))

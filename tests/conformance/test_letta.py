@@ -11,7 +11,7 @@ from workbench.formats.platforms.letta.trajectory import letta_thread
 from workbench.graders.combine import Gate
 
 
-def era_of(case):
+def release_of(case):
     """The release a case needs; "" for those that hold for all, or for the seed's."""
     return case["era"].lstrip(">=") if case["era"].startswith(">=") else ""
 
@@ -30,7 +30,7 @@ def sample_of(item):
 @pytest.mark.parametrize("case", cases("letta", "tool", "per_turn"))
 def test_tool_graders(case):
     """Built-in functions on the extracted submission."""
-    suite = wb.loads(json.dumps({"graders": {"metric": case["config"]}}), "letta", era=era_of(case))
+    suite = wb.loads(json.dumps({"graders": {"metric": case["config"]}}), "letta", release=release_of(case))
     outcome = suite(sample_of(case["item"])).parts["metric"]
     check_score(case["expected"], outcome.score)
     assert case["expected"].get("rationale_contains", "") in (outcome.message or "")
@@ -110,7 +110,7 @@ def test_judge_prompts(case):
     sample = wb.Sample(id="0", thread=thread, reference=item.get("ground_truth"), group="0")
 
     def preview():
-        judge = rubric(case["config"], era=era_of(case)).graders[0]
+        judge = rubric(case["config"], release=release_of(case)).graders[0]
         return "\n".join(message["content"] for message in judge.preview(sample))
 
     if "error" in expected:

@@ -85,11 +85,14 @@ def test_an_empty_reference_scores_zero_in_openai(make, tmp_path):
     assert json.loads((tmp_path / "h.json").read_text())["type"] == "string_check"
 
 
-@pytest.mark.parametrize("grader", [wb.Contains(), wb.PerTurn(grader=wb.Contains(on_empty="zero"))])
+@pytest.mark.parametrize(
+    "grader",
+    [wb.Contains(ignore_case=True), wb.PerTurn(grader=wb.Contains(ignore_case=True, on_empty="zero"))],
+)
 def test_lettas_rule_of_empty_references_is_noted(grader, tmp_path):
     """Its built-in functions give 0.0 where a row has nothing to compare with."""
     notes = wb.export(grader, tmp_path / "g.yaml", "letta").notes
     assert [note.field for note in notes] == ["on_no_reference"]
     assert "empty one, scores 0.0" in str(notes[0])
-    own = wb.Contains(on_no_reference="zero", on_empty="zero")
+    own = wb.Contains(ignore_case=True, on_no_reference="zero", on_empty="zero")
     assert wb.export(own, tmp_path / "h.yaml", "letta").notes == ()

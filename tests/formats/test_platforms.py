@@ -1,4 +1,4 @@
-"""What each platform's reader and writer promise beyond the matrix: recognition, eras, headers, companions."""
+"""What each platform's reader and writer promise beyond the matrix: recognition, release, headers, companions."""
 
 import json
 import tempfile
@@ -99,16 +99,16 @@ def test_unknown_formats_are_listed(tmp_path):
 # --- Letta
 
 
-def letta(era, text="graders: {a: {kind: tool, function: exact_match}}"):
-    return wb.loads(text, "letta", era=era)
+def letta(release, text="graders: {a: {kind: tool, function: exact_match}}"):
+    return wb.loads(text, "letta", release=release)
 
 
 def test_eras_change_the_rules():
     """An empty submission is graded in 0.4, 0.0 from 0.8; rubrics are templates from 0.17."""
     ascii_only = "graders: {a: {kind: tool, function: ascii_printable_only}}"
-    assert [letta(era, ascii_only)(sample("")).score for era in ("", "0.7", "0.8")] == [1.0, 1.0, 0.0]
+    assert [letta(release, ascii_only)(sample("")).score for release in ("", "0.7", "0.8")] == [1.0, 1.0, 0.0]
     judge = "graders: {a: {kind: model_judge, prompt: 'Rate {submission}'}}"
-    assert [letta(era, judge).graders[0].generation for era in ("", "0.16", "0.17", "0.26")] == [
+    assert [letta(release, judge).graders[0].release for release in ("", "0.16", "0.17", "0.26")] == [
         "0.4",
         "0.4",
         "0.17",
@@ -116,26 +116,24 @@ def test_eras_change_the_rules():
     ]
     with pytest.raises(FormatError, match="release number"):
         letta("latest")
-    with pytest.raises(FormatError, match="no eras"):
-        wb.loads('{"graderTypeId": "contains"}', era="0.8")
+    with pytest.raises(FormatError, match="no releases"):
+        wb.loads('{"graderTypeId": "contains"}', release="0.8")
 
 
-@pytest.mark.parametrize("era", ["0.4", "0.8", "0.9", "0.17"])
-def test_a_written_suite_keeps_its_era(era, tmp_path):
+@pytest.mark.parametrize("release", ["0.4", "0.8", "0.9", "0.17"])
+def test_a_written_suite_keeps_its_release(release, tmp_path):
     """A suite read by a later release's rules is read by them again without being told."""
     text = "graders: {a: {kind: tool, function: contains, extractor: all_assistant}, b: {kind: rubric, prompt: 'p {x}', rubric_vars: [x]}}"
-    suite = letta(era, text)
+    suite = letta(release, text)
     wb.export(suite, tmp_path / "s.yaml", "letta")
     assert wb.load(tmp_path / "s.yaml").entries == suite.entries
 
 
-def test_two_generations_of_judges_are_refused(tmp_path):
+def test_two_releases_of_judges_are_refused(tmp_path):
     """One file follows one release."""
     judges = [
-        wb.Entry(
-            wb.RubricJudge(prompt="p", model="m", generation=generation, rules="letta"), f"g{generation}"
-        )
-        for generation in ("0.4", "0.17")
+        wb.Entry(wb.RubricJudge(prompt="p", model="m", release=release, rules="letta"), f"g{release}")
+        for release in ("0.4", "0.17")
     ]
     with pytest.raises(FormatError, match="rules of one release"):
         wb.export(wb.Suite(judges), tmp_path / "s.yaml", "letta")
@@ -496,7 +494,7 @@ def test_places_that_are_not_filled_are_told_at_load(tmp_path, capsys):
         told = capsys.readouterr().out
         assert told.startswith("note: grader 'q', prompt: {input}, {submission} reaches")
         assert "{topic}" not in told
-    wb.load(path, era="0.17")
+    wb.load(path, release="0.17")
     wb.loads(RUBRIC.replace("{", "(").replace("}", ")"))
     assert capsys.readouterr().out == ""
     done = wb.convert(path, tmp_path / "g.json", "native")

@@ -151,7 +151,7 @@ def _combined(rule: Any) -> wb.Grader:
         wb.Entry(wb.Contains(expected="4"), "four", weight=0.5),
         wb.Entry(wb.Length(maximum=9), "short", weight=0.25),
     )
-    return wb.Combined(entries=parts, rule=rule, name="both")
+    return wb.Combined(entries=parts, combine=rule, name="both")
 
 
 EXAMPLES: dict[str, Factory] = {
@@ -186,7 +186,7 @@ ALTERNATIVES: dict[str, list[Factory]] = {
     ],
     "contains": [
         wb.Contains,
-        lambda: wb.Contains(expected="Ä", ignore_case=False),
+        lambda: wb.Contains(expected="Ä", ignore_case=True),
         lambda: wb.Contains(expected="4", extractor={"name": "after_marker", "marker": "ANSWER:"}),
         lambda: wb.Contains(expected="q", extractor={"name": "tool_arguments", "tool_name": "search"}),
     ],
@@ -209,12 +209,12 @@ ALTERNATIVES: dict[str, list[Factory]] = {
     "label-set": [lambda: wb.LabelSet(labels=("four", "4"), passing=("four",), ignore_case=True, trim=False)],
     "json-keys": [lambda: wb.JsonKeys(keys=("a",)), lambda: wb.JsonKeys(keys=("a", "x y"), require_all=True)],
     "tool-call": [
-        lambda: wb.ToolCall(expected=("search",), mode="any"),
+        lambda: wb.ToolCall(expected=("search",), mode="any", ignore_case=True),
         lambda: wb.ToolCall(expected=("search", "open"), mode="set"),
-        lambda: wb.ToolCall(expected=("Search",), mode="none", ignore_case=False),
+        lambda: wb.ToolCall(expected=("Search",), mode="none", ignore_case=True),
     ],
     "guardrail": [
-        lambda: wb.Guardrail(evaluator="contains", pattern="FOUR"),
+        lambda: wb.Guardrail(evaluator="contains", pattern="FOUR", ignore_case=True),
         wb.Guardrail,
     ],
     "per-turn": [lambda: wb.PerTurn(grader=wb.ExactMatch(on_empty="zero", on_no_reference="zero"))],
@@ -243,17 +243,17 @@ ALTERNATIVES: dict[str, list[Factory]] = {
     ],
     "rubric-judge": [
         _judge("RubricJudge", prompt="{topic}: rate", rubric_vars=("topic",), rules="letta", temperature=0.5),
-        _judge("RubricJudge", prompt="{submission} {ground_truth}", generation="0.17", rules="letta"),
-        _judge("RubricJudge", prompt="p", range=(0, 10)),
+        _judge("RubricJudge", prompt="{submission} {ground_truth}", release="0.17", rules="letta"),
+        _judge("RubricJudge", prompt="p", scale=(0, 10)),
         _judge("RubricJudge", prompt="{{ completion }}", dialect="jinja2"),
     ],
     "criteria-judge": [_judge("CriteriaJudge", rules="umbraco", profile_id="p")],
-    "guardrail-judge": [_judge("GuardrailJudge", threshold=0.2)],
+    "guardrail-judge": [_judge("GuardrailJudge", pass_threshold=0.2)],
     "schema-judge": [_judge("SchemaJudge", prompt="{{messages}}", output_schema=SCHEMA, max_tokens=None)],
     "score-model": [
-        _judge("ScoreModel", input=MESSAGES, range=(0, 5), temperature=0.5, sampling_params={"seed": 1})
+        _judge("ScoreModel", input=MESSAGES, scale=(0, 5), temperature=0.5, sampling_params={"seed": 1})
     ],
-    "agent-judge": [_judge("AgentJudge", prompt="p", agent=AGENT, generation="0.17", rules="letta")],
+    "agent-judge": [_judge("AgentJudge", prompt="p", agent=AGENT, release="0.17", rules="letta")],
     "faithfulness": [
         _judge("Faithfulness", rules="adaptive"),
         _judge("Faithfulness", require_evidence=True),
@@ -285,7 +285,7 @@ SUITES: dict[str, Callable[[], wb.Suite]] = {
         [
             wb.Entry(wb.Contains(expected="4"), "four", weight=0.5),
             wb.Entry(wb.Regex(pattern="^[^x]*$"), "no x", negate=True),
-            wb.Entry(wb.ToolCall(expected=("search",)), "search", severity="warning"),
+            wb.Entry(wb.ToolCall(expected=("search",), ignore_case=True), "search", severity="warning"),
         ],
         combine=wb.AllPass(),
     ),

@@ -98,7 +98,7 @@ EVERYWHERE = [
     ExactMatch(expected='it\'s "quoted" \\ back', on_no_reference="zero"),
     ExactMatch(on_no_reference="zero", on_empty="zero"),
     Contains(),
-    Contains(ignore_case=False, on_no_reference="zero"),
+    Contains(ignore_case=True, on_no_reference="zero"),
     Contains(expected="\u2028"),
     AsciiPrintable(),
     AsciiPrintable(on_empty="zero"),
@@ -126,15 +126,15 @@ EVERYWHERE = [
     Regex(pattern=r"^[\s\S]{3,}\Z"),
     Regex(pattern="paris", ignore_case=True),
     Guardrail(),
-    Guardrail(evaluator="contains", pattern="PARIS"),
+    Guardrail(evaluator="contains", pattern="PARIS", ignore_case=True),
     Guardrail(evaluator="contains", pattern=""),
-    Guardrail(evaluator="regex", pattern=r"[0-9]+", ignore_case=False),
+    Guardrail(evaluator="regex", pattern=r"[0-9]+", ignore_case=True),
     *(
         ToolCall(expected=["search", "open"], mode=mode, order=order)
         for mode in ("any", "all", "exact", "set", "none")
         for order in (False, True)
     ),
-    ToolCall(expected=["search"], mode="exact", ignore_case=False),
+    ToolCall(expected=["search"], mode="exact", ignore_case=True),
     ToolCall(expected=[], mode="all"),
 ]
 """Graders with a Python and a JavaScript form."""

@@ -21,8 +21,8 @@ def called(*names):
 @pytest.mark.parametrize(
     ("expected", "settings", "actual", "score"),
     [
-        ("search get_page", {}, "GET_PAGE", 1.0),
-        ("search", {"ignore_case": False}, "SEARCH", 0.0),
+        ("search get_page", {"ignore_case": True}, "GET_PAGE", 1.0),
+        ("search", {}, "SEARCH", 0.0),
         ("search get_page", {}, "other", 0.0),
         ("", {}, "a", 0.0),
         ("", {"mode": "all"}, "a", 1.0),
@@ -36,7 +36,7 @@ def called(*names):
         ("a b", {"mode": "set"}, "a b a", 1.0),
         ("a a", {"mode": "set"}, "a b", 0.0),
         ("a b", {"mode": "none"}, "c", 1.0),
-        ("a b", {"mode": "none"}, "c A", 0.0),
+        ("a b", {"mode": "none", "ignore_case": True}, "c A", 0.0),
         ("search get_page", {"mode": "all", "order": True}, "search x get_page", 1.0),
         ("search get_page", {"mode": "all", "order": True}, "search search get_page", 0.0),
         ("a b", {"mode": "exact", "order": True}, "b a", 0.0),
@@ -56,7 +56,7 @@ def test_modes(expected, settings, actual, score):
         ({"mode": "exact"}, ["x"], "Expected exactly [search, get_page] but got [x]"),
         ({"mode": "none"}, ["search"], "Expected none of [search, get_page] but found matches"),
         (
-            {"mode": "all", "order": True},
+            {"mode": "all", "order": True, "ignore_case": True},
             ["get_page", "x", "Search"],
             "Tool call order mismatch. Expected: [search, get_page], Got: [get_page, Search]",
         ),

@@ -55,7 +55,7 @@ EXAMPLES = {
     "criteria-judge": lambda: CriteriaJudge(client=ScriptedClient(SCORED)),
     "guardrail-judge": lambda: GuardrailJudge(client=ScriptedClient('{"safetyScore": 0.1}')),
     "schema-judge": lambda: SchemaJudge(prompt="{{response}}", output_schema=SCHEMA, client=ScriptedClient(SCORED)),
-    "score-model": lambda: ScoreModel(input=MESSAGES, range=(0, 10), client=ScriptedClient('{"result": 7, "steps": []}')),
+    "score-model": lambda: ScoreModel(input=MESSAGES, scale=(0, 10), client=ScriptedClient('{"result": 7, "steps": []}')),
     "label-model": lambda: LabelModel(
         input=MESSAGES, labels=["good", "bad"], passing_labels=["good"], client=ScriptedClient('{"result": "good"}')
     ),

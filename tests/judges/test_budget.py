@@ -64,7 +64,7 @@ def test_other_graders_of_the_suite_go_on():
 
 def test_a_budget_reaches_judges_inside_graders():
     """A combined grader's judges are held by the run's budget too."""
-    both = wb.Combined(entries=(judge(),), rule=wb.Mean(), name="both")
+    both = wb.Combined(entries=(judge(),), combine=wb.Mean(), name="both")
     report = both.run(ROWS, budget=wb.Budget(calls=5), progress=False)
     assert report.summary.loc["both", "scored"] == 5
 
@@ -75,7 +75,7 @@ def test_money_needs_a_price(monkeypatch):
         judge(model="llama").run(ROWS, budget=1.0, progress=False)
     monkeypatch.setitem(wb.PRICES, "llama", wb.Price(0, 0))
     assert counts(judge(model="llama").run(ROWS, budget=1.0, progress=False)) == (40, {})
-    nested = wb.Combined(entries=(judge(model="other"),), rule=wb.Mean(), name="both")
+    nested = wb.Combined(entries=(judge(model="other"),), combine=wb.Mean(), name="both")
     with pytest.raises(BudgetError, match="no price of 'other'"):
         nested.run(ROWS, budget=1.0, progress=False)
 

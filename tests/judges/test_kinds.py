@@ -186,7 +186,7 @@ def test_binary_needs_a_question_and_an_answer():
 
 
 def test_rubric_sections():
-    """The seed era fills listed variables only and appends the values; no ground truth, no section."""
+    """The seed release fills listed variables only and appends the values; no ground truth, no section."""
     judge = RubricJudge(prompt="Score {style} answers to {input} {{x}}", rubric_vars=["style"], rules="letta")
     text = judge.preview(sample())[1]["content"]
     assert "Score short answers to {input} {{x}}" in text
@@ -207,9 +207,9 @@ def test_rubric_sections():
     )
 
 
-def test_rubric_of_the_later_generation():
+def test_rubric_of_the_later_release():
     """The prompt is the message, its three names filled; a name without a value and a reserved one are errors."""
-    judge = RubricJudge(prompt="{input}|{submission}|{ground_truth}|{style}|{{x}}", generation="0.17")
+    judge = RubricJudge(prompt="{input}|{submission}|{ground_truth}|{style}|{{x}}", release="0.17")
     thread = wb.StringThread([("user", "Q {style}"), ("assistant", "A")], {"rubric_vars": {"style": "s"}})
     assert judge.preview(sample(thread, "T"))[1]["content"] == "Q {style}|A|T|s|{x}"
     assert judge.preview(sample(thread))[1]["content"] == "Q {style}|A||s|{x}"
@@ -237,16 +237,16 @@ def test_rubric_under_lettas_rules():
     failed = graded(letta, "not json")
     assert failed.error.message.startswith("Error during grading: ")
     assert "error" in failed.metadata
-    later = RubricJudge(prompt="p", rules="letta", generation="0.17", client=ScriptedClient([]))
+    later = RubricJudge(prompt="p", rules="letta", release="0.17", client=ScriptedClient([]))
     assert (later(wb.StringThread([("user", "q")])).score, later.client.calls) == (0.0, [])
 
 
 def test_ranges():
     """A rubric may score in a range of its own; outside is a failure of its own kind."""
-    judge = RubricJudge(prompt="p", range=(1, 5), pass_threshold=4)
+    judge = RubricJudge(prompt="p", scale=(1, 5), pass_threshold=4)
     assert (graded(judge, '{"score": 4}').score, graded(judge, '{"score": 4}').passed) == (4.0, True)
     assert graded(judge, '{"score": 0.5}').error.kind == "out_of_range"
-    model = ScoreModel(input=MESSAGES, range=(0, 10), rules="openai")
+    model = ScoreModel(input=MESSAGES, scale=(0, 10), rules="openai")
     assert graded(model, '{"result": 70, "steps": [{"description": "d", "conclusion": "c"}]}').score == 10.0
     assert graded(model, '{"result": "high", "steps": []}').error.kind == "judge_parse"
 
@@ -326,9 +326,9 @@ NO_RATIONALE = {
         (lambda: BinaryJudge(criteria=" "), "criteria"),
         (lambda: BinaryJudge(criteria="c", examples=[{"input": []}]), "example"),
         (lambda: BinaryJudge(criteria="c", user_template="{{#if"), "not closed"),
-        (lambda: RubricJudge(prompt="p", range=(1, 0)), "range"),
+        (lambda: RubricJudge(prompt="p", scale=(1, 0)), "scale"),
         (lambda: RubricJudge(prompt="p", provider="acme"), "openai, anthropic, google"),
-        (lambda: RubricJudge(prompt="p", generation="1"), "0.4, 0.17"),
+        (lambda: RubricJudge(prompt="p", release="1"), "0.4, 0.17"),
         (lambda: RubricJudge(prompt="p", rubric_vars="style"), "list of names"),
         (RubricJudge, "prompt or prompt_path"),
         (lambda: RubricJudge(prompt="p", dialect="erb"), "dialect"),
@@ -352,11 +352,11 @@ NO_RATIONALE = {
             "nothing is fetched",
         ),
         (lambda: CriteriaJudge(pass_threshold="0.7"), "pass_threshold must be a number"),
-        (lambda: GuardrailJudge(threshold=None), "threshold must be a number"),
+        (lambda: GuardrailJudge(pass_threshold=None), "pass_threshold must be a number"),
         (lambda: RubricJudge(prompt="p", timeout="5"), "timeout is out of its bounds"),
         (lambda: RubricJudge(prompt="p", max_retries=1.5), "whole number"),
         (lambda: RubricJudge(prompt="p", pass_threshold=float("nan")), "pass_threshold"),
-        (lambda: RubricJudge(prompt="p", range=(0, float("inf"))), "range"),
+        (lambda: RubricJudge(prompt="p", scale=(0, float("inf"))), "scale"),
         (lambda: ScoreModel(input=[]), "message"),
         (lambda: ScoreModel(input=[{"role": "user", "content": "{{x.y}}"}]), "item, sample"),
         (lambda: LabelModel(input=MESSAGES, labels=["a"], passing_labels=["b"]), "none of the labels"),

@@ -66,7 +66,9 @@ def test_the_next_cell_reads_everything(app):
     assert app.report is report
     results = app.panel(wb.widgets.ResultsPanel)
     results.search.value = "question 1"
-    assert list(app.selected.index) == list(report.rows(where=report.where({"text": "question 1"})).index)
+    assert list(app.selected.index) == list(
+        report.rows(where=report.row_numbers({"text": "question 1"})).index
+    )
     assert len(app.selected) == 11
     results.table.hear({"do": "select", "at": 1, "version": results.table.version})
     assert app.sample.id == "row-10"

@@ -21,7 +21,7 @@ def test_compare_two_graders(at_once):
     assert gaps[0] == 1.0
     pick = [{"verdicts": ["has yes", "exact"], "are": [True, False]}]
     panel.chart.hear({"do": "pick", "picks": [pick]})
-    assert panel.table.source.rows.tolist() == panel.state.report.where(*pick).tolist()
+    assert panel.table.source.rows.tolist() == panel.state.report.row_numbers(*pick).tolist()
     panel.all.click()
     assert panel.table.count == 24
     panel.b.value = "has yes"

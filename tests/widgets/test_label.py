@@ -342,7 +342,7 @@ def test_disagreement_with_known_labels_comes_first(url):
     using.ran(panel)
     panel.order.value = "disagreement first"
     report = panel.state.report
-    wrong = set(report.where({"wrong": report.graders[0]}).tolist())
+    wrong = set(report.row_numbers({"wrong": report.graders[0]}).tolist())
     assert wrong
     assert set(panel._queue.rows[: len(wrong)].tolist()) == wrong
     panel.close()
@@ -358,7 +358,8 @@ def test_disagreement_first_and_as_shown(panel):
     panel.order.value = "as shown"
     panel.state.look({"grader": "exact", "passed": True})
     assert (
-        panel._queue.rows.tolist() == panel.state.report.where({"grader": "exact", "passed": True}).tolist()
+        panel._queue.rows.tolist()
+        == panel.state.report.row_numbers({"grader": "exact", "passed": True}).tolist()
     )
 
 

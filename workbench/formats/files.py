@@ -67,7 +67,7 @@ def load(
     format: str | None = None,  # noqa: A002
     *,
     trust: bool = False,
-    era: str = "",
+    release: str = "",
 ) -> Suite:
     """Read graders from a file of any platform. Nothing in it is executed.
 
@@ -79,14 +79,14 @@ def load(
         path: The file.
         format: Its platform, as `workbench formats` lists them; found out by default.
         trust: Run these sources even where the machine cannot confine them. Read them first.
-        era: Release of the platform whose rules apply, such as "0.17" for Letta; by default the release that
+        release: Release of the platform whose rules apply, such as "0.17" for Letta; by default the release that
             the seed document of our reader describes, or a later one the file shows it needs.
 
     Raises:
         FormatError: Missing, too large, unreadable, of no known platform, tampered with; file and place in
             the document are named.
     """
-    return _told(_read(*_opened(path, format, trust=trust, era=era)))
+    return _told(_read(*_opened(path, format, trust=trust, release=release)))
 
 
 def _told(suite: Suite) -> Suite:
@@ -96,7 +96,7 @@ def _told(suite: Suite) -> Suite:
     return suite
 
 
-_FILLING = 'from release 0.17 on Letta fills them in: era="0.17" where the file is of such a release'
+_FILLING = 'from release 0.17 on Letta fills them in: release="0.17" where the file is of such a release'
 
 
 def _cautions(suite: Suite) -> list[Loss]:
@@ -117,10 +117,10 @@ def _opened(
     format: str | None = None,  # noqa: A002
     *,
     trust: bool = False,
-    era: str = "",
+    release: str = "",
 ) -> tuple[Reading, str | None]:
     target = Path(path)
-    return Reading(read_text(target), str(target), target.parent, trust, era), format
+    return Reading(read_text(target), str(target), target.parent, trust, release), format
 
 
 def loads(
@@ -129,7 +129,7 @@ def loads(
     *,
     where: str = "text",
     trust: bool = False,
-    era: str = "",
+    release: str = "",
 ) -> Suite:
     """Graders out of a text, such as a platform's JSON pasted into a cell, or out of the parsed object. See `load`.
 
@@ -143,13 +143,15 @@ def loads(
         raise TypeError(
             f"loads takes text, a dict or a list, not {type(text).__name__}; for a file: load(path)"
         )
-    return _told(_read(Reading(text.removeprefix("\ufeff"), where, None, trust, era), format))
+    return _told(_read(Reading(text.removeprefix("\ufeff"), where, None, trust, release), format))
 
 
 def _read(reading: Reading, name: str | None) -> Suite:
     chosen = detect(reading.text, reading.where) if name is None else get_format(name)
-    if reading.era and not chosen.eras:
-        raise FormatError(f"the format {chosen.name!r} has no eras", where=reading.where, found=reading.era)
+    if reading.release and not chosen.releases:
+        raise FormatError(
+            f"the format {chosen.name!r} has no releases", where=reading.where, found=reading.release
+        )
     try:
         suite = chosen.read(reading)
     except FormatError as error:
@@ -261,7 +263,7 @@ def convert(
         allow_unvalidated: Write sources that do not pass their checks.
         samples: Rows of your own to prove the sources on, as `read_samples` gives them, for graders that read
             columns the mock row lacks; the first five are tried.
-        reading: `format`, `trust` and `era` of `load`; the platform of `source` is found out by default.
+        reading: `format`, `trust` and `release` of `load`; the platform of `source` is found out by default.
 
     Raises:
         FormatError: As `load` and `export`, or `target` is `source`; nothing is written then.

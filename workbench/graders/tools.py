@@ -42,7 +42,7 @@ class ToolCall(CodeGrader):
     expected: tuple[str, ...] = field(kw_only=False)
     mode: str = "any"
     order: bool = False
-    ignore_case: bool = True
+    ignore_case: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()

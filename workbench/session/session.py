@@ -96,13 +96,11 @@ class State(Runs):
             return
         wanted = (*self.where, *conditions) if add else conditions
         wanted = tuple({repr(one): one for one in wanted}.values())
-        self.report.where(*wanted)  # raises what is wrong before anything changes
+        self.report.row_numbers(*wanted)  # raises what is wrong before anything changes
         with self.lock:
             self.where = wanted
             if conditions:
-                self.code = (
-                    f"app.report.rows(where=app.report.where({', '.join(map(repr, map(dict, wanted)))}))"
-                )
+                self.code = f"app.report.rows(where=app.report.row_numbers({', '.join(map(repr, map(dict, wanted)))}))"
 
     def relabel(self) -> None:
         """Read the findings anew with the labels there are now. Called without the lock: it may take seconds."""
@@ -189,7 +187,7 @@ class State(Runs):
 def _answers(report: Report, condition: Condition) -> bool:
     """Whether a report can answer a condition."""
     try:
-        report.where(condition)
+        report.row_numbers(condition)
     except ReportError:
         return False
     return True

@@ -108,8 +108,8 @@ def _mustache_parts(text: str, tags: Any) -> Parts:
 def _braces(text: str) -> Parts:
     from workbench.templates.braces import Braces
 
-    # Every name in braces, as the later generation takes them.
-    pattern = Braces(text, generation="0.17").pattern
+    # Every name in braces, as the later release takes them.
+    pattern = Braces(text, release="0.17").pattern
     found: list[Part] = []
     start = 0
     for match in pattern.finditer(text):

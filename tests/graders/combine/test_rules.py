@@ -34,7 +34,7 @@ def entries(*values, **settings):
 
 
 def whole(rule, *values, **settings):
-    return Combined(entries=tuple(entries(*values, **settings)), rule=rule)(THREAD)
+    return Combined(entries=tuple(entries(*values, **settings)), combine=rule)(THREAD)
 
 
 SKIP, BROKEN = wb.Grade.skipped("n/a"), ZeroDivisionError("division by zero")
@@ -101,10 +101,10 @@ def test_only_errors_block():
         Entry(Says(what=0.0, name="b"), severity="warning"),
         Entry(Says(what=0.0, name="c"), severity="info"),
     )
-    grade = Combined(entries=parts, rule=AllPass())(THREAD)
+    grade = Combined(entries=parts, combine=AllPass())(THREAD)
     assert (grade.score, grade.passed) == (1.0, True)
     assert "warning: b" in grade.reasoning
-    assert Combined(entries=parts[1:], rule=AllPass())(THREAD).passed
+    assert Combined(entries=parts[1:], combine=AllPass())(THREAD).passed
 
 
 class TestEntry:
@@ -187,9 +187,9 @@ class TestEntry:
 def test_checks_of_rules():
     """Rules refuse entries they cannot combine, with the numbers and names."""
     with pytest.raises(ValueError, match=r"0.5 \+ 0.4 = 0.9"):
-        Combined(entries=tuple(entries(1.0, 1.0, weights=[0.5, 0.4])), rule=Sum(weights_sum_to_one=True))
+        Combined(entries=tuple(entries(1.0, 1.0, weights=[0.5, 0.4])), combine=Sum(weights_sum_to_one=True))
     with pytest.raises(ValueError, match="no grader here"):
-        Combined(entries=tuple(entries(1.0)), rule=Formula("g0 + nope"))
+        Combined(entries=tuple(entries(1.0)), combine=Formula("g0 + nope"))
     with pytest.raises(ValueError, match="above 0"):
         Combined(entries=tuple(entries(1.0, weights=[0.0])))
     with pytest.raises(ValueError, match="two graders are called"):
@@ -214,7 +214,7 @@ def test_only_parts_that_matter_are_blamed():
         for what, name, severity in zip([SKIP, BROKEN], ["a", "b"], severities, strict=True)
     ]
     for rule in (AllPass(), Formula("a * 2")):
-        grade = Combined(entries=tuple(parts), rule=rule)(THREAD)
+        grade = Combined(entries=tuple(parts), combine=rule)(THREAD)
         assert (grade.status, grade.metadata["missing"]) == ("skipped", ["a"])
 
 
@@ -233,8 +233,8 @@ def test_sums_no_float_can_hold_fail(rule):
     "fields",
     [
         {"entries": [5]},
-        {"entries": [{"grader": {"kind": "ascii-printable"}}], "rule": "mean"},
-        {"entries": [{"grader": {"kind": "ascii-printable"}}], "rule": None},
+        {"entries": [{"grader": {"kind": "ascii-printable"}}], "combine": "mean"},
+        {"entries": [{"grader": {"kind": "ascii-printable"}}], "combine": None},
         {"entries": [{"grader": {"kind": "ascii-printable"}, "name": 5}]},
         {"entries": [{"grader": {"kind": "ascii-printable"}, "negate": "no"}]},
         {"entries": [{"grader": {"kind": "ascii-printable"}, "weight": "1"}]},
@@ -247,7 +247,7 @@ def test_wrong_files_are_format_errors(fields):
     with pytest.raises(FormatError):
         wb.graders.from_spec({"kind": "combined", **fields})
     with pytest.raises(FormatError):
-        wb.Suite.build({"entries": fields["entries"], "combine": fields.get("rule", "mean") or "mean"})
+        wb.Suite.build({"entries": fields["entries"], "combine": fields.get("combine", "mean") or "mean"})
 
 
 @pytest.mark.parametrize("spec", [{}, "x", {"entries": 5}, {"entries": []}])

@@ -40,7 +40,6 @@ _HANDLING = {
     "wording",
     "on_no_reference",
     "on_bad_pattern",
-    "seconds",
     "batch",
     "timeout",
     "max_retries",

@@ -70,7 +70,7 @@ class Combined(Grader):
 
     Attributes:
         entries: Entries or graders; names must differ.
-        rule: `Mean()` by default; `Sum`, `AllPass`, `Formula`.
+        combine: `Mean()` by default; `Sum`, `AllPass`, `Formula`.
 
     Raises:
         ValueError: No entries, two of one name, or entries the rule cannot combine.
@@ -79,15 +79,15 @@ class Combined(Grader):
     """
 
     entries: tuple[Entry, ...]
-    rule: Rule = Mean()  # noqa: RUF009 (frozen)
+    combine: Rule = Mean()  # noqa: RUF009 (frozen)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "entries", tuple(map(as_entry, self.entries)))
         super().__post_init__()
         check_names(self.entries)
-        if not isinstance(self.rule, Rule):
-            raise TypeError(f"rule must be a combining rule such as Mean(), not {self.rule!r}")
-        self.rule.check(self.entries)
+        if not isinstance(self.combine, Rule):
+            raise TypeError(f"combine must be a combining rule such as Mean(), not {self.combine!r}")
+        self.combine.check(self.entries)
 
     def check_ready(self) -> None:
         """See `Grader.check_ready`; every part must be ready."""
@@ -98,7 +98,7 @@ class Combined(Grader):
         """Grade one sample with every part at once."""
         found = await asyncio.gather(*(entry.grade(sample) for entry in self.entries))
         columns = {entry.name: as_column(grade) for entry, grade in zip(self.entries, found, strict=True)}
-        whole = combine(self.entries, columns, self.rule)[0]
+        whole = combine(self.entries, columns, self.combine)[0]
         parts = {e.name: _shown(e, grade) for e, grade in zip(self.entries, found, strict=True)}
         return replace(whole, metadata={**whole.metadata, "parts": parts})
 
@@ -108,7 +108,7 @@ class Combined(Grader):
         for entry in self.entries:
             part = control.part(self._news(control, columns, len(samples)))
             columns[entry.name] = await entry.grade_all(samples, part)
-        return combine(self.entries, columns, self.rule)
+        return combine(self.entries, columns, self.combine)
 
     def _news(self, control: Control, columns: Mapping[str, Grades], n: int) -> Callable[[int, int], None]:
         """Passes a part's rows on as a share of the whole's; as failed count the part with most failures."""
@@ -124,7 +124,7 @@ class Combined(Grader):
     def _field_spec(self, f: Any) -> Any:
         if f.name == "entries":
             return [entry.spec() for entry in self.entries]
-        return self.rule.spec() if f.name == "rule" else super()._field_spec(f)
+        return self.combine.spec() if f.name == "combine" else super()._field_spec(f)
 
     @classmethod
     def build(cls, values: dict[str, Any]) -> Self:
@@ -134,8 +134,8 @@ class Combined(Grader):
             values["entries"] = tuple(
                 one if isinstance(one, Entry) else Entry.build(one) for one in values["entries"]
             )
-        if "rule" in values and not isinstance(values["rule"], Rule):
-            values["rule"] = Rule.build(values["rule"])
+        if "combine" in values and not isinstance(values["combine"], Rule):
+            values["combine"] = Rule.build(values["combine"])
         if not values.get("entries"):
             raise FormatError("a combined grader needs entries")
         return super().build(values)

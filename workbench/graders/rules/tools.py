@@ -23,7 +23,7 @@ def tool_call(
     expected: tuple[str, ...],
     mode: str = "any",
     order: bool = False,
-    ignore_case: bool = True,
+    ignore_case: bool = False,
 ) -> Verdict:
     """Whether the tools called are the expected ones, in one of the modes; see `ToolCall`."""
     wanted = [name.lower() if ignore_case else name for name in expected]

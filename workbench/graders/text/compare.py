@@ -99,7 +99,7 @@ class Contains(ReferenceGrader):
     letta_reasons: ClassVar[tuple[str, str]] = ("Contains ground_truth: True", "Contains ground_truth: False")
 
     expected: str | None = field(default=None, kw_only=False)
-    ignore_case: bool = True
+    ignore_case: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -14,10 +14,10 @@ from workbench.graders.text.base import ReferenceGrader, Unscored, choice
 from workbench.graders.text.compare import check_text
 from workbench.patterns import SECONDS, Pattern, PatternError, python_spelling
 
-__all__ = ["Regex", "check_seconds"]
+__all__ = ["Regex", "check_timeout"]
 
 
-def check_seconds(value: object) -> None:
+def check_timeout(value: object) -> None:
     """Refuse a time limit that is no positive number of seconds.
 
     Raises:
@@ -25,7 +25,7 @@ def check_seconds(value: object) -> None:
     """
     number = isinstance(value, int | float) and not isinstance(value, bool)
     if not number or not 0 < value <= 60:  # type: ignore[operator]
-        raise FormatError("seconds must be a number above 0, at most 60", found=repr(value)[:80])
+        raise FormatError("timeout must be a number of seconds above 0, at most 60", found=repr(value)[:80])
 
 
 @kind("regex")
@@ -43,7 +43,7 @@ class Regex(ReferenceGrader):
         flavor: "python", or "dotnet" whose named groups are spelled `(?<name>...)`.
         on_bad_pattern: What a pattern that cannot be read means: "fail" (refused here when it is a constant, a
             failed grade when it is a reference) or "zero" (Letta and Umbraco: score 0.0).
-        seconds: Time limit of one search, above 0, at most 60.
+        timeout: Time limit of one search, above 0, at most 60.
 
     Error kinds: timeout, sample (no reference, or one that is no pattern).
 
@@ -62,14 +62,14 @@ class Regex(ReferenceGrader):
     multiline: bool = False
     flavor: str = "python"
     on_bad_pattern: str = "fail"
-    seconds: float = SECONDS
+    timeout: float = SECONDS
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_text("pattern", self.pattern)
         choice("flavor", self.flavor, ("python", "dotnet"))
         choice("on_bad_pattern", self.on_bad_pattern, ("fail", "zero"))
-        check_seconds(self.seconds)
+        check_timeout(self.timeout)
         if self.pattern is not None and self.on_bad_pattern == "fail":
             try:
                 self._pattern(self.pattern).check()
@@ -91,7 +91,7 @@ class Regex(ReferenceGrader):
 
     def _pattern(self, text: str) -> Pattern:
         spelled = python_spelling(text) if self.flavor == "dotnet" else text
-        return Pattern(spelled, self.ignore_case, self.multiline, self.seconds)
+        return Pattern(spelled, self.ignore_case, self.multiline, self.timeout)
 
     def compare(self, text: str, expected: str) -> Verdict:
         """See `rules.patterns.regex_match`."""

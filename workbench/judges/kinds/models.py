@@ -1,4 +1,4 @@
-"""OpenAI's two model graders: a score in a range, and a label."""
+"""OpenAI's two model graders: a score on a scale, and a label."""
 
 from __future__ import annotations
 
@@ -93,27 +93,27 @@ def _steps(found: Mapping[str, Any]) -> str:
 @kind("score-model")
 @dataclass(frozen=True, kw_only=True)
 class ScoreModel(_Templated):
-    """A model's score in a range; its steps are the reasoning.
+    """A model's score on a scale; its steps are the reasoning.
 
     Attributes:
         input: Messages; their contents are templates over `item` and `sample`.
-        range: Lowest and highest score.
+        scale: Lowest and highest score.
         sampling_params: More settings of the request: temperature, top_p, seed, reasoning_effort, penalties, and the
             answer's limit (max_completions_tokens, as OpenAI's graders call it). Nothing else, and each within its
             bounds: see `judges.settings`.
 
-    With `rules="openai"` a number outside the range is clamped. An answer without a number is a failed grade; OpenAI
+    With `rules="openai"` a number off the scale is clamped. An answer without a number is a failed grade; OpenAI
     counts it as 0.
 
     Source: OpenAI (`score_model`).
     """
 
-    range: tuple[float, float] = (0.0, 1.0)
+    scale: tuple[float, float] = (0.0, 1.0)
     sampling_params: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "range", bounds(self.range))
+        object.__setattr__(self, "scale", bounds(self.scale))
         object.__setattr__(self, "sampling_params", sampling(self.sampling_params))
 
     def answer_format(self) -> dict[str, Any] | None:
@@ -130,13 +130,13 @@ class ScoreModel(_Templated):
 
     def system(self) -> str:
         """See `_Templated.system`."""
-        low, high = self.range
+        low, high = self.scale
         return prompt("score_system", low=f"{low:g}", high=f"{high:g}")
 
     def read(self, text: str) -> Grade:
-        """The result, in the range."""
+        """The result, on the scale."""
         found = verdict(text, "result", self.rules)
-        score = number(found.get("result"), self.rules, low=self.range[0], high=self.range[1])
+        score = number(found.get("result"), self.rules, low=self.scale[0], high=self.scale[1])
         return Grade(score, reasoning=_steps(found), metadata={"steps": found.get("steps") or []})
 
 

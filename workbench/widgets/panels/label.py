@@ -95,7 +95,7 @@ class LabelPanel(Panel):
         """Queue the rows anew; who reads a card keeps it while its row is there."""
         report, labelling = self.state.report, self.state.labelling
         labelling.reload()
-        shown = report.where(*self.state.where) if report is not None and self.state.where else ()
+        shown = report.row_numbers(*self.state.where) if report is not None and self.state.where else ()
         self._queue = Queue(
             self.order.value, self._samples, report=report, grader=self.grader.value, shown=shown,
             decided=labelling.own,

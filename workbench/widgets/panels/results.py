@@ -160,7 +160,7 @@ class ResultsPanel(Panel):
         report, where = self.state.report, self.state.where
         if report is None:
             return
-        rows = report.where(*where)
+        rows = report.row_numbers(*where)
         meant = [name for one in where for name in graders_in(one) if name in report.graders]
         first = list(
             dict.fromkeys([*meant, *([self.grader.value] if self.grader.value else []), *report.graders])

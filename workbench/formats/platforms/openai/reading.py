@@ -141,7 +141,7 @@ def _score_model(node: Node, _: Reading) -> Grader:
     params = {
         key: value for key, value in given.mapping().items() if key not in settings and value is not None
     }
-    return node.made(ScoreModel, **_told(node), input=_messages(node), model=node.text("model"), range=(ends[0], ends[1]),
+    return node.made(ScoreModel, **_told(node), input=_messages(node), model=node.text("model"), scale=(ends[0], ends[1]),
                  sampling_params=params, rules="openai", **settings)  # fmt: skip
 
 

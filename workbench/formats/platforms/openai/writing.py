@@ -55,7 +55,7 @@ def write(suite: Suite, losses: Losses) -> Document:
     if isinstance(only, Combined) and rule is None:
         if not check_entry(entries[0], losses):
             raise FormatError("nothing is left to write", hint=_WAY_OUT)
-        entries, rule, name = only.entries, only.rule, entries[0].name
+        entries, rule, name = only.entries, only.combine, entries[0].name
     if rule is None and len(entries) == 1 and not entries[0].negate:
         record = _record(entries[0], losses, entries[0].name, rule)
     else:
@@ -221,7 +221,7 @@ def _similarity(entry: Entry, losses: Losses) -> Record | None:
 def _score_model(entry: Entry, losses: Losses) -> Record | None:
     grader = entry.grader
     assert isinstance(grader, ScoreModel)
-    known = ("input", "model", "range", "sampling_params", "rules", "temperature")
+    known = ("input", "model", "scale", "sampling_params", "rules", "temperature")
     check_fields(grader, losses, entry.name, knows=known)
     if not names_model(grader.model, losses, entry.name, "the platform needs one"):
         return None
@@ -230,7 +230,7 @@ def _score_model(entry: Entry, losses: Losses) -> Record | None:
         "type": "score_model",
         "input": _messages(grader.input),
         "model": grader.model,
-        "range": list(grader.range),
+        "range": list(grader.scale),
     }
     return {**record, **({"sampling_params": params} if params else {})}
 

@@ -163,7 +163,8 @@ def _write_tools(entry: Entry, losses: Losses) -> _Config:
     check_fields(grader, losses, entry.name, knows=("expected", "mode", "order", "ignore_case"))
     names = {mine: theirs for theirs, mine in MODES.items()}
     if not grader.ignore_case:
-        losses.add(entry.name, "ignore_case", "tool names are always compared ignoring case")
+        losses.add(entry.name, "ignore_case", "tool names are always compared ignoring case",
+                   way_out="give the grader ignore_case=True")  # fmt: skip
     if grader.mode not in names:
         losses.add(
             entry.name,
@@ -199,11 +200,11 @@ def _write_guardrail_judge(entry: Entry, losses: Losses) -> _Config:
         grader,
         losses,
         entry.name,
-        knows=("criteria", "threshold", "rules", "model"),
+        knows=("criteria", "pass_threshold", "rules", "model"),
         way_out="the model is chosen by an AI profile there",
     )
     _note_model(grader.model, entry.name, losses)
-    inner = {"evaluationCriteria": grader.criteria, "threshold": grader.threshold}
+    inner = {"evaluationCriteria": grader.criteria, "threshold": grader.pass_threshold}
     return "guardrail", {"evaluatorId": "llm-judge", "evaluatorConfig": inner}
 
 
