@@ -20,7 +20,7 @@ def waiting(gate):
             await asyncio.sleep(0.01)
         return 1.0
 
-    return wb.CustomGrader.of(wait, name="waits")
+    return wb.CustomGrader(wait, name="waits")
 
 
 def test_a_job_returns_at_once_and_ends_with_the_report():

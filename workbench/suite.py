@@ -15,6 +15,7 @@ from workbench.errors import FormatError, WorkbenchError
 from workbench.grade import Grade
 from workbench.graders import Grader
 from workbench.graders.base import as_sample
+from workbench.graders.calls import with_call_help
 from workbench.graders.combine import Entry, Gate, GateResult, Outcome, Rule
 from workbench.graders.combine.combined import check_names, combine
 from workbench.graders.combine.entry import as_column, as_entry
@@ -60,6 +61,7 @@ class SuiteOutcome:
         return next(iter(self.parts.values())).passed if len(self.parts) == 1 else None
 
 
+@with_call_help
 @dataclass(frozen=True)
 class Suite:
     """Graders that judge the same samples, and perhaps a rule that makes one score of theirs.

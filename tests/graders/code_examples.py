@@ -25,7 +25,7 @@ CODE_EXAMPLES = {
     "text-similarity": lambda: TextSimilarity(metric="rouge_l", reference="4 and 44"),
     "length": lambda: Length(minimum=2, maximum=5, unit="utf16"),
     "label-set": lambda: LabelSet(labels=("4", "no"), passing=("4",)),
-    "json-keys": lambda: JsonKeys(keys=("a.b", "c"), require_all=False),
+    "json-keys": lambda: JsonKeys("a.b", "c", require_all=False),
     "json-schema": lambda: JsonSchema(schema={"type": "integer", "minimum": 3}),
     "tool-call": lambda: ToolCall(expected=("search", "open"), mode="all", order=True),
     "guardrail": lambda: Guardrail(evaluator="regex", pattern="[0-9]"),

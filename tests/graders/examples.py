@@ -159,7 +159,7 @@ EXAMPLES: dict[str, Factory] = {
     "function": _function(FUNCTION),
     "script": lambda: wb.ScriptGrader.from_source(SCRIPT, name="s"),
     "rollout": lambda: wb.RolloutGrader.from_source(ROLLOUT, name="r"),
-    "custom": lambda: wb.CustomGrader.of(half),
+    "custom": lambda: wb.CustomGrader(half),
     "combined": partial(_combined, wb.Mean()),
     "binary-judge": _judge("BinaryJudge", criteria="is it right?"),
     "rubric-judge": _judge("RubricJudge", prompt="Rate the answer.\n\n  - strictly \n  - fairly\n"),
@@ -207,7 +207,7 @@ ALTERNATIVES: dict[str, list[Factory]] = {
     ],
     "length": [lambda: wb.Length(maximum=3, unit="words")],
     "label-set": [lambda: wb.LabelSet(labels=("four", "4"), passing=("four",), ignore_case=True, trim=False)],
-    "json-keys": [lambda: wb.JsonKeys(keys=("a",)), lambda: wb.JsonKeys(keys=("a", "x y"), require_all=True)],
+    "json-keys": [lambda: wb.JsonKeys("a"), lambda: wb.JsonKeys("a", "x y", require_all=True)],
     "tool-call": [
         lambda: wb.ToolCall(expected=("search",), mode="any", ignore_case=True),
         lambda: wb.ToolCall(expected=("search", "open"), mode="set"),

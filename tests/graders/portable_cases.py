@@ -108,8 +108,8 @@ EVERYWHERE = [
     LabelSet(labels=["good", "bad"], passing=["good"]),
     LabelSet(labels=["good", "bad", " 4"], passing=["good", " 4"], ignore_case=True, trim=False),
     LabelSet(labels=["PARIS", "Paris"], passing=["Paris"], ignore_case=True),
-    JsonKeys(keys=["a"]),
-    JsonKeys(keys=["a.b", "c"], require_all=False),
+    JsonKeys("a"),
+    JsonKeys("a.b", "c", require_all=False),
     JsonKeys(keys=[]),
     JsonKeys(keys=[], require_all=False),
     StringCheck(),
@@ -157,7 +157,7 @@ PYTHON_ONLY = [
     ExactMatch(expected="42", extractor={"name": "pattern", "pattern": r"\d+", "search_all": True}),
     ExactMatch(expected="4", extractor={"name": "after_marker", "marker": "ANSWER:"}),
     ExactMatch(extractor={"name": "tool_output", "tool_name": "search"}),
-    JsonKeys(keys=["q"], extractor={"name": "tool_arguments", "tool_name": "search"}),
+    JsonKeys("q", extractor={"name": "tool_arguments", "tool_name": "search"}),
     Contains(expected="x", extractor={"name": "memory_block", "block_label": "human"}),
 ]
 """Graders with a Python form alone."""

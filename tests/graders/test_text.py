@@ -323,7 +323,6 @@ def test_what_a_grader_is_about_needs_no_name():
     assert ExactMatch("4") == ExactMatch(expected="4")
     assert Contains("4") == Contains(expected="4")
     assert wb.Regex(r"\d") == wb.Regex(pattern=r"\d")
-    assert wb.JsonKeys(["a"]) == wb.JsonKeys(keys=("a",))
     assert wb.JsonSchema({}) == wb.JsonSchema(schema={})
     assert wb.ToolCall(["f"]) == wb.ToolCall(expected=("f",))
 

@@ -197,7 +197,7 @@ def test_every_kind_of_grader_comes_back_equal(store):
 def test_a_grader_without_a_form_is_refused(store):
     """A lambda has no text that could be kept."""
     with pytest.raises(CaptureError, match="no import path"):
-        store.graders.create("it", wb.CustomGrader.of(lambda thread: 1.0, name="one"))
+        store.graders.create("it", wb.CustomGrader(lambda thread: 1.0, name="one"))
     with pytest.raises(TypeError, match="a store keeps graders, not function"):
         store.graders.create("it", lambda thread: 1.0)
     assert store.graders.list() == ()

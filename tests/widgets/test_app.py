@@ -159,7 +159,7 @@ def attacked(tmp_path):
     graders = [
         wb.Contains(expected=nasty, name=f"{nasty}a"), wb.ExactMatch(name=f"{nasty}b"),
         wb.BinaryJudge(name=f"{nasty}judge", criteria=nasty, client=client),
-        wb.CustomGrader.of(fails, name=f"{nasty}fails"),
+        wb.CustomGrader(fails, name=f"{nasty}fails"),
         wb.FunctionGrader.from_source(f"async def grade(thread):\n    raise ValueError({nasty!r})\n", name=f"{nasty}code"),
     ]  # fmt: skip
     url = f"sqlite:///{tmp_path}/labels.db"

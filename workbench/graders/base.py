@@ -19,6 +19,7 @@ from typing import Any, ClassVar, Self, TypeVar
 from workbench import background
 from workbench.errors import FormatError, WorkbenchError
 from workbench.grade import ErrorKind, Grade, GradeError
+from workbench.graders.calls import with_call_help
 from workbench.graders.rows import Control, RowRun, made_samples
 from workbench.graders.rules.threads import reference_of
 from workbench.grades import Grades
@@ -77,7 +78,7 @@ def kind(name: str) -> Callable[[G], G]:
         cls.kind = name
         cls.__hash__ = _hashed  # type: ignore[assignment, method-assign]  # a dict field has no hash
         KINDS[name] = cls
-        return cls
+        return with_call_help(cls)
 
     return register
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from workbench.errors import FormatError
@@ -35,8 +35,8 @@ class Guardrail(TextGrader):
     Source: Umbraco (`guardrail`); its `llm-judge` evaluator is a kind of its own.
     """
 
-    evaluator: str = ""
-    pattern: str = ""
+    evaluator: str = field(default="", kw_only=False)
+    pattern: str = field(default="", kw_only=False)
     ignore_case: bool = False
     multiline: bool = False
     timeout: float = SECONDS

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import Field, dataclass, replace
+from dataclasses import Field, dataclass, field, replace
 from typing import Any, Self
 
 from workbench.errors import FormatError
@@ -35,7 +35,7 @@ class PerTurn(Grader):
     Source: Letta Evals from 0.9 (lists as `input` and `ground_truth`).
     """
 
-    grader: Grader
+    grader: Grader = field(kw_only=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.grader, Grader):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
@@ -78,7 +78,7 @@ class Combined(Grader):
     Source: Adaptive's combined grader, vLLora's multi-grader, OpenAI's multigrader.
     """
 
-    entries: tuple[Entry, ...]
+    entries: tuple[Entry, ...] = field(kw_only=False)
     combine: Rule = Mean()  # noqa: RUF009 (frozen)
 
     def __post_init__(self) -> None:

@@ -19,6 +19,7 @@ from workbench.errors import FormatError
 from workbench.extractors import Extractor, as_extractor
 from workbench.grade import ErrorKind, Grade, GradeError
 from workbench.graders.base import Control, Grader, as_sample, from_spec, is_number
+from workbench.graders.calls import with_call_help
 from workbench.grades import Grades
 from workbench.samples import Sample, Samples
 from workbench.thread import StringThread
@@ -66,6 +67,7 @@ class Outcome:
     grade: Grade
 
 
+@with_call_help
 @dataclass(frozen=True)
 class Entry:
     """A grader in a suite.

@@ -36,7 +36,7 @@ _STEPS = {
 class _Templated(Judge):
     """Messages whose contents are OpenAI templates over `item` and `sample`."""
 
-    input: tuple[Mapping[str, str], ...]
+    input: tuple[Mapping[str, str], ...] = field(kw_only=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -155,8 +155,8 @@ class LabelModel(_Templated):
     Source: OpenAI (`label_model`).
     """
 
-    labels: tuple[str, ...]
-    passing_labels: tuple[str, ...]
+    labels: tuple[str, ...] = field(kw_only=False)
+    passing_labels: tuple[str, ...] = field(kw_only=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import InitVar, dataclass
+from dataclasses import InitVar, dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -79,7 +79,7 @@ class RubricPrompt(Judge):
         release: "0.4" or "0.17", where there is no dialect.
     """
 
-    prompt: str = ""
+    prompt: str = field(default="", kw_only=False)
     prompt_path: InitVar[str | os.PathLike[str] | None] = None
     dialect: str = ""
     rubric_vars: tuple[str, ...] = ()

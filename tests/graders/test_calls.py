@@ -1,0 +1,63 @@
+"""How graders are called: what is always given comes first, and a wrong call says what is right."""
+
+import pytest
+
+import workbench as wb
+from workbench.graders.calls import call_form
+
+POSITIONAL = [
+    (lambda: wb.BinaryJudge("c"), lambda: wb.BinaryJudge(criteria="c")),
+    (lambda: wb.RubricJudge("p"), lambda: wb.RubricJudge(prompt="p")),
+    (lambda: wb.CriteriaJudge("c"), lambda: wb.CriteriaJudge(criteria="c")),
+    (lambda: wb.PairwiseJudge("c"), lambda: wb.PairwiseJudge(criteria="c")),
+    (lambda: wb.GuardrailJudge("c"), lambda: wb.GuardrailJudge(criteria="c")),
+    (lambda: wb.Endpoint("https://e.org"), lambda: wb.Endpoint(url="https://e.org")),
+    (lambda: wb.Length(5), lambda: wb.Length(minimum=5)),
+    (lambda: wb.Length(5, 9), lambda: wb.Length(minimum=5, maximum=9)),
+    (lambda: wb.LabelSet(["a"]), lambda: wb.LabelSet(labels=["a"], passing=["a"])),
+    (lambda: wb.LabelSet(["a", "b"], ["a"]), lambda: wb.LabelSet(labels=["a", "b"], passing=["a"])),
+    (lambda: wb.JsonKeys("a", "b"), lambda: wb.JsonKeys(keys=["a", "b"])),
+    (lambda: wb.JsonSchema({}), lambda: wb.JsonSchema(schema={})),
+    (lambda: wb.Regex("a"), lambda: wb.Regex(pattern="a")),
+    (lambda: wb.StringCheck("a", "b"), lambda: wb.StringCheck(input="a", reference="b")),
+    (lambda: wb.PerTurn(wb.Contains()), lambda: wb.PerTurn(grader=wb.Contains())),
+    (lambda: wb.Combined([wb.Contains()]), lambda: wb.Combined(entries=[wb.Contains()])),
+    (lambda: wb.Guardrail("contains", "a"), lambda: wb.Guardrail(evaluator="contains", pattern="a")),
+    (lambda: wb.CustomGrader(call_form), lambda: wb.CustomGrader(target="workbench.graders.calls:call_form",
+        description="How a call of a class is written, such as `Length(minimum, maximum, *, unit, name)`.")),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("short", "long"), POSITIONAL)
+def test_what_is_always_given_comes_first(short, long):
+    """It needs no name, and is the same grader as with one."""
+    assert short() == long()
+
+
+@pytest.mark.parametrize(
+    ("call", "parts"),
+    [
+        (lambda: wb.BinaryJudge(critera="x"), ["BinaryJudge takes no 'critera'", "mean 'criteria'", "BinaryJudge(criteria, *,"]),
+        (wb.BinaryJudge, ["BinaryJudge", "missing", "'criteria'", "BinaryJudge(criteria, *,"]),
+        (lambda: wb.Length(1, 2, 3), ["Length(minimum=..., maximum=..., *, "]),
+        (lambda: wb.JsonKeys("a", requireall=True), ["takes no 'requireall'", "'require_all'"]),
+        (lambda: wb.Entry(wb.Contains(), wieght=2), ["Entry takes no 'wieght'", "'weight'", "Entry(grader, name=..., *,"]),
+        (lambda: wb.Suite([wb.Contains()], rule=None), ["Suite takes no 'rule'", "Suite(graders, *, combine"]),
+        (lambda: wb.Mean(strikt=True), ["Mean takes no 'strikt'", "'strict'", "Mean(strict=...)"]),
+        (lambda: wb.CustomGrader(len, nmae="x"), ["CustomGrader takes no 'nmae'", "'name'", "CustomGrader(fn=..., *,"]),
+    ],
+)  # fmt: skip
+def test_a_wrong_call_says_what_is_right(call, parts):
+    """An unknown keyword or a missing value names the class, the nearest argument and how the call is written."""
+    with pytest.raises(TypeError) as raised:
+        call()
+    for part in parts:
+        assert part in str(raised.value)
+
+
+def test_a_wrong_value_keeps_its_own_words():
+    """A call that fits and has a value that does not is refused for the value."""
+    with pytest.raises(TypeError, match="an entry's name must be text"):
+        wb.Entry(wb.Contains(), 3)
+    with pytest.raises(TypeError, match="not both"):
+        wb.CustomGrader(len, target="a:b")
