@@ -173,6 +173,14 @@ class SandboxedGrader(Grader):
 
     async def grade(self, sample: Sample) -> Grade:
         """Grade one sample in a worker of its own."""
+        return await self.grade_in_worker(sample)
+
+    async def grade_in_worker(self, sample: Sample) -> Grade:
+        """The same, where a sandbox that does not start is an error of the caller's.
+
+        Raises:
+            SandboxError: No sandbox starts, or this machine cannot confine an imported source.
+        """
         wires = [self._wire(sample)]
         packed: Packed = pack(wires)
         if self._takes_rows:
