@@ -22,7 +22,7 @@ FAMILIES = {
     "structure": "json-keys json-schema tool-call guardrail",
     "similarity": "text-similarity",
     "code": "function script rollout custom",
-    "judges": "binary-judge rubric-judge schema-judge criteria-judge guardrail-judge score-model label-model "
+    "judges": "binary-judge rubric-judge schema-judge criteria-judge guardrail-judge score-judge label-judge "
     "pairwise-judge faithfulness context-relevancy answer-relevancy agent-judge",
     "remote": "endpoint",
     "several": "combined per-turn",

@@ -36,7 +36,7 @@ def test_a_reward_may_be_called_combined(tmp_path):
 def test_a_reward_goes_with_its_grader(tmp_path):
     """A reward that reads a grader that was dropped is dropped too, and that is told."""
     suite = wb.Suite(
-        [wb.Entry(wb.ToolCall(expected=["x"]), "t"), wb.Entry(HAS, "h")], combine=wb.Formula("t")
+        [wb.Entry(wb.ToolCallMatch(expected=["x"]), "t"), wb.Entry(HAS, "h")], combine=wb.Formula("t")
     )
     written = wb.export(suite, tmp_path / "g.yaml", "letta", on_loss="report")
     assert ("", "combine") in {(loss.grader, loss.field) for loss in written.losses}

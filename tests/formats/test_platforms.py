@@ -257,8 +257,8 @@ def test_written_graders_fit_the_packages_types(tmp_path):
     known = {
         "string-check": types.StringCheckGrader,
         "text-similarity": types.TextSimilarityGrader,
-        "score-model": types.ScoreModelGrader,
-        "label-model": types.LabelModelGrader,
+        "score-judge": types.ScoreModelGrader,
+        "label-judge": types.LabelModelGrader,
         "function": types.PythonGrader,
     }
     for kind, model in known.items():

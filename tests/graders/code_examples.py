@@ -13,7 +13,7 @@ from workbench.graders.text import (
     Regex,
     StringCheck,
 )
-from workbench.graders.tools import ToolCall
+from workbench.graders.tools import ToolCallMatch
 from workbench.graders.turns import PerTurn
 
 CODE_EXAMPLES = {
@@ -27,7 +27,7 @@ CODE_EXAMPLES = {
     "label-set": lambda: LabelSet(labels=("4", "no"), passing=("4",)),
     "json-keys": lambda: JsonKeys("a.b", "c", require_all=False),
     "json-schema": lambda: JsonSchema(schema={"type": "integer", "minimum": 3}),
-    "tool-call": lambda: ToolCall(expected=("search", "open"), mode="all", order=True),
+    "tool-call": lambda: ToolCallMatch(expected=("search", "open"), mode="all", order=True),
     "guardrail": lambda: Guardrail(evaluator="regex", pattern="[0-9]"),
     "per-turn": lambda: PerTurn(grader=Contains(expected="4")),
 }

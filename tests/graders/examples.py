@@ -109,8 +109,8 @@ ANSWERS: Mapping[str, Any] = {
     "criteria-judge": '{"score": 0.75, "reasoning": "good"}',
     "guardrail-judge": '{"safetyScore": 0.25, "reasoning": "rude"}',
     "schema-judge": '{"score": 0.75, "reasoning": "good"}',
-    "score-model": '{"result": 0.75, "steps": []}',
-    "label-model": '{"result": "good", "steps": []}',
+    "score-judge": '{"result": 0.75, "steps": []}',
+    "label-judge": '{"result": "good", "steps": []}',
     "faithfulness": _verdicts("all_statements_scoring", "supported"),
     "answer-relevancy": _verdicts("results", "relevant"),
     "context-relevancy": '{"reason": "r", "score": 1}',
@@ -166,11 +166,11 @@ EXAMPLES: dict[str, Factory] = {
     "criteria-judge": _judge("CriteriaJudge", criteria="Be right.", pass_threshold=0.5),
     "guardrail-judge": _judge("GuardrailJudge", criteria="rude"),
     "schema-judge": _judge("SchemaJudge", prompt="Rate {{response}}", output_schema=SCHEMA),
-    "score-model": _judge("ScoreModel", input=MESSAGES),
-    "label-model": _judge("LabelModel", input=MESSAGES, labels=("good", "bad"), passing_labels=("good",)),
-    "faithfulness": _judge("Faithfulness"),
-    "answer-relevancy": _judge("AnswerRelevancy"),
-    "context-relevancy": _judge("ContextRelevancy"),
+    "score-judge": _judge("ScoreJudge", input=MESSAGES),
+    "label-judge": _judge("LabelJudge", input=MESSAGES, labels=("good", "bad"), passing_labels=("good",)),
+    "faithfulness": _judge("FaithfulnessJudge"),
+    "answer-relevancy": _judge("AnswerRelevancyJudge"),
+    "context-relevancy": _judge("ContextRelevancyJudge"),
     "pairwise-judge": lambda: scripted(PairwiseJudge(criteria="is shorter")),
     "agent-judge": _judge("AgentJudge", prompt="Rate it.", agent=AGENT),
     "endpoint": lambda: wb.Endpoint(url="http://127.0.0.1:9/reward", max_retries=0),
@@ -209,9 +209,9 @@ ALTERNATIVES: dict[str, list[Factory]] = {
     "label-set": [lambda: wb.LabelSet(labels=("four", "4"), passing=("four",), ignore_case=True, trim=False)],
     "json-keys": [lambda: wb.JsonKeys("a"), lambda: wb.JsonKeys("a", "x y", require_all=True)],
     "tool-call": [
-        lambda: wb.ToolCall(expected=("search",), mode="any", ignore_case=True),
-        lambda: wb.ToolCall(expected=("search", "open"), mode="set"),
-        lambda: wb.ToolCall(expected=("Search",), mode="none", ignore_case=True),
+        lambda: wb.ToolCallMatch(expected=("search",), mode="any", ignore_case=True),
+        lambda: wb.ToolCallMatch(expected=("search", "open"), mode="set"),
+        lambda: wb.ToolCallMatch(expected=("Search",), mode="none", ignore_case=True),
     ],
     "guardrail": [
         lambda: wb.Guardrail(evaluator="contains", pattern="FOUR", ignore_case=True),
@@ -250,15 +250,15 @@ ALTERNATIVES: dict[str, list[Factory]] = {
     "criteria-judge": [_judge("CriteriaJudge", rules="umbraco", profile_id="p")],
     "guardrail-judge": [_judge("GuardrailJudge", pass_threshold=0.2)],
     "schema-judge": [_judge("SchemaJudge", prompt="{{messages}}", output_schema=SCHEMA, max_tokens=None)],
-    "score-model": [
-        _judge("ScoreModel", input=MESSAGES, scale=(0, 5), temperature=0.5, sampling_params={"seed": 1})
+    "score-judge": [
+        _judge("ScoreJudge", input=MESSAGES, scale=(0, 5), temperature=0.5, sampling_params={"seed": 1})
     ],
     "agent-judge": [_judge("AgentJudge", prompt="p", agent=AGENT, release="0.17", rules="letta")],
     "faithfulness": [
-        _judge("Faithfulness", rules="adaptive"),
-        _judge("Faithfulness", require_evidence=True),
+        _judge("FaithfulnessJudge", rules="adaptive"),
+        _judge("FaithfulnessJudge", require_evidence=True),
     ],
-    "answer-relevancy": [_judge("AnswerRelevancy", rules="adaptive")],
+    "answer-relevancy": [_judge("AnswerRelevancyJudge", rules="adaptive")],
     "pairwise-judge": [
         lambda: scripted(PairwiseJudge(against="topic", swap=False)),
         lambda: scripted(PairwiseJudge(user_template="{{ answer_a }} {{ answer_b }} {{ criteria }}")),
@@ -285,7 +285,7 @@ SUITES: dict[str, Callable[[], wb.Suite]] = {
         [
             wb.Entry(wb.Contains(expected="4"), "four", weight=0.5),
             wb.Entry(wb.Regex(pattern="^[^x]*$"), "no x", negate=True),
-            wb.Entry(wb.ToolCall(expected=("search",), ignore_case=True), "search", severity="warning"),
+            wb.Entry(wb.ToolCallMatch(expected=("search",), ignore_case=True), "search", severity="warning"),
         ],
         combine=wb.AllPass(),
     ),

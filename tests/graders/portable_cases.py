@@ -12,7 +12,7 @@ from workbench.graders.text import (
     Regex,
     StringCheck,
 )
-from workbench.graders.tools import ToolCall
+from workbench.graders.tools import ToolCallMatch
 
 
 def _call(name, arguments="{}", at="1"):
@@ -130,12 +130,12 @@ EVERYWHERE = [
     Guardrail(evaluator="contains", pattern=""),
     Guardrail(evaluator="regex", pattern=r"[0-9]+", ignore_case=True),
     *(
-        ToolCall(expected=["search", "open"], mode=mode, order=order)
+        ToolCallMatch(expected=["search", "open"], mode=mode, order=order)
         for mode in ("any", "all", "exact", "set", "none")
         for order in (False, True)
     ),
-    ToolCall(expected=["search"], mode="exact", ignore_case=True),
-    ToolCall(expected=[], mode="all"),
+    ToolCallMatch(expected=["search"], mode="exact", ignore_case=True),
+    ToolCallMatch(expected=[], mode="all"),
 ]
 """Graders with a Python and a JavaScript form."""
 

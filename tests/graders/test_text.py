@@ -324,7 +324,7 @@ def test_what_a_grader_is_about_needs_no_name():
     assert Contains("4") == Contains(expected="4")
     assert wb.Regex(r"\d") == wb.Regex(pattern=r"\d")
     assert wb.JsonSchema({}) == wb.JsonSchema(schema={})
-    assert wb.ToolCall(["f"]) == wb.ToolCall(expected=("f",))
+    assert wb.ToolCallMatch(["f"]) == wb.ToolCallMatch(expected=("f",))
 
 
 def test_labels_that_differ_in_case_alone():

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import workbench as wb
 from workbench.errors import FormatError
 from workbench.graders.rules.tools import tool_call, tool_names
-from workbench.graders.tools import ToolCall
+from workbench.graders.tools import ToolCallMatch
 
 
 def called(*names):
@@ -45,7 +45,7 @@ def called(*names):
 )
 def test_modes(expected, settings, actual, score):
     """The five modes and the order, as Umbraco counts them."""
-    assert ToolCall(expected=expected.split(), **settings)(called(*actual.split())).score == score
+    assert ToolCallMatch(expected=expected.split(), **settings)(called(*actual.split())).score == score
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_modes(expected, settings, actual, score):
 )
 def test_reasons(settings, actual, reason):
     """The reasons are Umbraco's words."""
-    assert ToolCall(expected=["search", "get_page"], **settings)(called(*actual)).reasoning == reason
+    assert ToolCallMatch(expected=["search", "get_page"], **settings)(called(*actual)).reasoning == reason
 
 
 def test_records_without_a_name_are_left_out():
@@ -103,16 +103,16 @@ def test_modes_by_their_definitions(expected, actual):
 def test_unknown_modes_are_refused(mode):
     """A mode is one of the five, written small."""
     with pytest.raises(FormatError, match="'exact'"):
-        ToolCall(expected=["a"], mode=mode)
+        ToolCallMatch(expected=["a"], mode=mode)
 
 
 def test_names_are_a_list():
     """A bare text is no list of names."""
     with pytest.raises(FormatError, match="list of texts"):
-        ToolCall(expected="search,open")
+        ToolCallMatch(expected="search,open")
 
 
 def test_an_unknown_mode_never_passes():
     """The empty mode stands for a platform's unknown word: it fails and says so."""
-    grade = ToolCall(expected=("a",), mode="")(wb.StringThread([("assistant", "x")], {}))
+    grade = ToolCallMatch(expected=("a",), mode="")(wb.StringThread([("assistant", "x")], {}))
     assert (grade.score, grade.passed, grade.reasoning) == (0.0, False, "Unknown validation mode")

@@ -15,14 +15,14 @@ from workbench.judges import (
     AgentJudge,
     BinaryJudge,
     CriteriaJudge,
-    Faithfulness,
+    FaithfulnessJudge,
     GuardrailJudge,
     Judge,
-    LabelModel,
+    LabelJudge,
     Reply,
     RubricJudge,
     SchemaJudge,
-    ScoreModel,
+    ScoreJudge,
     ScriptedClient,
     Usage,
 )
@@ -246,7 +246,7 @@ def test_ranges():
     judge = RubricJudge(prompt="p", scale=(1, 5), pass_threshold=4)
     assert (graded(judge, '{"score": 4}').score, graded(judge, '{"score": 4}').passed) == (4.0, True)
     assert graded(judge, '{"score": 0.5}').error.kind == "out_of_range"
-    model = ScoreModel(input=MESSAGES, scale=(0, 10), rules="openai")
+    model = ScoreJudge(input=MESSAGES, scale=(0, 10), rules="openai")
     assert graded(model, '{"result": 70, "steps": [{"description": "d", "conclusion": "c"}]}').score == 10.0
     assert graded(model, '{"result": "high", "steps": []}').error.kind == "judge_parse"
 
@@ -296,7 +296,7 @@ def test_schema_answers_must_fit():
 
 def test_labels():
     """A label passes or not; a bare one counts, an unknown one fails."""
-    judge = LabelModel(input=MESSAGES, labels=["good", "bad"], passing_labels=["good"])
+    judge = LabelJudge(input=MESSAGES, labels=["good", "bad"], passing_labels=["good"])
     assert [
         graded(judge, answer).score for answer in ('{"result": "bad"}', "good", '{"result": "ugly"}')
     ] == [0.0, 1.0, None]
@@ -304,7 +304,7 @@ def test_labels():
 
 def test_templates_of_a_missing_column():
     """A path that leads nowhere is a template failure that names it."""
-    judge = ScoreModel(input=[{"role": "user", "content": "{{item.nope}}"}])
+    judge = ScoreJudge(input=[{"role": "user", "content": "{{item.nope}}"}])
     grade = graded(judge, "x")
     assert grade.error.kind == "template"
     assert "item.nope" in grade.error.message
@@ -334,8 +334,8 @@ NO_RATIONALE = {
         (lambda: RubricJudge(prompt="p", dialect="erb"), "dialect"),
         (lambda: RubricJudge(prompt="{{#if", dialect="handlebars"), "not closed"),
         (lambda: RubricJudge(prompt_path="/nowhere/rubric.txt"), "cannot be read"),
-        (lambda: Faithfulness(require_evidence=1), "True or False"),
-        (lambda: Faithfulness(require_evidence=True, rules="adaptive"), "no evidence"),
+        (lambda: FaithfulnessJudge(require_evidence=1), "True or False"),
+        (lambda: FaithfulnessJudge(require_evidence=True, rules="adaptive"), "no evidence"),
         (lambda: AgentJudge(prompt="p", agent=AGENT, max_steps=True), "max_steps"),
         (lambda: AgentJudge(prompt="p", agent=AGENT, tool_timeout=0), "tool_timeout"),
         (lambda: AgentJudge(prompt="p", agent=AGENT, tool_memory_mb="1"), "tool_memory_mb"),
@@ -357,9 +357,9 @@ NO_RATIONALE = {
         (lambda: RubricJudge(prompt="p", max_retries=1.5), "whole number"),
         (lambda: RubricJudge(prompt="p", pass_threshold=float("nan")), "pass_threshold"),
         (lambda: RubricJudge(prompt="p", scale=(0, float("inf"))), "scale"),
-        (lambda: ScoreModel(input=[]), "message"),
-        (lambda: ScoreModel(input=[{"role": "user", "content": "{{x.y}}"}]), "item, sample"),
-        (lambda: LabelModel(input=MESSAGES, labels=["a"], passing_labels=["b"]), "none of the labels"),
+        (lambda: ScoreJudge(input=[]), "message"),
+        (lambda: ScoreJudge(input=[{"role": "user", "content": "{{x.y}}"}]), "item, sample"),
+        (lambda: LabelJudge(input=MESSAGES, labels=["a"], passing_labels=["b"]), "none of the labels"),
     ],
 )
 def test_bad_fields_are_refused(make, part):

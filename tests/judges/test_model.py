@@ -25,12 +25,12 @@ KINDS = {
     "schema": lambda **more: wb.SchemaJudge(prompt="{{response}}", output_schema={}, **more),
     "criteria": wb.CriteriaJudge,
     "guardrail": wb.GuardrailJudge,
-    "score": lambda **more: wb.ScoreModel(input=INPUT, **more),
-    "label": lambda **more: wb.LabelModel(input=INPUT, labels=["a"], passing_labels=["a"], **more),
+    "score": lambda **more: wb.ScoreJudge(input=INPUT, **more),
+    "label": lambda **more: wb.LabelJudge(input=INPUT, labels=["a"], passing_labels=["a"], **more),
     "pairwise": wb.PairwiseJudge,
-    "faithfulness": wb.Faithfulness,
-    "context": wb.ContextRelevancy,
-    "answer": wb.AnswerRelevancy,
+    "faithfulness": wb.FaithfulnessJudge,
+    "context": wb.ContextRelevancyJudge,
+    "answer": wb.AnswerRelevancyJudge,
 }
 
 

@@ -12,12 +12,12 @@ from workbench.graders.text.base import CodeGrader, choice
 from workbench.graders.text.compare import check_texts
 from workbench.thread import StringThread
 
-__all__ = ["ToolCall"]
+__all__ = ["ToolCallMatch"]
 
 
 @kind("tool-call")
 @dataclass(frozen=True, kw_only=True)
-class ToolCall(CodeGrader):
+class ToolCallMatch(CodeGrader):
     """1.0 where the thread's tool calls are the expected ones, else 0.0. Records without a name do not count.
 
     | mode | passes when |

@@ -26,7 +26,7 @@ from workbench.graders.text import (
 )
 from workbench.graders.text.base import ReferenceGrader
 from workbench.graders.text.templated import TemplatedGrader
-from workbench.graders.tools import ToolCall
+from workbench.graders.tools import ToolCallMatch
 from workbench.patterns import python_spelling
 from workbench.samples.columns import ROLES
 
@@ -171,7 +171,7 @@ def _guardrail(grader: Guardrail, names: tuple[str, ...]) -> _Recipe:  # noqa: A
     return _Recipe((("patterns", "guardrail_regex"), ("patterns", "plain_search")), (call,))
 
 
-def _tool_call(grader: ToolCall, names: tuple[str, ...]) -> _Recipe:  # noqa: ARG001
+def _tool_call(grader: ToolCallMatch, names: tuple[str, ...]) -> _Recipe:  # noqa: ARG001
     settings = _settings(grader, ("expected", "mode", "order", "ignore_case"))
     needed = (("threads", "calls_of"), ("tools", "tool_names"), ("tools", "tool_call"))
     return _Recipe(needed, (f"return tool_call(tool_names(calls_of(thread)){settings})[0]",))
@@ -212,7 +212,7 @@ _RECIPES: dict[type[Grader], Callable[[Any, tuple[str, ...]], _Recipe]] = {
     JsonKeys: _plain("structure", "json_keys", "keys", "require_all"),
     Regex: _regex,
     Guardrail: _guardrail,
-    ToolCall: _tool_call,
+    ToolCallMatch: _tool_call,
     StringCheck: _templated("text", "string_check", "operation", "[0]"),
     TextSimilarity: _templated("similarity", "similarity", "metric", ""),
 }

@@ -25,7 +25,7 @@ from workbench.graders.text import (
     TextGrader,
 )
 from workbench.graders.text.base import ReferenceGrader
-from workbench.graders.tools import ToolCall
+from workbench.graders.tools import ToolCallMatch
 from workbench.patterns import python_spelling
 from workbench.samples.columns import ROLES
 
@@ -179,7 +179,7 @@ def _guardrail(grader: Guardrail, names: tuple[str, ...]) -> list[str]:  # noqa:
     return [_search(grader, grader.pattern)]
 
 
-def _tool_call(grader: ToolCall, names: tuple[str, ...]) -> list[str]:  # noqa: ARG001
+def _tool_call(grader: ToolCallMatch, names: tuple[str, ...]) -> list[str]:  # noqa: ARG001
     values = (grader.expected, grader.mode, grader.order, grader.ignore_case)
     return [_score(f"toolCall(toolNames(callsOf(input)), {', '.join(map(_js, values))})")]
 
@@ -194,5 +194,5 @@ _RECIPES: dict[type[Grader], Callable[[Any, tuple[str, ...]], list[str]]] = {
     StringCheck: _string_check,
     Regex: _regex,
     Guardrail: _guardrail,
-    ToolCall: _tool_call,
+    ToolCallMatch: _tool_call,
 }

@@ -25,7 +25,7 @@ def tool_call(
     order: bool = False,
     ignore_case: bool = False,
 ) -> Verdict:
-    """Whether the tools called are the expected ones, in one of the modes; see `ToolCall`."""
+    """Whether the tools called are the expected ones, in one of the modes; see `ToolCallMatch`."""
     wanted = [name.lower() if ignore_case else name for name in expected]
     called = [name.lower() if ignore_case else name for name in actual]
     passed, wrong = _in_mode(mode, (wanted, called), (expected, actual))

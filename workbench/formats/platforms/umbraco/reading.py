@@ -24,7 +24,7 @@ from workbench.graders.combine import AllPass, Entry
 from workbench.graders.guardrail import Guardrail
 from workbench.graders.structure import JsonKeys
 from workbench.graders.text import Contains, ExactMatch, Regex
-from workbench.graders.tools import ToolCall
+from workbench.graders.tools import ToolCallMatch
 from workbench.judges import CriteriaJudge, GuardrailJudge
 from workbench.suite import Suite
 
@@ -110,7 +110,7 @@ def _read_tools(config: Node, names: Any) -> Grader:
     mode = config.text("validationMode", "Any")
     expected = _words(config.text("expectedTools", ""))
     # A mode that Umbraco does not know (names are case-sensitive) never passes there, and so here: the report says so.
-    return ToolCall(
+    return ToolCallMatch(
         expected=expected, mode=MODES.get(mode, ""), order=config.boolean("validateOrder", False),
         ignore_case=True, **names,
     )  # fmt: skip

@@ -23,7 +23,7 @@ from workbench.graders.combine import AllPass, Entry, Rule
 from workbench.graders.guardrail import Guardrail
 from workbench.graders.structure import JsonKeys
 from workbench.graders.text import Contains, ExactMatch, Regex, StringCheck
-from workbench.graders.tools import ToolCall
+from workbench.graders.tools import ToolCallMatch
 from workbench.judges import CriteriaJudge, GuardrailJudge
 from workbench.patterns import PatternError, dotnet_spelling
 from workbench.suite import Suite
@@ -159,7 +159,7 @@ def _write_keys(entry: Entry, losses: Losses) -> _Config:
 
 def _write_tools(entry: Entry, losses: Losses) -> _Config:
     grader = entry.grader
-    assert isinstance(grader, ToolCall)
+    assert isinstance(grader, ToolCallMatch)
     check_fields(grader, losses, entry.name, knows=("expected", "mode", "order", "ignore_case"))
     names = {mine: theirs for theirs, mine in MODES.items()}
     if not grader.ignore_case:
@@ -231,7 +231,7 @@ _WRITERS: dict[type[Grader], Callable[[Entry, Losses], _Config]] = {
     StringCheck: _write_check,
     Regex: _write_regex,
     JsonKeys: _write_keys,
-    ToolCall: _write_tools,
+    ToolCallMatch: _write_tools,
     Guardrail: _write_guardrail,
     GuardrailJudge: _write_guardrail_judge,
     CriteriaJudge: _write_judge,
