@@ -141,7 +141,7 @@ ROW = {"prompt": "q", "completion": "yes"}
 
 def suite_file(folder, **gate):
     """A suite of one grader whose scores are 1.0 on `ROW`, with a gate where one is given."""
-    rule = wb.SimpleGate(op="gte", value=gate["value"]) if gate else None
+    rule = wb.combine.SimpleGate(op="gte", value=gate["value"]) if gate else None
     path = folder / "suite.json"
     wb.save(wb.Suite([wb.Contains(expected="yes", name="yes")], gate=rule), path)
     return str(path)
@@ -413,7 +413,7 @@ def test_an_era_is_passed_on(platforms):
 def test_functions_inside_others_are_validated(platforms, capsys):
     """A grader inside a combined one is proved too."""
     inner = wb.FunctionGrader.from_source("async def grade(t):\n    return None\n", name="inner")
-    wb.save(wb.Combined(entries=(inner,), name="outer"), platforms / "c.json", allow_unvalidated=True)
+    wb.save(wb.combine.Combined(entries=(inner,), name="outer"), platforms / "c.json", allow_unvalidated=True)
     assert main(["validate", str(platforms / "c.json")]) == 1
     assert "✗ test_run" in capsys.readouterr().out
 

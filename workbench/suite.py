@@ -81,7 +81,7 @@ class Suite:
         >>> import workbench as wb
         >>> suite = wb.Suite(
         ...     [wb.Entry(wb.Contains(expected="yes"), "right", weight=0.8), wb.Entry(wb.Length(maximum=9), "short", weight=0.2)],
-        ...     combine=wb.Mean(),
+        ...     combine=wb.combine.Mean(),
         ... )
         >>> suite(wb.StringThread([("assistant", "yes, of course")])).score
         0.8

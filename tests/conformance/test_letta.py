@@ -7,6 +7,7 @@ import pytest
 
 import workbench as wb
 from tests.conformance.cases import cases, check_score, with_client
+from workbench.extractors import Extractor
 from workbench.formats.platforms.letta.trajectory import letta_thread
 from workbench.graders.combine import Gate
 
@@ -39,7 +40,7 @@ def test_tool_graders(case):
 @pytest.mark.parametrize("case", cases("letta", "extractor"))
 def test_extractors(case):
     """Each extractor with its settings and direction."""
-    rule = wb.Extractor(case["grader"].partition(":")[2], case["config"])
+    rule = Extractor(case["grader"].partition(":")[2], case["config"])
     if error := case["expected"].get("error"):
         with pytest.raises(Exception) as caught:
             rule.extract(thread_of(case["item"]))

@@ -145,7 +145,7 @@ def test_the_reward_is_the_score(tmp_path):
     suite = wb.loads(text)
     wb.export(suite, tmp_path / "s.yaml", "letta")
     assert "reward:" in (tmp_path / "s.yaml").read_text()
-    assert wb.load(tmp_path / "s.yaml").combine == suite.combine == wb.Formula("b")
+    assert wb.load(tmp_path / "s.yaml").combine == suite.combine == wb.combine.Formula("b")
     with pytest.raises(FormatError, match="reward composer"):
         wb.loads(text.replace("kind: metric, metric_key: b", "kind: custom, function: 'a.py:f'"))
 
@@ -272,7 +272,7 @@ def test_formula_names_are_the_maps(tmp_path):
     """Names that formulas cannot hold, collide, or are functions there are renamed in both places."""
     names = ["min", "x 2", "x", "x-", "Ä"]
     entries = [wb.Entry(wb.Contains(expected=str(at)), name) for at, name in enumerate(names)]
-    suite = wb.Suite(entries, combine=wb.Mean())
+    suite = wb.Suite(entries, combine=wb.combine.Mean())
     wb.export(suite, tmp_path / "m.json", "openai")
     graders = json.loads((tmp_path / "m.json").read_text())["graders"]
     assert len({name.casefold() for name in graders}) == 5
@@ -286,7 +286,10 @@ def test_a_formula_without_its_grader_is_not_written(tmp_path):
     parts = [wb.Entry(wb.JsonSchema(schema={}), "a"), wb.Entry(wb.Contains(expected="4"), "b")]
     with pytest.raises(FormatError, match="formula needs a grader"):
         wb.export(
-            wb.Suite(parts, combine=wb.Formula("a + b")), tmp_path / "m.json", "openai", on_loss="report"
+            wb.Suite(parts, combine=wb.combine.Formula("a + b")),
+            tmp_path / "m.json",
+            "openai",
+            on_loss="report",
         )
     assert list(tmp_path.iterdir()) == []
 
@@ -449,7 +452,9 @@ def test_functions_of_other_platforms_are_saved(tmp_path):
 def test_losses_are_reported_with_what_is_left(tmp_path):
     """What was dropped and what was left out stand in the report beside the file."""
     suite = wb.Suite(
-        [*SUITES["mean"]().entries, wb.JsonSchema(schema={}, name="s")], combine=wb.Mean(), description="D"
+        [*SUITES["mean"]().entries, wb.JsonSchema(schema={}, name="s")],
+        combine=wb.combine.Mean(),
+        description="D",
     )
     written = wb.export(suite, tmp_path / "g.py", "adaptive", on_loss="report")
     told = json.loads((tmp_path / "g.py.losses.json").read_text())

@@ -139,7 +139,7 @@ def half(thread: wb.StringThread) -> float:
 
 def _judge(name: str, **values: Any) -> Factory:
     named = {} if name == "AgentJudge" else {"model": "gpt-6-luna"}  # an agent brings its own
-    return lambda: scripted(getattr(wb, name)(**{**named, **values}))
+    return lambda: scripted(getattr(wb.judges, name)(**{**named, **values}))
 
 
 def _function(text: str, **values: Any) -> Factory:
@@ -151,7 +151,7 @@ def _combined(rule: Any) -> wb.Grader:
         wb.Entry(wb.Contains(expected="4"), "four", weight=0.5),
         wb.Entry(wb.Length(maximum=9), "short", weight=0.25),
     )
-    return wb.Combined(entries=parts, combine=rule, name="both")
+    return wb.combine.Combined(entries=parts, combine=rule, name="both")
 
 
 EXAMPLES: dict[str, Factory] = {
@@ -160,7 +160,7 @@ EXAMPLES: dict[str, Factory] = {
     "script": lambda: wb.ScriptGrader.from_source(SCRIPT, name="s"),
     "rollout": lambda: wb.RolloutGrader.from_source(ROLLOUT, name="r"),
     "custom": lambda: wb.CustomGrader(half),
-    "combined": partial(_combined, wb.Mean()),
+    "combined": partial(_combined, wb.combine.Mean()),
     "binary-judge": _judge("BinaryJudge", criteria="is it right?"),
     "rubric-judge": _judge("RubricJudge", prompt="Rate the answer.\n\n  - strictly \n  - fairly\n"),
     "criteria-judge": _judge("CriteriaJudge", criteria="Be right.", pass_threshold=0.5),
@@ -217,7 +217,7 @@ ALTERNATIVES: dict[str, list[Factory]] = {
         lambda: wb.Guardrail(evaluator="contains", pattern="FOUR", ignore_case=True),
         wb.Guardrail,
     ],
-    "per-turn": [lambda: wb.PerTurn(grader=wb.ExactMatch(on_empty="zero", on_no_reference="zero"))],
+    "per-turn": [lambda: wb.combine.PerTurn(grader=wb.ExactMatch(on_empty="zero", on_no_reference="zero"))],
     "function": [
         _function(CONVERSATION),
         _function(LETTA),
@@ -226,9 +226,9 @@ ALTERNATIVES: dict[str, list[Factory]] = {
         _function(FUNCTION, timeout=2.0),
     ],
     "combined": [
-        partial(_combined, wb.Sum()),
-        partial(_combined, wb.AllPass()),
-        partial(_combined, wb.Formula("min(four, 2 * short) ^ 2")),
+        partial(_combined, wb.combine.Sum()),
+        partial(_combined, wb.combine.AllPass()),
+        partial(_combined, wb.combine.Formula("min(four, 2 * short) ^ 2")),
     ],
     "binary-judge": [
         _judge(
@@ -277,43 +277,47 @@ def _two(**extra: Any) -> list[wb.Entry]:
 
 SUITES: dict[str, Callable[[], wb.Suite]] = {
     "plain": lambda: wb.Suite([wb.Contains(expected="4"), wb.AsciiPrintable()]),
-    "mean": lambda: wb.Suite(_two(), combine=wb.Mean(), name="quality", description="Both."),
-    "strict mean": lambda: wb.Suite(_two(), combine=wb.Mean(strict=True)),
-    "sum": lambda: wb.Suite(_two(), combine=wb.Sum()),
-    "all pass": lambda: wb.Suite(_two(), combine=wb.AllPass()),
+    "mean": lambda: wb.Suite(_two(), combine=wb.combine.Mean(), name="quality", description="Both."),
+    "strict mean": lambda: wb.Suite(_two(), combine=wb.combine.Mean(strict=True)),
+    "sum": lambda: wb.Suite(_two(), combine=wb.combine.Sum()),
+    "all pass": lambda: wb.Suite(_two(), combine=wb.combine.AllPass()),
     "checks": lambda: wb.Suite(
         [
             wb.Entry(wb.Contains(expected="4"), "four", weight=0.5),
             wb.Entry(wb.Regex(pattern="^[^x]*$"), "no x", negate=True),
             wb.Entry(wb.ToolCallMatch(expected=("search",), ignore_case=True), "search", severity="warning"),
         ],
-        combine=wb.AllPass(),
+        combine=wb.combine.AllPass(),
     ),
-    "all pass, a warning": lambda: wb.Suite(_two(severity="warning"), combine=wb.AllPass()),
-    "negated": lambda: wb.Suite(_two(negate=True), combine=wb.AllPass()),
-    "formula": lambda: wb.Suite(_two(), combine=wb.Formula("four * 0.5 + min(short, four) / 2 + 1e-3 * 0")),
+    "all pass, a warning": lambda: wb.Suite(_two(severity="warning"), combine=wb.combine.AllPass()),
+    "negated": lambda: wb.Suite(_two(negate=True), combine=wb.combine.AllPass()),
+    "formula": lambda: wb.Suite(
+        _two(), combine=wb.combine.Formula("four * 0.5 + min(short, four) / 2 + 1e-3 * 0")
+    ),
     "threshold": lambda: wb.Suite(
         wb.Entry(wb.TextSimilarity(metric="rouge_l", reference="4"), pass_threshold=0.5)
     ),
     "extractor": lambda: wb.Suite(wb.Entry(wb.Contains(expected="4"), extractor="all_assistant")),
-    "one, all pass": lambda: wb.Suite(wb.Contains(expected="4"), combine=wb.AllPass()),
+    "one, all pass": lambda: wb.Suite(wb.Contains(expected="4"), combine=wb.combine.AllPass()),
     "simple gate": lambda: wb.Suite(
         _plain_two(),
-        gate=wb.SimpleGate(metric_key="four", op="gte", value=0.5, pass_value=1.0, pass_op="gte"),
+        gate=wb.combine.SimpleGate(metric_key="four", op="gte", value=0.5, pass_value=1.0, pass_op="gte"),
     ),
     "percentile gate": lambda: wb.Suite(
-        _plain_two(), gate=wb.SimpleGate(aggregation="p95", op="gt", value=0.5)
+        _plain_two(), gate=wb.combine.SimpleGate(aggregation="p95", op="gt", value=0.5)
     ),
     "weighted gate": lambda: wb.Suite(
-        _plain_two(), gate=wb.WeightedGate(weights={"four": 2, "short": 1}, op="gte", value=0.4)
+        _plain_two(), gate=wb.combine.WeightedGate(weights={"four": 2, "short": 1}, op="gte", value=0.4)
     ),
     "logical gate": lambda: wb.Suite(
         _plain_two(),
-        gate=wb.LogicalGate(
+        gate=wb.combine.LogicalGate(
             operator="or",
             conditions=(
-                wb.SimpleGate(metric_key="four", aggregation="accuracy", op="gte", value=90.0),
-                wb.LogicalGate(operator="and", conditions=(wb.SimpleGate(aggregation="min", value=0.1),)),
+                wb.combine.SimpleGate(metric_key="four", aggregation="accuracy", op="gte", value=90.0),
+                wb.combine.LogicalGate(
+                    operator="and", conditions=(wb.combine.SimpleGate(aggregation="min", value=0.1),)
+                ),
             ),
         ),
     ),

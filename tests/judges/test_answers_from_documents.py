@@ -3,11 +3,10 @@
 import json
 
 import pytest
-from workbench.judges.answers.documents import sentences
 
 import workbench as wb
 from workbench.judges import AnswerRelevancyJudge, ContextRelevancyJudge, FaithfulnessJudge, ScriptedClient
-from workbench.judges.answers.documents import Evidence, documents
+from workbench.judges.answers.documents import Evidence, documents, sentences
 
 THREAD = wb.StringThread(
     [("document", "D1"), ("user", "Who?"), ("assistant", "It was Tim. It was in 1990.")],

@@ -202,7 +202,9 @@ def test_a_quote_is_no_verdict_under_any_platforms_rules(rules):
 def test_an_example_in_the_authors_prompt_is_no_quote():
     """A judge that answers exactly as its prompt shows, or as a column says that it never saw, has given a verdict."""
     said = ScriptedClient('{"score": 1}')
-    shown = wb.SchemaJudge(prompt='Answer {"score": 1}: {{response}}', output_schema=SCHEMA, client=said)
+    shown = wb.judges.SchemaJudge(
+        prompt='Answer {"score": 1}: {{response}}', output_schema=SCHEMA, client=said
+    )
     turns = [("user", "Q"), ("assistant", "A")]
     assert shown(wb.StringThread(turns)).score == 1.0
     unseen = replace(shown, prompt="Rate: {{response}}")

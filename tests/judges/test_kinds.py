@@ -459,7 +459,7 @@ def test_a_preview_is_the_callers_own():
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: wb.SchemaJudge(
+        lambda: wb.judges.SchemaJudge(
             prompt="Rate {{completion}}",
             output_schema={"type": "object", "properties": {"score": {"type": "number"}}},
         ),

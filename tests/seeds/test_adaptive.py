@@ -132,7 +132,7 @@ def test_manage_existing_graders():
             lambda: graders.delete(grader_key="exact-match"),
             lambda: graders.edit("exact-match", wb.Length(maximum=3)),
         ):
-            with pytest.raises(wb.StoreError, match="locked"):
+            with pytest.raises(wb.errors.StoreError, match="locked"):
                 refused()
         graders.lock(grader_key="exact-match", locked=False)
         graders.delete(grader_key="exact-match")

@@ -17,10 +17,10 @@ YES = wb.Contains(expected="yes", name="yes")
 def test_a_redefined_grader_keeps_its_part_in_the_suite():
     """Weight, negation and rule stay; an equal grader that asks another client takes the place of the first."""
     held = Graders()
-    held.take(wb.Suite([wb.Entry(YES, negate=True, weight=2.0), wb.ExactMatch()], combine=wb.Mean()))
+    held.take(wb.Suite([wb.Entry(YES, negate=True, weight=2.0), wb.ExactMatch()], combine=wb.combine.Mean()))
     held.add(wb.Contains(expected="no", name="yes"))
     assert held.entry("yes") == wb.Entry(wb.Contains(expected="no", name="yes"), negate=True, weight=2.0)
-    assert held.chosen_suite().combine == wb.Mean()
+    assert held.chosen_suite().combine == wb.combine.Mean()
     same = wb.Contains(expected="no", name="yes")
     held.add(same)
     assert held.chosen_suite()["yes"] is same
@@ -38,7 +38,7 @@ def test_another_part_in_the_suite_is_a_change():
 def test_what_a_choice_leaves_out_is_said():
     """A part of the suite runs without its rule and gate, and the Workbench says so."""
     held = Graders()
-    held.take(wb.Suite([YES, wb.ExactMatch()], combine=wb.Mean()))
+    held.take(wb.Suite([YES, wb.ExactMatch()], combine=wb.combine.Mean()))
     assert held.left_out == ""
     held.choose(["yes"])
     assert held.left_out == "Without exact-match the suite's rule cannot be applied."

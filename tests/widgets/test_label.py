@@ -98,7 +98,7 @@ def test_a_store_that_cannot_be_written_loses_nothing(panel, url, monkeypatch):
     name, labels = panel.card.card["id"], panel.state.labelling.store.labels
 
     def full(*_args, **_named):
-        raise wb.StoreError("the disk is full")
+        raise wb.errors.StoreError("the disk is full")
 
     with monkeypatch.context() as broken:
         broken.setattr(type(labels), "put", full)
@@ -135,7 +135,7 @@ def test_a_decision_that_was_not_kept_is_not_among_the_last_ones(panel, monkeypa
     """The strip of the last decisions shows what is in the store."""
 
     def full(*_args, **_named):
-        raise wb.StoreError("the disk is full")
+        raise wb.errors.StoreError("the disk is full")
 
     monkeypatch.setattr(type(panel.state.labelling.store.labels), "put", full)
     press(panel, "bad")

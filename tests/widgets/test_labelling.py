@@ -350,5 +350,5 @@ def test_the_usual_file_that_cannot_be_is_memory_with_a_warning(tmp_path, monkey
     assert "memory only" in labelling.warning
     labelling.close()
     asked = Labelling(wb.Samples(using.ROWS), None, str(tmp_path / "workbench.db"))
-    with pytest.raises(wb.StoreError):
+    with pytest.raises(wb.errors.StoreError):
         asked.put("x", True)

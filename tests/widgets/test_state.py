@@ -91,7 +91,7 @@ def test_choose_keeps_the_lists_order_and_knows_its_names(state):
 def test_a_suite_keeps_its_rule_and_its_names():
     """With all its graders chosen a suite runs as it is; with some of them as a plain list under its names."""
     entries = [wb.Entry(using.GRADERS[0], "first", weight=3.0), wb.Entry(using.GRADERS[1], "second")]
-    state = State(using.ROWS, wb.Suite(entries, combine=wb.Mean(), name="both"), store=None)
+    state = State(using.ROWS, wb.Suite(entries, combine=wb.combine.Mean(), name="both"), store=None)
     assert state.start().report(60).graders == ["first", "second", "both"]
     state.choose(["second"])
     assert state.start().report(60).graders == ["second"]
@@ -216,7 +216,7 @@ def test_code_of_a_run_with_a_list_of_labels_and_a_budget():
 def test_code_of_a_suites_run_keeps_names_weights_and_rule():
     """Names, weights and rule of a suite are in the code's report too, for all of its graders or some."""
     entries = [wb.Entry(using.GRADERS[0], "first", weight=3.0), wb.Entry(using.GRADERS[1], "second")]
-    app = wb.Workbench(using.ROWS, wb.Suite(entries, combine=wb.Mean(), name="both"), store=None)
+    app = wb.Workbench(using.ROWS, wb.Suite(entries, combine=wb.combine.Mean(), name="both"), store=None)
     for names in (["first", "second"], ["second"]):
         app.state.choose(names)
         app.state.start().report(60)

@@ -7,6 +7,7 @@ import pytest
 
 import workbench as wb
 from workbench.errors import FormatError
+from workbench.extractors import Extractor
 from workbench.graders.combine import AllPass, Combined, Entry, Formula, Mean, Rule, Sum
 from workbench.graders.combine.entry import NEGATED
 
@@ -143,14 +144,14 @@ class TestEntry:
         grader = wb.FunctionGrader.from_source(
             "async def grade(thread):\n    return float(len(thread.completion()))\n"
         )
-        entry = Entry(grader, extractor=wb.Extractor("pattern", {"pattern": r"\d+"}))
+        entry = Entry(grader, extractor=Extractor("pattern", {"pattern": r"\d+"}))
         samples = wb.Samples(
             [{"prompt": "q", "completion": "it is 123"}, {"prompt": "q", "completion": "none"}]
         )
         report = wb.Suite([entry]).run(samples, progress=False)
         assert report.scores["grade"].tolist() == [3.0, 0.0]
         assert wb.Suite([entry])(samples[0]).score == 3.0
-        memory = Entry(grader, extractor=wb.Extractor("memory_block", {"block_label": "human"}))
+        memory = Entry(grader, extractor=Extractor("memory_block", {"block_label": "human"}))
         failed = wb.Suite([memory]).run(samples, progress=False)
         assert failed.errors["error_kind"].tolist() == ["sample", "sample"]
         assert wb.Suite([memory])(samples[0]).parts["grade"].grade.error.kind == "sample"
@@ -163,7 +164,7 @@ class TestEntry:
             {"role": "assistant", "content": "let me see"},
             {"role": "assistant", "content": "", "tool_calls": [call]},
         ]
-        entry = Entry(wb.Length(maximum=3), extractor=wb.Extractor("after_marker", {"marker": "ANSWER:"}))
+        entry = Entry(wb.Length(maximum=3), extractor=Extractor("after_marker", {"marker": "ANSWER:"}))
         assert wb.Suite([entry])(wb.StringThread.from_messages(chat, {})).score == 1.0
         seen = entry._show(wb.StringThread.from_messages(chat, {}))
         assert (seen.completion(), len(seen.tool_calls())) == ("", 1)
