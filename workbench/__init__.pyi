@@ -7,6 +7,7 @@ from .capturing import capture as capture
 from .demo import demo_samples as demo_samples
 from .extractors import extractor as extractor
 from .formats import convert as convert
+from .formats import dumps as dumps
 from .formats import export as export
 from .formats import load as load
 from .formats import loads as loads

@@ -1,8 +1,11 @@
 """How graders are called: what is always given comes first, and a wrong call says what is right."""
 
+from dataclasses import dataclass
+
 import pytest
 
 import workbench as wb
+from workbench.graders import KINDS
 from workbench.graders.calls import call_form
 
 POSITIONAL = [
@@ -61,3 +64,52 @@ def test_a_wrong_value_keeps_its_own_words():
         wb.Entry(wb.Contains(), 3)
     with pytest.raises(TypeError, match="not both"):
         wb.CustomGrader(len, target="a:b")
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (wb.Contains("a"), "Contains('a')"),
+        (wb.Contains(), "Contains()"),
+        (wb.Length(maximum=5), "Length(maximum=5)"),
+        (wb.BinaryJudge("c", name="x"), "BinaryJudge('c', name='x')"),
+        (wb.combine.Mean(strict=True), "Mean(strict=True)"),
+        (wb.Entry(wb.Contains("a"), weight=2), "Entry(Contains('a'), weight=2)"),
+        (wb.Suite([wb.Contains("a")]), "Suite([Contains('a')])  # its grader: .grader"),
+        (wb.Suite([wb.Contains(), wb.Length(1)], combine=wb.combine.Mean()),
+         "Suite([Contains(), Length(1)], combine=Mean())"),
+    ],
+)  # fmt: skip
+def test_a_repr_is_the_call_without_defaults(value, shown):
+    """What is at its default is not shown, and what is shown makes the same value again."""
+    assert repr(value) == shown
+    assert (
+        eval(shown, {**vars(wb), **vars(wb.combine), **{name: getattr(wb, name) for name in wb.__all__}})
+        == value
+    )
+
+
+def test_an_authors_own_repr_stays():
+    """Registering a kind replaces only the repr that the dataclass wrote."""
+
+    @wb.kind("test-own-repr")
+    @dataclass(frozen=True, kw_only=True)
+    class Own(wb.Grader):
+        async def grade(self, sample):
+            return 1.0
+
+        def __repr__(self):
+            return "mine"
+
+    del KINDS["test-own-repr"]
+    assert repr(Own()) == "mine"
+
+
+def test_tab_shows_what_users_need():
+    """`dir` has the settings and what a user calls, and no step of a run."""
+    shown = {name for name in dir(wb.BinaryJudge("c")) if not name.startswith("_")}
+    assert {"criteria", "grade", "run", "preview", "model", "name", "spec"} <= shown
+    assert not shown & {"grade_all", "ends_run", "at_once", "ask", "say", "machinery", "implied_name"}
+    assert "grade_all" not in dir(wb.Entry(wb.Contains()))
+    assert not {"to_wire", "from_wire"} & set(dir(wb.StringThread([])))
+    assert not {"packed", "rewrite"} & set(dir(wb.Samples([{"completion": "x"}])))

@@ -71,7 +71,7 @@ def test_a_budget_reaches_judges_inside_graders():
 
 def test_money_needs_a_price(monkeypatch):
     """A model that nobody knows the price of is refused before the run, and the message says what to do."""
-    with pytest.raises(BudgetError, match=r"grader 'polite'.*\n.*llama(.|\n)*wb\.PRICES"):
+    with pytest.raises(BudgetError, match=r"grader 'polite'.*\n.*llama(.|\n)*wb\.judges\.PRICES"):
         judge(model="llama").run(ROWS, budget=1.0, progress=False)
     monkeypatch.setitem(wb.judges.PRICES, "llama", wb.judges.Price(0, 0))
     assert counts(judge(model="llama").run(ROWS, budget=1.0, progress=False)) == (40, {})

@@ -10,13 +10,11 @@ from typing import Any
 
 from workbench.display_text import visible
 from workbench.errors import FormatError, NotValidatedError
-from workbench.files import check_writable, write_atomically
 from workbench.formats.platforms.native import read_write as native
 from workbench.formats.platforms.openai.thread_graders import with_threads
 from workbench.formats.platforms.source_files.read_write import HANDWRITTEN
 from workbench.formats.shared.base import (
     FORMATS,
-    Document,
     Format,
     Loss,
     Losses,
@@ -34,32 +32,34 @@ from workbench.samples import Sample, as_samples
 from workbench.serialization import held, parts
 from workbench.suite import Suite
 
-__all__ = ["Converted", "convert", "detect", "export", "load", "loads", "save"]
+__all__ = ["Converted", "convert", "detect", "dumps", "export", "load", "loads", "save"]
+
+Graders = Grader | Entry | Iterable[Grader | Entry] | Suite
+"""What can be written."""
 
 
-def save(
-    graders: Grader | Iterable[Grader] | Suite,
-    path: str | os.PathLike[str],
-    *,
-    allow_unvalidated: bool = False,
-) -> Path:
-    """Write graders to a native JSON file, atomically: the old file stays until the new one is whole.
+def save(graders: Graders, path: str | os.PathLike[str], *, allow_unvalidated: bool = False) -> Path:
+    """Write graders to a native JSON file: `export(graders, path, "native")`, with the path as the answer.
 
     Args:
-        graders: One grader, a list of them, or a `Suite`.
+        graders: One grader or entry, a list of them, or a `Suite`.
         path: The file; its folder must exist.
         allow_unvalidated: Write graders that have not passed their checks, marked as such.
 
-    Returns:
-        The path.
-
     Raises:
         NotValidatedError: A grader is not validated; nothing is written.
-        FormatError: The folder is missing or cannot be written.
+        FormatError: A file of another kind is in the way, or the folder is missing or cannot be written.
     """
-    items = [graders] if isinstance(graders, Grader) else graders
-    check_writable(path)
-    return write_atomically(path, native.write(items, allow_unvalidated=allow_unvalidated))
+    return export(graders, path, allow_unvalidated=allow_unvalidated).paths[0]
+
+
+def dumps(graders: Graders, *, allow_unvalidated: bool = False) -> str:
+    """The text that `save` writes, and `loads` reads. See `save`.
+
+    Raises:
+        NotValidatedError: A grader is not validated.
+    """
+    return native.write(graders, allow_unvalidated=allow_unvalidated)
 
 
 def load(
@@ -81,6 +81,9 @@ def load(
         trust: Run these sources even where the machine cannot confine them. Read them first.
         release: Release of the platform whose rules apply, such as "0.17" for Letta; by default the release that
             the seed document of our reader describes, or a later one the file shows it needs.
+
+    Returns:
+        A `Suite`, also of one grader: then `load(path).grader` is it.
 
     Raises:
         FormatError: Missing, too large, unreadable, of no known platform, tampered with; file and place in
@@ -173,17 +176,17 @@ _THREADED = {"adaptive", "letta", "osmosis"}
 
 
 def export(
-    graders: Grader | Iterable[Grader | Entry] | Suite,
+    graders: Graders,
     path: str | os.PathLike[str],
     format: str = "native",  # noqa: A002
     *,
     on_loss: str = "refuse",
     allow_unvalidated: bool = False,
 ) -> Converted:
-    """Write graders as a platform's file: whole or not at all.
+    """Write graders as a platform's file, atomically: the old file stays until the new one is whole.
 
     Args:
-        graders: One grader, a list of them, or a `Suite`.
+        graders: One grader or entry, a list of them, or a `Suite`.
         path: The main file; companions, such as `graders.py`, are written beside it.
         format: As `workbench formats` lists them.
         on_loss: "refuse" what the platform cannot say, naming grader, field and way out; or "report": drop
@@ -197,20 +200,14 @@ def export(
     if on_loss not in {"refuse", "report"}:
         raise ValueError(f"on_loss must be 'refuse' or 'report', not {on_loss!r}")
     chosen = get_format(format)
-    suite = graders if isinstance(graders, Suite) else Suite(graders)
+    suite = native.as_suite(graders)
     if not allow_unvalidated:
         require_proofs(suite)
     check_target(Path(path), chosen)
     losses = Losses(chosen.name, refuse=on_loss == "refuse", stem=Path(path).stem)
     if chosen.name in _THREADED:
         suite = with_threads(suite, losses)
-    if format == "native":
-        native.note_models(suite, losses)
-    document = (
-        Document(native.write(suite, allow_unvalidated=allow_unvalidated))
-        if format == "native"
-        else chosen.variants.get(Path(path).suffix, chosen.write)(suite, losses)
-    )
+    document = chosen.variants.get(Path(path).suffix, chosen.write)(suite, losses)
     return write_document(Path(path), document, losses)
 
 

@@ -97,6 +97,8 @@ class Grader(ABC):
     """
 
     kind: ClassVar[str] = ""
+    machinery: ClassVar[str] = "at_once build check_ready ends_run grade_all implied_name machinery"
+    """What `dir` leaves out, and with it a notebook's Tab; subclasses name their own."""
 
     def __init_subclass__(cls, **settings: Any) -> None:
         super().__init_subclass__(**settings)
@@ -111,7 +113,17 @@ class Grader(ABC):
             if not isinstance(getattr(self, field_name), str):
                 raise TypeError(f"{field_name} must be text, not {getattr(self, field_name)!r}"[:200])
         if not self.name:
-            object.__setattr__(self, "name", self.kind or type(self).__name__)
+            object.__setattr__(self, "name", self.implied_name)
+
+    @property
+    def implied_name(self) -> str:
+        """The name it has where none is given."""
+        return self.kind or type(self).__name__
+
+    def __dir__(self) -> list[str]:
+        """What users need: without the parts that runs and writers use."""
+        hidden = {name for cls in type(self).__mro__ for name in getattr(cls, "machinery", "").split()}
+        return [name for name in super().__dir__() if name not in hidden]
 
     @abstractmethod
     async def grade(self, sample: Any) -> Any:

@@ -5,16 +5,17 @@ from __future__ import annotations
 import difflib
 import inspect
 from collections.abc import Callable
+from dataclasses import MISSING, fields
 from functools import wraps
 from typing import Any, TypeVar
 
-__all__ = ["call_form", "with_call_help"]
+__all__ = ["call_form", "short_repr", "with_call_help"]
 
 C = TypeVar("C", bound=type)
 
 
 def with_call_help(cls: C) -> C:
-    """The class, whose wrong calls say which argument is wrong or missing and how the call is written.
+    """A dataclass whose wrong calls say what is right, and whose repr leaves out what is at its default.
 
     Raises:
         TypeError: From then on, where a call has an unknown keyword, too many values, or lacks a required one.
@@ -32,7 +33,29 @@ def with_call_help(cls: C) -> C:
             raise TypeError(wrong) from error
 
     cls.__init__ = checked  # type: ignore[misc]
+    if hasattr(vars(cls).get("__repr__"), "__wrapped__"):  # written by @dataclass, not by the class's author
+        cls.__repr__ = short_repr  # type: ignore[assignment]
     return cls
+
+
+def short_repr(value: Any) -> str:
+    """A dataclass as the call that makes it, without the fields at their defaults.
+
+    A name that the class gives by itself, its `implied_name`, is left out as well.
+    """
+    placed: list[str] = []
+    named: list[str] = []
+    for f in sorted(fields(value), key=lambda f: bool(f.kw_only)):
+        held = getattr(value, f.name)
+        default = f.default_factory() if f.default_factory is not MISSING else f.default
+        implied = f.name == "name" and held == getattr(value, "implied_name", None)
+        if not f.repr or not f.init or implied or (default is not MISSING and held == default):
+            named += [] if f.kw_only else [""]  # what comes after a place that is left out needs its name
+        elif f.kw_only or named or isinstance(held, bool):
+            named.append(f"{f.name}={held!r}")
+        else:
+            placed.append(repr(held))
+    return f"{type(value).__name__}({', '.join(filter(None, [*placed, *named]))})"
 
 
 def call_form(cls: type) -> str:

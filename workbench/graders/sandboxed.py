@@ -59,6 +59,7 @@ class SandboxedGrader(Grader):
 
     language: ClassVar[str] = "python"
     """What a worker loads the text as: one of `workbench.sandbox.host.limits.LANGUAGES`."""
+    machinery = "ceilings grade_in_worker language limits program remember require_proof"
     ceilings: ClassVar[Mapping[str, float]] = {"timeout": IMPORTED_SECONDS, "memory_mb": IMPORTED_MB}
     """The most that a file or a store may set; see `workbench.serialization.held`."""
 

@@ -148,6 +148,16 @@ class Entry:
                 grades.errors[row] = GradeError(ErrorKind.CANCELLED, _STOPPED)
         return self.apply(grades)
 
+    def __dir__(self) -> list[str]:
+        """What users need: without the steps of a run."""
+        hidden = {"apply", "build", "count", "grade_all", "implied_name", "outcome_of"}
+        return [name for name in super().__dir__() if name not in hidden]
+
+    @property
+    def implied_name(self) -> str:
+        """The name it has where none is given: the grader's."""
+        return self.grader.name
+
     def __call__(self, sample: Sample | StringThread) -> Grade:
         """Grade one sample and wait for it: the grader's grade with threshold and negation applied."""
         return background.run(self.grade(sample))

@@ -78,6 +78,8 @@ class CodeGrader(Grader):
     To add one, write `judge`. Rows are graded in one loop on a worker thread.
     """
 
+    machinery = "compare constant gives_verdict judge judge_text letta_reasons text"
+
     gives_verdict: ClassVar[bool] = True
     """Whether a score of 1.0 is a pass and anything less is not. If not, grades have no verdict."""
 
