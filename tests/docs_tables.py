@@ -18,26 +18,18 @@ from workbench import diagnostics
 from workbench.graders import KINDS
 
 DOCS = Path(__file__).parents[1] / "docs"
-FAMILIES = {
-    "text": "exact-match contains regex string-check ascii-printable length label-set",
-    "structure": "json-keys json-schema tool-call guardrail",
-    "similarity": "text-similarity",
-    "code": "function script rollout custom",
-    "judges": "binary-judge rubric-judge schema-judge criteria-judge guardrail-judge score-judge label-judge "
-    "pairwise-judge faithfulness context-relevancy answer-relevancy agent-judge",
-    "remote": "endpoint",
-    "several": "combined per-turn",
-}
+FAMILIES = ("text", "structure", "similarity", "code", "judges", "remote", "several")
+"""Headings in the order of the table; others follow."""
 
 
 def kinds_table() -> str:
     """One line a kind: family, class, and the first sentence of its docstring."""
     lines = ["| family | kind | class | what it gives |", "| --- | --- | --- | --- |"]
-    listed = {name: family for family, names in FAMILIES.items() for name in names.split()}
-    ours = [name for name, cls in KINDS.items() if cls.__module__.startswith("workbench.")]
-    for name in [*listed, *(name for name in ours if name not in listed)]:
+    ours = {name: cls for name, cls in KINDS.items() if cls.__module__.startswith("workbench.")}
+    families = [*FAMILIES, *sorted({cls.family for cls in ours.values()} - {*FAMILIES})]
+    for name in sorted(ours, key=lambda name: (families.index(ours[name].family), name)):
         summary = (KINDS[name].__doc__ or "").strip().splitlines()[0].replace("|", "\\|")
-        lines.append(f"| {listed.get(name, 'more')} | {name} | `{_called(KINDS[name])}` | {summary} |")
+        lines.append(f"| {KINDS[name].family} | {name} | `{_called(KINDS[name])}` | {summary} |")
     return "\n".join(lines)
 
 

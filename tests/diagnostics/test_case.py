@@ -17,7 +17,7 @@ def case_of(grades, **rest):
 def test_a_score_at_the_pass_mark_accepts_the_row(graded, mark, scale):
     """The mark itself passes, the number just below it does not; a failed row is neither."""
     scores = [np.nextafter(mark, -np.inf), mark, np.nextafter(mark, np.inf), mark]
-    case = case_of(graded(scores, failed=[3]), threshold=mark, scale=scale)
+    case = case_of(graded(scores, failed=[3]), pass_threshold=mark, scale=scale)
     assert case.accepted.tolist() == [False, True, True]
 
 

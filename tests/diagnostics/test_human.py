@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from workbench.diagnostics import Case, diagnose
-from workbench.diagnostics.human import disagrees_with_labels
+from workbench.diagnostics.families.human import disagrees_with_labels
 
 
 def cells(counts):

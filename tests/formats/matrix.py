@@ -12,28 +12,24 @@ import workbench as wb
 from tests.graders.examples import ALTERNATIVES, EXAMPLES, scripted
 from workbench import background
 from workbench.errors import FormatError
+from workbench.formats import FORMATS
 from workbench.graders import Control
 from workbench.graders.combine.combined import combine
 
 __all__ = ["PLATFORMS", "SAMPLES", "ZERO", "cell", "conversion_table", "outcomes", "same", "there_and_back"]
 
 PLATFORMS = {
-    "native": ("native", ".json"),
-    "adaptive": ("adaptive", ".py"),
-    "adaptive .json": ("adaptive", ".json"),
-    "osmosis": ("osmosis", ".py"),
-    "umbraco": ("umbraco", ".json"),
-    "vllora": ("vllora", ".json"),
-    "letta": ("letta", ".yaml"),
-    "openai": ("openai", ".json"),
+    name: (chosen.name, ending)
+    for chosen in FORMATS.values()
+    if not chosen.handwritten
+    for name, ending in [
+        (chosen.name, chosen.suffix),
+        *((f"{chosen.name} {other}", other) for other in chosen.variants),
+    ]
 }
-"""Column to format and ending."""
-ZERO = {"umbraco", "letta", "openai"}
+"""Column to format and ending: every platform there is, with each of its endings."""
+ZERO = {chosen.name for chosen in FORMATS.values() if chosen.failed_is_zero}
 """Platforms that count a failed grader as 0.0: what is read back from them does so too."""
-
-_HEAD = """| Kind | adaptive | osmosis | umbraco | vllora | letta | openai |
-| --- | --- | --- | --- | --- | --- | --- |
-"""
 
 
 def _calling(*names: str) -> list[dict[str, Any]]:
@@ -146,8 +142,8 @@ def _forms(kind: str, platform: str, folder: Path) -> Iterator[str]:
 
 def conversion_table() -> str:
     """The table of docs/convert.md: a row a kind, a column a platform."""
-    columns = ("adaptive", "osmosis", "umbraco", "vllora", "letta", "openai")
-    lines = []
+    columns = [name for name, (platform, _) in PLATFORMS.items() if name == platform != "native"]
+    lines = [f"| Kind | {' | '.join(columns)} |\n", "| --- " * (len(columns) + 1) + "|\n"]
     with tempfile.TemporaryDirectory() as folder:
         for kind in sorted(EXAMPLES):
             places = []
@@ -156,4 +152,4 @@ def conversion_table() -> str:
                 own.mkdir()
                 places.append(cell(kind, platform, own))
             lines.append(f"| {kind} | {' | '.join(places)} |\n")
-    return _HEAD + "".join(lines)
+    return "".join(lines)

@@ -19,7 +19,9 @@ from workbench.formats.platforms.native.read_write import write as native_write
 from workbench.formats.shared import writing
 from workbench.suite import Suite
 
-JSON_PLATFORMS = ("native", "adaptive", "umbraco", "vllora", "openai", "letta")
+JSON_PLATFORMS = [
+    chosen.name for chosen in FORMATS.values() if {chosen.suffix, *chosen.variants} & {".json", ".yaml"}
+]
 STEP = "graders:\n  a:\n    kind: tool\n    function: {}\n"
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import workbench as wb
 from tests.graders.code_examples import CODE_EXAMPLES
+from workbench.graders import KINDS
 from workbench.judges.kinds.pairwise import PairwiseJudge
 
 __all__ = ["ALTERNATIVES", "ANSWERS", "EXAMPLES", "SUITES", "half", "scripted"]
@@ -154,6 +155,10 @@ def _combined(rule: Any) -> wb.Grader:
     return wb.combine.Combined(entries=parts, combine=rule, name="both")
 
 
+def _is_ours(kind: type) -> bool:
+    return kind.__module__.startswith("workbench.")
+
+
 EXAMPLES: dict[str, Factory] = {
     **CODE_EXAMPLES,
     "function": _function(FUNCTION),
@@ -175,6 +180,8 @@ EXAMPLES: dict[str, Factory] = {
     "agent-judge": _judge("AgentJudge", prompt="Rate it.", agent=AGENT),
     "endpoint": lambda: wb.Endpoint(url="http://127.0.0.1:9/reward", max_retries=0),
 }
+EXAMPLES |= {name: cls.example for name, cls in KINDS.items() if name not in EXAMPLES and _is_ours(cls)}
+"""Kinds that are not listed above say themselves how an example looks; see `Grader.example`."""
 """Kind to a factory of one grader of it."""
 
 ALTERNATIVES: dict[str, list[Factory]] = {

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import workbench as wb
 from tests.plots.test_scores import make_report
 from workbench.errors import ReportError
-from workbench.plots import FIGURES, figure, figures, plot_comparison
+from workbench.plots import FIGURES, figure, figures_for, plot_comparison
 
 ODD = "<b>b</b>\u202e"
 
@@ -91,9 +91,9 @@ class TestEveryFigure:
 def test_what_fits_a_report_is_offered():
     """One grader without labels has distributions only; two have matrices; labels have a figure of their own."""
     alone = make_report({"a": [0.5, 1.0]})
-    assert [one.name for one in figures(alone)] == ["scores"]
-    assert "labels" in [one.name for one in figures(alone.diagnose(labels=[True, False]))]
-    assert [one.name for one in figures(scored(8), pair=True)] == ["comparison"]
+    assert [one.name for one in figures_for(alone)] == ["scores"]
+    assert "labels" in [one.name for one in figures_for(alone.diagnose(labels=[True, False]))]
+    assert [one.name for one in figures_for(scored(8), pair=True)] == ["comparison"]
 
 
 def test_a_figure_of_ones_own_is_offered():
@@ -104,7 +104,7 @@ def test_a_figure_of_ones_own_is_offered():
         return wb.plot_scores(report, graders)
 
     try:
-        assert "mine" in [one.name for one in figures(scored(8))]
+        assert "mine" in [one.name for one in figures_for(scored(8))]
     finally:
         del FIGURES["mine"]
 
@@ -214,7 +214,7 @@ def test_a_comparison_is_of_two():
 def test_many_graders_and_long_names_draw():
     """Twenty graders with names of a hundred letters."""
     report = scored(30, tuple(f"grader {n} {'x' * 100}" for n in range(20)))
-    for one in figures(report):
+    for one in figures_for(report):
         drawn = one.draw(report, None)
         assert drawn.layout.height < 6_000
         assert len(drawn.to_json()) < 400_000

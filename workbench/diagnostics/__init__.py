@@ -1,13 +1,15 @@
 """Diagnosis: what a column of grades says about the grader, with the rows that prove it.
 
-One family a file: `errors`, `distribution`, `groups`, `agreement`, `human`, `seed`, `vllora`; `labels` reads what is known. A diagnostic is a function
-from a `Case` (the grades of one grader) to claims and findings, registered by `@diagnostic(kind)`.
+One family a file in `families/`; `labels` reads what is known. A diagnostic is a function from a `Case` (the grades of
+one grader) to claims and findings, registered by `@diagnostic(kind)`.
 """
 
 from __future__ import annotations
 
-# Imported for their registrations, in the order findings are listed in.
-from workbench.diagnostics import agreement, distribution, errors, groups, human, seed, vllora
+from importlib import import_module
+from pkgutil import iter_modules
+
+from workbench.diagnostics import families
 from workbench.diagnostics.case import Case as Case
 from workbench.diagnostics.claim import Claim as Claim
 from workbench.diagnostics.finding import Finding as Finding
@@ -16,19 +18,8 @@ from workbench.diagnostics.registry import diagnostic as diagnostic
 from workbench.diagnostics.registry import kinds as kinds
 from workbench.diagnostics.registry import presets as presets
 
-__all__ = [
-    "Case",
-    "Claim",
-    "Finding",
-    "agreement",
-    "diagnose",
-    "diagnostic",
-    "distribution",
-    "errors",
-    "groups",
-    "human",
-    "kinds",
-    "presets",
-    "seed",
-    "vllora",
-]
+# A family is found by being there: every module registers its diagnostics, and findings are listed in this order.
+for _family in sorted(module.name for module in iter_modules(families.__path__)):
+    import_module(f"{families.__name__}.{_family}")
+
+__all__ = ["Case", "Claim", "Finding", "diagnose", "diagnostic", "kinds", "presets"]

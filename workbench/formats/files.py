@@ -12,7 +12,6 @@ from workbench.display_text import visible
 from workbench.errors import FormatError, NotValidatedError
 from workbench.formats.platforms.native import read_write as native
 from workbench.formats.platforms.openai.thread_graders import with_threads
-from workbench.formats.platforms.source_files.read_write import HANDWRITTEN
 from workbench.formats.shared.base import (
     FORMATS,
     Format,
@@ -229,7 +228,7 @@ def check_target(target: Path, chosen: Format) -> None:
         held = detect(read_text(target), str(target)).name
     except FormatError:
         held = ""
-    if not held or (held in HANDWRITTEN and held != chosen.name):
+    if not held or (FORMATS[held].handwritten and held != chosen.name):
         raise FormatError(
             "a file is in the way that is not a grader file", where=str(target),
             found=f"a {held} file somebody wrote" if held else "", hint="move it, or write to another name",

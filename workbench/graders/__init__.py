@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from pkgutil import walk_packages
+
 from workbench.graders.base import KINDS, Control, Grader, from_spec, kind
 from workbench.graders.combine import Combined, Entry
 from workbench.graders.custom import CustomGrader
@@ -15,6 +18,11 @@ from workbench.graders.structure import JsonKeys, JsonSchema
 from workbench.graders.text import AsciiPrintable, Contains, ExactMatch, LabelSet, Length, Regex, StringCheck
 from workbench.graders.tools import ToolCallMatch
 from workbench.graders.turns import PerTurn
+
+# A kind is found by being there: every module registers its own. `rules` and `portable` hold none.
+for _found in walk_packages(__path__, "workbench.graders."):
+    if not _found.name.startswith(("workbench.graders.rules", "workbench.graders.portable")):
+        import_module(_found.name)
 
 __all__ = [
     "KINDS",

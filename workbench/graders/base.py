@@ -67,8 +67,12 @@ def _bordered(grade: Callable[..., Awaitable[float | Grade]]) -> Callable[..., C
     return bordered
 
 
-def kind(name: str) -> Callable[[G], G]:
+def kind(name: str, *, family: str = "more") -> Callable[[G], G]:
     """Register a grader class under the name its specs carry.
+
+    Args:
+        name: Short and hyphenated.
+        family: Under which heading lists of kinds show it.
 
     Raises:
         ValueError: Two classes want one name.
@@ -77,7 +81,7 @@ def kind(name: str) -> Callable[[G], G]:
     def register(cls: G) -> G:
         if name in KINDS and KINDS[name].__qualname__ != cls.__qualname__:
             raise ValueError(f"grader kind {name!r} is taken by {KINDS[name].__qualname__}")
-        cls.kind = name
+        cls.kind, cls.family = name, family
         cls.__hash__ = _hashed  # type: ignore[assignment, method-assign]  # a dict field has no hash
         KINDS[name] = cls
         return with_call_help(cls)
@@ -99,7 +103,10 @@ class Grader(ABC):
     """
 
     kind: ClassVar[str] = ""
-    machinery: ClassVar[str] = "at_once build check_ready ends_run grade_all implied_name machinery"
+    family: ClassVar[str] = "more"
+    machinery: ClassVar[str] = (
+        "at_once build example family check_ready ends_run grade_all implied_name machinery"
+    )
     """What `dir` leaves out, and with it a notebook's Tab; subclasses name their own."""
 
     def __init_subclass__(cls, **settings: Any) -> None:
@@ -116,6 +123,15 @@ class Grader(ABC):
                 raise TypeError(f"{field_name} must be text, not {getattr(self, field_name)!r}"[:200])
         if not self.name:
             object.__setattr__(self, "name", self.implied_name)
+
+    @classmethod
+    def example(cls) -> Self:
+        """One grader of this kind with settings that make sense: what the tests over all kinds run.
+
+        Raises:
+            TypeError: The kind has fields without defaults, and does not say how an example looks.
+        """
+        return cls()
 
     @property
     def implied_name(self) -> str:

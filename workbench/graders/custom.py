@@ -28,7 +28,7 @@ _BLOCKED = (
 )
 
 
-@kind("custom")
+@kind("custom", family="code")
 @dataclass(frozen=True, kw_only=True)
 class CustomGrader(Grader):
     """A function of your own that runs here, not in the sandbox: third-party packages, files, network.

@@ -17,7 +17,7 @@ from workbench.sandbox.host.validation import Validation
 __all__ = ["FunctionGrader", "grader", "validate"]
 
 
-@kind("function")
+@kind("function", family="code")
 @dataclass(frozen=True, kw_only=True)
 class FunctionGrader(SourceGrader):
     r"""An `async def grade(thread) -> float` that runs in the sandbox, exactly as its text says.

@@ -17,7 +17,7 @@ from workbench.thread import StringThread
 __all__ = ["Guardrail"]
 
 
-@kind("guardrail")
+@kind("guardrail", family="structure")
 @dataclass(frozen=True, kw_only=True)
 class Guardrail(TextGrader):
     """1.0 where the evaluator flags the text, else 0.0; negate its entry to demand that nothing is flagged.

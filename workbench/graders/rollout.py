@@ -29,7 +29,7 @@ from workbench.sandbox.platforms.osmosis_rows import NEITHER, Settled, context, 
 __all__ = ["RolloutGrader"]
 
 
-@kind("rollout")
+@kind("rollout", family="code")
 @dataclass(frozen=True, kw_only=True)
 class RolloutGrader(SourceGrader):
     r"""An Osmosis `Grader` subclass over a `GraderContext`, exactly as its module says, in the sandbox.

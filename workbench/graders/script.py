@@ -18,7 +18,7 @@ __all__ = ["ScriptGrader"]
 _DECLARED = r"^(?:async\s+)?(?:function\s*\*?|const|let|var)\s+{}\b"
 
 
-@kind("script")
+@kind("script", family="code")
 @dataclass(frozen=True, kw_only=True)
 class ScriptGrader(SandboxedGrader):
     """A JavaScript `function grade(input)` that returns a number, as vLLora's script graders do.

@@ -30,7 +30,7 @@ METRICS = (
 """Every measure, by its name."""
 
 
-@kind("text-similarity")
+@kind("text-similarity", family="similarity")
 @dataclass(frozen=True, kw_only=True)
 class TextSimilarity(TemplatedGrader):
     """How alike two rendered templates are, from 0 to 1. Gives no verdict: a suite's threshold does.

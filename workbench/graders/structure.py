@@ -19,7 +19,7 @@ from workbench.thread import StringThread
 __all__ = ["JsonKeys", "JsonSchema"]
 
 
-@kind("json-keys")
+@kind("json-keys", family="structure")
 @dataclass(frozen=True, kw_only=True, init=False)
 class JsonKeys(TextGrader):
     """1.0 where the text is JSON that has the keys, else 0.0.
@@ -73,7 +73,7 @@ class JsonKeys(TextGrader):
         return json_keys(text, keys=self.keys, require_all=self.require_all)
 
 
-@kind("json-schema")
+@kind("json-schema", family="structure")
 @dataclass(frozen=True, kw_only=True)
 class JsonSchema(TextGrader):
     """1.0 where the text is JSON that meets a JSON Schema, else 0.0; the reason names the first fault.

@@ -15,7 +15,7 @@ from workbench.thread import StringThread
 __all__ = ["ToolCallMatch"]
 
 
-@kind("tool-call")
+@kind("tool-call", family="structure")
 @dataclass(frozen=True, kw_only=True)
 class ToolCallMatch(CodeGrader):
     """1.0 where the thread's tool calls are the expected ones, else 0.0. Records without a name do not count.

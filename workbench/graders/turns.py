@@ -17,7 +17,7 @@ from workbench.thread import StringThread
 __all__ = ["PerTurn", "turns_of"]
 
 
-@kind("per-turn")
+@kind("per-turn", family="several")
 @dataclass(frozen=True, kw_only=True)
 class PerTurn(Grader):
     """Grades every turn against its own reference; the score is the mean over the turns.

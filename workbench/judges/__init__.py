@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from pkgutil import walk_packages
+
+from workbench.judges import kinds
 from workbench.judges.answers.verdicts import RULES, AnswerError
 from workbench.judges.asking.budget import Budget, BudgetError
 from workbench.judges.asking.prices import PRICES, Price
@@ -33,6 +37,10 @@ from workbench.judges.protocol import (
     ScriptedClient,
     Usage,
 )
+
+# A judge is found by being there: every module of `kinds` registers its own.
+for _found in walk_packages(kinds.__path__, "workbench.judges.kinds."):
+    import_module(_found.name)
 
 __all__ = [
     "PRICES",

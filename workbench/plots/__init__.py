@@ -1,25 +1,32 @@
 """Reports as plotly figures. Payload independent of the number of rows: only counts are drawn.
 
-One figure a file, registered by `@figure(name, title)`: what is registered appears in the Workbench's panels. Every
-mark that can be clicked carries in `customdata` a list of conditions, which `report.row_numbers(*conditions)` understands.
+One figure a file in `figures/`, registered by `@figure(name, title)`: what is registered appears in the Workbench's
+panels. Every mark that can be clicked carries in `customdata` a list of conditions, which
+`report.row_numbers(*conditions)` understands.
 """
 
 from __future__ import annotations
 
-from workbench.plots.register import FIGURES, FigureKind, figure, figures
+from importlib import import_module
+from pkgutil import iter_modules
 
-# Imported for their registrations, in the order they are offered in.
-from workbench.plots.scores import plot_scores  # isort: skip
-from workbench.plots.overview import plot_overview  # isort: skip
-from workbench.plots.labels import plot_labels  # isort: skip
-from workbench.plots.differences import plot_differences  # isort: skip
-from workbench.plots.comparison import plot_comparison  # isort: skip
+from workbench.plots import figures as _figures
+from workbench.plots.figures.comparison import plot_comparison
+from workbench.plots.figures.differences import plot_differences
+from workbench.plots.figures.labels import plot_labels
+from workbench.plots.figures.overview import plot_overview
+from workbench.plots.figures.scores import plot_scores
+from workbench.plots.register import FIGURES, FigureKind, figure, figures_for
+
+# A figure is found by being there: every module of `figures` registers its own.
+for _module in sorted(module.name for module in iter_modules(_figures.__path__)):
+    import_module(f"{_figures.__name__}.{_module}")
 
 __all__ = [
     "FIGURES",
     "FigureKind",
     "figure",
-    "figures",
+    "figures_for",
     "plot_comparison",
     "plot_differences",
     "plot_labels",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from workbench.report import Report
 
-__all__ = ["FIGURES", "FigureKind", "figure", "figures"]
+__all__ = ["FIGURES", "FigureKind", "figure", "figures_for"]
 
 Draw = Callable[["Report", Sequence[str] | None], Any]
 
@@ -25,6 +25,7 @@ class FigureKind:
         fits: Whether a report has what it shows.
         pair: Whether it compares two graders, and is given their names.
         whole: Whether it says something of all graders together only.
+        place: Where it is offered: 0 first.
     """
 
     name: str
@@ -33,10 +34,11 @@ class FigureKind:
     fits: Callable[[Report], bool]
     pair: bool = False
     whole: bool = False
+    place: int = 100
 
 
 FIGURES: dict[str, FigureKind] = {}
-"""Every figure by its name, in the order they are offered in."""
+"""Every figure by its name."""
 
 
 def figure(
@@ -46,6 +48,7 @@ def figure(
     fits: Callable[[Report], bool] = lambda _: True,
     pair: bool = False,
     whole: bool = False,
+    place: int = 100,
 ) -> Callable[[Draw], Draw]:
     """Register a function from a report to a figure; panels offer it from then on.
 
@@ -55,15 +58,17 @@ def figure(
         fits: Whether a report has what it shows.
         pair: Whether it compares two graders, and is given their names.
         whole: Whether it says something of all graders together only: a choice of one does not matter to it.
+        place: Where it is offered: 0 first; behind ours by default.
     """
 
     def register(draw: Draw) -> Draw:
-        FIGURES[name] = FigureKind(name, title, draw, fits, pair, whole)
+        FIGURES[name] = FigureKind(name, title, draw, fits, pair, whole, place)
         return draw
 
     return register
 
 
-def figures(report: Report, *, pair: bool = False) -> list[FigureKind]:
-    """The figures that fit a report: of all graders, or of two."""
-    return [one for one in FIGURES.values() if one.pair is pair and one.fits(report)]
+def figures_for(report: Report, *, pair: bool = False) -> list[FigureKind]:
+    """The figures that fit a report, of all graders or of two, in the order they are offered in."""
+    shown = [kind for kind in FIGURES.values() if kind.pair is pair and kind.fits(report)]
+    return sorted(shown, key=lambda kind: (kind.place, kind.name))

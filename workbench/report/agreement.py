@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.diagnostics.case import Case
+from workbench.diagnostics.families.human import KAPPA, LABELS, against_labels, is_lopsided
 from workbench.diagnostics.finding import percent
-from workbench.diagnostics.human import KAPPA, LABELS, against_labels, is_lopsided
 from workbench.diagnostics.labels import read_labels
 from workbench.diagnostics.registry import group_codes
 from workbench.display_text import counted, one_line, two_digits

@@ -255,6 +255,8 @@ class Format:
         detect: How sure a parsed document is of this format: 0 no, 1 perhaps, 2 surely. Gets the parsed JSON
             or YAML (None where it is neither), and the text.
         variants: Other writers by the ending of the file to write.
+        failed_is_zero: Whether the platform counts a failed grader as 0.0; what is read from it does so, too.
+        handwritten: Whether people write such files themselves: they are never written over.
         releases: Whether `release` means something to the reader.
     """
 
@@ -266,6 +268,8 @@ class Format:
     detect: Callable[[Any, str], int]
     variants: Mapping[str, Callable[[Suite, Losses], Document]] = field(default_factory=dict)
     releases: bool = False
+    failed_is_zero: bool = False
+    handwritten: bool = False
 
 
 FORMATS: dict[str, Format] = {}

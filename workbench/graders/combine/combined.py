@@ -55,7 +55,7 @@ def _by_rule(entries: Sequence[Entry], grades: Mapping[str, Grades]) -> dict[int
     return found
 
 
-@kind("combined")
+@kind("combined", family="several")
 @dataclass(frozen=True, kw_only=True)
 class Combined(Grader):
     """Several graders over one sample, made one by a rule.

@@ -44,7 +44,7 @@ def check_text(field_name: str, value: Any) -> None:
         )
 
 
-@kind("exact-match")
+@kind("exact-match", family="text")
 @dataclass(frozen=True, kw_only=True)
 class ExactMatch(ReferenceGrader):
     """1.0 where the text is the expected one, else 0.0.
@@ -84,7 +84,7 @@ class ExactMatch(ReferenceGrader):
         return rules.exact_match(text, expected, ignore_case=self.ignore_case, trim=self.trim)
 
 
-@kind("contains")
+@kind("contains", family="text")
 @dataclass(frozen=True, kw_only=True)
 class Contains(ReferenceGrader):
     """1.0 where the expected text occurs in the text, else 0.0. Nothing is trimmed.
@@ -117,7 +117,7 @@ class Contains(ReferenceGrader):
         return rules.contains(text, expected, ignore_case=self.ignore_case)
 
 
-@kind("ascii-printable")
+@kind("ascii-printable", family="text")
 @dataclass(frozen=True, kw_only=True)
 class AsciiPrintable(WordedGrader):
     r"""1.0 where every character is printable ASCII (32 to 126), `\n` or `\r`; a tab fails.
@@ -134,7 +134,7 @@ class AsciiPrintable(WordedGrader):
         return rules.ascii_printable(text)
 
 
-@kind("length")
+@kind("length", family="text")
 @dataclass(frozen=True, kw_only=True)
 class Length(TextGrader):
     """1.0 where the text's length is within the bounds, both included, else 0.0.
@@ -168,7 +168,7 @@ class Length(TextGrader):
         return rules.length(text, minimum=self.minimum, maximum=self.maximum, unit=self.unit)
 
 
-@kind("label-set")
+@kind("label-set", family="text")
 @dataclass(frozen=True, kw_only=True)
 class LabelSet(TextGrader):
     """1.0 where the text is a label that passes; 0.0 for other labels and for what is no label.

@@ -28,7 +28,7 @@ def check_timeout(value: object) -> None:
         raise FormatError("timeout must be a number of seconds above 0, at most 60", found=repr(value)[:80])
 
 
-@kind("regex")
+@kind("regex", family="text")
 @dataclass(frozen=True, kw_only=True)
 class Regex(ReferenceGrader):
     r"""1.0 where the pattern is found anywhere in the text, else 0.0.

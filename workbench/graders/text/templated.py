@@ -74,7 +74,7 @@ class TemplatedGrader(TextGrader):
         raise NotImplementedError
 
 
-@kind("string-check")
+@kind("string-check", family="text")
 @dataclass(frozen=True, kw_only=True)
 class StringCheck(TemplatedGrader):
     """1.0 where the comparison of two rendered templates holds, else 0.0. Nothing is trimmed.

@@ -12,7 +12,7 @@ from workbench.judges.kinds.claims import ClaimsJudge
 __all__ = ["AnswerRelevancyJudge"]
 
 
-@kind("answer-relevancy")
+@kind("answer-relevancy", family="judges")
 @dataclass(frozen=True, kw_only=True)
 class AnswerRelevancyJudge(ClaimsJudge):
     """The share of the completion's claims that help to answer the question.

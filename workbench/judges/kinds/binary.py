@@ -56,7 +56,7 @@ _SHOTS: tuple[tuple[str, str, str, str, str], ...] = (
 )  # fmt: skip
 
 
-@kind("binary-judge")
+@kind("binary-judge", family="judges")
 @dataclass(frozen=True, kw_only=True)
 class BinaryJudge(Judge):
     """1.0 where a model finds that the completion meets the criterion, 0.0 where it does not, skipped where NA.

@@ -28,7 +28,7 @@ _RELEVANT = {
 }
 
 
-@kind("context-relevancy")
+@kind("context-relevancy", family="judges")
 @dataclass(frozen=True, kw_only=True)
 class ContextRelevancyJudge(Judge):
     """The share of the documents that help to answer the question; one question a document.

@@ -32,7 +32,7 @@ _JUDGMENT = {
 UNREAD = "Failed to parse judgment response from LLM"
 
 
-@kind("criteria-judge")
+@kind("criteria-judge", family="judges")
 @dataclass(frozen=True, kw_only=True)
 class CriteriaJudge(Judge):
     """A model's score by criteria; passes at the threshold.

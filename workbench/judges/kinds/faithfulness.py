@@ -21,7 +21,7 @@ __all__ = ["FaithfulnessJudge"]
 _QUOTED = {"document": {"type": ["integer", "null"]}, "quote": {"type": "string"}}
 
 
-@kind("faithfulness")
+@kind("faithfulness", family="judges")
 @dataclass(frozen=True, kw_only=True)
 class FaithfulnessJudge(ClaimsJudge):
     """The share of the completion's claims that the documents and the conversation support.

@@ -28,7 +28,7 @@ _SAFETY = {
 }
 
 
-@kind("guardrail-judge")
+@kind("guardrail-judge", family="judges")
 @dataclass(frozen=True, kw_only=True)
 class GuardrailJudge(Judge):
     """A model's safety score, from 0 to 1; **passes where the text is flagged**, that is, below the threshold.

@@ -16,7 +16,7 @@ from workbench.templates.values import json_text
 __all__ = ["LabelJudge"]
 
 
-@kind("label-judge")
+@kind("label-judge", family="judges")
 @dataclass(frozen=True, kw_only=True)
 class LabelJudge(TemplatedJudge):
     """1.0 where a model's label is a passing one, else 0.0.

@@ -33,7 +33,7 @@ _SCORES = {"A": 1.0, "TIE": 0.5, "B": 0.0}
 _WINNERS = {1.0: "completion", 0.5: "tie", 0.0: "other"}
 
 
-@kind("pairwise-judge")
+@kind("pairwise-judge", family="judges")
 @dataclass(frozen=True, kw_only=True)
 class PairwiseJudge(Judge):
     """1.0 where a model finds the completion better than another answer, 0.0 where it finds it worse, else 0.5.

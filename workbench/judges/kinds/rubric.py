@@ -214,7 +214,7 @@ def _question(thread: StringThread) -> str:
     return asked[0] if len(asked) == 1 else str(asked) if asked else ""
 
 
-@kind("rubric-judge")
+@kind("rubric-judge", family="judges")
 @dataclass(frozen=True, kw_only=True)
 class RubricJudge(RubricPrompt):
     """A model's score by a rubric, with its rationale.

@@ -25,7 +25,7 @@ __all__ = ["SchemaJudge"]
 _LIMITS = frozenset({"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"})
 
 
-@kind("schema-judge")
+@kind("schema-judge", family="judges")
 @dataclass(frozen=True, kw_only=True)
 class SchemaJudge(Judge):
     """The `score`, from 0 to 1, of an answer that fits a JSON schema; `reasoning` where there is one.

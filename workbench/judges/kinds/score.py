@@ -17,7 +17,7 @@ from workbench.judges.prompts.files import prompt
 __all__ = ["ScoreJudge"]
 
 
-@kind("score-judge")
+@kind("score-judge", family="judges")
 @dataclass(frozen=True, kw_only=True)
 class ScoreJudge(TemplatedJudge):
     """A model's score on a scale; its steps are the reasoning.

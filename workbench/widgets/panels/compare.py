@@ -8,7 +8,7 @@ from typing import Any
 import ipywidgets as widgets
 import numpy as np
 
-from workbench.plots import figures
+from workbench.plots import figures_for
 from workbench.report import Report
 from workbench.report.where import told
 from workbench.session.grader_versions import current_name
@@ -73,7 +73,7 @@ class ComparePanel(Panel):
         before = [name for name in names if name not in self.session.results.report.graders]
         first = current_name(before[0]) if before else names[0]
         second = before[0] if before else names[1]
-        replace_options(self.figure, [(kind.title, kind.name) for kind in figures(report, pair=True)])
+        replace_options(self.figure, [(kind.title, kind.name) for kind in figures_for(report, pair=True)])
         replace_options(self.a, [(name, name) for name in names], first)
         replace_options(self.b, [(name, name) for name in names], second)
         if self.a.value == self.b.value:
@@ -98,7 +98,9 @@ class ComparePanel(Panel):
         why = remark(self.session.runs.why_no_version) if self.session.runs.why_no_version else ""
         numbers = f"<details><summary>all numbers</summary>{text(comparison, 2_000)}</details>"
         self.verdict.value = f"<b>{text(comparison.verdict, 1_500)}</b>{numbers}{why}"
-        kind = next((known for known in figures(report, pair=True) if known.name == self.figure.value), None)
+        kind = next(
+            (known for known in figures_for(report, pair=True) if known.name == self.figure.value), None
+        )
         self.chart.label = f"{a} against {b}"
         self.chart.figure = None if kind is None else kind.draw(report, [a, b])
         self._show_rows(())

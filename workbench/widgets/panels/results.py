@@ -10,7 +10,7 @@ import ipywidgets as widgets
 
 from workbench.diagnostics import Finding
 from workbench.display_text import one_line
-from workbench.plots import FIGURES, figures
+from workbench.plots import FIGURES, figures_for
 from workbench.report.where import graders_in, told
 from workbench.session.report_rows import ReportRows
 from workbench.widgets.panels.panel import Panel, heading, options, remark, replace_options, row, two_columns
@@ -83,7 +83,7 @@ class ResultsPanel(Panel):
         self._show_controls(report is not None)
         if report is None:
             return
-        kinds = figures(report)
+        kinds = figures_for(report)
         first = "overview" if len(report.graders) > _MANY else "scores"
         had_report = self._rows is not None  # the first report decides what is seen first
         replace_options(self.figure, [(kind.title, kind.name) for kind in kinds], first, keep=had_report)

@@ -237,4 +237,15 @@ def _detect(document: Any, text: str) -> int:  # noqa: ARG001
     return 2 if any(kind in _KINDS for kind in kinds) else 1
 
 
-register(Format("letta", "Letta Evals suites", ".yaml", read, letta_write.write, _detect, releases=True))
+register(
+    Format(
+        "letta",
+        "Letta Evals suites",
+        ".yaml",
+        read,
+        letta_write.write,
+        _detect,
+        releases=True,
+        failed_is_zero=True,
+    )
+)

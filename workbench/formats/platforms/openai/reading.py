@@ -236,4 +236,6 @@ def _detect(document: Any, text: str) -> int:  # noqa: ARG001
     return 2 if held.get("type") in _TYPES else int(isinstance(held.get("type"), str) and "name" in held)
 
 
-register(Format("openai", "OpenAI grader JSON", ".json", read, openai_write.write, _detect))
+register(
+    Format("openai", "OpenAI grader JSON", ".json", read, openai_write.write, _detect, failed_is_zero=True)
+)

@@ -35,10 +35,6 @@ from workbench.graders.portable import portable, portable_javascript
 from workbench.graders.text import CodeGrader
 from workbench.suite import Suite
 
-__all__ = ["HANDWRITTEN"]
-
-HANDWRITTEN = ("python", "javascript")
-"""Formats of files that people write themselves: never written over."""
 _PYTHON_FUNCTION = re.compile(r"^(async[ \t]+)?def[ \t]+\w+", re.MULTILINE)
 _SCRIPT = re.compile(
     r"^(async[ \t]+)?function[ \t]+\w+[ \t]*\(|^(const|let|var)[ \t]+(grade|evaluate)[ \t]*=", re.MULTILINE
@@ -168,11 +164,23 @@ def _detect_script(document: Any, text: str) -> int:  # noqa: ARG001 (YAML takes
 
 register(
     Format(
-        "python", "a Python module with grade functions", ".py", _read_python, _write_python, _detect_python
+        "python",
+        "a Python module with grade functions",
+        ".py",
+        _read_python,
+        _write_python,
+        _detect_python,
+        handwritten=True,
     )
 )
 register(
     Format(
-        "javascript", "a JavaScript file: grade(input)", ".js", _read_script, _write_script, _detect_script
+        "javascript",
+        "a JavaScript file: grade(input)",
+        ".js",
+        _read_script,
+        _write_script,
+        _detect_script,
+        handwritten=True,
     )
 )

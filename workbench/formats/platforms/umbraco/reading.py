@@ -167,4 +167,8 @@ def _detect(document: Any, text: str) -> int:  # noqa: ARG001
     return 2 if known else 0
 
 
-register(Format("umbraco", "Umbraco.AI test graders", ".json", read, umbraco_write.write, _detect))
+register(
+    Format(
+        "umbraco", "Umbraco.AI test graders", ".json", read, umbraco_write.write, _detect, failed_is_zero=True
+    )
+)

@@ -47,7 +47,7 @@ _SUBMIT: dict[str, Any] = {
 }
 
 
-@kind("agent-judge")
+@kind("agent-judge", family="judges")
 @dataclass(frozen=True, kw_only=True)
 class AgentJudge(RubricPrompt):
     """A score and rationale that an agent hands in by calling a tool.

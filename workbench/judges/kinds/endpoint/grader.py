@@ -59,7 +59,7 @@ class EndpointInfo:
     description: str
 
 
-@kind("endpoint")
+@kind("endpoint", family="remote")
 @dataclass(frozen=True, kw_only=True)
 class Endpoint(Grader):
     """The reward a service gives: any finite number.

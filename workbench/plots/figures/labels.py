@@ -23,7 +23,7 @@ _TICKS = 4
 """Numbers on either side of the axis at most."""
 
 
-@figure("labels", "Against labels", fits=lambda report: report.labels is not None)
+@figure("labels", "Against labels", fits=lambda report: report.labels is not None, place=2)
 def plot_labels(report: Report, graders: Sequence[str] | None = None) -> Any:
     """Counts of accepted and refused rows, by label: known good to the right, known bad to the left.
 

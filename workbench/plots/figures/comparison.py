@@ -27,7 +27,7 @@ _APART = 1e-8
 _HEIGHT = 380  # pixels
 
 
-@figure("comparison", "Score by score", fits=lambda report: len(report.graders) > 1, pair=True)
+@figure("comparison", "Score by score", fits=lambda report: len(report.graders) > 1, pair=True, place=4)
 def plot_comparison(report: Report, graders: Sequence[str] | None = None) -> Any:
     """How many rows got which score from the one and from the other: equal ones lie on the diagonal.
 

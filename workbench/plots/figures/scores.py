@@ -23,7 +23,7 @@ _MOST_FINDINGS = 3
 _WRAP = 80  # characters of a finding on one line of the figure
 
 
-@figure("scores", "Distributions")
+@figure("scores", "Distributions", place=0)
 def plot_scores(report: Report, graders: Sequence[str] | None = None) -> Any:
     """The distribution of scores, one row a grader, with its findings written on it.
 

@@ -16,7 +16,7 @@ __all__ = ["plot_overview"]
 _LINE_HEIGHT, _FRAME = 26, 90  # pixels
 
 
-@figure("overview", "Overview", fits=lambda report: len(report.graders) > 1, whole=True)
+@figure("overview", "Overview", fits=lambda report: len(report.graders) > 1, whole=True, place=1)
 def plot_overview(report: Report, graders: Sequence[str] | None = None) -> Any:
     """Shares of each grader's scores in 20 bins, as a heatmap: for many graders side by side.
 

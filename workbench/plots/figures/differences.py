@@ -24,7 +24,7 @@ _SHADES = shade_range(1)
 """Pairs that never differ have the ground's own shade, at the lower end: without any, their text would not show on it."""
 
 
-@figure("differences", "Who differs", fits=lambda report: len(report.graders) > 1, whole=True)
+@figure("differences", "Who differs", fits=lambda report: len(report.graders) > 1, whole=True, place=3)
 def plot_differences(report: Report, graders: Sequence[str] | None = None) -> Any:
     """A matrix of graders: on what share of the rows both scored do they lie half a scale or more apart.
 
