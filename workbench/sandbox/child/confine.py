@@ -190,17 +190,17 @@ def _restrict_files() -> bool:
         return False
     libc = _libc()
     abi = libc.syscall(_LANDLOCK_CREATE, None, 0, _LANDLOCK_CREATE_VERSION)
-    known = [entry for entry in _LANDLOCK_ABIS if entry[0] <= abi]
-    if not known:
+    supported = [entry for entry in _LANDLOCK_ABIS if entry[0] <= abi]
+    if not supported:
         return False
-    attributes = struct.pack("<QQQ", *known[-1][1:])
+    attributes = struct.pack("<QQQ", *supported[-1][1:])
     size = 8 if abi < 4 else 16 if abi < 6 else 24
     ruleset = libc.syscall(_LANDLOCK_CREATE, attributes, size, 0)
     if ruleset < 0:
         return False
-    done = libc.syscall(_LANDLOCK_RESTRICT, ruleset, 0) == 0
+    restricted = libc.syscall(_LANDLOCK_RESTRICT, ruleset, 0) == 0
     os.close(ruleset)
-    return bool(done)
+    return bool(restricted)
 
 
 def _filter_calls(read_fd: int, write_fd: int) -> bool:
@@ -209,8 +209,8 @@ def _filter_calls(read_fd: int, write_fd: int) -> bool:
     program = seccomp_filter(os.uname().machine, read_fd=read_fd, write_fd=write_fd)
     buffer = ctypes.create_string_buffer(program, len(program))
     header = struct.pack("<HxxxxxxQ", len(program) // 8, ctypes.addressof(buffer))
-    done = _libc().prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.c_char_p(header), 0, 0)
-    return bool(done == 0)
+    result = _libc().prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.c_char_p(header), 0, 0)
+    return bool(result == 0)
 
 
 # Events of the audit hook that a grader has no business with, by prefix.

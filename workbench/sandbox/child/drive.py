@@ -70,8 +70,8 @@ class Stuck(Exception):  # noqa: N818 (named for what happened)
 class Alarm:
     """Raise `RowTimeout` in the main thread when `current()` has not moved for `seconds`."""
 
-    def __init__(self, seconds: float, current: Callable[[], int], *, what: str = "no score") -> None:
-        self._seconds, self._current, self._what = seconds, current, what
+    def __init__(self, seconds: float, current: Callable[[], int], *, missing: str = "no score") -> None:
+        self._seconds, self._current, self._missing = seconds, current, missing
         self._row, self._since = current(), 0.0
 
     def __enter__(self) -> Self:
@@ -89,7 +89,7 @@ class Alarm:
         if row != self._row:
             self._row, self._since = row, now
         elif now - self._since >= self._seconds:
-            raise RowTimeout(f"timed out: {self._what} within {self._seconds:g} s")
+            raise RowTimeout(f"timed out: {self._missing} within {self._seconds:g} s")
 
 
 def drive(
@@ -164,7 +164,7 @@ async def _each(
 
 
 class Tally:
-    """The notes of a range, and how much room they and its failures will take in the answer."""
+    """The notes of a range, and how many bytes they and its failures will take in the answer."""
 
     def __init__(
         self, notes: dict[int, Any], errors: dict[int, tuple[str, str]], bits: memoryview[int]
@@ -219,11 +219,15 @@ def _encoded(note: dict[str, Any]) -> tuple[int, dict[str, Any]]:
         text = _as_text(note)
         if len(text) <= _protocol.MAX_NOTE:
             return len(text), json.loads(text, parse_int=_whole)
-        told = {"code": "metadata_too_large", "size_bytes": len(text), "max_size_bytes": _protocol.MAX_NOTE}
+        problem = {
+            "code": "metadata_too_large",
+            "size_bytes": len(text),
+            "max_size_bytes": _protocol.MAX_NOTE,
+        }
     except (TypeError, ValueError, RecursionError) as error:
-        told = {"code": "metadata_not_serializable", "detail": str(error)[:500]}
+        problem = {"code": "metadata_not_serializable", "detail": str(error)[:500]}
     reasoning = str(note.get("reasoning") or "")[:MAX_REASONING]
-    marked = {"reasoning": reasoning, "metadata": {"_error": told}}
+    marked = {"reasoning": reasoning, "metadata": {"_error": problem}}
     return len(_protocol.compact(marked)), marked
 
 
@@ -238,7 +242,7 @@ def _is_deep(value: Any) -> bool:
     """Whether lists and dicts stand in each other more than `MAX_NESTING` levels deep."""
     level = [value]
     for _ in range(MAX_NESTING):
-        level = [child for one in level for child in _inside(one)]
+        level = [child for parent in level for child in _inside(parent)]
         if not level:
             return False
     return True
@@ -259,11 +263,11 @@ def _whole(digits: str) -> int:
 
 def _refusal(value: object) -> str:
     try:
-        shown = repr(value)[:80]
+        description = repr(value)[:80]
     except BaseException:  # noqa: BLE001 (a stranger's __repr__)
-        shown = "a value that cannot be shown"
+        description = "a value that cannot be shown"
     hint = "; write float(...)" if type(value) is bool else ""
-    return f"grade must return a number (int or float), not {shown} ({type(value).__name__}){hint}"
+    return f"grade must return a number (int or float), not {description} ({type(value).__name__}){hint}"
 
 
 def kind_of(error: BaseException) -> str:

@@ -40,7 +40,7 @@ def main(config: dict[str, Any], fds: list[int]) -> None:
     page, blob = _take_descriptors(config, fds)
     rows = Rows(blob, config)
     output = Output()
-    _clean_house(output)
+    _tidy_process(output)
     _confine.note_address_space()
     installed = _confine.lock_down(
         tuple(config["layers"]), config["memory"], read_fd=_protocol.READ_FD, write_fd=_protocol.WRITE_FD
@@ -69,7 +69,7 @@ def _take_descriptors(config: dict[str, Any], fds: list[int]) -> tuple[mmap.mmap
     return page, blob
 
 
-def _clean_house(output: Output) -> None:
+def _tidy_process(output: Output) -> None:
     sys.stdin, sys.stdout, sys.stderr = io.StringIO(), output, output
     sys.__stdin__ = sys.__stdout__ = sys.__stderr__ = None  # type: ignore[misc]
     sys.argv = ["grader"]
@@ -87,7 +87,7 @@ def _hide_modules() -> None:
         sys.modules.pop(name, None)
     for name, classes in _importable().items():
         module = sys.modules[name] = types.ModuleType(name)
-        module.__dict__.update({one.__name__: one for one in classes})
+        module.__dict__.update({cls.__name__: cls for cls in classes})
     sys.path[:] = []
     sys.path_hooks[:] = []
     sys.path_importer_cache.clear()
@@ -124,7 +124,7 @@ class Output(io.TextIOBase):
 
     def __init__(self) -> None:
         self.parts: list[str] = []
-        self.room = MAX_OUTPUT
+        self.remaining = MAX_OUTPUT
 
     def writable(self) -> bool:
         """Always."""
@@ -132,9 +132,9 @@ class Output(io.TextIOBase):
 
     def write(self, text: str) -> int:
         """Keep what fits."""
-        if self.room > 0:
-            self.parts.append(str(text)[: self.room])
-            self.room -= len(self.parts[-1])
+        if self.remaining > 0:
+            self.parts.append(str(text)[: self.remaining])
+            self.remaining -= len(self.parts[-1])
         return len(text)
 
     def take(self) -> str:
@@ -173,13 +173,13 @@ class Rows:
         return [make(wire) for wire in marshal.loads(self._blob[offset : offset + size])]
 
     def _batch(self, index: int) -> list[Any]:
-        kept = self._decoded.get(index)
-        if kept is None:
+        rows = self._decoded.get(index)
+        if rows is None:
             # Only one batch of the others' rows at a time: they are not ours to keep.
             self._decoded.pop(self._recent, None)
-            kept = self._decoded[index] = self._decode(index)
+            rows = self._decoded[index] = self._decode(index)
             self._recent = index
-        return kept
+        return rows
 
     def range(self, first: int, count: int) -> list[Any]:
         """The threads of rows first to first + count."""
@@ -263,7 +263,7 @@ class Server:
         return self._reply(self._loading.results[-1:])
 
     def _time_to_load(self, command: dict[str, Any]) -> Any:
-        return _drive.Alarm(command["seconds"], lambda: 0, what="the module did not load")
+        return _drive.Alarm(command["seconds"], lambda: 0, missing="the module did not load")
 
     def _reply(self, checks: list[Any]) -> dict[str, Any]:
         warnings, self._loading.warnings = self._loading.warnings, []
@@ -275,9 +275,9 @@ class Server:
         errors: dict[int, tuple[str, str]] = {}
         notes: dict[int, Any] | None = {} if self._loading.noted else None
         rows = self._rows.range(command["first"], command["count"])
-        done = _drive.drive(self._loading.grade, rows, where, command["seconds"], errors, notes)
-        told = {} if notes is None else {"notes": list(notes.items()), "done": done}
-        return {"errors": errors, "output": self._output.take(), **told}
+        count = _drive.drive(self._loading.grade, rows, where, command["seconds"], errors, notes)
+        noted = {} if notes is None else {"notes": list(notes.items()), "done": count}
+        return {"errors": errors, "output": self._output.take(), **noted}
 
     def do_fingerprint(self, command: dict[str, Any]) -> dict[str, Any]:
         """What the loaded module's names hold, as plain data."""

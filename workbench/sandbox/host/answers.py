@@ -64,11 +64,11 @@ def read_checks(reply: Mapping[str, Any], names: Sequence[str]) -> list[CheckRes
     entries = reply.get("checks")
     if not isinstance(entries, list) or not 0 < len(entries) <= len(names):
         raise Death("it broke the protocol")
-    found = [_check(entry, name) for entry, name in zip(entries, names, strict=False)]
-    passed = [check[1] for check in found]
-    if not all(passed[:-1]) or (passed[-1] and len(found) < len(names)):
+    checks = [_check(entry, name) for entry, name in zip(entries, names, strict=False)]
+    passed = [check[1] for check in checks]
+    if not all(passed[:-1]) or (passed[-1] and len(checks) < len(names)):
         raise Death("it broke the protocol")
-    return found
+    return checks
 
 
 def _check(entry: Any, expected: str) -> CheckResult:
@@ -83,8 +83,8 @@ def _check(entry: Any, expected: str) -> CheckResult:
 
 def read_texts(reply: Mapping[str, Any], key: str) -> list[str]:
     """A list of texts, at most a hundred; what is no text is left out."""
-    found = reply.get(key)
-    return [clean(text) for text in found[:100] if isinstance(text, str)] if isinstance(found, list) else []
+    texts = reply.get(key)
+    return [clean(text) for text in texts[:100] if isinstance(text, str)] if isinstance(texts, list) else []
 
 
 def read_errors(reply: Mapping[str, Any], limit: int = 2000) -> dict[int, GradeError]:
@@ -98,16 +98,16 @@ def read_errors(reply: Mapping[str, Any], limit: int = 2000) -> dict[int, GradeE
     # Each text once: many rows fail for one reason, and share one object for it.
     messages = [clean(text, limit) if isinstance(text, str) else "" for text in texts]
     shared: dict[tuple[str, int], GradeError] = {}
-    found: dict[int, GradeError] = {}
+    errors: dict[int, GradeError] = {}
     for entry in entries:
         try:
             row, kind, text = entry
             if (kind, text) not in shared:
                 shared[kind, text] = _error(ErrorKind(kind), messages[text])
-            found[int(row)] = shared[kind, text]
+            errors[int(row)] = shared[kind, text]
         except (TypeError, ValueError, IndexError, OverflowError):
             continue
-    return found
+    return errors
 
 
 def _error(kind: ErrorKind, message: str) -> GradeError:
@@ -117,7 +117,7 @@ def _error(kind: ErrorKind, message: str) -> GradeError:
 
 
 def read_notes(reply: Mapping[str, Any], count: int) -> dict[int, dict[str, Any]]:
-    """Offset to what a grader said beside its number: `reasoning` (text), `metadata` (plain JSON), `passed` (a bool).
+    """Offset to what a grader gave beside its number: `reasoning` (text), `metadata` (plain JSON), `passed` (a bool).
 
     Texts are cut and cleaned like all that comes out of a worker. What is not of this shape is left out.
     """
@@ -126,7 +126,7 @@ def read_notes(reply: Mapping[str, Any], count: int) -> dict[int, dict[str, Any]
 
 def noted(reply: Mapping[str, Any], count: int) -> dict[int, dict[str, Any]]:
     """The notes of a reply as they came; only their place is checked."""
-    entries, found = reply.get("notes"), {}
+    entries, notes = reply.get("notes"), {}
     for entry in entries if isinstance(entries, list) else ():
         right = (
             isinstance(entry, list)
@@ -135,8 +135,8 @@ def noted(reply: Mapping[str, Any], count: int) -> dict[int, dict[str, Any]]:
             and isinstance(entry[1], dict)
         )
         if right and 0 <= entry[0] < count:
-            found[entry[0]] = entry[1]
-    return found
+            notes[entry[0]] = entry[1]
+    return notes
 
 
 def _note(entry: dict[str, Any]) -> dict[str, Any]:
@@ -169,10 +169,10 @@ def read_done(reply: Mapping[str, Any], count: int) -> int:
     Raises:
         Death: No such number; a worker that does nothing would be asked for ever.
     """
-    done = reply.get("done", count)
-    if type(done) is not int or not 0 < done <= count:
+    rows = reply.get("done", count)
+    if type(rows) is not int or not 0 < rows <= count:
         raise Death("it broke the protocol")
-    return done
+    return rows
 
 
 def unscored(score: np.float64, bits: np.uint64) -> GradeError:
@@ -191,11 +191,11 @@ def ends_loading(death: Death, status: int | None) -> bool:
     return death.reason != ENDED or not killed
 
 
-def verdict(death: Death, status: int | None, seconds: float, *, what: str = "no answer") -> GradeError:
-    """What a lost worker means for the row, or the check, it was at; `what` is told of one that took too long."""
+def verdict(death: Death, status: int | None, seconds: float, *, missing: str = "no answer") -> GradeError:
+    """What a lost worker means for the row, or the check, it was at; `missing` says what did not come in time."""
     if death.reason == TIMED_OUT:
         return GradeError(
-            ErrorKind.TIMEOUT, f"timed out: {what} within {seconds:g} s, the soft limit was ignored"
+            ErrorKind.TIMEOUT, f"timed out: {missing} within {seconds:g} s, the soft limit was ignored"
         )
     if death.reason != ENDED or status is None:
         return GradeError(ErrorKind.CRASH, f"the worker was ended: {death.reason}")

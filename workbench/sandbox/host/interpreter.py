@@ -28,10 +28,10 @@ class StartError(SandboxError):
     """No sandbox starts here, so that nothing can be graded in one."""
 
     @property
-    def told(self) -> str:
+    def message(self) -> str:
         """What went wrong, in one line."""
-        found = " ".join(self.found.split())
-        return f"{self.what} ({found})" if found else self.what
+        details = " ".join(self.found.split())
+        return f"{self.what} ({details})" if details else self.what
 
 
 def environment(ours: Mapping[str, str]) -> dict[str, str]:
@@ -88,12 +88,12 @@ def start(script: Path, control: int, engine: str) -> subprocess.Popen[bytes]:
 
 
 def warn_absent(error: StartError) -> None:
-    """Tell, once in a process, that graders which are code can be defined here and not be run."""
+    """Warn, once in a process, that graders which are code can be defined here and not be run."""
     if _warned:
         return
     _warned.append(error.what)
     warnings.warn(
-        f"{error.told}: graders that are code can be written here, but neither checked nor run. Rules, judges, "
+        f"{error.message}: graders that are code can be written here, but neither checked nor run. Rules, judges, "
         f"labels and comparing work. Next step: {error.hint or 'look at workbench.sandbox_info()'}",
         stacklevel=2,
     )

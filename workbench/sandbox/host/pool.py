@@ -1,4 +1,4 @@
-"""Workers kept warm, and the four things the rest of the house asks of the sandbox.
+"""Workers kept warm, and the four things the rest of the package asks of the sandbox.
 
 `check` runs the five checks, `run` grades a dataset, `fingerprint` describes a module's names,
 `warm` gets workers ready for a dataset before they are needed. One zygote serves the whole process.
@@ -170,9 +170,9 @@ class Pool:
 
         Only the last dataset is kept warm, and only up to `RESIDENT_ROWS` rows.
         """
-        done = self._janitor.later(self._warm, packed, workers or default_workers(), limits or Limits())
+        future = self._janitor.later(self._warm, packed, workers or default_workers(), limits or Limits())
         if wait:
-            done.result()
+            future.result()
 
     def _warm(self, packed: Packed, workers: int, limits: Limits) -> None:
         """On the janitor's thread, so that two wishes never pull at the same workers."""
@@ -251,7 +251,7 @@ class Pool:
     def _alive(self) -> Zygote:
         """The zygote, started when there is none that lives."""
         if self._zygote is not None and not self._zygote.alive:
-            self._zygote.close()  # it is dead; its descriptors are not
+            self._zygote.close()  # the process has ended; our descriptors of it are still open
             self._zygote = None
         if self._zygote is None:
             self._zygote, self._closed = Zygote(), False
@@ -299,8 +299,8 @@ _POOLS: weakref.WeakSet[Pool] = weakref.WeakSet()
 
 
 def _after_fork() -> None:
-    for each in list(_POOLS):
-        each.after_fork()
+    for instance in list(_POOLS):
+        instance.after_fork()
 
 
 if hasattr(os, "register_at_fork"):

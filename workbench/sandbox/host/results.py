@@ -117,10 +117,10 @@ class Results:
             # All were done, so the answer itself was what broke: one row at a time finds whose part it was.
             slot.want, blamed = 1, 0 if request.count == 1 else blamed
         if self._noted:
-            again = [(0, blamed)] if blamed else []  # their notes are lost with the worker
+            ranges = [(0, blamed)] if blamed else []  # their notes are lost with the worker
             any_kept = False
         else:
-            again = [(int(offset), int(offset) + 1) for offset in np.flatnonzero(bits[:blamed] == FAILED)]
+            ranges = [(int(offset), int(offset) + 1) for offset in np.flatnonzero(bits[:blamed] == FAILED)]
             any_kept = self.keep(request, (scores[:blamed], bits[:blamed]))
         if blamed < request.count:
             self.grades.fail(request.first + blamed, verdict)
@@ -128,7 +128,7 @@ class Results:
             if blamed + 1 < request.count:
                 slot.ranges.appendleft((request.first + blamed + 1, request.first + request.count))
         # Failed rows before it lost their messages with the worker: they are asked again.
-        for start, stop in reversed(again):
+        for start, stop in reversed(ranges):
             slot.ranges.appendleft((request.first + start, request.first + stop))
         return any_kept
 

@@ -46,12 +46,12 @@ def pack_rows(
         names: One id a row.
         column: The column of the references; by default whichever of `REFERENCE_NAMES` holds the value.
     """
-    kept = _KEPT.setdefault(packed, {})
-    if column not in kept:
+    columns = _KEPT.setdefault(packed, {})
+    if column not in columns:
         wires = zip(_wires(packed), references, names, strict=True)
         rows = pack(_row(wire, reference, str(name), column) for wire, reference, name in wires)
-        kept[column] = PackedRows(rows.batches, rows.counts)
-    return kept[column]
+        columns[column] = PackedRows(rows.batches, rows.counts)
+    return columns[column]
 
 
 def _wires(packed: Packed) -> Iterator[Sequence[Any]]:

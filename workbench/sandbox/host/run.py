@@ -1,4 +1,4 @@
-"""One grader over one packed dataset: ranges of rows to workers, scores back, the dead replaced.
+"""One grader over one packed dataset: ranges of rows to workers, scores back, lost workers replaced.
 
 Every worker owns a stretch of rows it decoded beforehand and takes ranges from its front; one that is
 done takes from the back of the longest stretch left. Two ranges are in flight a worker, one in each half
@@ -82,7 +82,7 @@ class Run:
         self._outcome = Outcome(self._grades)
         self._slots: list[WorkerSlot] = []
         self._lost = Lost(self._limits.lost_workers)
-        self._told = 0.0
+        self._reported_at = 0.0
         self._load_problem: GradeError | None = None
 
     def go(self, shards: list[tuple[int, int]]) -> Outcome:
@@ -93,7 +93,7 @@ class Run:
                 self._step()
         finally:
             self._close()
-        self._tell(force=True)
+        self._report_progress(force=True)
         self._finish()
         return self._outcome
 
@@ -114,13 +114,13 @@ class Run:
                 self._guard(slot, self._collect)
             else:
                 self._guard(slot, self._watch)
-        self._tell()
+        self._report_progress()
 
     def _guard(self, slot: WorkerSlot, action: Callable[[WorkerSlot], None]) -> None:
         try:
             action(slot)
         except Death as death:
-            self._bury(slot, death)
+            self._handle_death(slot, death)
         except SandboxError as error:
             if isinstance(error, IsolationError) or not self._results.done:
                 raise
@@ -134,20 +134,20 @@ class Run:
                 return
             if slot.worker is None:
                 slot.ranges.appendleft(rows)
-                self._hire(slot)
+                self._start_worker(slot)
                 if self._cancel.is_set():
                     return
                 continue
             self._request(slot, rows)
 
     def _borrow(self, slot: WorkerSlot) -> tuple[int, int] | None:
-        # A slot with work in flight does not reach for more, and small leftovers are not worth a decode.
+        # A slot with work in flight does not take more, and small leftovers are not worth a decode.
         if slot.requests:
             return None
         rich = max(self._slots, key=lambda other: other.left)
         return rich.give(slot.want) if rich.left > 2 * slot.want else None
 
-    def _hire(self, slot: WorkerSlot) -> None:
+    def _start_worker(self, slot: WorkerSlot) -> None:
         worker = slot.worker = self._new_worker(slot.ranges[0][0])
         slot.loaded = False
         self._program.require(worker.level)
@@ -219,8 +219,8 @@ class Run:
         elif now - slot.since_mark > self._limits.hard_row_seconds:
             raise Death(TIMED_OUT)
 
-    def _bury(self, slot: WorkerSlot, death: Death) -> None:
-        """A worker is gone: keep its finished rows, blame the row it was at, put the rest back."""
+    def _handle_death(self, slot: WorkerSlot, death: Death) -> None:
+        """Keep the finished rows of a worker that is gone, blame the row it was at, put the rest back."""
         requests, slot.requests = list(slot.requests), deque()
         pages = [(request, *page_of(slot, request)) for request in requests[:1]] if slot.worker else []
         status = slot.worker.close() if slot.worker else None
@@ -236,7 +236,7 @@ class Run:
                 self._lost.in_row = 1
         if not slot.loaded and ends_loading(death, status):
             seconds = self._limits.hard_load_seconds
-            self._refuse(verdict(death, status, seconds, what="the module did not load").message)
+            self._refuse(verdict(death, status, seconds, missing="the module did not load").message)
         if not self._outcome.stopped and self._busy():
             self._outcome.stopped = self._lost.enough(self._results.done, death.reason)
 
@@ -244,10 +244,10 @@ class Run:
         if not self._outcome.output and isinstance(reply.get("output"), str):
             self._outcome.output = clean(reply["output"], 4000)
 
-    def _tell(self, *, force: bool = False) -> None:
+    def _report_progress(self, *, force: bool = False) -> None:
         now = time.monotonic()
-        if self._on_progress and (force or now - self._told >= 0.1):
-            self._told = now
+        if self._on_progress and (force or now - self._reported_at >= 0.1):
+            self._reported_at = now
             in_work = sum(max(slot.mark, 0) for slot in self._slots if slot.requests)
             self._on_progress(self._results.done + in_work, self._results.failed)
 

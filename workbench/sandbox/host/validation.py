@@ -75,7 +75,7 @@ _ADVICE_FOR: dict[str, dict[str, str]] = {
 
 
 def advice(check: Check, form: str = "thread") -> str:
-    """The next step after a failed check, by the form of the grader and what the message tells of the cause."""
+    """The next step after a failed check, by the form of the grader and the cause that its message shows."""
     if form != "thread" and check.name in _ADVICE_FOR[form]:
         return _ADVICE_FOR[form][check.name]
     if check.name in {"execution", "test_run"}:
@@ -225,12 +225,12 @@ def validate_program(
     Raises:
         SandboxError: The sandbox cannot start here.
     """
-    found = pool().check(program, rows)
+    checked = pool().check(program, rows)
     return Validation(
-        checks=tuple(Check(*result) for result in found.checks),
-        warnings=tuple(found.warnings),
-        isolation=found.level,
+        checks=tuple(Check(*result) for result in checked.checks),
+        warnings=tuple(checked.warnings),
+        isolation=checked.level,
         sha256=sha256,
-        output=found.output,
+        output=checked.output,
         form=program.signature if program.language == "python" else program.language,
     )

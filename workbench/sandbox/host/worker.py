@@ -161,7 +161,7 @@ class Worker:
             except BlockingIOError:
                 if time.monotonic() > deadline:
                     raise Death(TIMED_OUT) from None
-                _await_room(self._in, deadline - time.monotonic())
+                _await_writable(self._in, deadline - time.monotonic())
 
     def receive(
         self, seq: int, seconds: float, *, unless: Callable[[], bool] = lambda: False
@@ -242,7 +242,7 @@ class Worker:
             self._page.close()
 
 
-def _await_room(fd: int, seconds: float) -> None:
+def _await_writable(fd: int, seconds: float) -> None:
     """Until a pipe takes more, at most so long."""
     if hasattr(select, "poll"):
         poll = select.poll()

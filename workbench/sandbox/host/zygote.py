@@ -31,15 +31,15 @@ class Zygote:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._number, self._broken = 0, False
-        ours, theirs = socket.socketpair()
-        with theirs:
+        own_socket, child_socket = socket.socketpair()
+        with child_socket:
             try:
                 script = Path(child.__file__).with_name("zygote.py")
-                self._process = start(script, theirs.fileno(), engine_path())
+                self._process = start(script, child_socket.fileno(), engine_path())
             except BaseException:
-                ours.close()
+                own_socket.close()
                 raise
-        self._control = ours
+        self._control = own_socket
         self._control.settimeout(START_SECONDS)
         self._await_ready()
         if self._process.stderr is not None:
