@@ -79,8 +79,8 @@ def _is_secret(name: str, text: str) -> bool:
 
 
 def _environment_secrets() -> set[str]:
-    named = {**os.environ}.items()
-    return {value for name, value in named if _SECRET_NAME.search(name) or _TOKEN_NAME.search(name)}
+    variables = {**os.environ}.items()
+    return {value for name, value in variables if _SECRET_NAME.search(name) or _TOKEN_NAME.search(name)}
 
 
 def _error(name: str, found: str, where: str = "") -> CaptureError:

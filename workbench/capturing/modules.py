@@ -103,16 +103,18 @@ def import_of(name: str, value: Any, texts: Sequence[Text]) -> Import | None:
     """
     if _is_foreign(value):
         return None
-    for line in _written(name, texts):
+    for line in _imports_in_texts(name, texts):
         if line.gives() is value and _available(line):
             return _normal(line)
-    made = _made_up(name, value)
-    return _normal(made) if made is not None and made.gives() is value and _available(made) else None
+    guessed = _guessed_import(name, value)
+    return (
+        _normal(guessed) if guessed is not None and guessed.gives() is value and _available(guessed) else None
+    )
 
 
 def submodules(name: str, module: types.ModuleType, chains: Sequence[tuple[str, ...]]) -> set[Import]:
     """Import lines for the submodules that dotted names reach through a package."""
-    found = set()
+    imports = set()
     for chain in chains:
         path, owner = module.__name__, module
         for part in chain[1:] if chain[0] == name else ():
@@ -121,8 +123,8 @@ def submodules(name: str, module: types.ModuleType, chains: Sequence[tuple[str, 
                 break
             path, owner = inner.__name__, inner
         if path != module.__name__:
-            found.add(Import(path))
-    return found
+            imports.add(Import(path))
+    return imports
 
 
 def is_replaced(module: types.ModuleType, path: Sequence[str]) -> bool:
@@ -192,7 +194,7 @@ def _normal(line: Import) -> Import:
     return replace(line, module=line.module.partition(".")[0]) if own else line
 
 
-def _written(name: str, texts: Sequence[Text]) -> Iterator[Import]:
+def _imports_in_texts(name: str, texts: Sequence[Text]) -> Iterator[Import]:
     """Import lines in texts that set a name, newest first; star imports last."""
     nodes = [node for text in reversed(texts) for node in _imports(text)]
     yield from (line for node in nodes for line in _lines(node) if line.binds == name)
@@ -210,11 +212,11 @@ def _lines(node: ast.Import | ast.ImportFrom) -> list[Import]:
     if isinstance(node, ast.Import):
         return [Import(alias.name, "", alias.asname or "") for alias in node.names]
     module = node.module or ""
-    found = [Import(module, alias.name, alias.asname or alias.name) for alias in node.names]
-    return found if not node.level else []
+    imports = [Import(module, alias.name, alias.asname or alias.name) for alias in node.names]
+    return imports if not node.level else []
 
 
-def _made_up(name: str, value: Any) -> Import | None:
+def _guessed_import(name: str, value: Any) -> Import | None:
     if isinstance(value, types.ModuleType):
         return Import(value.__name__, "", "" if value.__name__ == name else name)
     module, attribute = getattr(value, "__module__", None), getattr(value, "__qualname__", None)

@@ -90,12 +90,12 @@ class Resolver:
         """Carry what literal texts given to `eval` and `exec` read, and return the names with those."""
         read = literals_read(text, names, asker)
         # A name that is not there is a variable of the function, or fails here as it fails there.
-        found = frozenset(name for name in read if scope.get(name) is not MISSING)
-        for name in sorted(found):
+        present = frozenset(name for name in read if scope.get(name) is not MISSING)
+        for name in sorted(present):
             self._need(name, scope, text, asker)
         if EVALUATES & names.eager:
-            return replace(names, eager=names.eager | found)
-        return replace(names, late=names.late | found)
+            return replace(names, eager=names.eager | present)
+        return replace(names, late=names.late | present)
 
     def function(self, function: types.FunctionType, text: str, asker: str) -> Names:
         """Carry everything a live function's text needs."""
@@ -143,8 +143,8 @@ class Resolver:
         Args:
             text: The grader's own text; what was carried for it is looked at as well.
         """
-        typed = [one for one in self._typed if one[0] not in self.imports]
-        lines = [str(line) for found in self.imports.values() for line in found]
+        typed = [entry for entry in self._typed if entry[0] not in self.imports]
+        lines = [str(line) for imports in self.imports.values() for line in imports]
         if not annotations_are_read([text, *lines, *(item.text for item in self.items.values())]):
             self.future = self.future or bool(typed)
             return
@@ -180,7 +180,7 @@ class Resolver:
         chains = [chain for chain in chains_in(text) if chain[0] == name]
         if home_of(module.__name__) is Home.OURS:
             for chain in chains:
-                if chain[1:2] not in {(given,) for given in GIVEN}:
+                if chain[1:2] not in {(exported,) for exported in GIVEN}:
                     raise refusals.ours_only(".".join(chain), asker)
         for chain in chains:
             if is_replaced(module, chain[1:]):
@@ -212,27 +212,27 @@ class Resolver:
 
     def _function(self, name: str, value: Any, function: types.FunctionType) -> None:
         own, scope = function.__code__.co_name, Scope(function.__globals__)
-        found = find_function(function)
+        definition = find_function(function)
         if name != own and scope.get(own) is value:
             self._alias(name, own, scope)
             return
-        text = own_text(found.text, function, name)
-        names = self.function(function, text, f"helper {name}, {found.origin}")
+        text = own_text(definition.text, function, name)
+        names = self.function(function, text, f"helper {name}, {definition.origin}")
         self.items[name] = Item(name, text, names.first, names.late, definition=True)
 
     def _class(self, name: str, cls: type, scope: Scope) -> bool:
         """Carry a class by its class statement; False where there is none that fits."""
         home = Scope(namespace_of(cls.__module__, scope.namespace))
-        found = find_class(cls, home.namespace)
-        if found is None or "." in cls.__qualname__:
+        definition = find_class(cls, home.namespace)
+        if definition is None or "." in cls.__qualname__:
             return False
         if name != cls.__name__:
             if home.get(cls.__name__) is not cls:
                 return False
             self._alias(name, cls.__name__, home)
             return True
-        names = self.needs(found.text, home, f"class {name}, {found.origin}")
-        self.items[name] = Item(name, found.text, names.first, names.late, definition=True)
+        names = self.needs(definition.text, home, f"class {name}, {definition.origin}")
+        self.items[name] = Item(name, definition.text, names.first, names.late, definition=True)
         return True
 
     def _alias(self, name: str, own: str, scope: Scope) -> None:
@@ -244,7 +244,7 @@ class Resolver:
         if isinstance(value, list | tuple | dict | set | frozenset) and len(value) > MAX_BYTES:
             raise refusals.too_large(name, len(value))
         refuse_credentials(name, value)
-        text = _written(name, value, scope) or f"{name} = {literal(value, before=len(name) + 3)}"
+        text = _source_of(name, value, scope) or f"{name} = {literal(value, before=len(name) + 3)}"
         if len(text) > MAX_BYTES:
             raise refusals.too_large(name, len(text))
         self.items[name] = Item(name, text, constant=True)
@@ -301,7 +301,7 @@ def _maker(name: str, scope: Scope) -> tuple[str, ast.stmt | None]:
     return "", None
 
 
-def _written(name: str, value: Any, scope: Scope) -> str:
+def _source_of(name: str, value: Any, scope: Scope) -> str:
     """The user's own assignment, if it is a literal that says just this value."""
     text, node = _maker(name, scope)
     own = isinstance(node, ast.Assign) and len(node.targets) == 1 and targets(node) == {name}
@@ -310,14 +310,19 @@ def _written(name: str, value: Any, scope: Scope) -> str:
     return ""
 
 
-def _same(one: Any, other: Any) -> bool:
-    if one is other:
+def _same(first: Any, second: Any) -> bool:
+    if first is second:
         return True
-    return is_plain(one) and is_plain(other) and type(one) is type(other) and literal(one) == literal(other)
+    return (
+        is_plain(first)
+        and is_plain(second)
+        and type(first) is type(second)
+        and literal(first) == literal(second)
+    )
 
 
-def _shares(one: Any, other: Any) -> bool:
-    return bool(_mutables(one) & _mutables(other))
+def _shares(first: Any, second: Any) -> bool:
+    return bool(_mutables(first) & _mutables(second))
 
 
 def _mutables(value: Any) -> set[int]:

@@ -43,9 +43,14 @@ def _is_annotated(node: ast.AST) -> bool:
         return any(isinstance(line, ast.AnnAssign) for line in ast.walk(node))
     if not isinstance(node, _FUNCTIONS):
         return False
-    given = node.args
-    named = [*given.posonlyargs, *given.args, *given.kwonlyargs, *filter(None, (given.vararg, given.kwarg))]
-    return node.returns is not None or any(one.annotation is not None for one in named)
+    arguments = node.args
+    parameters = [
+        *arguments.posonlyargs,
+        *arguments.args,
+        *arguments.kwonlyargs,
+        *filter(None, (arguments.vararg, arguments.kwarg)),
+    ]
+    return node.returns is not None or any(parameter.annotation is not None for parameter in parameters)
 
 
 def without_unread(text: str) -> tuple[str, bool]:
@@ -59,10 +64,12 @@ def without_unread(text: str) -> tuple[str, bool]:
     read = names.eager | names.late | names.assigned
     if read & _BY_NAME:
         return text, False
-    gone = [node for node in tree.body if _is_ours(node) and not targets(node) & read and alone(spaced, node)]
-    for node in reversed(gone):
+    removed = [
+        node for node in tree.body if _is_ours(node) and not targets(node) & read and alone(spaced, node)
+    ]
+    for node in reversed(removed):
         _delete(lines, node.lineno - 1, node.end_lineno or node.lineno)
-    unread = any(targets(node) & names.annotations for node in gone)
+    unread = any(targets(node) & names.annotations for node in removed)
     return "\n".join(lines), unread
 
 
