@@ -114,8 +114,8 @@ def prompt_key(wire: Wire) -> str | None:
         return (
             str(before[0][1]) if before[0][1].strip() else None
         )  # an empty prompt is none that rows could share
-    asked = {index: call for index, call in (calls or {}).items() if index < len(before)}
-    return json.dumps([before, asked] if asked else before, default=repr)
+    prompt_calls = {index: call for index, call in (calls or {}).items() if index < len(before)}
+    return json.dumps([before, prompt_calls] if prompt_calls else before, default=repr)
 
 
 def rewritten(built: Built, change: Callable[[StringThread], StringThread]) -> Built:
@@ -151,8 +151,8 @@ def _metadata(
     metas = metas or [{} for _ in range(rows)]
     if base is None:
         return metas
-    given = clean(base, mapping_of, name, faults=faults)
-    return [_merged(one, meta) for one, meta in zip(given, metas, strict=True)]
+    bases = clean(base, mapping_of, name, faults=faults)
+    return [_merged(own, meta) for own, meta in zip(bases, metas, strict=True)]
 
 
 def _merged(base: dict[str, Any] | None, meta: dict[str, Any]) -> dict[str, Any]:
@@ -242,5 +242,5 @@ def _wire(
 def _new(before: list[Any], completion: list[Any]) -> list[Any]:
     """The completion, unless it merely repeats the assistant turn the messages end with."""
     ending = StringThread.from_messages(before[-1:]).completion() if before else None
-    said = StringThread.from_messages(completion).completion() if len(completion) == 1 else None
-    return [] if ending is not None and ending == said else completion
+    answer = StringThread.from_messages(completion).completion() if len(completion) == 1 else None
+    return [] if ending is not None and ending == answer else completion

@@ -32,8 +32,9 @@ def digest_of(thread: StringThread) -> str:
         (True, False)
     """
     turns, _, calls, *_ = thread.to_wire()
-    said = json.dumps([turns, _called(calls)], sort_keys=True)  # another file's calls may be in another order
-    return hashlib.sha256(said.encode("ascii")).hexdigest()[:_DIGITS]
+    # Sorted, since another file's calls may be in another order.
+    content = json.dumps([turns, _called(calls)], sort_keys=True)
+    return hashlib.sha256(content.encode("ascii")).hexdigest()[:_DIGITS]
 
 
 def digests_of(samples: Samples, rows: Sequence[int]) -> list[str]:
@@ -45,9 +46,9 @@ def digests_of(samples: Samples, rows: Sequence[int]) -> list[str]:
     return [digest_of(thread) for thread in samples.take(rows).threads]
 
 
-def share_texts(one: Samples, other: Samples) -> bool:
+def share_texts(first: Samples, second: Samples) -> bool:
     """Whether both are views of one dataset, so that an id has one text in them. No row is read; False proves nothing."""
-    return one._table is other._table and one._rewrite is other._rewrite  # noqa: SLF001 (of this room)
+    return first._table is second._table and first._rewrite is second._rewrite  # noqa: SLF001 (another object of this package)
 
 
 def _called(calls: dict[int, Any] | None) -> dict[int, Any] | None:

@@ -300,14 +300,14 @@ class Samples:
             IndexError: A position outside 0 to n - 1.
             TypeError: Positions that are no whole numbers (a mask goes to `where`).
         """
-        chosen = np.asarray(rows)
-        if chosen.size and chosen.dtype.kind not in "iu":
-            raise TypeError(f"rows must be whole numbers, not {chosen.dtype}; a mask goes to where()")
-        chosen = chosen.astype(np.intp)
-        outside = chosen[(chosen < 0) | (chosen >= len(self))]
+        positions = np.asarray(rows)
+        if positions.size and positions.dtype.kind not in "iu":
+            raise TypeError(f"rows must be whole numbers, not {positions.dtype}; a mask goes to where()")
+        positions = positions.astype(np.intp)
+        outside = positions[(positions < 0) | (positions >= len(self))]
         if outside.size:
             raise IndexError(f"row {int(outside[0])} of {len(self)} rows")
-        view = self._view(self._table, self.row_numbers[chosen])
+        view = self._view(self._table, self.row_numbers[positions])
         view._rewrite = self._rewrite  # noqa: SLF001 (its own class)
         return view
 

@@ -96,15 +96,15 @@ def translated(address: Address, doing: str = "") -> Iterator[None]:
         yield
     except (SQLAlchemyError, sqlite3.Error, OSError) as error:
         cause = getattr(error, "orig", None) or error
-        gone = isinstance(error, DBAPIError) and error.connection_invalidated
+        disconnected = isinstance(error, DBAPIError) and error.connection_invalidated
         # None: the driver's own error holds the address, and SQLAlchemy's the values.
-        raise _explained(cause, address, doing, gone=gone) from None
+        raise _explained(cause, address, doing, gone=disconnected) from None
 
 
 def _explained(cause: BaseException, address: Address, doing: str, *, gone: bool) -> StoreError:
-    what, hint = _meaning(cause, address, gone=gone)
+    problem, hint = _meaning(cause, address, gone=gone)
     found = address.masked(one_line(str(cause).strip() or type(cause).__name__, 300))
-    return StoreError(what or doing or "the database failed", where=address.shown, found=found, hint=hint)
+    return StoreError(problem or doing or "the database failed", where=address.shown, found=found, hint=hint)
 
 
 def _meaning(cause: BaseException, address: Address, *, gone: bool) -> tuple[str, str]:
