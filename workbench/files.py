@@ -50,8 +50,10 @@ def write_atomically(path: str | os.PathLike[str], text: str) -> Path:
         _keep_mode(temporary, target)
         temporary.replace(target)
     except OSError as error:
-        found = error.strerror or str(error)
-        raise FormatError("the file cannot be written", where=str(target), found=found, hint=_HINT) from error
+        reason = error.strerror or str(error)
+        raise FormatError(
+            "the file cannot be written", where=str(target), found=reason, hint=_HINT
+        ) from error
     finally:
         if temporary is not None:
             temporary.unlink(missing_ok=True)

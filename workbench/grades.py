@@ -87,9 +87,9 @@ class Grades:
             reasoning=self.reasoning.get(row),
             error=error,
             metadata=self.metadata.get(row, {}),
-            seconds=_known(self.seconds[row]),
+            seconds=_or_none(self.seconds[row]),
             tokens=None if np.isnan(self.tokens[row]) else int(self.tokens[row]),
-            cost=_known(self.cost[row]),
+            cost=_or_none(self.cost[row]),
         )
 
     def take(self, rows: NDArray[np.intp]) -> Grades:
@@ -101,7 +101,7 @@ class Grades:
         place = {int(row): at for at, row in enumerate(rows)}
         columns: dict[str, Any] = {name: getattr(self, name)[rows] for name in _COLUMNS}
         notes: dict[str, Any] = {
-            name: {place[row]: held for row, held in getattr(self, name).items() if row in place}
+            name: {place[row]: entry for row, entry in getattr(self, name).items() if row in place}
             for name in _NOTES
         }
         return replace(self, **columns, **notes)
@@ -143,14 +143,18 @@ class Grades:
             if first.tokens is None and grade.tokens is None
             else (first.tokens or 0) + (grade.tokens or 0)
         )
-        paid = [one.cost for one in (first, grade) if one.tokens is not None or one.cost is not None]
-        known = [cost for cost in paid if cost is not None]
-        cost = sum(known) if known and len(known) == len(paid) else None
+        paid = [
+            attempt.cost
+            for attempt in (first, grade)
+            if attempt.tokens is not None or attempt.cost is not None
+        ]
+        costs = [cost for cost in paid if cost is not None]
+        cost = sum(costs) if costs and len(costs) == len(paid) else None
         later = replace(
             grade, tokens=tokens, cost=cost
         )  # odd numbers fail here, before anything is forgotten
-        for held in (self.errors, self.reasoning, self.metadata):
-            held.pop(row, None)
+        for notes in (self.errors, self.reasoning, self.metadata):
+            notes.pop(row, None)
         for column in (self.seconds, self.tokens, self.cost):
             column[row] = np.nan
         self.put(row, later)
@@ -210,5 +214,5 @@ class Grades:
         return int((self.codes == _SKIPPED).sum())
 
 
-def _known(value: float) -> float | None:
+def _or_none(value: float) -> float | None:
     return None if np.isnan(value) else float(value)

@@ -95,9 +95,9 @@ class Bar:
 def _counts(progress: Progress) -> dict[str, Any]:
     """What stands behind the bar: errors always, money once some was spent."""
     spent = {"cost": f"${progress.money:.4f}"} if progress.money else {}
-    kept = {"kept": progress.kept} if progress.kept else {}
+    from_store = {"kept": progress.kept} if progress.kept else {}
     waiting = {"waiting for the server": progress.waiting} if progress.waiting else {}
-    return {"errors": progress.failed, **spent, **kept, **waiting}
+    return {"errors": progress.failed, **spent, **from_store, **waiting}
 
 
 def _new_bar(total: int) -> Any:
