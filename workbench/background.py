@@ -51,7 +51,7 @@ def _serve(loop: asyncio.AbstractEventLoop) -> None:
 
 
 def refuse_waiting() -> None:
-    """From now on refuse to `wait` in this thread: it runs a loop that others need meanwhile."""
+    """From now on refuse to `wait` in this thread: it runs a loop that others need, which waiting would block."""
     _this_thread.refused = True
 
 
@@ -91,7 +91,7 @@ def then(future: Future[T], callback: Callable[[Future[T]], object]) -> None:
 
 @contextlib.contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Hold an Interrupt back until the end of the block: so that what it starts is in hand when it arrives."""
+    """Hold an Interrupt back until the end of the block: so that what it starts can be cancelled when the Interrupt arrives."""
     before = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(before):
         yield  # Interrupts come to the main thread only, or to nobody

@@ -61,7 +61,7 @@ def write_atomically(path: str | os.PathLike[str], text: str) -> Path:
 
 
 def _keep_mode(temporary: Path, target: Path) -> None:
-    """A temporary file is private; the file it replaces, or the umask, says what it should be."""
+    """Give the new file the mode of the file it replaces, or that of the umask: a temporary file is private."""
     if target.exists():
         temporary.chmod(target.stat().st_mode & 0o777)
         return

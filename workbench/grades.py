@@ -25,7 +25,7 @@ _STATUS_NAMES = np.array(["missing", Status.SCORED, Status.FAILED, Status.SKIPPE
 class Grades:
     """Grades of one grader over n samples, in row order.
 
-    A row starts as *missing*: nothing is scored until somebody says so. `finish` turns rows that
+    A row starts as *missing*: it has no score until one is put there. `finish` turns rows that
     are still missing into failures, so that a stopped run never reads as zeros.
 
     Attributes:
@@ -69,7 +69,7 @@ class Grades:
         return len(self.codes)
 
     def __repr__(self) -> str:
-        """How many of each: the texts of a large run are not for a line."""
+        """How many rows have each status; the texts of a large run would not fit a line."""
         return f"Grades({len(self):,} rows: {self.n_scored:,} scored, {self.n_failed:,} failed, {self.n_skipped:,} skipped)"
 
     def __iter__(self) -> Iterator[Grade]:
@@ -150,9 +150,8 @@ class Grades:
         ]
         costs = [cost for cost in paid if cost is not None]
         cost = sum(costs) if costs and len(costs) == len(paid) else None
-        later = replace(
-            grade, tokens=tokens, cost=cost
-        )  # odd numbers fail here, before anything is forgotten
+        # Made first: a grade with impossible numbers raises here, before the old one is removed.
+        later = replace(grade, tokens=tokens, cost=cost)
         for notes in (self.errors, self.reasoning, self.metadata):
             notes.pop(row, None)
         for column in (self.seconds, self.tokens, self.cost):

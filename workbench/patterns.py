@@ -1,6 +1,6 @@
-r"""Regular expressions that end: every search has a time limit.
+r"""Regular expressions whose every search has a time limit.
 
-A catastrophic pattern costs the row it meets, never the run. The engine is the `regex` package, whose
+A pattern that backtracks without end makes one row fail, never the run. The engine is the `regex` package, whose
 searches can be stopped; a pattern counts as valid only if Python's own `re` reads it too, or, for
 patterns of .NET (Umbraco's), after their named groups are spelled Python's way.
 """
@@ -146,10 +146,10 @@ def _parts(pattern: str, verbose: list[bool]) -> Iterator[re.Match[str]]:
     at = 0
     while at < len(pattern):
         part = _PART.match(pattern, at)
-        assert part is not None  # its last choice is any character
+        assert part is not None  # the last alternative of _PART is any character
         at = part.end()
         if part.lastgroup == "note" and not verbose[-1]:
-            at = part.start() + 1  # a plain #: what follows it counts
+            at = part.start() + 1  # outside verbose mode # starts no comment: go on right after it
         yield part
 
 

@@ -1,6 +1,6 @@
 """From a live function, or a text, to one self-contained module whose function is called `grade`.
 
-The text is what the author wrote: slices with their comments, in an order that loads. What a function
+The text is what the author wrote: slices with their comments, in an order that loads without errors. What a function
 reads is looked up live and proved by loading the built module apart; what cannot be carried exactly is
 refused with its name, the reason and the way out. Nothing is guessed.
 

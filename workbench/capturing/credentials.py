@@ -1,4 +1,4 @@
-"""Credentials must not travel: found by name or by shape, never shown."""
+"""Keep credentials out of captured sources: they are recognised by name or by shape, and never shown."""
 
 from __future__ import annotations
 

@@ -21,11 +21,11 @@ def decorated(text: str) -> dict[str, dict[str, Any]]:
     tree = parsed(text)
     if tree is None:
         return {}
-    ours = _names_of_ours(tree)
+    decorators = _names_of_ours(tree)
     settings = {}
     for node in tree.body:
         for mark in node.decorator_list if isinstance(node, _Function) else ():
-            if _dotted(mark) in ours and isinstance(node, _Function):
+            if _dotted(mark) in decorators and isinstance(node, _Function):
                 settings[node.name] = _settings(mark)
     return settings
 
@@ -40,9 +40,9 @@ def undecorated(text: str) -> str:
     tree = parsed(text)
     if tree is None:
         return text
-    ours = _names_of_ours(tree)
+    decorators = _names_of_ours(tree)
     marks = [mark for node in tree.body if isinstance(node, _Function) for mark in node.decorator_list]
-    removed = [mark for mark in marks if _dotted(mark) in ours] + _script(tree, set(decorated(text)))
+    removed = [mark for mark in marks if _dotted(mark) in decorators] + _script(tree, set(decorated(text)))
     lines = text.split("\n")
     for node in sorted(removed, key=lambda node: node.lineno, reverse=True):
         del lines[node.lineno - 1 : node.end_lineno]

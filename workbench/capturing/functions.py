@@ -19,7 +19,7 @@ __all__ = ["is_nested", "ours_on", "own_text", "refuse_kind", "unwrapped"]
 
 
 def unwrapped(value: Any) -> Any:
-    """The function under decorators that keep it (`functools.wraps`, `functools.cache`)."""
+    """The function under decorators that keep a reference to it (`functools.wraps`, `functools.cache`)."""
     visited: set[int] = set()
     while id(value) not in visited and hasattr(value, "__wrapped__") and not isinstance(value, type):
         visited.add(id(value))

@@ -43,7 +43,7 @@ _OWN_GENERATORS = frozenset({"Random", "SystemRandom", "seed"})
 def library_values(text: str) -> dict[str, Any]:
     """Plain values of standard modules that a module's text names, by `module.attribute`.
 
-    `sys` is left out: its values tell about the process, which is another one by intention.
+    `sys` is left out: its values describe the process, and a grader runs in another one by intention.
     """
     values = {}
     for module, path in _reads(text):

@@ -17,9 +17,9 @@ _LARGEST_INT_BITS = 12_000
 
 
 def is_plain(value: Any) -> bool:
-    """Whether a value is built of plain types alone, each object in it standing there once.
+    """Whether a value is built of plain types alone, and no object appears in it twice.
 
-    A list that stands in two places is one list; two literals would make it two.
+    A list that appears in two places is one list; two literals would make it two.
     """
     try:
         return _is_plain(value, set())

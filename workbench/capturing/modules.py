@@ -42,7 +42,7 @@ _REPLACED = frozenset({"input", "open"})
 
 
 class Home(Enum):
-    """Whose module it is."""
+    """Who a module belongs to."""
 
     LIBRARY = "the standard library"
     OURS = "the workbench"
@@ -97,7 +97,7 @@ def home_of(module: str | None) -> Home:
 
 
 def import_of(name: str, value: Any, texts: Sequence[Text]) -> Import | None:
-    """The import line that gives `value` under `name`: the user's own where it still holds, else made up.
+    """The import line that gives `value` under `name`: the user's own where it still gives that object, else one made from its module and name.
 
     Only the standard library and the workbench's `StringThread`, `Grade` and `Skip` can be imported where graders run.
     """

@@ -53,18 +53,18 @@ def capture_text(
     tree = _safely_parsed(text)
     if tree is None:
         return plain
-    ours = decorated(text)
-    if ours:
+    graders = decorated(text)
+    if graders:
         text = undecorated(text)
         tree = parsed(text) or tree
-    function = grade_function(tree, name or (next(iter(ours)) if len(ours) == 1 else None))
+    function = grade_function(tree, name or (next(iter(graders)) if len(graders) == 1 else None))
     if function is None:
         return plain
     before = tree
     if function.name != "grade":
         text = _as_grade(text, tree, function)
         tree = parsed(text) or before
-    if ours or namespace is not None:
+    if graders or namespace is not None:
         text = _without_unread(text, tree)
         tree = parsed(text) or tree
     if namespace is not None:

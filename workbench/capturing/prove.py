@@ -1,4 +1,4 @@
-"""The proof: the built module, loaded apart, holds the same things as the notebook does.
+"""The proof: the built module, loaded in a process of its own, holds the same values as the notebook does.
 
 A registry filled later, a default that was changed, a class patched after its definition: all of them
 load without complaint and score differently. So what was carried is described on both sides and
@@ -86,7 +86,7 @@ def _library_lines(library: Mapping[str, Any]) -> str:
 def _loaded(
     text: str, live: Mapping[str, Any], library: Mapping[str, Any], fingerprint: Fingerprint
 ) -> Mapping[str, Any] | None:
-    """Describe the built module's names; None where no module can be loaded apart.
+    """Describe the built module's names; None where there is no sandbox to load it in.
 
     The sandbox loads graders only, and what is proved may be less (helpers of a cell) or something its
     checks will refuse with better words (a sync def). So a grader is put at the end of the text, and the
@@ -176,7 +176,7 @@ _PARTS = {
 
 
 def _part(parent: Sequence[Any], index: int) -> tuple[str, ...]:
-    """The name of one part in a message; named members speak for themselves."""
+    """The name of one part, for a message; () for members, whose names are in the path already."""
     labels = _PARTS.get(parent[0]) if isinstance(parent[0], str) else None
     return (labels[index],) if labels is not None and len(parent) == len(labels) and labels[index] else ()
 

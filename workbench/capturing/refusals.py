@@ -1,4 +1,4 @@
-"""Why a name cannot travel, and the way out: one function a reason."""
+"""Why a name cannot be captured, and what to do instead: one function a reason."""
 
 from __future__ import annotations
 

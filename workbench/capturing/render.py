@@ -63,7 +63,7 @@ def _gap(text: str, before: Item | None, item: Item) -> str:
 
 
 def _reading_order(items: Mapping[str, Item], roots: Iterable[str]) -> list[str]:
-    """What is needed before what needs it, as far as circles allow."""
+    """What is needed before what needs it, as far as circular reads allow."""
     order: dict[str, None] = {}
     entered: set[str] = set()
 

@@ -302,7 +302,7 @@ def _maker(name: str, scope: Scope) -> tuple[str, ast.stmt | None]:
 
 
 def _source_of(name: str, value: Any, scope: Scope) -> str:
-    """The user's own assignment, if it is a literal that says just this value."""
+    """The user's own assignment, if it is a literal for exactly this value."""
     text, node = _maker(name, scope)
     own = isinstance(node, ast.Assign) and len(node.targets) == 1 and targets(node) == {name}
     if own and isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):

@@ -1,4 +1,4 @@
-"""Columns of cells in, wire threads out: a bad cell costs its row, never the run."""
+"""Make threads (as wire tuples) from columns of cells: a bad cell makes its row fail, never the run."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def clean(
 
 
 def prompt_key(wire: Wire) -> str | None:
-    """What the rollouts of one prompt share: everything before the completion, as text; None if nothing is."""
+    """What the rollouts of one prompt share: everything before the completion, as text; None if nothing comes before it."""
     turns, _, calls, _, _ = wire
     before = turns[:-1] if turns and turns[-1][0] == "assistant" else turns
     if not before:

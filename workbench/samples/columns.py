@@ -1,4 +1,4 @@
-"""Which column plays which part: recognised by name, or said by the user."""
+"""Which role each column has: recognised by its name, or given by the user."""
 
 from __future__ import annotations
 
@@ -177,9 +177,9 @@ def _no_usable(names: Sequence[str], source: str) -> SamplesError:
 
 
 def require_completion(names: Sequence[str], roles: Mapping[str, str], source: str) -> None:
-    """Refuse to grade samples in which nobody says what the model wrote.
+    """Refuse to grade samples that have no completion.
 
-    Every grader would score silence, and a column of zeros would look like a result.
+    Every grader would score empty text, and a column of zeros would look like a result.
 
     Raises:
         SamplesError: Neither messages nor a completion column was recognised or mapped.

@@ -1,4 +1,4 @@
-"""What a conversation says, in a few digits: so that what was said of one is not taken for another's."""
+"""Digests of conversations: so that a label given to one text is not taken for another text's."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _DIGITS = 16
 def digest_of(thread: StringThread) -> str:
     """A conversation's turns and tool calls as 16 hexadecimal digits; the metadata and tools on offer do not count.
 
-    A key of a tool call that holds nothing is no key: Parquet gives every call the keys of all.
+    Empty keys of tool calls are left out: Parquet gives every call the keys of all calls.
 
     Raises:
         SamplesError: A tool call holds what is no data: an object of another kind, or a list that holds itself.
@@ -33,7 +33,7 @@ def digest_of(thread: StringThread) -> str:
     """
     turns, _, calls, *_ = thread.to_wire()
     # Sorted, since another file's calls may be in another order.
-    content = json.dumps([turns, _called(calls)], sort_keys=True)
+    content = json.dumps([turns, _calls_as_json(calls)], sort_keys=True)
     return hashlib.sha256(content.encode("ascii")).hexdigest()[:_DIGITS]
 
 
@@ -51,7 +51,7 @@ def share_texts(first: Samples, second: Samples) -> bool:
     return first._table is second._table and first._rewrite is second._rewrite  # noqa: SLF001 (another object of this package)
 
 
-def _called(calls: dict[int, Any] | None) -> dict[int, Any] | None:
+def _calls_as_json(calls: dict[int, Any] | None) -> dict[int, Any] | None:
     """Tool calls by turn, as data that JSON has."""
     if calls is None:
         return None

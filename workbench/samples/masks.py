@@ -1,4 +1,4 @@
-"""Which rows a condition chooses: a query or a mask, checked against the frame it is for."""
+"""The rows that a condition (a query or a mask) selects, checked against its frame."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files and in-memory rows as frames. One reader a file kind; each names the line it stumbles on."""
+"""Files and in-memory rows as frames. One reader a kind of file; each names the line it cannot read."""
 
 from __future__ import annotations
 

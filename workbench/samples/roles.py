@@ -1,4 +1,4 @@
-"""One cell as the part that its role plays in a thread, or why it cannot be."""
+"""Convert one cell to what its role needs (messages, a prompt, tools, ...), or say why it cannot be."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The data behind a `Samples`: one frame, the roles of its columns, what is known of its lines."""
+"""The data behind a `Samples`: one frame, the roles of its columns, and its line numbers and faults."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class Table:
         return self.roles.get("instruction") or self.roles.get("prompt") or ""
 
     def readable(self, rows: Rows) -> Rows:
-        """Those of some rows whose line could be read."""
+        """The given rows without those whose line could not be read."""
         return rows[~np.isin(rows, list(self._faults))] if self._faults else rows
 
     def prompts(self, rows: Rows | None) -> list[Any] | None:
@@ -166,7 +166,7 @@ class Table:
         return ", ".join(part for part in parts if part)
 
     def error(self, row: int, fault: Fault) -> SamplesError:
-        """The error that one row's fault is."""
+        """The error to raise for one row's fault."""
         names = ", ".join(repr(str(name)) for name in self.frame.columns[:30])
         return SamplesError(
             f"row {row} cannot be read",
@@ -213,7 +213,7 @@ def _with_index(data: pd.DataFrame, source: str) -> pd.DataFrame:
     """
     frame = data.copy()
     if isinstance(data.columns, pd.MultiIndex):
-        return frame  # refused for that
+        return frame  # `check_frame` refuses these columns
     levels = data.index.nlevels
     for level, name in enumerate(data.index.names):
         if levels == 1 and name is None:

@@ -27,7 +27,7 @@ __all__ = ["Sample", "Samples"]
 
 
 class Samples:
-    """Rows of a dataset as samples. Never changes; every choice of rows is a new, light view.
+    """Rows of a dataset as samples. Never changes; every choice of rows is a new view of the same data.
 
     Columns play parts (*roles*), recognised by name, exactly first and then without regard to case; of two
     names for one role the first in this table wins:
@@ -174,7 +174,7 @@ class Samples:
         return dict(self._table.roles)
 
     def require_completion(self) -> None:
-        """Refuse to be graded when nobody says what the model wrote.
+        """Refuse to be graded where there is no completion.
 
         Raises:
             SamplesError: Neither messages nor a completion column was recognised or mapped.
@@ -186,7 +186,7 @@ class Samples:
 
     @property
     def source(self) -> str:
-        """Where the data come from; "" where nobody said."""
+        """Where the data come from; "" where that is unknown."""
         return self._table.source
 
     @property

@@ -84,7 +84,7 @@ class Database:
 
     @contextlib.contextmanager
     def _placed(self) -> Iterator[None]:
-        """Name the place in errors that do not."""
+        """Add the store's address to errors that lack it."""
         try:
             yield
         except StoreError as error:
@@ -136,7 +136,7 @@ class Database:
 
     @property
     def lost(self) -> str:
-        """What became of the file that was opened, if it is not there any more; "" where it is."""
+        """What happened to the file that was opened, if it is no longer there; "" where it is."""
         if self._file is None or (current := _file_at(self.address.path)) == self._file:
             return ""
         return "is gone" if current is None else "was replaced by another one"
@@ -180,7 +180,7 @@ class Database:
             raise StoreError("the store is closed", where=self.address.shown, hint="open it again") from None
 
     def close(self) -> None:
-        """Wait for what is being written, and let go of the database. A second call does nothing."""
+        """Wait for what is being written, and close the database. A second call does nothing."""
         if self._closed:
             return
         self._closed_threads()

@@ -206,7 +206,7 @@ class StoredGraders:
 
 
 def check_name(subject: str, name: Any, *, empty: bool = False) -> None:
-    """Refuse what cannot name something in a store.
+    """Refuse a text that cannot be a name in a store.
 
     Raises:
         StoreError: No text, empty (unless `empty`), longer than 200 characters, with hidden characters or

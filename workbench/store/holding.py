@@ -38,13 +38,13 @@ def key_of(name: str) -> str:
 def holding(
     connection: Connection, samples: Named, dataset: str, labeller: str | None = None
 ) -> dict[int, Top]:
-    """The label that holds for each sample that has one, by its place.
+    """The label that counts for each sample that has one, by its position.
 
     Args:
         connection: To the store.
         samples: The samples; one id may stand there with several texts.
         dataset: Whose samples they are.
-        labeller: Whose labels; the last word, whoever said it, by default.
+        labeller: Whose labels; by default the last label, whoever gave it.
     """
     by_id = tops(connection, samples.ids, dataset, labeller)
     places = [at for at, name in enumerate(samples.ids) if name in by_id]
@@ -59,7 +59,7 @@ def holding(
 def tops(
     connection: Connection, names: Sequence[str] | None, dataset: str, labeller: str | None = None
 ) -> dict[str, list[Top]]:
-    """The labels on top, one of each labeller and digest, by sample: as they were given, the last one last.
+    """The top label of each labeller and digest, by sample, in the order in which they were given.
 
     Args:
         connection: To the store.
@@ -154,6 +154,6 @@ def _parts(names: Sequence[str]) -> list[Sequence[str]]:
 
 
 def _is_of(top: Top, text: str) -> bool:
-    """Whether a label counts for a text: as far as both are known they are the same."""
+    """Whether a label counts for a text: their digests are the same, or one of them is not known."""
     digest = top[1].digest
     return not (digest and text) or digest == text

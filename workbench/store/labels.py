@@ -28,12 +28,12 @@ __all__ = ["Label", "Labels"]
 
 
 class Labels:
-    """The labels of a store. The last of a sample and labeller holds; all are kept.
+    """The labels of a store. The last one of a sample and labeller counts; all are kept.
 
     Every method takes `dataset`, a name of your choice, so that the samples of two datasets do not mix.
 
     A label belongs to the text that was labelled: for a `Sample` or `Samples` only labels of what it says count, so that
-    new completions under the ids of old ones have no labels. For ids alone, whatever was last said of them holds.
+    new completions under the ids of old ones have no labels. For ids alone, the last label given under an id counts.
     """
 
     def __init__(self, database: Database) -> None:

@@ -47,7 +47,7 @@ def write_record(grader: Grader) -> str:
 
 
 def read_record(text: str, *, where: str, trust: bool = False, own: bool = False) -> Grader:
-    """The grader of a record, as somebody else's. Nothing of it runs.
+    """The grader of a record, marked as imported. Nothing of it runs.
 
     Args:
         text: The record.

@@ -124,7 +124,7 @@ class Replies:
 def _upsert(connection: Connection, values: list[dict[str, Any]]) -> None:
     dialects = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}
     insert = dialects.get(connection.dialect.name)
-    if insert is None:  # no common word for it: replace by hand
+    if insert is None:  # SQL has no upsert that all databases know: delete and insert
         keys = [row["key"] for row in values]
         connection.execute(replies.delete().where(replies.c.key.in_(keys)))
         connection.execute(replies.insert(), values)
@@ -161,7 +161,7 @@ def _values(key: str, reply: Reply, model: str) -> dict[str, Any]:
 
 
 def _reply(text: str, rest: str) -> Reply | StoreError:
-    """The answer of a row; one that cannot be read is an error of its own and not its neighbours'."""
+    """The answer of a row; one that cannot be read is an error for its own key only."""
     try:
         raw, usage = json.loads(rest) if rest[0] == "[" else from_json(rest)
         return Reply(read(text), None if usage is None else Usage(**usage), raw)

@@ -1,4 +1,4 @@
-"""What became of each run: when, which graders, their numbers, findings and cost; not the rows."""
+"""The summary of each run: when, which graders, their numbers, findings and cost; not the rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The store's tables, and how those of an older store become today's.
+"""The store's tables, and how those of an older store are brought up to date.
 
 A new database gets the tables below. One of an older version goes through the steps from its version to
 ours, all in one transaction: it ends as it was or as it should be. Whoever changes a table raises

@@ -19,14 +19,14 @@ _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
 def storable(text: str) -> str:
-    """The text as a column holds it."""
+    """The text in the form in which any database can store it."""
     if _UNSTORABLE.search(text) is None and not text.startswith(_MARK):
         return text
     return _MARK + text.encode("unicode_escape").decode("ascii")
 
 
 def read(column: str) -> str:
-    """The text a column holds."""
+    """The text that `storable` was given."""
     if not column.startswith(_MARK):
         return column
     return column[len(_MARK) :].encode("ascii").decode("unicode_escape")

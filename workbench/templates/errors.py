@@ -1,4 +1,4 @@
-"""The two ways a template goes wrong: as it is read, and as it meets its values."""
+"""Errors of templates: those found when one is read, and those found when it is rendered."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["MissingVariableError", "TemplateError", "TemplateRunError", "at", "p
 
 
 class TemplateError(FormatError):
-    """A template that cannot be read, or that says what its dialect cannot.
+    """A template that cannot be read, or that uses what its dialect does not have.
 
     Attributes:
         line: Counted from 1; 0 where no place is known.

@@ -43,7 +43,7 @@ class Handlebars:
 
 
 class _Checker:
-    """Refuses what only a helper could mean, and collects the names asked of the outermost context."""
+    """Refuses what would need a helper that does not exist, and collects the names asked of the outermost context."""
 
     def __init__(self, text: str) -> None:
         self.text = text

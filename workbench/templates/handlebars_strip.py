@@ -17,7 +17,7 @@ _REST_OF_LINE = re.compile(r"[ \t]*\r?\n?")
 
 
 def strip_whitespace(program: Program, *, root: bool = True) -> None:
-    """Take out of the tree's texts what the language takes out."""
+    """Remove the whitespace that Handlebars removes from the texts of the tree."""
     body = program.body
     for at, statement in enumerate(body):
         match statement:

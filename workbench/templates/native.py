@@ -155,7 +155,7 @@ def _counted(tree: Any) -> Any:
             elif isinstance(node, nodes.List | nodes.Dict) or (
                 isinstance(node, nodes.Tuple) and node.ctx == "load"
             ):
-                return through("_made", node)
+                return through("_bounded", node)
             return node
 
     return Counting().visit(tree)

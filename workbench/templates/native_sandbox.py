@@ -70,7 +70,7 @@ class Missing(ChainableUndefined):
 
 
 class Sandbox(ImmutableSandboxedEnvironment):
-    """Plain data, a few methods, and operators that say no before they fill the memory."""
+    """Plain data, a few methods, and operators that refuse a result that is too large before they make it."""
 
     intercepted_binops = frozenset({"+", "*", "**", "%"})
 
@@ -93,12 +93,12 @@ class Sandbox(ImmutableSandboxedEnvironment):
         return
 
     def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
-        """An operator, if its result has a bearable size."""
+        """Apply an operator if its result will not be too large."""
         PAGE.get().step()
         if not _bearable(operator, left, right):
             raise TemplateRunError(f"the result of {operator} is too large, or it takes numbers only")
         result = super().call_binop(context, operator, left, right)
-        return _made(result) if isinstance(result, list | tuple) else result
+        return _bounded(result) if isinstance(result, list | tuple) else result
 
 
 def _bearable(operator: str, left: Any, right: Any) -> bool:
@@ -144,7 +144,7 @@ def _printable(value: Any) -> Any:
     return str(value)
 
 
-def _made(value: Any) -> Any:
+def _bounded(value: Any) -> Any:
     _measure(value, _MAX_MADE)
     return value
 
@@ -210,7 +210,7 @@ def _range(*bounds: int) -> range:
 
 
 def _dict(*values: Any, **named: Any) -> dict[str, Any]:
-    result: dict[str, Any] = _made(dict(*values, **named))
+    result: dict[str, Any] = _bounded(dict(*values, **named))
     return result
 
 
@@ -218,7 +218,7 @@ GLOBALS: dict[str, Any] = {"range": _range, "dict": _dict, "namespace": Namespac
 
 
 def _charged(rule: Callable[..., Any]) -> Callable[..., Any]:
-    """The filter, paying for the length of what it is given."""
+    """The filter, with the length of its arguments counted as steps of the rendering."""
 
     @wraps(rule)
     def charged(*values: Any, **named: Any) -> Any:
@@ -235,7 +235,7 @@ def _charged(rule: Callable[..., Any]) -> Callable[..., Any]:
 
 @cache
 def environment() -> Sandbox:
-    """The one environment."""
+    """The environment that all templates share."""
     sandbox = Sandbox(
         autoescape=False, undefined=Missing, finalize=_printable, optimized=False, keep_trailing_newline=True
     )
@@ -245,7 +245,7 @@ def environment() -> Sandbox:
     }  # fmt: skip
     builtin = {name: sandbox.filters[name] for name in _KEPT_FILTERS.split()}
     sandbox.filters = {name: _charged(rule) for name, rule in {**builtin, **own}.items()}
-    sandbox.filters |= {"_turns": _turns, "_joined": _joined, "_made": _made}
+    sandbox.filters |= {"_turns": _turns, "_joined": _joined, "_bounded": _bounded}
     sandbox.globals = dict(GLOBALS)
     return sandbox
 

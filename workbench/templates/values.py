@@ -32,7 +32,7 @@ JS_SPACE = "\t\n\v\f\r \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\u
 
 
 class JsonList(list[Any]):
-    """A list that reads as its JSON text where it is put whole, and as nothing when it is empty."""
+    """A list that is written as JSON text, and as an empty text when it has no items."""
 
     def __str__(self) -> str:
         return json_text(list(self)) if self else ""
@@ -115,7 +115,7 @@ def falsy(value: Any) -> bool:
 
 
 def member(value: Any, name: str) -> Any:
-    """What a name finds in a value: a dict's key, a list's or text's place or `length`; else None."""
+    """The member of a value by its name: a dict's key, a list's or text's place or `length`; else None."""
     if isinstance(value, Mapping):
         return value.get(name)
     if isinstance(value, str):

@@ -1,4 +1,4 @@
-"""What each platform gives its prompts of a thread."""
+"""The variables that each platform's prompts get from a thread."""
 
 from __future__ import annotations
 

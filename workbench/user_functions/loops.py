@@ -121,7 +121,7 @@ class _LoopThread:
 
     def _run(self) -> None:
         background.refuse_waiting()
-        with contextlib.suppress(BaseException), self._runner:  # whose end cancels what is left
+        with contextlib.suppress(BaseException), self._runner:  # its end cancels the tasks left
             try:
                 self.loop.run_forever()
             finally:  # by us, or by a function: loop.stop(), a SystemExit in a callback

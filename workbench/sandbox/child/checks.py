@@ -24,7 +24,7 @@ MAX_MESSAGE = 2000
 
 
 class CheckFailed(Exception):  # noqa: N818 (a verdict, not an error)
-    """One check's cross, with the sentence for the author."""
+    """A check has failed; the message is for the author of the grader."""
 
 
 class Loading:
@@ -57,7 +57,7 @@ class Loading:
         return self.thread_type.from_wire(wire)  # type: ignore[attr-defined]
 
     def static(self) -> bool:
-        """Checks one to three; False at the first cross."""
+        """Run checks one to three; False as soon as one fails."""
         steps = (self._syntax, self._structure, self._signature)
         return all(self.check(step.__name__.strip("_"), step) for step in steps)
 
@@ -66,7 +66,7 @@ class Loading:
         return self.check("execution", self._execution)
 
     @property
-    def crossed(self) -> bool:
+    def has_failed(self) -> bool:
         """Whether a check has failed."""
         return not all(passed for _, passed, _, _ in self.results)
 

@@ -1,4 +1,4 @@
-"""Lock the calling process down, and say what the locks are worth.
+"""Lock the calling process down, layer by layer.
 
 Standard library only, and alone: the zygote loads this file by its path. The layers, in the order
 they are put on:
@@ -147,7 +147,7 @@ def _libc() -> ctypes.CDLL:
 
 
 def _drop_root() -> None:
-    """Give up root where we have it: the filter does not need this, but two locks are better than one."""
+    """Give up root where we have it. The seccomp filter does not need this; it is a second lock."""
     if not hasattr(os, "setresuid") or os.geteuid() != 0:
         return
     try:
@@ -240,7 +240,7 @@ def level(installed: list[str], leaks: list[str]) -> str:
 
     *kernel* asks for the filter and for a clean self-test. *partial* asks that no file, socket or
     process can be had, and no other process's memory; names and signals may leak. Anything else is only
-    another *process*: who writes the host's memory has all that the host has.
+    another *process*: a process that can write the host's memory can do all that the host can.
     """
     if "seccomp" in installed and not leaks:
         return "kernel"

@@ -37,7 +37,7 @@ class RowTimeout(BaseException):
 
 
 class Refused(BaseException):
-    """A loader's own verdict on a row: an error kind and the sentence for the author."""
+    """Raised by a loader to fail a row: an error kind and a message for the author."""
 
     plain = True
 
@@ -47,7 +47,7 @@ class Refused(BaseException):
 
 
 class Noted:
-    """What a grader said beside a number, or instead of one.
+    """What a grader gave beside a number, or instead of one.
 
     Attributes:
         score: The number; None for a row that is skipped or failed.
@@ -64,7 +64,7 @@ class Noted:
 
 
 class Stuck(Exception):  # noqa: N818 (named for what happened)
-    """Everything is waiting and nothing can ever wake."""
+    """Every task waits, and nothing is left that could wake one."""
 
 
 class Alarm:
@@ -214,7 +214,7 @@ class Tally:
 
 
 def _encoded(note: dict[str, Any]) -> tuple[int, dict[str, Any]]:
-    """A note's size as JSON and what is read back; metadata that cannot travel leaves a mark that says so."""
+    """A note's size as JSON and what is read back; metadata that cannot be sent is replaced by a mark that says why."""
     try:
         text = _as_text(note)
         if len(text) <= _protocol.MAX_NOTE:
@@ -282,7 +282,7 @@ def kind_of(error: BaseException) -> str:
 
 
 def message_of(error: BaseException) -> str:
-    """The sentence for the author."""
+    """The message for the author."""
     if isinstance(error, RowTimeout):
         return f"{error}{_checks.place(error)}"
     if isinstance(error, Stuck):
@@ -302,7 +302,7 @@ class SilentLoop(asyncio.base_events.BaseEventLoop):
         self._selector = self
 
     def select(self, timeout: float | None) -> list[Any]:
-        """Sleep; with nothing to wake up for, say so at once instead of for ever."""
+        """Sleep until the next timer; raise `Stuck` at once where there is none, instead of sleeping for ever."""
         if timeout is None:
             raise Stuck
         if timeout > 0:
@@ -316,4 +316,4 @@ class SilentLoop(asyncio.base_events.BaseEventLoop):
         """Nobody else is here to wake us."""
 
     def call_exception_handler(self, context: dict[str, Any]) -> None:
-        """A forgotten task's exception is nobody's score."""
+        """Ignore the exception of a task that nobody awaits: it belongs to no row."""

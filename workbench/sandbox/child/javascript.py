@@ -97,7 +97,7 @@ class ScriptLoading(_checks.Loading):  # type: ignore[misc, name-defined]  # loa
             raise CheckFailed("the script holds a null character")
         type_, _, message, stack = self._fresh().query("compile", self.text)
         if type_ == "thrown":
-            # What is missing at the end is missed on the engine's own last line.
+            # An error at the end of the script (a missing brace) is reported on a line that the engine added.
             line = min(_line(stack, self._offset()), self.text.count("\n") + 1)
             excerpt = self._excerpt(line)
             raise CheckFailed(f"{f'line {line}: ' if line else ''}{message}{excerpt}")
@@ -182,7 +182,7 @@ class ScriptLoading(_checks.Loading):  # type: ignore[misc, name-defined]  # loa
 
     def _restart(self) -> None:
         """A new context on the time of the row that spent the last one: the next row must not pay for it."""
-        # Only the host's watchdog may end this: the soft alarm would leave it to the next row after all.
+        # Only the host's watchdog may end this: ended by the soft alarm, it would have to be done in the next row.
         before = signal.signal(signal.SIGALRM, signal.SIG_IGN)
         try:
             with contextlib.suppress(CheckFailed, _engine.JSException):

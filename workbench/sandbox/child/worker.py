@@ -175,7 +175,7 @@ class Rows:
     def _batch(self, index: int) -> list[Any]:
         rows = self._decoded.get(index)
         if rows is None:
-            # Only one batch of the others' rows at a time: they are not ours to keep.
+            # Of rows outside the own shard only one batch is kept at a time: another worker has them too.
             self._decoded.pop(self._recent, None)
             rows = self._decoded[index] = self._decode(index)
             self._recent = index
@@ -195,7 +195,7 @@ class Rows:
 
 
 class Server:
-    """Answers the host's commands, one after the other."""
+    """Answers the host's commands, one after another."""
 
     def __init__(self, rows: Rows, page: mmap.mmap, output: Output) -> None:
         self._rows = rows
@@ -210,9 +210,8 @@ class Server:
 
         A forked process pays for every page it first writes to; a worker that waits can pay beforehand.
         """
-        self.do_load(
-            {"text": "async def grade(thread):\n    return 0.0\n", "seconds": 5.0}
-        )  # any row will do
+        # A grader that fits every row.
+        self.do_load({"text": "async def grade(thread):\n    return 0.0\n", "seconds": 5.0})
         first = min(self._rows.count, self._half)
         for half in (0, 1):
             self.do_rows({"first": self._rows.first, "count": first, "half": half, "seconds": 5.0})

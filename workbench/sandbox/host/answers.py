@@ -1,4 +1,4 @@
-"""What comes out of a worker, read with nothing in it taken on trust.
+"""Read the answers of a worker, which may be forged, and check everything in them.
 
 A grader can write to its worker's answer descriptor itself, so every answer may be forged. It can lie about
 its own rows and its own last checks; it must not be able to raise anything here, or to make the host
@@ -56,7 +56,7 @@ CheckResult = tuple[str, bool, str, float]
 
 
 def read_checks(reply: Mapping[str, Any], names: Sequence[str]) -> list[CheckResult]:
-    """The checks of one stage: all of `names` passed, or those up to the first cross.
+    """The checks of one stage: all of `names` passed, or those up to the first that failed.
 
     Raises:
         Death: Anything else, which an honest worker does not send.
@@ -90,7 +90,7 @@ def read_texts(reply: Mapping[str, Any], key: str) -> list[str]:
 def read_errors(reply: Mapping[str, Any], limit: int = 2000) -> dict[int, GradeError]:
     """The error table of a range of rows, each text cut to `limit` characters.
 
-    Forged entries are left out, and their rows say so; a kind that is not a worker's to give becomes *sandbox*.
+    Forged entries are left out, and their rows say so; a kind that no worker may give becomes *sandbox*.
     """
     texts, entries = reply.get("texts"), reply.get("errors")
     if not isinstance(texts, list) or not isinstance(entries, list):
@@ -164,7 +164,7 @@ def _cleaned(value: Any, depth: int) -> Any:
 
 
 def read_done(reply: Mapping[str, Any], count: int) -> int:
-    """Rows that a range was done for: all, or fewer where their notes filled the answer.
+    """How many rows of a range were graded: all, or fewer where their notes filled the answer.
 
     Raises:
         Death: No such number; a worker that does nothing would be asked for ever.
@@ -183,7 +183,7 @@ def unscored(score: np.float64, bits: np.uint64) -> GradeError:
 
 
 def ends_loading(death: Death, status: int | None) -> bool:
-    """Whether a worker that was lost while it loaded a module says something of the module.
+    """Whether a worker that was lost while it loaded a module says something about the module.
 
     One that was killed does not: the system, or a person, may have ended it, and the next one may load.
     """

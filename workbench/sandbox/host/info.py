@@ -1,4 +1,4 @@
-"""What the sandbox of this machine really holds, in words."""
+"""How well the sandbox of this machine confines graders, in words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Start a clean interpreter for the sandbox: this one's program, an environment of ours, and no sandbox where it fails."""
+"""Start a clean interpreter for the sandbox: the same Python program, in an environment with fixed variables."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ class StartError(SandboxError):
         return f"{self.what} ({details})" if details else self.what
 
 
-def environment(ours: Mapping[str, str]) -> dict[str, str]:
+def environment(variables: Mapping[str, str]) -> dict[str, str]:
     """The variables that the sandbox's interpreter is started with; it drops the loader's before it makes a worker.
 
     Args:
-        ours: This process's variables.
+        variables: This process's variables.
     """
-    loader = {name: _absolute(ours[name]) for name in _LOADER if ours.get(name)}
+    loader = {name: _absolute(variables[name]) for name in _LOADER if variables.get(name)}
     return {**_FIXED, **loader}
 
 

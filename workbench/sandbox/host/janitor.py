@@ -25,7 +25,7 @@ class Janitor:
         self._owner = 0
 
     def later(self, work: Callable[..., object], *args: object) -> Future[None]:
-        """Do something soon. Errors are kept in the future and bother nobody else."""
+        """Do something soon. An error is raised by the future's `result` and nowhere else."""
         if self._owner != os.getpid():  # the first job here, or after a fork: the jobs there are not ours
             self._jobs, self._owner, self._thread = SimpleQueue(), os.getpid(), None
         if self._thread is None:

@@ -19,10 +19,10 @@ __all__ = ["Checked", "check", "fingerprint"]
 
 @dataclass
 class Checked:
-    """What the checks said, up to the first cross.
+    """The results of the checks, up to the first that failed.
 
-    Checks one to three are the worker's word before any of the source ran. Execution and test run are its
-    word after that: a hostile module can lie about itself, and about nothing else.
+    The worker reports checks one to three before any of the source ran, and execution and test run after it
+    ran: a hostile module can forge its own last two results, and nothing else.
     """
 
     level: str
@@ -31,13 +31,13 @@ class Checked:
     output: str = ""
 
     @property
-    def crossed(self) -> bool:
+    def has_failed(self) -> bool:
         """Whether a check has failed."""
         return not all(passed for _, passed, _, _ in self.checks)
 
 
 def check(worker: Worker, program: Program, rows: Sequence[tuple[str, Sequence[Any]]]) -> Checked:
-    """Run the stages one after the other; a lost worker is a cross of the check it was at.
+    """Run the stages one after the other; where a worker is lost, the check it was at has failed.
 
     Args:
         worker: A ready worker.
@@ -48,11 +48,11 @@ def check(worker: Worker, program: Program, rows: Sequence[tuple[str, Sequence[A
     execute = {"op": "execute", "seconds": limits.load_seconds}
     for names, command in ((CHECKS[:3], program.load_command("static")), (CHECKS[3:4], execute)):
         _stage(worker, checked, command, (names, limits.hard_load_seconds))
-        if checked.crossed:
+        if checked.has_failed:
             return checked
     for row in rows:
         _test(worker, checked, row, limits)
-        if checked.crossed:
+        if checked.has_failed:
             break
     return checked
 

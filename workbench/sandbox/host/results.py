@@ -1,4 +1,4 @@
-"""What workers answer, written into the columns of grades: scores, notes, failures, and what a lost worker left."""
+"""What workers answer, written into the columns of grades: scores, notes, failures, and the finished rows of lost workers."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Rows for graders that are given more than a thread: reference and id travel beside it.
+"""Rows for graders that are given more than a thread: the reference and the id are sent with it.
 
 A thread's wire tuple has no place for a reference, and its metadata must not get one that the grader's
-platform would not show. So these graders' rows are packed apart: the same tuples with three values more,
+platform would not show. So these graders' rows are packed separately: the same tuples with three values more,
 the reference, the metadata key under which samples keep it, and the id.
 """
 

@@ -36,7 +36,7 @@ _GRACE_SECONDS = 0.3  # for ranges in work when a run is stopped
 
 @dataclass
 class Outcome:
-    """What a run left.
+    """The result of a run.
 
     Attributes:
         grades: One a row; rows never reached are failed with kind *cancelled*, or *load*.
@@ -127,7 +127,7 @@ class Run:
             self._outcome.stopped = f"the sandbox failed: {error.what}"  # what was graded is kept
 
     def _feed(self, slot: WorkerSlot) -> None:
-        """Keep two ranges in flight."""
+        """Ask a worker for ranges of rows until two are under way."""
         while len(slot.requests) < 2 and not self._outcome.stopped:
             rows = slot.take(slot.want) or self._borrow(slot)
             if rows is None:
@@ -157,9 +157,9 @@ class Run:
         if reply is None:
             return  # cancelled: the next step sees it
         self._note_output(reply)
-        crosses = [check for check in read_checks(reply, CHECKS[:4]) if not check[1]]
-        if crosses:
-            self._refuse(f"{crosses[0][0]}: {crosses[0][2]}")
+        failed = [check for check in read_checks(reply, CHECKS[:4]) if not check[1]]
+        if failed:
+            self._refuse(f"{failed[0][0]}: {failed[0][2]}")
         slot.loaded = True
 
     def _refuse(self, message: str) -> None:
@@ -183,7 +183,7 @@ class Run:
         slot.requests.append(Request(start, stop - start, half, seq))
 
     def _collect(self, slot: WorkerSlot) -> None:
-        """Take every answer that has come whole: a second one may wait where `select` cannot see it."""
+        """Take every complete answer: a second one may be in our buffer already, where `select` cannot see it."""
         while slot.requests and slot.worker:
             reply = slot.worker.poll(slot.requests[0].seq)
             if reply is None:
@@ -193,11 +193,11 @@ class Run:
 
     def _take(self, slot: WorkerSlot, request: Request, reply: Mapping[str, Any]) -> None:
         seconds = time.monotonic() - slot.since
-        done = read_done(reply, request.count) if self._program.noted else request.count
-        if done < request.count:
+        graded = read_done(reply, request.count) if self._program.noted else request.count
+        if graded < request.count:
             # Its notes filled the answer: the rest is asked again, and less at a time.
-            slot.ranges.appendleft((request.first + done, request.first + request.count))
-            slot.want, request.count = done, done
+            slot.ranges.appendleft((request.first + graded, request.first + request.count))
+            slot.want, request.count = graded, graded
         self._results.take(slot, request, reply, seconds)
         self._lost.in_row = 0
         slot.requests.popleft()
@@ -211,7 +211,7 @@ class Run:
         assert slot.worker is not None
         request, now = slot.requests[0], time.monotonic()
         if now - slot.since > request.count * self._limits.hard_row_seconds + 1:
-            raise Death(TIMED_OUT)  # it moves, or pretends to, but not at the speed it was given
+            raise Death(TIMED_OUT)  # its mark moves, or is forged, but more slowly than the limit allows
         _, bits = page_of(slot, request)
         mark = int((bits != NOT_SCORED).sum())
         if mark != slot.mark:
@@ -270,5 +270,5 @@ class Run:
         elif self._outcome.stopped:
             self._grades.ended = self._outcome.stopped
             self._grades.finish(ErrorKind.CANCELLED, f"not graded: {self._outcome.stopped}")
-        # Nothing should be left; if anything is, it is a failure and not a gap.
+        # No row should be missing here; one that is counts as failed, so that no gap stays in the grades.
         self._grades.finish(ErrorKind.SANDBOX, "the row was lost with its worker")

@@ -1,6 +1,6 @@
-"""The five checks a source passes before anybody believes its scores.
+"""The five checks a source has to pass before its scores count.
 
-Syntax, structure, signature, execution, test run: in this order, stopping at the first cross, all of
+Syntax, structure, signature, execution, test run: in this order, stopping at the first that fails, all of
 them in the sandbox. The test run uses Adaptive's mock thread (user "What is 2+2?", assistant "4",
 metadata {}), and after it any threads of the author's own.
 """
@@ -96,7 +96,7 @@ class Check:
 
     Attributes:
         name: Out of `CHECKS`.
-        passed: Tick or cross.
+        passed: Whether the source passed it.
         message: What was found.
         seconds: Time it took.
     """
@@ -109,7 +109,7 @@ class Check:
 
 @dataclass(frozen=True)
 class Validation:
-    """The result of the checks, in order, up to the first cross.
+    """The results of the checks, in order, up to the first that failed.
 
     Attributes:
         checks: At most one a name, but one *test_run* for each thread tried.
@@ -117,7 +117,7 @@ class Validation:
         isolation: The sandbox level they ran at.
         sha256: Of the source that was checked.
         output: What the source printed meanwhile.
-        claimed: Read from a file: somebody's word, which is checked again before it counts.
+        claimed: Read from a file: not proved here, so it is checked again before it counts.
         form: What was checked: the language, or for Python functions the signature.
     """
 
@@ -138,11 +138,11 @@ class Validation:
 
     @property
     def failure(self) -> Check | None:
-        """The first cross."""
+        """The first check that failed."""
         return next((check for check in self.checks if not check.passed), None)
 
     def raise_for_failure(self) -> None:
-        """Turn a cross into an error.
+        """Raise the first failed check as an error.
 
         Raises:
             ValidationError: A `ValueError` naming the check and its message.

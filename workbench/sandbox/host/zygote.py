@@ -121,6 +121,6 @@ class Zygote:
             self._process.stderr.close()
 
     def forget(self) -> None:
-        """In a fork: let go of the parent's zygote without touching it."""
+        """In a forked process: close this process's end of the parent's zygote, and leave the zygote running."""
         self._control.close()
         self._process.returncode = 0  # it is not this process's child; nobody here waits for it

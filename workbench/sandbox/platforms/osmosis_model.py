@@ -39,7 +39,7 @@ def _hints(thing: Any) -> dict[str, Any]:
 
 
 def _fitted(value: Any, expected: Any, where: str) -> Any:
-    """The value as its annotation asks for it; numbers and texts that mean the same are turned.
+    """The value as its annotation asks for it; a number or text that means the same is converted.
 
     Raises:
         ValueError: It does not fit.

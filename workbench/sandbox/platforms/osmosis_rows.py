@@ -1,4 +1,4 @@
-"""From a row to what an Osmosis grader is given, and from what it left to a score.
+"""Make the input of an Osmosis grader from a row, and the row's score from what the grader set.
 
 Standard library only, and alone but for `osmosis.py`: the sandbox loads this file by its path, and graders
 that run in this process go through the same functions.
@@ -101,7 +101,7 @@ def _block(call: dict[str, Any]) -> dict[str, Any]:
 
 
 def settled(ctx: Any, problem: tuple[str, str] | None = None) -> Settled:
-    """What a grader left: the mean reward of the samples that stay, every reward, and the artifacts.
+    """The result of a grader: the mean reward of the samples that stay, every reward, and the artifacts.
 
     Artifacts travel when grading failed as well.
 
