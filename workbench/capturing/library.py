@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from workbench.capturing.cells import Text
-from workbench.capturing.modules import Home, home_of
+from workbench.capturing.modules import ModuleOwner, owner_of
 from workbench.capturing.names import chains_in
 from workbench.capturing.statements import parsed
 from workbench.errors import CaptureError
@@ -52,7 +52,7 @@ def library_values(text: str) -> dict[str, Any]:
             if not isinstance(value, types.ModuleType):
                 break
             owner, value = value.__name__, vars(value).get(name)
-            if type(value) in _PLAIN and owner != "sys" and home_of(owner) is Home.LIBRARY:
+            if type(value) in _PLAIN and owner != "sys" and owner_of(owner) is ModuleOwner.LIBRARY:
                 values[f"{owner}.{name}"] = value
     return values
 
@@ -103,7 +103,7 @@ def _refuse_context() -> None:
     context = module.getcontext()
     settings = {name: getattr(context, name) for name in _CONTEXT}
     changed = [f"{name} = {value!r}" for name, value in settings.items() if value != _CONTEXT[name]]
-    traps = {signal.__name__ for signal, on in context.traps.items() if on}
+    traps = {signal.__name__ for signal, enabled in context.traps.items() if enabled}
     changed += ["other traps"] if traps != _TRAPS else []
     if changed:
         raise _changed_setting(

@@ -23,13 +23,13 @@ from workbench.capturing.literal import is_plain, literal, matches
 from workbench.capturing.locate import find_class, find_function
 from workbench.capturing.modules import (
     GIVEN,
-    Home,
     Import,
-    home_of,
+    ModuleOwner,
     import_of,
     is_builtin,
     is_replaced,
     namespace_of,
+    owner_of,
     refuse_module,
     submodules,
 )
@@ -178,7 +178,7 @@ class Resolver:
     def _reach(self, name: str, module: types.ModuleType, text: str, asker: str) -> None:
         """Carry the submodules that a text reaches through a package; of ours only `GIVEN` is there."""
         chains = [chain for chain in chains_in(text) if chain[0] == name]
-        if home_of(module.__name__) is Home.OURS:
+        if owner_of(module.__name__) is ModuleOwner.OURS:
             for chain in chains:
                 if chain[1:2] not in {(exported,) for exported in GIVEN}:
                     raise refusals.ours_only(".".join(chain), asker)
@@ -195,12 +195,16 @@ class Resolver:
             value if isinstance(value, type | types.FunctionType | types.BuiltinFunctionType) else type(value)
         )
         module = getattr(kind, "__module__", None)
-        home = home_of(module)
-        if home is Home.THIRD_PARTY and hasattr(value, "item") and getattr(value, "shape", None) == ():
+        owner = owner_of(module)
+        if (
+            owner is ModuleOwner.THIRD_PARTY
+            and hasattr(value, "item")
+            and getattr(value, "shape", None) == ()
+        ):
             raise refusals.foreign_number(name, value, asker)
-        if home is Home.THIRD_PARTY:
+        if owner is ModuleOwner.THIRD_PARTY:
             refuse_module(str(module), name, asker)
-        if home is Home.OURS:
+        if owner is ModuleOwner.OURS:
             raise refusals.ours_only(name, asker)
 
     def _object(self, name: str, value: Any, scope: Scope, asker: str) -> None:
@@ -222,16 +226,16 @@ class Resolver:
 
     def _class(self, name: str, cls: type, scope: Scope) -> bool:
         """Carry a class by its class statement; False where there is none that fits."""
-        home = Scope(namespace_of(cls.__module__, scope.namespace))
-        definition = find_class(cls, home.namespace)
+        class_scope = Scope(namespace_of(cls.__module__, scope.namespace))
+        definition = find_class(cls, class_scope.namespace)
         if definition is None or "." in cls.__qualname__:
             return False
         if name != cls.__name__:
-            if home.get(cls.__name__) is not cls:
+            if class_scope.get(cls.__name__) is not cls:
                 return False
-            self._alias(name, cls.__name__, home)
+            self._alias(name, cls.__name__, class_scope)
             return True
-        names = self.needs(definition.text, home, f"class {name}, {definition.origin}")
+        names = self.needs(definition.text, class_scope, f"class {name}, {definition.origin}")
         self.items[name] = Item(name, definition.text, names.first, names.late, definition=True)
         return True
 
@@ -283,13 +287,13 @@ def _is_ours(name: str, value: Any) -> bool:
     """Whether an annotation's name is the workbench or something of it."""
     if value is MISSING:
         return name == "StringThread"
-    home = value.__name__ if isinstance(value, types.ModuleType) else getattr(value, "__module__", None)
-    return isinstance(value, types.ModuleType | type) and home_of(home) is Home.OURS
+    module = value.__name__ if isinstance(value, types.ModuleType) else getattr(value, "__module__", None)
+    return isinstance(value, types.ModuleType | type) and owner_of(module) is ModuleOwner.OURS
 
 
 def _is_of_ipython(value: Any) -> bool:
-    home = getattr(value, "__globals__", {}).get("__name__", "")
-    return isinstance(value, types.FunctionType) and home.startswith("IPython")
+    module = getattr(value, "__globals__", {}).get("__name__", "")
+    return isinstance(value, types.FunctionType) and module.startswith("IPython")
 
 
 def _maker(name: str, scope: Scope) -> tuple[str, ast.stmt | None]:

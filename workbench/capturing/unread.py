@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterable
 
-from workbench.capturing.modules import Home, home_of
+from workbench.capturing.modules import ModuleOwner, owner_of
 from workbench.capturing.names import names_in
 from workbench.capturing.statements import alone, parsed, targets
 
@@ -83,5 +83,7 @@ def _delete(lines: list[str], first: int, end: int) -> None:
 
 def _is_ours(node: ast.stmt) -> bool:
     if isinstance(node, ast.ImportFrom):
-        return not node.level and home_of(node.module) is Home.OURS and "*" not in targets(node)
-    return isinstance(node, ast.Import) and all(home_of(alias.name) is Home.OURS for alias in node.names)
+        return not node.level and owner_of(node.module) is ModuleOwner.OURS and "*" not in targets(node)
+    return isinstance(node, ast.Import) and all(
+        owner_of(alias.name) is ModuleOwner.OURS for alias in node.names
+    )

@@ -196,8 +196,8 @@ def _texts(values: Sequence[Any] | None, rows: int) -> Sequence[str | None]:
 
 
 def _turns(prompt: str | None, completion: str | None) -> list[Any]:
-    spoken = (("user", prompt), ("assistant", completion))
-    return [turn for turn in spoken if turn[1] is not None]
+    turns = (("user", prompt), ("assistant", completion))
+    return [turn for turn in turns if turn[1] is not None]
 
 
 def _by_row(
@@ -234,8 +234,8 @@ def _wire(
     metadata: dict[str, Any],
 ) -> Wire:
     before = messages if messages is not None else prompt or []
-    lead = [] if system is None else [{"role": "system", "content": system}]
-    chat = [*lead, *before, *_new(before, completion or [])]
+    system_turns = [] if system is None else [{"role": "system", "content": system}]
+    chat = [*system_turns, *before, *_new(before, completion or [])]
     return StringThread.from_messages(chat, metadata, tools=tools).to_wire()
 
 

@@ -56,7 +56,7 @@ def _calls_as_json(calls: dict[int, Any] | None) -> dict[int, Any] | None:
     if calls is None:
         return None
     try:
-        return {turn: _without_gaps(plain(of)) for turn, of in calls.items()}
+        return {turn: _without_gaps(plain(turn_calls)) for turn, turn_calls in calls.items()}
     except NotPlainError as error:
         raise SamplesError(
             "a tool call cannot be read",

@@ -44,8 +44,8 @@ class Address:
         query = {name: "***" if _SECRET.search(name) else value for name, value in self.url.query.items()}
         masked_url = self.url.set(query=query, username="***" if self._odd_user else self.url.username)
         text = masked_url.render_as_string(hide_password=True).replace("%2A%2A%2A", "***")
-        for way in {self._odd_database, quote(self._odd_database, safe=" +/")} - {""}:
-            text = text.replace(way, "***")
+        for spelling in {self._odd_database, quote(self._odd_database, safe=" +/")} - {""}:
+            text = text.replace(spelling, "***")
         return text
 
     @property

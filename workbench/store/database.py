@@ -167,7 +167,7 @@ class Database:
             with self._turn, engine.begin() as connection:
                 yield connection
 
-    def submit(self, work: Callable[..., Any], *given: Any) -> Future[Any]:
+    def submit(self, work: Callable[..., Any], *arguments: Any) -> Future[Any]:
         """Run `work` on a thread of the store's.
 
         Raises:
@@ -175,7 +175,7 @@ class Database:
         """
         _ = self.engine  # after a fork: with threads of this process
         try:
-            return self._threads.submit(work, *given)
+            return self._threads.submit(work, *arguments)
         except RuntimeError:
             raise StoreError("the store is closed", where=self.address.shown, hint="open it again") from None
 

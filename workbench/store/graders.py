@@ -212,8 +212,8 @@ def check_name(subject: str, name: Any, *, empty: bool = False) -> None:
         StoreError: No text, empty (unless `empty`), longer than 200 characters, with hidden characters or
             blanks around it.
     """
-    right = isinstance(name, str) and name.isprintable() and name == name.strip() and len(name) <= 200
-    if not right or not (name or empty):
+    valid = isinstance(name, str) and name.isprintable() and name == name.strip() and len(name) <= 200
+    if not valid or not (name or empty):
         raise StoreError(
             f"{subject} must be a short printable text", found=repr(name)[:80],
             expected="1 to 200 characters without blanks around them",

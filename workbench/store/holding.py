@@ -53,7 +53,7 @@ def holding(
     matching = {
         at: [top for top in by_id[samples.ids[at]] if _is_of(top, texts.get(at, ""))] for at in places
     }
-    return {at: those[-1] for at, those in matching.items() if those}
+    return {at: candidates[-1] for at, candidates in matching.items() if candidates}
 
 
 def tops(
@@ -74,7 +74,7 @@ def tops(
     for name, row in _rows(connection, names, sa.select(labels), newest):
         if row.value != NONE:
             by_id.setdefault(name, []).append((row.id, row))
-    if ambiguous := [name for name, those in by_id.items() if len(those) > 1]:
+    if ambiguous := [name for name, candidates in by_id.items() if len(candidates) > 1]:
         # Only here does it matter when a label that an undo brought back was given.
         all_rows = _rows(connection, ambiguous, sa.select(labels).where(*where), None)
         when = first_given(row for _, row in all_rows)
@@ -94,8 +94,8 @@ def is_same(connection: Connection, row: Any, number: int) -> bool:
     if row.id == number:
         return True
     c = labels.c
-    of = (c.dataset == row.dataset, c.labeller == row.labeller, c.sample_key == row.sample_key)
-    when = first_given(connection.execute(sa.select(labels).where(*of).order_by(c.id)))
+    same_sample = (c.dataset == row.dataset, c.labeller == row.labeller, c.sample_key == row.sample_key)
+    when = first_given(connection.execute(sa.select(labels).where(*same_sample).order_by(c.id)))
     return when[row.id] == when.get(number)
 
 
@@ -141,8 +141,12 @@ def _rows(
     ids = None if names is None else set(names)
     matches: list[tuple[str, Any]] = []
     for part in parts:
-        of = [] if part is None else [labels.c.sample_key.in_([key_of(sample) for sample in part])]
-        query = columns.where(*of) if among is None else columns.where(labels.c.id.in_(among.where(*of)))
+        conditions = [] if part is None else [labels.c.sample_key.in_([key_of(sample) for sample in part])]
+        query = (
+            columns.where(*conditions)
+            if among is None
+            else columns.where(labels.c.id.in_(among.where(*conditions)))
+        )
         rows = connection.execute(query.order_by(labels.c.id))
         named_rows = ((read(row.sample), row) for row in rows)
         matches += [(name, row) for name, row in named_rows if ids is None or name in ids]

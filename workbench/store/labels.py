@@ -137,7 +137,10 @@ class Labels:
         _check(labeller or "", dataset)
         with self._database.reading() as connection:
             if selection is None:
-                last = {name: those[-1] for name, those in tops(connection, None, dataset, labeller).items()}
+                last = {
+                    name: candidates[-1]
+                    for name, candidates in tops(connection, None, dataset, labeller).items()
+                }
             else:
                 holding_labels = holding(connection, selection, dataset, labeller)
                 by_time = sorted(holding_labels.items(), key=lambda entry: entry[1][0])
@@ -256,7 +259,7 @@ def _rows(
         owner: Dataset and labeller.
     """
     by_id = tops(connection, [name for name, _ in entries], *owner)
-    before = {(name, row.digest): row.id for name, those in by_id.items() for _, row in those}
+    before = {(name, row.digest): row.id for name, candidates in by_id.items() for _, row in candidates}
     at = now()
     return [
         _row(name, *owner) | entry | {"at": at, "before": before.get((name, entry["digest"]))}

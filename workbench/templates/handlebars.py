@@ -144,8 +144,8 @@ class _Scope:
 
     def into(self, context: Any, names: Mapping[str, Any]) -> _Scope:
         # Handlebars goes down a level only where the context is another one, by JavaScript's ==.
-        same = loosely_equal(context, self.contexts[0])
-        contexts = self.contexts if same else (context, *self.contexts)
+        is_same = loosely_equal(context, self.contexts[0])
+        contexts = self.contexts if is_same else (context, *self.contexts)
         return replace(self, contexts=contexts, names={**self.names, **names} if names else self.names)
 
 
@@ -206,8 +206,8 @@ class _Writer:
             pairs = list(value.items())
         for place, (key, item) in enumerate(pairs):
             self.page.step()
-            news = {"key": key, "index": place, "first": place == 0, "last": place == len(pairs) - 1}
-            inner = replace(scope, data={**scope.data, **news}, outer=scope)
+            loop_names = {"key": key, "index": place, "first": place == 0, "last": place == len(pairs) - 1}
+            inner = replace(scope, data={**scope.data, **loop_names}, outer=scope)
             self.program(block.program, inner.into(item, _block_names(block.program, item, key)))
         if not pairs:
             self.program(block.inverse, scope)

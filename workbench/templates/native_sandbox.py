@@ -102,14 +102,14 @@ class Sandbox(ImmutableSandboxedEnvironment):
 
 
 def _bearable(operator: str, left: Any, right: Any) -> bool:
-    many = [side for side in (left, right) if isinstance(side, str | list | tuple)]
+    sequences = [side for side in (left, right) if isinstance(side, str | list | tuple)]
     if operator == "%":
         return not isinstance(left, str | bytes)
-    if many and operator == "+":
-        return sum(map(len, many)) <= MAX_OUTPUT
-    if many and operator == "*":
-        times = right if many[0] is left else left
-        return isinstance(times, int) and len(many[0]) * times <= MAX_OUTPUT
+    if sequences and operator == "+":
+        return sum(map(len, sequences)) <= MAX_OUTPUT
+    if sequences and operator == "*":
+        times = right if sequences[0] is left else left
+        return isinstance(times, int) and len(sequences[0]) * times <= MAX_OUTPUT
     if isinstance(left, int) and isinstance(right, int):
         bits = left.bit_length() * right if operator == "**" else left.bit_length() + right.bit_length()
         return bits <= _MAX_BITS

@@ -54,9 +54,14 @@ class _Handlebars:
             return (Branch(name, body, other) if word == "if" else Branch(name, other, body),)
         inner = Name(_level(contexts, block_names) + 1, ())
         names = block.program.names if block.program else ()
-        news = dict(zip(names, (inner, Name(inner.level, ("@index",))), strict=False))
+        parameters = dict(zip(names, (inner, Name(inner.level, ("@index",))), strict=False))
         return (
-            Repeat(word, name, self.parts(block.program, (inner, *contexts), {**block_names, **news}), other),
+            Repeat(
+                word,
+                name,
+                self.parts(block.program, (inner, *contexts), {**block_names, **parameters}),
+                other,
+            ),
         )
 
     def name(self, expression: Any, contexts: tuple[Name, ...], block_names: dict[str, Name]) -> Name:

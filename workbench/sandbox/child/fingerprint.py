@@ -162,9 +162,9 @@ class Walker:
             return ["compatible function", self.value(vars(function).get("__wrapped__"))]
         cells = [self._cell(cell) for cell in function.__closure__ or ()]
         rest = [cells, self._by_name(vars(function))]
-        home = function.__globals__.get("__name__")
-        if _is_shared(home):
-            return ["library function", home, function.__code__.co_qualname, *rest]
+        module = function.__globals__.get("__name__")
+        if _is_shared(module):
+            return ["library function", module, function.__code__.co_qualname, *rest]
         self.functions.append(function)
         defaults = [self.value(function.__defaults__), self._by_name(function.__kwdefaults__ or {})]
         return ["function", code_facts(function.__code__), *defaults, *rest]
@@ -177,8 +177,8 @@ class Walker:
 
     def _class(self, cls: type) -> list[Any]:
         if _is_shared(cls.__module__) or _top(cls.__module__) in _OURS | _COMPATIBLE:
-            home = cls.__module__ if _is_shared(cls.__module__) else "ours"
-            return ["library class", home, cls.__qualname__]
+            module = cls.__module__ if _is_shared(cls.__module__) else "ours"
+            return ["library class", module, cls.__qualname__]
         bases = [self.value(base) for base in cls.__bases__]
         members = self._by_name(_members(cls), _SHARED_MEMBERS)
         return ["class", cls.__name__, self.value(type(cls)), bases, members]

@@ -138,8 +138,8 @@ class ScriptLoading(_checks.Loading):  # type: ignore[misc, name-defined]  # loa
         )
 
     def _one_parameter(self, count: Any, source: Any) -> str:
-        none = count == 0 and _NO_PARAMETERS.match(source or "")
-        if none or (count or 0) > 1:
+        takes_nothing = count == 0 and _NO_PARAMETERS.match(source or "")
+        if takes_nothing or (count or 0) > 1:
             raise CheckFailed(f"{self._name} must take exactly one parameter, the input; it takes {count}")
         return "one parameter"
 

@@ -75,8 +75,8 @@ def _check(entry: Any, expected: str) -> CheckResult:
     if not isinstance(entry, list) or len(entry) != 4:
         raise Death("it broke the protocol")
     name, passed, message, seconds = entry
-    right = name == expected and isinstance(passed, bool) and isinstance(message, str)
-    if not right or not isinstance(seconds, int | float) or not 0 <= seconds < math.inf:
+    well_formed = name == expected and isinstance(passed, bool) and isinstance(message, str)
+    if not well_formed or not isinstance(seconds, int | float) or not 0 <= seconds < math.inf:
         raise Death("it broke the protocol")
     return (expected, passed, clean(message), float(seconds))
 
@@ -128,13 +128,13 @@ def noted(reply: Mapping[str, Any], count: int) -> dict[int, dict[str, Any]]:
     """The notes of a reply as they came; only their place is checked."""
     entries, notes = reply.get("notes"), {}
     for entry in entries if isinstance(entries, list) else ():
-        right = (
+        well_formed = (
             isinstance(entry, list)
             and len(entry) == 2
             and type(entry[0]) is int
             and isinstance(entry[1], dict)
         )
-        if right and 0 <= entry[0] < count:
+        if well_formed and 0 <= entry[0] < count:
             notes[entry[0]] = entry[1]
     return notes
 

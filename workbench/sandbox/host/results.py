@@ -115,7 +115,7 @@ class Results:
         blamed = int(open_rows[0]) if len(open_rows) else request.count
         if self._noted and blamed == request.count:
             # All were done, so the answer itself was what broke: one row at a time finds whose part it was.
-            slot.want, blamed = 1, 0 if request.count == 1 else blamed
+            slot.batch_rows, blamed = 1, 0 if request.count == 1 else blamed
         if self._noted:
             ranges = [(0, blamed)] if blamed else []  # their notes are lost with the worker
             any_kept = False

@@ -129,7 +129,7 @@ class Run:
     def _feed(self, slot: WorkerSlot) -> None:
         """Ask a worker for ranges of rows until two are under way."""
         while len(slot.requests) < 2 and not self._outcome.stopped:
-            rows = slot.take(slot.want) or self._borrow(slot)
+            rows = slot.take(slot.batch_rows) or self._borrow(slot)
             if rows is None:
                 return
             if slot.worker is None:
@@ -144,8 +144,8 @@ class Run:
         # A slot with work in flight does not take more, and small leftovers are not worth a decode.
         if slot.requests:
             return None
-        rich = max(self._slots, key=lambda other: other.left)
-        return rich.give(slot.want) if rich.left > 2 * slot.want else None
+        largest = max(self._slots, key=lambda other: other.left)
+        return largest.give(slot.batch_rows) if largest.left > 2 * slot.batch_rows else None
 
     def _start_worker(self, slot: WorkerSlot) -> None:
         worker = slot.worker = self._new_worker(slot.ranges[0][0])
@@ -197,13 +197,15 @@ class Run:
         if graded < request.count:
             # Its notes filled the answer: the rest is asked again, and less at a time.
             slot.ranges.appendleft((request.first + graded, request.first + request.count))
-            slot.want, request.count = graded, graded
+            slot.batch_rows, request.count = graded, graded
         self._results.take(slot, request, reply, seconds)
         self._lost.in_row = 0
         slot.requests.popleft()
         slot.mark, slot.since = -1, time.monotonic()
         per_row = seconds / request.count
-        slot.want = int(min(self._most, 8 * slot.want, max(1, _TARGET_SECONDS / max(per_row, 1e-9))))
+        slot.batch_rows = int(
+            min(self._most, 8 * slot.batch_rows, max(1, _TARGET_SECONDS / max(per_row, 1e-9)))
+        )
         self._note_output(reply)
 
     def _watch(self, slot: WorkerSlot) -> None:

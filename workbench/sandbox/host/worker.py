@@ -194,8 +194,8 @@ class Worker:
         self._fill()
         if len(self._buffer) < HEADER.size:
             return None
-        magic, got, size = HEADER.unpack_from(self._buffer)
-        if magic != MAGIC or got != seq or size > MAX_TEXT:
+        magic, number, size = HEADER.unpack_from(self._buffer)
+        if magic != MAGIC or number != seq or size > MAX_TEXT:
             raise Death("it broke the protocol")
         end = HEADER.size + size
         if len(self._buffer) < end:

@@ -30,12 +30,12 @@ def _fields(cls: type) -> dict[str, Any]:
     return fields
 
 
-def _hints(thing: Any) -> dict[str, Any]:
+def _hints(cls: Any) -> dict[str, Any]:
     """Annotations as types, as far as they can be read: a name in quotes may not exist."""
     try:
-        return typing.get_type_hints(thing, {**vars(sys.modules.get(thing.__module__, types)), **NAMES})
+        return typing.get_type_hints(cls, {**vars(sys.modules.get(cls.__module__, types)), **NAMES})
     except Exception:  # noqa: BLE001 (a stranger's annotations)
-        return dict.fromkeys(inspect.get_annotations(thing), Any)
+        return dict.fromkeys(inspect.get_annotations(cls), Any)
 
 
 def _fitted(value: Any, expected: Any, where: str) -> Any:
