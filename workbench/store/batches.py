@@ -57,6 +57,7 @@ class _Queue(Generic[Item, Result]):
         self._items.append(item)
         self._waiting.append(future)
         if len(self._items) == 1 and not self._busy:
+            # Not at once: what other coroutines hand in during this turn of the loop joins the batch.
             loop.call_soon(self._start, loop)
         return future
 

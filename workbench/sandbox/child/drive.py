@@ -77,6 +77,7 @@ class Alarm:
     def __enter__(self) -> Self:
         self._since = time.monotonic()
         signal.signal(signal.SIGALRM, self._tick)
+        # Several looks within the limit, since the clock starts anew only when a look finds another row.
         pause = max(self._seconds / 5, 0.001)
         signal.setitimer(signal.ITIMER_REAL, pause, pause)
         return self

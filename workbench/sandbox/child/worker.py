@@ -41,7 +41,7 @@ def main(config: dict[str, Any], fds: list[int]) -> None:
     rows = Rows(blob, config)
     output = Output()
     _tidy_process(output)
-    _confine.note_address_space()
+    _confine.note_address_space()  # before the locks: /proc cannot be read behind them
     installed = _confine.lock_down(
         tuple(config["layers"]), config["memory"], read_fd=_protocol.READ_FD, write_fd=_protocol.WRITE_FD
     )
@@ -59,6 +59,7 @@ def _take_descriptors(config: dict[str, Any], fds: list[int]) -> tuple[mmap.mmap
     """Map the shared memory and leave no descriptor open but the two pipes."""
     page = mmap.mmap(fds[2], config["page_bytes"])
     blob = mmap.mmap(fds[3], config["blob_bytes"], prot=mmap.PROT_READ) if len(fds) > 3 else None
+    # Moved up first: a pipe may have the very number that the other, or the null device, is about to get.
     high = [fcntl.fcntl(fd, fcntl.F_DUPFD, 64) for fd in fds[:2]]
     null = os.open(os.devnull, os.O_RDWR)
     for standard in (0, 1, 2):
@@ -70,12 +71,14 @@ def _take_descriptors(config: dict[str, Any], fds: list[int]) -> tuple[mmap.mmap
 
 
 def _tidy_process(output: Output) -> None:
+    """Replace the streams, arguments, environment and folder that came from the parent process."""
     sys.stdin, sys.stdout, sys.stderr = io.StringIO(), output, output
     sys.__stdin__ = sys.__stdout__ = sys.__stderr__ = None  # type: ignore[misc]
     sys.argv = ["grader"]
     os.environ.clear()
     os.chdir("/")
     gc.set_threshold(50000, 20, 100)
+    # What is loaded by now stays to the end: the collector need not look at it, and its pages stay shared.
     gc.freeze()
     gc.enable()
     os.nice(5)

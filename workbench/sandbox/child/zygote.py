@@ -100,6 +100,7 @@ def main(control_fd: int, engine: str) -> None:
     preload()
     if engine:
         load_engine(engine)
+    # In this order: while a file is loaded it looks up those it needs in sys.modules.
     for name, parts in (
         ("_wb_thread", ("..", "..", "thread.py")),
         ("_wb_grade", ("..", "..", "grade.py")),
@@ -127,6 +128,7 @@ def main(control_fd: int, engine: str) -> None:
     sys.modules["_wb_loaders"].show_compatible_modules()
     sys.modules["_wb_probes"].note_processes()
     sys.modules["_wb_environ"].forget()
+    # Before the first fork: objects that the collector leaves alone stay shared with the workers.
     gc.collect()
     gc.freeze()
     control = socket.socket(fileno=control_fd)

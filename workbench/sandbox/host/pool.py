@@ -187,6 +187,7 @@ class Pool:
             blob = self._blob(packed)
             layouts = [self._layout(limits, shard, packed) for shard in shards]
             spares = [Worker.start(self._alive(), layout, blob) for layout in layouts]
+        # Outside the lock: decoding takes a while, and a run may want a worker meanwhile.
         try:
             for worker in spares:
                 worker.await_ready()

@@ -114,10 +114,11 @@ class Results:
         open_rows = np.flatnonzero(bits == NOT_SCORED)
         blamed = int(open_rows[0]) if len(open_rows) else request.count
         if self._noted and blamed == request.count:
-            # All were done, so the answer itself was what broke: one row at a time finds whose part it was.
+            # Every row was graded, so the answer itself broke: asked one at a time, the row at fault is found.
             slot.batch_rows, blamed = 1, 0 if request.count == 1 else blamed
         if self._noted:
-            ranges = [(0, blamed)] if blamed else []  # their notes are lost with the worker
+            # Their notes are lost with the worker, so all rows before it are graded again.
+            ranges = [(0, blamed)] if blamed else []
             any_kept = False
         else:
             ranges = [(int(offset), int(offset) + 1) for offset in np.flatnonzero(bits[:blamed] == FAILED)]
@@ -127,7 +128,7 @@ class Results:
             self.done, self.failed = self.done + 1, self.failed + 1
             if blamed + 1 < request.count:
                 slot.ranges.appendleft((request.first + blamed + 1, request.first + request.count))
-        # Failed rows before it lost their messages with the worker: they are asked again.
+        # The messages of failed rows before it were lost with the worker: these rows are graded again.
         for start, stop in reversed(ranges):
             slot.ranges.appendleft((request.first + start, request.first + stop))
         return any_kept
