@@ -60,7 +60,7 @@ def samples(rows: int) -> wb.Samples:
 
 
 def judge(address: str, concurrency: int) -> wb.Grader:
-    client = wb.OpenAIClient(base_url=address, concurrency=concurrency)
+    client = wb.judges.OpenAIClient(base_url=address, concurrency=concurrency)
     return wb.BinaryJudge(criteria="The completion names the capital.", model=MODEL, client=client)
 
 

@@ -44,9 +44,9 @@ def words(text: str) -> set[str]:
 
 GRADERS: dict[str, tuple[wb.Grader, Callable[[str, str], object]]] = {
     "exact-match": (wb.ExactMatch(), lambda text, truth: text.strip() == truth.strip()),
-    "contains": (wb.Contains(), lambda text, truth: truth.lower() in text.lower()),
+    "contains": (wb.Contains(ignore_case=True), lambda text, truth: truth.lower() in text.lower()),
     "regex": (wb.Regex(pattern=r"\d+"), lambda text, _: re.search(r"\d+", text)),
-    "json-keys": (wb.JsonKeys(keys=("name", "age")), lambda text, _: has_keys(text)),
+    "json-keys": (wb.JsonKeys("name", "age"), lambda text, _: has_keys(text)),
     "rouge_1": (wb.TextSimilarity(metric="rouge_1"), lambda text, truth: words(text) & words(truth)),
     "function": (wb.FunctionGrader.from_source(FUNCTION), lambda text, truth: text.strip() == truth.strip()),
     "script": (wb.ScriptGrader.from_source(SCRIPT), lambda text, truth: text.strip() == truth.strip()),

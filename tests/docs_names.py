@@ -15,13 +15,13 @@ import workbench as wb
 __all__ = ["names_section"]
 
 GROUPS = {
-    "Write a grader": "grader Grade GradeError ErrorKind capture Source validate Validation Extractor extractor Grader kind",
+    "Write a grader": "grader Grade Skip capture validate extractor Grader kind",
     "Your rows": "read_samples Samples Sample StringThread demo_samples",
-    "Several graders and their rules": "Suite Entry Combined",
-    "What came out": "Report Finding Grades agreement compare plot_scores",
-    "Ask a model": "OpenAIClient ScriptedClient Budget Price PRICES",
-    "Files and other platforms": "save load loads export convert",
-    "Keep things": "open_store Store StoreError",
+    "Several graders and their rules": "Suite Entry",
+    "What came out": "Report agreement compare plot_scores",
+    "Ask a model": "ScriptedClient Budget",
+    "Files and other platforms": "save load loads dumps export convert",
+    "Keep things": "open_store",
     "In a notebook": "Workbench",
     "This machine": "sandbox_info",
 }

@@ -10,7 +10,8 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-import workbench.judges  # noqa: F401 (its kinds register themselves)
+import workbench as wb
+import workbench.judges  # (its kinds register themselves)
 from tests.docs_names import names_section
 from tests.formats.matrix import conversion_table
 from workbench import diagnostics
@@ -22,7 +23,7 @@ FAMILIES = {
     "structure": "json-keys json-schema tool-call guardrail",
     "similarity": "text-similarity",
     "code": "function script rollout custom",
-    "judges": "binary-judge rubric-judge schema-judge criteria-judge guardrail-judge score-model label-model "
+    "judges": "binary-judge rubric-judge schema-judge criteria-judge guardrail-judge score-judge label-judge "
     "pairwise-judge faithfulness context-relevancy answer-relevancy agent-judge",
     "remote": "endpoint",
     "several": "combined per-turn",
@@ -36,8 +37,18 @@ def kinds_table() -> str:
     ours = [name for name, cls in KINDS.items() if cls.__module__.startswith("workbench.")]
     for name in [*listed, *(name for name in ours if name not in listed)]:
         summary = (KINDS[name].__doc__ or "").strip().splitlines()[0].replace("|", "\\|")
-        lines.append(f"| {listed.get(name, 'more')} | {name} | `{KINDS[name].__name__}` | {summary} |")
+        lines.append(f"| {listed.get(name, 'more')} | {name} | `{_called(KINDS[name])}` | {summary} |")
     return "\n".join(lines)
+
+
+def _called(kind: type) -> str:
+    """How `wb.` reaches a class."""
+    name = kind.__name__
+    where = next(
+        (one for one in ("combine", "judges") if name not in wb.__all__ and hasattr(getattr(wb, one), name)),
+        "",
+    )
+    return f"{where}.{name}".lstrip(".")
 
 
 def findings_table() -> str:

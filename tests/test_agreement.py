@@ -70,7 +70,7 @@ class TestNumbers:
         """On a scale of 1 to 5 with the mark at 4."""
         report = Report(
             make_samples(4), {"g": make_grades([5, 4, 3, 1])}, labels=[True, True, False, False],
-            scale=(1, 5), threshold=4.0,
+            scale=(1, 5), pass_threshold=4.0,
         )  # fmt: skip
         assert report.agreement().observed.value == 1
 

@@ -141,7 +141,7 @@ ROW = {"prompt": "q", "completion": "yes"}
 
 def suite_file(folder, **gate):
     """A suite of one grader whose scores are 1.0 on `ROW`, with a gate where one is given."""
-    rule = wb.SimpleGate(op="gte", value=gate["value"]) if gate else None
+    rule = wb.combine.SimpleGate(op="gte", value=gate["value"]) if gate else None
     path = folder / "suite.json"
     wb.save(wb.Suite([wb.Contains(expected="yes", name="yes")], gate=rule), path)
     return str(path)
@@ -374,7 +374,7 @@ def test_convert_says_what_it_wrote_and_left_out(platforms, capsys):
         (["convert", "{}/s.yaml", "--to", "native", "--out", "{}/no/x.json"], "no folder"),
         (["convert", "{}/s.yaml", "--to", "native", "--out", "{}"], "a folder of that name"),
         (["convert", "{}/s.yaml", "--to", "letta", "--out", "{}/s.yaml"], "the file to read"),
-        (["convert", "{}/umbraco.json", "--to", "native", "--era", "0.8"], "no eras"),
+        (["convert", "{}/umbraco.json", "--to", "native", "--release", "0.8"], "no releases"),
         (["validate", "{}/s.yaml", "--from", "openai"], "s.yaml"),
         (["run", "{}/rows.jsonl", "{}/rows.jsonl"], "--from"),
     ],
@@ -406,14 +406,14 @@ def test_an_era_is_passed_on(platforms):
     """The release of the source's rules is the reader's to say."""
     (platforms / "ascii.yaml").write_text("graders: {a: {kind: tool, function: ascii_printable_only}}")
     command = ["convert", str(platforms / "ascii.yaml"), "--to", "native", "--out", str(platforms / "n.json")]
-    assert main([*command, "--era", "0.8"]) == 0
-    assert json.loads((platforms / "n.json").read_text())["graders"][0]["empty"] == "zero"
+    assert main([*command, "--release", "0.8"]) == 0
+    assert json.loads((platforms / "n.json").read_text())["graders"][0]["on_empty"] == "zero"
 
 
 def test_functions_inside_others_are_validated(platforms, capsys):
     """A grader inside a combined one is proved too."""
     inner = wb.FunctionGrader.from_source("async def grade(t):\n    return None\n", name="inner")
-    wb.save(wb.Combined(entries=(inner,), name="outer"), platforms / "c.json", allow_unvalidated=True)
+    wb.save(wb.combine.Combined(entries=(inner,), name="outer"), platforms / "c.json", allow_unvalidated=True)
     assert main(["validate", str(platforms / "c.json")]) == 1
     assert "✗ test_run" in capsys.readouterr().out
 

@@ -6,7 +6,7 @@ import pytest
 
 import workbench as wb
 from workbench.errors import FormatError
-from workbench.extractors import EXTRACTORS, LETTA, as_extractor
+from workbench.extractors import EXTRACTORS, LETTA, Extractor, as_extractor
 
 
 def call(name, arguments="{}", at="1"):
@@ -57,7 +57,7 @@ CHAT = wb.StringThread.from_messages(
 )
 def test_letta_nine(name, config, text):
     """Each rule with its settings and search direction; specs travel as JSON."""
-    rule = wb.Extractor(name, config)
+    rule = Extractor(name, config)
     assert rule.extract(CHAT) == text
     assert as_extractor(json.loads(json.dumps(rule.spec()))) == rule
 
@@ -65,15 +65,15 @@ def test_letta_nine(name, config, text):
 @pytest.mark.parametrize("name", ["last_assistant", "first_assistant", "all_assistant", "last_turn"])
 def test_nothing_said(name):
     """A conversation without an assistant gives no text."""
-    assert wb.Extractor(name).extract(wb.StringThread([("user", "q")], {})) == ""
+    assert Extractor(name).extract(wb.StringThread([("user", "q")], {})) == ""
 
 
 def test_memory_before_and_after_08():
     """Blocks lie under `memory` or beside it; without agent state there is nothing to look at."""
     old = wb.StringThread([], {"agent_state": {"memory": {"blocks": [{"label": "h", "value": "x"}]}}})
-    assert wb.Extractor("memory_block", {"block_label": "h"}).extract(old) == "x"
+    assert Extractor("memory_block", {"block_label": "h"}).extract(old) == "x"
     with pytest.raises(RuntimeError, match="agent_state"):
-        wb.Extractor("memory_block", {"block_label": "h"}).extract(wb.StringThread([], {}))
+        Extractor("memory_block", {"block_label": "h"}).extract(wb.StringThread([], {}))
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_memory_before_and_after_08():
 def test_mistakes_are_named(name, config, part):
     """An unknown name lists what exists; unknown and missing settings are named."""
     with pytest.raises(FormatError, match=part):
-        wb.Extractor(name, config)
+        Extractor(name, config)
     with pytest.raises(FormatError):
         as_extractor(7)
 
@@ -102,13 +102,13 @@ def test_own_rules(monkeypatch):
         return (thread.completion() or "").upper() + mark
 
     said = wb.StringThread([("assistant", "yes")])
-    assert wb.Extractor("shouted", {"mark": "?"}).extract(said) == "YES?"
+    assert Extractor("shouted", {"mark": "?"}).extract(said) == "YES?"
     assert wb.ExactMatch(expected="YES!", extractor="shouted")(said).score == 1.0
     with pytest.raises(ValueError, match="taken"):
         wb.extractor("shouted")(len)
     wb.extractor("wrong")(lambda _: None)
     with pytest.raises(TypeError, match="must return text"):
-        wb.Extractor("wrong").extract(said)
+        Extractor("wrong").extract(said)
 
 
 def test_lettas_nine_keep_their_rules(monkeypatch):
@@ -127,7 +127,7 @@ def test_lettas_nine_keep_their_rules(monkeypatch):
 
 def test_a_pattern_that_cannot_be_read_or_never_ends():
     """It fails the row that meets it, with its reason."""
-    broken = wb.Contains(expected="x", extractor=wb.Extractor("pattern", {"pattern": "[a"}))
+    broken = wb.Contains(expected="x", extractor=Extractor("pattern", {"pattern": "[a"}))
     assert "Invalid regex pattern" in broken(wb.StringThread([("assistant", "x")])).error.message
 
 

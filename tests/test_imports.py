@@ -24,7 +24,6 @@ LATE = {
     "demo/__init__.py": {"workbench.samples", "workbench.samples.readers"},
     # SQLAlchemy takes a fifth of a second, and most runs have no store.
     "suite_run.py": {"workbench.store"},
-    "judges/kinds/models.py": {"workbench.templates.values"},
     # jinja2 is loaded by the first template in that language.
     "templates/native.py": {"workbench.templates.native_sandbox"},
 }

@@ -38,6 +38,14 @@ def test_all_is_sorted_and_complete():
         assert getattr(wb, name) is not None
 
 
+def test_the_public_names_are_few():
+    """Fewer than sixty names; the rest stands in `wb.combine`, `wb.judges`, `wb.errors`, `wb.session` and `wb.widgets`."""
+    assert len(wb.__all__) < 60
+    for name in ("combine.Mean", "combine.PerTurn", "judges.PRICES", "judges.ScoreJudge", "errors.ErrorKind"):
+        module, _, member = name.partition(".")
+        assert getattr(getattr(wb, module), member) is not None
+
+
 def test_the_page_of_public_names_is_the_public_surface():
     """The page of public names has a heading for each of them and for no others."""
     text = (ROOT / "docs" / "public-names.md").read_text("utf-8")

@@ -20,7 +20,7 @@ def waiting(gate):
             await asyncio.sleep(0.01)
         return 1.0
 
-    return wb.CustomGrader.of(wait, name="waits")
+    return wb.CustomGrader(wait, name="waits")
 
 
 def test_a_job_returns_at_once_and_ends_with_the_report():
@@ -41,7 +41,7 @@ def test_a_cancelled_job_keeps_what_was_graded():
     job.cancel()
     report = job.report(60)
     assert report.summary["scored"].tolist()[0] == 40
-    assert {error.kind for error in report.grades["waits"].errors.values()} == {wb.ErrorKind.CANCELLED}
+    assert {error.kind for error in report.grades["waits"].errors.values()} == {wb.errors.ErrorKind.CANCELLED}
     assert report.notes == ("Interrupted: 40 of 80 grades kept.",)
 
 

@@ -12,7 +12,7 @@ from workbench.patterns import Pattern, PatternError, dotnet_spelling, python_sp
 
 def test_a_catastrophic_pattern_is_stopped():
     """The search raises after its time; others of the same pattern still work."""
-    rule = Pattern(r"^(a|a)*b(\1)?c$", seconds=0.2)
+    rule = Pattern(r"^(a|a)*b(\1)?c$", timeout=0.2)
     with pytest.raises(TimeoutError, match="longer than 0.2 s"):
         rule.search("a" * 40 + "!b")
     assert rule.search("abc") is not None

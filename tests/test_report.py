@@ -553,13 +553,13 @@ class TestLabels:
         with pytest.raises(ReportError, match="one entry a row"):
             self.report(labels).findings  # noqa: B018
 
-    @pytest.mark.parametrize("threshold", [float("nan"), float("inf"), True, "x"])
-    def test_the_pass_mark_is_a_number(self, threshold):
+    @pytest.mark.parametrize("pass_threshold", [float("nan"), float("inf"), True, "x"])
+    def test_the_pass_mark_is_a_number(self, pass_threshold):
         """A pass mark that compares with nothing is refused."""
         from workbench.diagnostics import diagnose
 
         with pytest.raises(ReportError, match="pass mark"):
-            diagnose(self.report("ok"), threshold=threshold)
+            diagnose(self.report("ok"), pass_threshold=pass_threshold)
 
     @pytest.mark.parametrize("labels", [pd.DataFrame({"ok": [True] * 200}), np.ones((200, 1)), {0, 1}])
     def test_what_has_no_order_of_rows_is_refused(self, labels):
@@ -593,7 +593,7 @@ class TestScale:
         assert not any("lenient" in finding.kind for finding in report.findings)
         high = self.report(np.full(100, 3.0)).diagnose(labels=[False] * 100, scale=(1, 5))
         assert high.findings[0].kind == "too-lenient"
-        assert high.threshold is None
+        assert high.pass_threshold is None
 
     def test_zero_to_one_keeps_one_half(self):
         """0.5 accepts and 0.49 does not."""
@@ -603,7 +603,7 @@ class TestScale:
         ]
         assert ["too-lenient" in kinds for kinds in lenient] == [True, False]
 
-    @pytest.mark.parametrize("settings", [{"scale": (1, 5), "threshold": 0.5}, {"threshold": 1.1}])
+    @pytest.mark.parametrize("settings", [{"scale": (1, 5), "pass_threshold": 0.5}, {"pass_threshold": 1.1}])
     def test_a_pass_mark_off_the_scale_is_refused(self, settings):
         """It would accept or reject every row."""
         with pytest.raises(ReportError, match="not on the scale"):
@@ -612,7 +612,7 @@ class TestScale:
     def test_an_old_pass_mark_must_fit_a_new_scale(self):
         """What is not given stays, and is looked at again."""
         with pytest.raises(ReportError, match="not on the scale"):
-            self.report([0.5], threshold=0.7).diagnose(scale=(1, 5))
+            self.report([0.5], pass_threshold=0.7).diagnose(scale=(1, 5))
 
     @pytest.mark.parametrize("scale", [(0, float("inf")), ("a", "b"), (False, True), (0,), (0, float("nan"))])
     def test_a_scale_is_two_finite_numbers(self, scale):
@@ -632,7 +632,7 @@ class TestSettings:
             ({"labels": ["perhaps"] * 4}, "neither good"),
             ({"labels": "nope"}, "no column 'nope'"),
             ({"labels": pd.DataFrame({"x": [1] * 4})}, "one entry a row"),
-            ({"threshold": 3}, "not on the scale"),
+            ({"pass_threshold": 3}, "not on the scale"),
             ({"scale": (1, 0)}, "lowest to its highest"),
         ],
     )
@@ -648,4 +648,4 @@ class TestSettings:
         """Good settings, and no settings."""
         check_settings(report.samples)
         check_settings(report.samples, preset="seed", labels=[1, 0, None, "yes"])
-        check_settings(report.samples, threshold=3, scale=(1, 5))
+        check_settings(report.samples, pass_threshold=3, scale=(1, 5))

@@ -149,7 +149,7 @@ class TestEntries:
             wb.Entry(wb.Contains(expected="yes"), "right", weight=0.8),
             wb.Entry(wb.Length(maximum=9), "short", weight=0.2),
         ]
-        return wb.Suite(entries, combine=wb.Mean(), name="whole", **settings)
+        return wb.Suite(entries, combine=wb.combine.Mean(), name="whole", **settings)
 
     def test_the_combined_column_is_a_grader_of_the_report(self):
         """It has scores, a summary line and findings like any other."""
@@ -167,12 +167,12 @@ class TestEntries:
 
     def test_round_trip(self):
         """A suite is its spec."""
-        suite = self.suite(gate=wb.SimpleGate(metric_key="right", value=0.5))
+        suite = self.suite(gate=wb.combine.SimpleGate(metric_key="right", value=0.5))
         assert wb.Suite.build(suite.spec()) == suite
 
     def test_one_sample(self):
         """`grade` tells the whole and every part."""
-        outcome = self.suite().grade(wb.StringThread([("assistant", "yes, of course")]))
+        outcome = self.suite()(wb.StringThread([("assistant", "yes, of course")]))
         assert (outcome.score, outcome.parts["right"].passed, outcome.parts["short"].score) == (
             0.8,
             True,
@@ -182,7 +182,7 @@ class TestEntries:
     def test_names_do_not_collide(self):
         """The combined column needs a name of its own."""
         with pytest.raises(ValueError, match="another name"):
-            wb.Suite([wb.Contains(expected="x", name="combined")], combine=wb.Mean())
+            wb.Suite([wb.Contains(expected="x", name="combined")], combine=wb.combine.Mean())
 
 
 def test_a_combined_grader_moves_the_bar():
@@ -225,7 +225,7 @@ def test_an_interrupt_stops_code_graders_in_the_middle(place, combined, capsys, 
 
     def setting(event):
         real(event)
-        if event is not STOPPED and threading.current_thread() is threading.main_thread():
+        if event is not STOPPED and threading.get_ident() == threading.main_thread().ident:
             real(STOPPED)  # the run has been told to stop; threads of the test runner set events of their own
 
     monkeypatch.setattr(threading.Event, "set", setting)
@@ -250,7 +250,7 @@ def test_a_described_suite_is_no_plain_list(tmp_path):
     assert wb.load(tmp_path / "suite.json").description == "short ones"
 
     @pytest.mark.parametrize(
-        "settings", [{"combine": "mean"}, {"combine": wb.Mean}, {"gate": {"kind": "simple"}}]
+        "settings", [{"combine": "mean"}, {"combine": wb.combine.Mean}, {"gate": {"kind": "simple"}}]
     )
     def test_rules_and_gates_are_objects(self, settings):
         """A name or a class in their place is refused with an example."""

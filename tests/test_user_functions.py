@@ -434,7 +434,7 @@ def test_a_coroutine_may_not_wait_in_its_thread():
     async def waits():
         background.run(user_functions.awaited(never))
 
-    with pytest.raises(RuntimeError, match="await the coroutine"):
+    with pytest.raises(RuntimeError, match="await instead"):
         background.run(user_functions.awaited(waits, 60))
     assert ran == []
 

@@ -107,8 +107,8 @@ def test_a_findings_rows_stand_in_its_order():
     )
     found = report.findings[0]
     one = {"finding": [found.grader, found.kind]}
-    assert report.where(one).tolist() == list(found.rows)
-    assert report.where({"label": None}, one).tolist() == list(found.rows)
+    assert report.row_numbers(one).tolist() == list(found.rows)
+    assert report.row_numbers({"label": None}, one).tolist() == list(found.rows)
 
 
 @pytest.mark.parametrize(
@@ -150,6 +150,6 @@ def test_a_report_of_no_rows():
         wb.read_samples(ROWS).head(0), progress=False
     )
     for one in ({"grader": "a", "passed": True}, {"text": "x"}, {"label": None}, {"any": [[]]}):
-        found = report.where(one)
+        found = report.row_numbers(one)
         assert found.tolist() == []
         assert found.dtype == np.intp

@@ -5,7 +5,8 @@ The public names stand in `__init__.pyi` and load on first use, so that `import 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 import lazy_loader
 
@@ -14,7 +15,12 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+_public, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name, or the session package: the lines that the app shows name its functions."""
+    return import_module("workbench.session") if name == "session" else _public(name)
 
 
 def load_ipython_extension(shell: InteractiveShell) -> None:

@@ -25,7 +25,7 @@ HEARTBEAT_SECONDS = 0.05
 
 _REFUSED = (
     "a synchronous workbench call inside a coroutine that the workbench runs, which would wait for itself; "
-    "await the coroutine instead: grader.grade_one(sample)"
+    "await instead: await grader.grade(sample)"
 )
 
 _lock = threading.Lock()

@@ -13,8 +13,10 @@ WorkbenchError
 │   └── StartError                       in sandbox: no sandbox starts on this machine
 ├── JudgeServerError     (RuntimeError)  in judges: no answer; its kinds say why
 ├── BudgetError          (RuntimeError)  in judges: no room for a question
-└── StoreError           (RuntimeError)  in store: a database that cannot be used
+└── StoreError           (RuntimeError)  a database that cannot be used
 ```
+
+`GradeError` and `ErrorKind` are no exceptions: they say in a `Grade` why it has no score.
 
 A message says what went wrong, then, each on its own line and only where known: where, what was
 found, what was expected, and the next step.
@@ -22,15 +24,20 @@ found, what was expected, and the next step.
 
 from __future__ import annotations
 
+from workbench.grade import ErrorKind, GradeError
+
 __all__ = [
     "CaptureError",
+    "ErrorKind",
     "FormatError",
+    "GradeError",
     "IsolationError",
     "NotValidatedError",
     "ReportError",
     "SamplesError",
     "SamplesWarning",
     "SandboxError",
+    "StoreError",
     "ValidationError",
     "WorkbenchError",
 ]
@@ -104,3 +111,7 @@ class SandboxError(WorkbenchError, RuntimeError):
 
 class IsolationError(SandboxError):
     """Imported source was to run where the machine cannot confine it."""
+
+
+class StoreError(WorkbenchError, RuntimeError):
+    """The store could not be opened, read or written. What was committed before is still there."""

@@ -61,7 +61,7 @@ class Skip(Exception):  # noqa: N818 (a statement of the grader's, not an error)
         >>> import workbench as wb
         >>> def only_maths(thread):
         ...     raise wb.Skip("not a maths question")
-        >>> wb.CustomGrader.of(only_maths)(wb.StringThread([("assistant", "Hello")]))
+        >>> wb.CustomGrader(only_maths)(wb.StringThread([("assistant", "Hello")]))
         Grade(reasoning='not a maths question')
     """
 

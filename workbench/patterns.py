@@ -33,7 +33,7 @@ class Pattern:
         text: The pattern.
         ignore_case: Whether letters match either case.
         multiline: Whether ^ and $ match at line ends inside the text.
-        seconds: Time limit of one search.
+        timeout: Time limit of one search.
 
     Raises:
         PatternError: When it is first used, if it cannot be read.
@@ -42,7 +42,7 @@ class Pattern:
     text: str
     ignore_case: bool = False
     multiline: bool = False
-    seconds: float = SECONDS
+    timeout: float = SECONDS
 
     def search(self, text: str) -> Any:
         """The first match, as a match object of the `regex` package, or None.
@@ -67,10 +67,10 @@ class Pattern:
         rule = _compiled(self.text, self.ignore_case, self.multiline)
         try:
             # concurrent: other threads, the notebook's among them, go on meanwhile.
-            return getattr(rule, method)(text, timeout=self.seconds, concurrent=True)
+            return getattr(rule, method)(text, timeout=self.timeout, concurrent=True)
         except TimeoutError:
             raise TimeoutError(
-                f"the pattern {self.text[:80]!r} took longer than {self.seconds:g} s on this text"
+                f"the pattern {self.text[:80]!r} took longer than {self.timeout:g} s on this text"
             ) from None
 
 

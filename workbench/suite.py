@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from typing import Any, Self
 
 import numpy as np
@@ -12,10 +12,10 @@ import numpy as np
 from workbench import background
 from workbench.display_text import visible
 from workbench.errors import FormatError, WorkbenchError
-from workbench.grade import Grade
 from workbench.graders import Grader
 from workbench.graders.base import as_sample
-from workbench.graders.combine import Entry, Gate, GateResult, Outcome, Rule
+from workbench.graders.calls import with_call_help
+from workbench.graders.combine import Entry, Gate, GateResult, Rule
 from workbench.graders.combine.combined import check_names, combine
 from workbench.graders.combine.entry import as_column, as_entry
 from workbench.grades import Grades
@@ -27,40 +27,14 @@ from workbench.progress import Bar, OnProgress
 from workbench.report import Report, check_settings
 from workbench.samples import Sample, Samples, as_samples
 from workbench.serialization import parts
-from workbench.suite_run import Run, endings, opened, sum_up
+from workbench.suite_run import Run, SuiteOutcome, endings, opened, sum_up
 from workbench.thread import StringThread
 
 __all__ = ["Suite", "SuiteOutcome", "run"]
 
 
-@dataclass(frozen=True)
-class SuiteOutcome:
-    """What a suite makes of one sample.
-
-    Attributes:
-        parts: Outcome of each entry, by name.
-        whole: The combined grade; None for a suite without a combining rule.
-    """
-
-    parts: Mapping[str, Outcome]
-    whole: Grade | None = None
-
-    @property
-    def score(self) -> float | None:
-        """The combined score; without a rule that of the only entry, None where there are more."""
-        if self.whole is not None:
-            return self.whole.score
-        return next(iter(self.parts.values())).score if len(self.parts) == 1 else None
-
-    @property
-    def passed(self) -> bool | None:
-        """The combined verdict, or that of the only entry."""
-        if self.whole is not None:
-            return self.whole.passed
-        return next(iter(self.parts.values())).passed if len(self.parts) == 1 else None
-
-
-@dataclass(frozen=True)
+@with_call_help
+@dataclass(frozen=True, repr=False)
 class Suite:
     """Graders that judge the same samples, and perhaps a rule that makes one score of theirs.
 
@@ -79,9 +53,9 @@ class Suite:
         >>> import workbench as wb
         >>> suite = wb.Suite(
         ...     [wb.Entry(wb.Contains(expected="yes"), "right", weight=0.8), wb.Entry(wb.Length(maximum=9), "short", weight=0.2)],
-        ...     combine=wb.Mean(),
+        ...     combine=wb.combine.Mean(),
         ... )
-        >>> suite.grade(wb.StringThread([("assistant", "yes, of course")])).score
+        >>> suite(wb.StringThread([("assistant", "yes, of course")])).score
         0.8
     """
 
@@ -140,6 +114,29 @@ class Suite:
         return tuple(entry.grader for entry in self.entries)
 
     @property
+    def grader(self) -> Grader:
+        """The grader of a suite of one, such as a file of one grader gives.
+
+        Raises:
+            AttributeError: There are several; the message says how to get each.
+        """
+        if len(self.entries) > 1:
+            names = ", ".join(f"suite[{entry.name!r}]" for entry in self.entries)
+            raise AttributeError(
+                f"a suite of {len(self.entries)} graders has no one grader; take suite[0], or by name: {names}"
+            )
+        return self.entries[0].grader
+
+    def __repr__(self) -> str:
+        """The call that makes it, and how to get the grader where there is one."""
+        items = [entry.grader if entry == Entry(entry.grader) else entry for entry in self.entries]
+        changed = {f.name: getattr(self, f.name) for f in fields(self)[1:] if getattr(self, f.name)}
+        parts = [repr(items), *(f"{name}={value!r}" for name, value in changed.items())]
+        return f"Suite({', '.join(parts)})" + (
+            "  # its grader: .grader" if self.plain and len(items) == 1 else ""
+        )
+
+    @property
     def plain(self) -> bool:
         """Whether this is a list of graders and nothing more."""
         bare = all(entry == Entry(entry.grader) for entry in self.entries)
@@ -166,12 +163,14 @@ class Suite:
             raise KeyError(f"no grader {which!r} here; there are {', '.join(found)}")
         return found[which]
 
-    def grade(self, sample: Sample | StringThread) -> SuiteOutcome:
+    def __call__(self, sample: Sample | StringThread) -> SuiteOutcome:
         """Grade one sample with every grader, and wait for it."""
-        return background.run(self._grade(as_sample(sample)))
+        return background.run(self.grade(as_sample(sample)))
 
-    async def _grade(self, sample: Sample) -> SuiteOutcome:
-        found = await asyncio.gather(*(entry.grade_one(sample) for entry in self.entries))
+    async def grade(self, sample: Sample | StringThread) -> SuiteOutcome:
+        """The same inside async code: one sample with every grader at once."""
+        made = as_sample(sample)
+        found = await asyncio.gather(*(entry.grade(made) for entry in self.entries))
         pairs = list(zip(self.entries, found, strict=True))
         parts = {entry.name: entry.outcome_of(grade) for entry, grade in pairs}
         if self.combine is None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from workbench import background
 from workbench.errors import WorkbenchError
-from workbench.grade import ErrorKind
+from workbench.grade import ErrorKind, Grade
 from workbench.graders import Control
-from workbench.graders.combine import Entry
+from workbench.graders.combine import Entry, Outcome
 from workbench.grades import Grades
 from workbench.judges.asking.breaker import HOPELESS, NOT_ASKED
 from workbench.judges.asking.judge_run import JudgeRun, sharing
@@ -24,7 +25,34 @@ from workbench.serialization import parts
 if TYPE_CHECKING:
     from workbench.store import Store
 
-__all__ = ["Run", "endings", "opened", "sum_up"]
+__all__ = ["Run", "SuiteOutcome", "endings", "opened", "sum_up"]
+
+
+@dataclass(frozen=True)
+class SuiteOutcome:
+    """What a suite makes of one sample.
+
+    Attributes:
+        parts: Outcome of each entry, by name.
+        whole: The combined grade; None for a suite without a combining rule.
+    """
+
+    parts: Mapping[str, Outcome]
+    whole: Grade | None = None
+
+    @property
+    def score(self) -> float | None:
+        """The combined score; without a rule that of the only entry, None where there are more."""
+        if self.whole is not None:
+            return self.whole.score
+        return next(iter(self.parts.values())).score if len(self.parts) == 1 else None
+
+    @property
+    def passed(self) -> bool | None:
+        """The combined verdict, or that of the only entry."""
+        if self.whole is not None:
+            return self.whole.passed
+        return next(iter(self.parts.values())).passed if len(self.parts) == 1 else None
 
 
 class Run:

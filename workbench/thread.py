@@ -176,6 +176,14 @@ class StringThread:
         thread.tools = tools or []
         return thread
 
+    def __dir__(self) -> list[str]:
+        """What users need: without the form in which threads travel."""
+        return [
+            name
+            for name in super().__dir__()
+            if name not in {"from_wire", "to_wire", "turn_answers", "turn_calls"}
+        ]
+
     def __repr__(self) -> str:
         count = len(self._turns)
         text = self._turns[-1][1] if self._turns else ""

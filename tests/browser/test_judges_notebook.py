@@ -86,7 +86,7 @@ def test_the_repetition_is_free(run):
 
 def test_claims_show_their_evidence(run):
     """Each claim stands with its verdict and the words of the document."""
-    shown = output(run, "wb.Faithfulness(")
+    shown = output(run, "wb.FaithfulnessJudge(")
     text = shown.inner_text()
     assert text.count("supported: True") == 2
     assert text.count("found: True") == 2

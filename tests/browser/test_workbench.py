@@ -117,7 +117,7 @@ rows = [{{"prompt": text, "completion": other, "expected": text, "id": text + st
 judge = wb.BinaryJudge(name=bad[0], criteria=bad[1], model="m", client=wb.ScriptedClient(
     lambda messages: '{{"reasoning": "' + bad[0].replace('"', "'") + '", "score": "PASS"}}'))
 strict = wb.ExactMatch(name=bad[2])
-broken = wb.CustomGrader.of(lambda thread: 1 / (len(thread.completion()) - len(thread.completion())), name=bad[4])
+broken = wb.CustomGrader(lambda thread: 1 / (len(thread.completion()) - len(thread.completion())), name=bad[4])
 app = wb.Workbench(rows, [judge, strict, broken], labels="good", store=None, labeller=bad[0], dataset=bad[1])
 app
 """

@@ -117,9 +117,9 @@ def test_prebuilt_judges(case):
         "CONTEXT_RELEVANCY": [{"reason": "r", "score": score} for score in scores],
     }[name]  # fmt: skip
     kind = {
-        "FAITHFULNESS": wb.Faithfulness,
-        "ANSWER_RELEVANCY": wb.AnswerRelevancy,
-        "CONTEXT_RELEVANCY": wb.ContextRelevancy,
+        "FAITHFULNESS": wb.FaithfulnessJudge,
+        "ANSWER_RELEVANCY": wb.AnswerRelevancyJudge,
+        "CONTEXT_RELEVANCY": wb.ContextRelevancyJudge,
     }[name]
     client = wb.ScriptedClient([json.dumps(answer) for answer in answers for _ in range(1)])
     grade = kind(model="m", rules="adaptive", client=client)(thread_of({"metadata": {}, **case["item"]}))
@@ -168,7 +168,7 @@ def test_combined(case):
     if "error" in expected:
         assert whole.score is None
         assert expected["error"] in str(whole.error) or whole.error is None
-    assert isinstance(Combined(entries=tuple(replace(e) for e, _ in entries), rule=rule), wb.Grader)
+    assert isinstance(Combined(entries=tuple(replace(e) for e, _ in entries), combine=rule), wb.Grader)
 
 
 @pytest.mark.parametrize("case", cases("adaptive", "logs"))

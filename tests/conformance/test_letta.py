@@ -7,11 +7,12 @@ import pytest
 
 import workbench as wb
 from tests.conformance.cases import cases, check_score, with_client
+from workbench.extractors import Extractor
 from workbench.formats.platforms.letta.trajectory import letta_thread
 from workbench.graders.combine import Gate
 
 
-def era_of(case):
+def release_of(case):
     """The release a case needs; "" for those that hold for all, or for the seed's."""
     return case["era"].lstrip(">=") if case["era"].startswith(">=") else ""
 
@@ -30,8 +31,8 @@ def sample_of(item):
 @pytest.mark.parametrize("case", cases("letta", "tool", "per_turn"))
 def test_tool_graders(case):
     """Built-in functions on the extracted submission."""
-    suite = wb.loads(json.dumps({"graders": {"metric": case["config"]}}), "letta", era=era_of(case))
-    outcome = suite.grade(sample_of(case["item"])).parts["metric"]
+    suite = wb.loads(json.dumps({"graders": {"metric": case["config"]}}), "letta", release=release_of(case))
+    outcome = suite(sample_of(case["item"])).parts["metric"]
     check_score(case["expected"], outcome.score)
     assert case["expected"].get("rationale_contains", "") in (outcome.message or "")
 
@@ -39,7 +40,7 @@ def test_tool_graders(case):
 @pytest.mark.parametrize("case", cases("letta", "extractor"))
 def test_extractors(case):
     """Each extractor with its settings and direction."""
-    rule = wb.Extractor(case["grader"].partition(":")[2], case["config"])
+    rule = Extractor(case["grader"].partition(":")[2], case["config"])
     if error := case["expected"].get("error"):
         with pytest.raises(Exception) as caught:
             rule.extract(thread_of(case["item"]))
@@ -86,7 +87,7 @@ def test_judge_answers(case):
     """Clamped, coerced, or a failure that this suite counts as 0.0."""
     expected = case["expected"]
     suite = with_client(rubric(case["config"]), case["item"]["judge_response"])
-    outcome = suite.grade(wb.StringThread([("user", "q"), ("assistant", "a")], {})).parts["judge"]
+    outcome = suite(wb.StringThread([("user", "q"), ("assistant", "a")], {})).parts["judge"]
     check_score(expected, outcome.score)
     if "rationale" in expected:
         assert (outcome.grade.reasoning or "") == expected["rationale"]
@@ -110,7 +111,7 @@ def test_judge_prompts(case):
     sample = wb.Sample(id="0", thread=thread, reference=item.get("ground_truth"), group="0")
 
     def preview():
-        judge = rubric(case["config"], era=era_of(case)).graders[0]
+        judge = rubric(case["config"], release=release_of(case)).graders[0]
         return "\n".join(message["content"] for message in judge.preview(sample))
 
     if "error" in expected:

@@ -25,7 +25,7 @@ def sample_of(item):
 def test_graders(case):
     """One grader on item and sample; a failure counts as 0 with a flag."""
     expected = case["expected"]
-    outcome = next(iter(suite_of("openai", case["config"]).grade(sample_of(case["item"])).parts.values()))
+    outcome = next(iter(suite_of("openai", case["config"])(sample_of(case["item"])).parts.values()))
     check_score(expected, outcome.score)
     flag = error_flag(outcome.grade, python=case["grader"] == "python")
     assert flag == expected.get("error", flag)
@@ -45,7 +45,7 @@ def test_multi(case):
         return
     suite = suite_of("openai", case["config"])
     fixed = [replace(entry, grader=_fixed(rewards[entry.name])) for entry in suite.entries]
-    outcome = wb.Suite(fixed, combine=suite.combine, name=suite.name).grade(sample_of({}))
+    outcome = wb.Suite(fixed, combine=suite.combine, name=suite.name)(sample_of({}))
     check_score(expected, outcome.score)
 
 
@@ -72,7 +72,7 @@ def test_model_graders(case):
     expected, item = case["expected"], case["item"]
     reply = item.get("judge_response") or json.dumps({"steps": [], "result": item.get("judge_label")})
     suite = with_client(suite_of("openai", case["config"]), reply)
-    outcome = next(iter(suite.grade(sample_of({"sample": {"output_text": "x"}})).parts.values()))
+    outcome = next(iter(suite(sample_of({"sample": {"output_text": "x"}})).parts.values()))
     check_score(expected, outcome.score)
     assert error_flag(outcome.grade) == expected.get("error", error_flag(outcome.grade))
     assert outcome.passed == expected.get("passed", outcome.passed)

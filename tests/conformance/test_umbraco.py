@@ -27,7 +27,7 @@ def test_graders(case):
     suite = suite_of("umbraco", case["config"])
     if "judge_response" in item:
         suite = with_client(suite, item["judge_response"])
-    outcome = next(iter(suite.grade(thread_of(item)).parts.values()))
+    outcome = next(iter(suite(thread_of(item)).parts.values()))
     check_score(expected, outcome.score)
     assert outcome.passed == expected["passed"]
     if "failureMessage" in expected:

@@ -92,7 +92,7 @@ def test_an_answer_cannot_leave_its_tags(trick):
 
 def test_faithfulness_claims_carry_their_evidence():
     """Each claim is decided on its own and quotes the document that has it."""
-    grade = wb.Faithfulness(client=client())(
+    grade = wb.FaithfulnessJudge(client=client())(
         thread("Sure! Elmby was founded in 1612. Elmby lies on the Tarn.")
     )
     first, second = grade.metadata["claims"]
@@ -119,11 +119,11 @@ def test_tokens_are_counted_by_letters():
 
 def test_another_kind_of_question_gets_no_verdict():
     """Words without a verdict end as a row that failed, not as a score."""
-    grade = wb.LabelModel(
+    grade = wb.judges.LabelJudge(
         input=[{"role": "user", "content": "Is it kind? {{sample.output_text}}"}],
         labels=["kind", "unkind"],
         passing_labels=["kind"],
         client=client(),
     )(thread("x"))
     assert grade.score is None
-    assert grade.error.kind == wb.ErrorKind.JUDGE_PARSE
+    assert grade.error.kind == wb.errors.ErrorKind.JUDGE_PARSE

@@ -324,7 +324,7 @@ class TestAgreement:
 
     def test_the_pass_mark_can_move(self, graded):
         """With a pass mark of 0.8 a score of 0.6 rejects."""
-        assert only(graded(np.full(80, 0.6)), "too-lenient", labels=[False] * 80, threshold=0.8) is None
+        assert only(graded(np.full(80, 0.6)), "too-lenient", labels=[False] * 80, pass_threshold=0.8) is None
 
     def test_failed_rows_are_neither_accepted_nor_rejected(self, graded):
         """Only scored rows are counted."""

@@ -15,7 +15,7 @@ TEMPLATES = [
     ("mustache", "<{{x}}>", {}),
     ("mustache", "{{#rows}}<{{&x}}>{{/rows}}", {}),
     ("braces", "<{x}>", {"names": ["x", "secret"]}),
-    ("braces", "<{x}>", {"generation": "0.17"}),
+    ("braces", "<{x}>", {"release": "0.17"}),
     ("openai", "<{{ item.x }}>", {}),
 ]
 HOSTILE = [

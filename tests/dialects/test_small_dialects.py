@@ -44,16 +44,16 @@ def braces(text, values, **options):
     return compile_template(text, "braces", **options).render(values)
 
 
-def test_the_first_generation_fills_listed_names_only():
+def test_the_first_release_fills_listed_names_only():
     """Other braces, double ones and the reserved names are text."""
     text = "{style} {other} {input} {{style}} {{ }} {"
     assert braces(text, {"style": "short"}, names=["style"]) == "short {other} {input} {short} {{ }} {"
     assert braces("{a}", {"a": 1}) == "{a}"
 
 
-def test_the_later_generation_fills_all_and_escapes():
+def test_the_later_release_fills_all_and_escapes():
     """Double braces are one, names without a value an error, lone braces text."""
-    later = {"generation": "0.17"}
+    later = {"release": "0.17"}
     assert (
         braces('{input} {{"score": 1}} {x} { a }', {"input": "Q", "x": [1]}, **later)
         == 'Q {"score": 1} [1] { a }'
@@ -64,13 +64,13 @@ def test_the_later_generation_fills_all_and_escapes():
     with pytest.raises(ValueError, match="cannot be called 'input'"):
         compile_template("x", "braces", names=["input"], **later)
     with pytest.raises(TemplateError, match=r"expected: 0\.4, 0\.17"):
-        compile_template("x", "braces", generation="2")
+        compile_template("x", "braces", release="2")
 
 
 def test_braces_say_what_they_ask_for():
     """The variables are the names that stand in the text."""
     assert compile_template("{a} {b}", "braces", names=["a", "c"]).variables == {"a"}
-    assert compile_template("{a} {{b}}", "braces", generation="0.17").variables == {"a"}
+    assert compile_template("{a} {{b}}", "braces", release="0.17").variables == {"a"}
 
 
 VALUES = {

@@ -11,7 +11,7 @@ VALUES = {
     "turns": [{"role": "user", "content": "c"}, {"role": "bot", "content": "{{x}}"}], "x": "X", "empty": "",
     "d": {"a": "A", "b c": "Q"}, "item": {"q": ["z"]}, "sample": {"output_text": "o"},
 }  # fmt: skip
-LATER = {"generation": "0.17"}
+LATER = {"release": "0.17"}
 GOOD = [
     ("handlebars", "jinja2", "{{#each turns}}\n {{@index}}: {{role}} {{../x}} {{@root.d.a}}\n{{#if @last}}end{{else}}, {{/if}}{{/each}}"),
     ("handlebars", "jinja2", "{{#if empty}}a{{else if x}}b{{else}}c{{/if}}{{#unless empty}}u{{/unless}} {{d.[b c]}} \\{{x}} {% if %} {# no"),

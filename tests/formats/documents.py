@@ -20,7 +20,7 @@ _NATIVE_CODE = json.loads(
         [
             wb.FunctionGrader.from_source("async def grade(thread):\n    return 1.0\n", name="f"),
             wb.ScriptGrader.from_source("function grade(input) { return 1; }", name="s"),
-            wb.Combined(entries=(wb.Entry(wb.Contains(expected="4"), weight=2),), name="c"),
+            wb.combine.Combined(entries=(wb.Entry(wb.Contains(expected="4"), weight=2),), name="c"),
             wb.BinaryJudge(criteria="c", examples=({"input": [{"role": "user", "content": "q"}], "output": "a", "passes": True},)),
         ],
         allow_unvalidated=True,

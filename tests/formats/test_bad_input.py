@@ -319,7 +319,9 @@ def test_a_refusal_changes_nothing(platform, tmp_path):
     target.write_text(native_write([wb.Contains(expected="older")]))
     companions(tmp_path)
     before = _state(tmp_path)
-    suite = wb.Suite([wb.Contains(expected="4"), wb.JsonSchema(schema={}, name="s")], combine=wb.Mean())
+    suite = wb.Suite(
+        [wb.Contains(expected="4"), wb.JsonSchema(schema={}, name="s")], combine=wb.combine.Mean()
+    )
     for how in ({}, {"on_loss": "report"}):
         mine = suite if not how else wb.Suite(wb.JsonSchema(schema={}, name="s"))
         with pytest.raises(FormatError):

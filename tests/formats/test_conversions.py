@@ -25,18 +25,18 @@ def test_a_grader_may_be_called_combined(platform, tmp_path):
 
 def test_a_reward_may_be_called_combined(tmp_path):
     """Letta's reward is a rule too, whose column must not be its metric's."""
-    suite = wb.Suite([wb.Entry(HAS, "combined"), LACKS], combine=wb.Formula("combined"), name="all")
+    suite = wb.Suite([wb.Entry(HAS, "combined"), LACKS], combine=wb.combine.Formula("combined"), name="all")
     wb.export(suite, tmp_path / "g.yaml", "letta")
     assert wb.load(tmp_path / "g.yaml", trust=True).column == "all"
     (tmp_path / "g.yaml").write_text((tmp_path / "g.yaml").read_text().replace("name: all\n", ""))
     again = wb.load(tmp_path / "g.yaml", trust=True)
-    assert (again.column, again.combine) == ("combined 2", wb.Formula("combined"))
+    assert (again.column, again.combine) == ("combined 2", wb.combine.Formula("combined"))
 
 
 def test_a_reward_goes_with_its_grader(tmp_path):
     """A reward that reads a grader that was dropped is dropped too, and that is told."""
     suite = wb.Suite(
-        [wb.Entry(wb.ToolCall(expected=["x"]), "t"), wb.Entry(HAS, "h")], combine=wb.Formula("t")
+        [wb.Entry(wb.ToolCallMatch(expected=["x"]), "t"), wb.Entry(HAS, "h")], combine=wb.combine.Formula("t")
     )
     written = wb.export(suite, tmp_path / "g.yaml", "letta", on_loss="report")
     assert ("", "combine") in {(loss.grader, loss.field) for loss in written.losses}
@@ -45,13 +45,13 @@ def test_a_reward_goes_with_its_grader(tmp_path):
     assert again.combine is None
 
 
-@pytest.mark.parametrize("rule", [wb.Mean(), wb.Sum(), wb.Formula("h")])
+@pytest.mark.parametrize("rule", [wb.combine.Mean(), wb.combine.Sum(), wb.combine.Formula("h")])
 def test_an_only_grader_blocks_in_umbraco(rule, tmp_path):
     """Where one grader is the whole score, a severity that never blocks would make it always 1.0."""
     suite = wb.Suite(wb.Entry(LACKS, "h", severity="info"), combine=rule)
     notes = wb.export(suite, tmp_path / "g.json", "umbraco").notes
     assert ("h", "severity") in {(note.grader, note.field) for note in notes}
-    assert suite.grade(ONE).score == wb.load(tmp_path / "g.json").grade(ONE).score == 0.0
+    assert suite(ONE).score == wb.load(tmp_path / "g.json")(ONE).score == 0.0
 
 
 def test_a_score_between_is_not_a_verdict_in_umbraco(tmp_path):
@@ -59,7 +59,7 @@ def test_a_score_between_is_not_a_verdict_in_umbraco(tmp_path):
     judge = wb.CriteriaJudge(criteria="c", rules="umbraco")
     wb.export(wb.Suite(judge), tmp_path / "g.json", "umbraco")
     with pytest.raises(wb.errors.FormatError, match="Error-severity"):
-        wb.export(wb.Suite(judge, combine=wb.Mean()), tmp_path / "h.json", "umbraco")
+        wb.export(wb.Suite(judge, combine=wb.combine.Mean()), tmp_path / "h.json", "umbraco")
 
 
 def test_a_negated_threshold_is_told_in_openai(tmp_path):
@@ -77,19 +77,25 @@ def test_a_negated_threshold_is_told_in_openai(tmp_path):
 @pytest.mark.parametrize("make", [wb.Contains, lambda **how: wb.ExactMatch(trim=False, **how)])
 def test_an_empty_reference_scores_zero_in_openai(make, tmp_path):
     """A check there finds the empty text everywhere, where Letta's rule gives 0.0: code says so."""
-    wb.export(make(no_reference="zero"), tmp_path / "g.json", "openai")
+    wb.export(make(on_no_reference="zero"), tmp_path / "g.json", "openai")
     assert json.loads((tmp_path / "g.json").read_text())["type"] == "python"
     again = wb.load(tmp_path / "g.json", trust=True)
-    assert [again.grade(row).score for row in (ONE, EMPTY)] == [1.0, 0.0]
+    assert [again(row).score for row in (ONE, EMPTY)] == [1.0, 0.0]
     wb.export(make(), tmp_path / "h.json", "openai")
     assert json.loads((tmp_path / "h.json").read_text())["type"] == "string_check"
 
 
-@pytest.mark.parametrize("grader", [wb.Contains(), wb.PerTurn(grader=wb.Contains(empty="zero"))])
+@pytest.mark.parametrize(
+    "grader",
+    [
+        wb.Contains(ignore_case=True),
+        wb.combine.PerTurn(grader=wb.Contains(ignore_case=True, on_empty="zero")),
+    ],
+)
 def test_lettas_rule_of_empty_references_is_noted(grader, tmp_path):
     """Its built-in functions give 0.0 where a row has nothing to compare with."""
     notes = wb.export(grader, tmp_path / "g.yaml", "letta").notes
-    assert [note.field for note in notes] == ["no_reference"]
+    assert [note.field for note in notes] == ["on_no_reference"]
     assert "empty one, scores 0.0" in str(notes[0])
-    own = wb.Contains(no_reference="zero", empty="zero")
+    own = wb.Contains(ignore_case=True, on_no_reference="zero", on_empty="zero")
     assert wb.export(own, tmp_path / "h.yaml", "letta").notes == ()

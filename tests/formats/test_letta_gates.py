@@ -136,8 +136,10 @@ def test_broken_gates_are_refused_with_their_place(gate, part):
 
 def test_what_a_condition_cannot_say_is_refused(tmp_path):
     """Only a mark that samples reach counts there: another comparison would be another accuracy."""
-    below = wb.SimpleGate(metric_key="q", aggregation="accuracy", value=50.0, pass_op="lt", pass_value=0.5)
-    nested = wb.LogicalGate(conditions=(wb.LogicalGate(conditions=(below,)),))
+    below = wb.combine.SimpleGate(
+        metric_key="q", aggregation="accuracy", value=50.0, pass_op="lt", pass_value=0.5
+    )
+    nested = wb.combine.LogicalGate(conditions=(wb.combine.LogicalGate(conditions=(below,)),))
     suite = wb.Suite(wb.Entry(wb.ExactMatch(), "q"), gate=nested)
     with pytest.raises(FormatError, match="those with lt 0.5"):
         wb.export(suite, tmp_path / "s.yaml", "letta")
@@ -149,11 +151,11 @@ def test_a_gate_on_the_first_grader_keeps_it(tmp_path):
     """Where the first grader is left out, a gate that names none would judge another: it is told and left out."""
     suite = wb.Suite(
         [wb.Entry(wb.BinaryJudge(criteria="Is it so?", model="m"), "j"), wb.ExactMatch()],
-        gate=wb.SimpleGate(value=0.5),
+        gate=wb.combine.SimpleGate(value=0.5),
     )
     done = wb.export(suite, tmp_path / "s.yaml", "letta", on_loss="report", allow_unvalidated=True)
     assert "it reads 'j', which is not written" in [loss.what for loss in done.losses]
     assert wb.load(tmp_path / "s.yaml").gate is None
-    inner = wb.LogicalGate(conditions=(wb.SimpleGate(aggregation="min", value=0.1),))
+    inner = wb.combine.LogicalGate(conditions=(wb.combine.SimpleGate(aggregation="min", value=0.1),))
     named = written(wb.Suite([wb.Entry(wb.ExactMatch(), "e"), wb.Contains(name="c")], gate=inner), tmp_path)
     assert named["conditions"] == [{"metric_key": "e", "aggregation": "min", "op": "gte", "value": 0.1}]

@@ -2,8 +2,8 @@
 
 import pytest
 
-import workbench as wb
 from workbench.errors import SamplesError
+from workbench.extractors import Extractor
 from workbench.formats import letta_thread
 
 TURN = [
@@ -20,9 +20,9 @@ def test_messages_of_every_type():
         [TURN, TURN], input=["one?", "two?"], agent_state={"blocks": [{"label": "h", "value": "v"}]}
     )
     assert [turn.role for turn in thread.get_turns()] == ["user", "assistant", "tool", "assistant"] * 2
-    assert wb.Extractor("last_assistant").extract(thread) == "a b"
-    assert wb.Extractor("tool_output", {"tool_name": "search"}).extract(thread) == "found"
-    assert wb.Extractor("memory_block", {"block_label": "h"}).extract(thread) == "v"
+    assert Extractor("last_assistant").extract(thread) == "a b"
+    assert Extractor("tool_output", {"tool_name": "search"}).extract(thread) == "found"
+    assert Extractor("memory_block", {"block_label": "h"}).extract(thread) == "v"
 
 
 @pytest.mark.parametrize("trajectory", [[{"type": "assistant_message"}], ["text"], [[7]]])

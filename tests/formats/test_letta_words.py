@@ -58,10 +58,10 @@ def test_reasons_are_lettas(function, extractor, tmp_path):
     assert [(grade.score, grade.reasoning) for grade in found] == [one[2:] for one in SAID[function]]
 
 
-@pytest.mark.parametrize("era", ["0.8", "0.9"])
-def test_empty_texts_are_told_as_letta_tells_them(era, tmp_path):
+@pytest.mark.parametrize("release", ["0.8", "0.9"])
+def test_empty_texts_are_told_as_letta_tells_them(release, tmp_path):
     """From 0.8 nothing extracted, and nobody who answered, have rationales of their own."""
-    grader = suite("exact_match", tmp_path, era=era)[0]
+    grader = suite("exact_match", tmp_path, release=release)[0]
     silent, unanswered = (wb.StringThread([("user", "q"), *rest]) for rest in ([("assistant", "")], []))
     assert grader(silent).reasoning == "Empty submission - extractor found no content"
     assert grader(unanswered).reasoning == "Empty trajectory - agent produced no messages"

@@ -23,7 +23,7 @@ def test_a_negated_rule_keeps_its_meaning(platform, tmp_path):
     written = wb.export(wb.Suite(entry), tmp_path / f"g{ending}", name)
     assert written.losses == ()
     suite = wb.load(tmp_path / f"g{ending}", trust=True)
-    assert [suite.grade(thread).score for thread in (YES, NO)] == [1.0, 0.0]
+    assert [suite(thread).score for thread in (YES, NO)] == [1.0, 0.0]
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_a_negated_grader_is_dropped_whole(platform, grader, tmp_path):
 @pytest.mark.parametrize("platform", ["vllora", "openai"])
 def test_a_negated_whole_is_not_written_plain(platform, tmp_path):
     """A combined grader's negation is not dropped either."""
-    inner = wb.Combined(
+    inner = wb.combine.Combined(
         entries=(wb.Entry(wb.Contains(expected="a"), "a"), wb.Entry(wb.Length(maximum=9), "b")), name="c"
     )
     with pytest.raises(FormatError, match="nothing is left"):
@@ -85,7 +85,7 @@ def test_companions_are_named_after_their_suite(tmp_path):
         (tmp_path / f"{name}.json").write_text(CHECK.format(word))
         wb.convert(tmp_path / f"{name}.json", tmp_path / f"{name}.letta.yaml", "letta")
     held = [wb.load(tmp_path / f"{name}.letta.yaml", trust=True) for name in "ab"]
-    assert [suite.grade(YES).score for suite in held] == [1.0, 0.0]
+    assert [suite(YES).score for suite in held] == [1.0, 0.0]
 
 
 def test_another_suites_companion_is_not_overwritten(tmp_path):
@@ -101,7 +101,7 @@ def test_another_suites_companion_is_not_overwritten(tmp_path):
 
 ALL_PASS = wb.Suite(
     [wb.Entry(wb.Contains(expected="one"), "a"), wb.Entry(wb.Length(maximum=1), "b", severity="warning")],
-    combine=wb.AllPass(),
+    combine=wb.combine.AllPass(),
 )
 
 
@@ -141,7 +141,9 @@ def test_articles_fit():
 
 def test_a_gate_is_called_a_gate(tmp_path):
     """A run's gate is no combining rule."""
-    suite = wb.Suite(wb.Contains(expected="a", name="a"), gate=wb.SimpleGate(metric_key="a", value=0.5))
+    suite = wb.Suite(
+        wb.Contains(expected="a", name="a"), gate=wb.combine.SimpleGate(metric_key="a", value=0.5)
+    )
     for platform in ("adaptive", "osmosis"):
         with pytest.raises(FormatError, match="no gates over a run"):
             wb.export(suite, tmp_path / "g.py", platform)
@@ -160,7 +162,7 @@ def test_keys_of_adaptive_are_words(tmp_path):
 
 def test_changed_names_and_needed_columns_are_noted(tmp_path):
     """OpenAI's formulas need words, its checks a column; an Osmosis module has no name."""
-    suite = wb.Suite([wb.Contains(name="a b"), wb.Length(maximum=9, name="c")], combine=wb.Mean())
+    suite = wb.Suite([wb.Contains(name="a b"), wb.Length(maximum=9, name="c")], combine=wb.combine.Mean())
     notes = wb.export(suite, tmp_path / "o.json", "openai").notes
     assert {(note.grader, note.field) for note in notes} == {("a b", "name"), ("a b", "reference")}
     assert any("{{item.reference}}" in str(note) for note in notes)

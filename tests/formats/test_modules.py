@@ -143,7 +143,7 @@ def test_own_source_comes_back_as_it_was(tmp_path):
 
 def test_a_file_holds_one_grader(tmp_path):
     """Others, and a rule over them, are refused or told."""
-    suite = wb.Suite([wb.Contains(expected="a"), wb.Length(maximum=9)], combine=wb.Mean())
+    suite = wb.Suite([wb.Contains(expected="a"), wb.Length(maximum=9)], combine=wb.combine.Mean())
     with pytest.raises(FormatError, match="one grader"):
         wb.export(suite, tmp_path / "g.py", "python")
     written = wb.export(suite, tmp_path / "g.py", "python", on_loss="report")

@@ -187,3 +187,25 @@ def test_what_is_no_grader_is_refused():
     """A number is not saved."""
     with pytest.raises(TypeError, match="not int"):
         wb.save([3], "never.json")
+
+
+def test_save_export_and_dumps_are_one(tmp_path):
+    """The same text, and the same refusals, whichever of the three is called."""
+    text = wb.dumps(GRADER)
+    assert wb.save(GRADER, tmp_path / "a.json").read_text("utf-8") == text
+    wb.export(GRADER, tmp_path / "b.json", "native")
+    assert (tmp_path / "b.json").read_text("utf-8") == text
+    unproved = wb.FunctionGrader.from_source("async def grade(thread):\n    return 0.5\n")
+    for writing in (lambda: wb.dumps(unproved), lambda: wb.save(unproved, tmp_path / "c.json")):
+        with pytest.raises(NotValidatedError, match="not validated"):
+            writing()
+
+
+def test_a_file_of_one_grader_gives_it():
+    """`.grader` is the grader of a suite of one; of several it says how to get each."""
+    assert wb.loads(wb.dumps(wb.Contains("a"))).grader == wb.Contains("a")
+    several = wb.Suite([wb.Contains("a"), wb.Length(1)])
+    with pytest.raises(
+        AttributeError, match=r"suite\[0\], or by name: suite\['contains'\], suite\['length'\]"
+    ):
+        several.grader  # noqa: B018

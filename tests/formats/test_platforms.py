@@ -1,4 +1,4 @@
-"""What each platform's reader and writer promise beyond the matrix: recognition, eras, headers, companions."""
+"""What each platform's reader and writer promise beyond the matrix: recognition, release, headers, companions."""
 
 import json
 import tempfile
@@ -99,16 +99,16 @@ def test_unknown_formats_are_listed(tmp_path):
 # --- Letta
 
 
-def letta(era, text="graders: {a: {kind: tool, function: exact_match}}"):
-    return wb.loads(text, "letta", era=era)
+def letta(release, text="graders: {a: {kind: tool, function: exact_match}}"):
+    return wb.loads(text, "letta", release=release)
 
 
 def test_eras_change_the_rules():
     """An empty submission is graded in 0.4, 0.0 from 0.8; rubrics are templates from 0.17."""
     ascii_only = "graders: {a: {kind: tool, function: ascii_printable_only}}"
-    assert [letta(era, ascii_only).grade(sample("")).score for era in ("", "0.7", "0.8")] == [1.0, 1.0, 0.0]
+    assert [letta(release, ascii_only)(sample("")).score for release in ("", "0.7", "0.8")] == [1.0, 1.0, 0.0]
     judge = "graders: {a: {kind: model_judge, prompt: 'Rate {submission}'}}"
-    assert [letta(era, judge).graders[0].generation for era in ("", "0.16", "0.17", "0.26")] == [
+    assert [letta(release, judge).graders[0].release for release in ("", "0.16", "0.17", "0.26")] == [
         "0.4",
         "0.4",
         "0.17",
@@ -116,26 +116,24 @@ def test_eras_change_the_rules():
     ]
     with pytest.raises(FormatError, match="release number"):
         letta("latest")
-    with pytest.raises(FormatError, match="no eras"):
-        wb.loads('{"graderTypeId": "contains"}', era="0.8")
+    with pytest.raises(FormatError, match="no releases"):
+        wb.loads('{"graderTypeId": "contains"}', release="0.8")
 
 
-@pytest.mark.parametrize("era", ["0.4", "0.8", "0.9", "0.17"])
-def test_a_written_suite_keeps_its_era(era, tmp_path):
+@pytest.mark.parametrize("release", ["0.4", "0.8", "0.9", "0.17"])
+def test_a_written_suite_keeps_its_release(release, tmp_path):
     """A suite read by a later release's rules is read by them again without being told."""
     text = "graders: {a: {kind: tool, function: contains, extractor: all_assistant}, b: {kind: rubric, prompt: 'p {x}', rubric_vars: [x]}}"
-    suite = letta(era, text)
+    suite = letta(release, text)
     wb.export(suite, tmp_path / "s.yaml", "letta")
     assert wb.load(tmp_path / "s.yaml").entries == suite.entries
 
 
-def test_two_generations_of_judges_are_refused(tmp_path):
+def test_two_releases_of_judges_are_refused(tmp_path):
     """One file follows one release."""
     judges = [
-        wb.Entry(
-            wb.RubricJudge(prompt="p", model="m", generation=generation, rules="letta"), f"g{generation}"
-        )
-        for generation in ("0.4", "0.17")
+        wb.Entry(wb.RubricJudge(prompt="p", model="m", release=release, rules="letta"), f"g{release}")
+        for release in ("0.4", "0.17")
     ]
     with pytest.raises(FormatError, match="rules of one release"):
         wb.export(wb.Suite(judges), tmp_path / "s.yaml", "letta")
@@ -147,7 +145,7 @@ def test_the_reward_is_the_score(tmp_path):
     suite = wb.loads(text)
     wb.export(suite, tmp_path / "s.yaml", "letta")
     assert "reward:" in (tmp_path / "s.yaml").read_text()
-    assert wb.load(tmp_path / "s.yaml").combine == suite.combine == wb.Formula("b")
+    assert wb.load(tmp_path / "s.yaml").combine == suite.combine == wb.combine.Formula("b")
     with pytest.raises(FormatError, match="reward composer"):
         wb.loads(text.replace("kind: metric, metric_key: b", "kind: custom, function: 'a.py:f'"))
 
@@ -169,8 +167,8 @@ def test_functions_keep_their_extractors(tmp_path):
         again = wb.load(tmp_path / "out" / "s.yaml", trust=True)
         for one in (suite, again):
             reference = "xx" if text == named else "#b"
-            assert one.grade(sample(good, reference)).score == 1.0
-            assert one.grade(sample(bad, reference)).score == 0.0
+            assert one(sample(good, reference)).score == 1.0
+            assert one(sample(bad, reference)).score == 0.0
 
 
 def test_one_function_of_several_is_taken(tmp_path):
@@ -182,7 +180,7 @@ def test_one_function_of_several_is_taken(tmp_path):
     (tmp_path / "suite.yaml").write_text(
         "graders: {a: {kind: tool, function: 'mine.py:mentions'}, b: {kind: tool, function: 'mine.py:never'}}"
     )
-    parts = wb.load(tmp_path / "suite.yaml", trust=True).grade(sample("4", "4")).parts
+    parts = wb.load(tmp_path / "suite.yaml", trust=True)(sample("4", "4")).parts
     assert {name: part.score for name, part in parts.items()} == {"a": 1.0, "b": 0.25}
     (tmp_path / "suite.yaml").write_text("graders: {a: {kind: tool, function: 'mine.py:none'}}")
     with pytest.raises(FormatError, match="no function 'none'"):
@@ -259,8 +257,8 @@ def test_written_graders_fit_the_packages_types(tmp_path):
     known = {
         "string-check": types.StringCheckGrader,
         "text-similarity": types.TextSimilarityGrader,
-        "score-model": types.ScoreModelGrader,
-        "label-model": types.LabelModelGrader,
+        "score-judge": types.ScoreModelGrader,
+        "label-judge": types.LabelModelGrader,
         "function": types.PythonGrader,
     }
     for kind, model in known.items():
@@ -274,13 +272,13 @@ def test_formula_names_are_the_maps(tmp_path):
     """Names that formulas cannot hold, collide, or are functions there are renamed in both places."""
     names = ["min", "x 2", "x", "x-", "Ä"]
     entries = [wb.Entry(wb.Contains(expected=str(at)), name) for at, name in enumerate(names)]
-    suite = wb.Suite(entries, combine=wb.Mean())
+    suite = wb.Suite(entries, combine=wb.combine.Mean())
     wb.export(suite, tmp_path / "m.json", "openai")
     graders = json.loads((tmp_path / "m.json").read_text())["graders"]
     assert len({name.casefold() for name in graders}) == 5
     again = wb.load(tmp_path / "m.json")
     for text in ("0", "1 2", "34", "0 1 2 3 4", ""):
-        assert again.grade(sample(text)).score == pytest.approx(suite.grade(sample(text)).score)
+        assert again(sample(text)).score == pytest.approx(suite(sample(text)).score)
 
 
 def test_a_formula_without_its_grader_is_not_written(tmp_path):
@@ -288,7 +286,10 @@ def test_a_formula_without_its_grader_is_not_written(tmp_path):
     parts = [wb.Entry(wb.JsonSchema(schema={}), "a"), wb.Entry(wb.Contains(expected="4"), "b")]
     with pytest.raises(FormatError, match="formula needs a grader"):
         wb.export(
-            wb.Suite(parts, combine=wb.Formula("a + b")), tmp_path / "m.json", "openai", on_loss="report"
+            wb.Suite(parts, combine=wb.combine.Formula("a + b")),
+            tmp_path / "m.json",
+            "openai",
+            on_loss="report",
         )
     assert list(tmp_path.iterdir()) == []
 
@@ -320,7 +321,7 @@ def test_a_changed_frame_counts(platform, tmp_path):
     shown = old if platform == "osmosis" else json.dumps(old)[1:-1]
     assert shown in text
     path.write_text(text.replace(shown, new))
-    assert wb.load(path, trust=True).grade(sample("4", "4", reference="4")).score == 0.25
+    assert wb.load(path, trust=True)(sample("4", "4", reference="4")).score == 0.25
 
 
 def test_a_function_reads_the_reference_by_its_columns_name(tmp_path):
@@ -332,7 +333,7 @@ def test_a_function_reads_the_reference_by_its_columns_name(tmp_path):
         wb.export(
             wb.FunctionGrader.from_source(text, name=f"f{platform}"), path, platform, allow_unvalidated=True
         )
-        assert wb.load(path, trust=True).grade(rows[0]).score == 1.0
+        assert wb.load(path, trust=True)(rows[0]).score == 1.0
 
 
 @pytest.mark.parametrize("platform", ["openai", "letta", "adaptive"])
@@ -417,7 +418,7 @@ def test_an_umbraco_test_of_one_check_goes_anywhere(tmp_path):
         path = tmp_path / f"g{FORMATS[platform].suffix}"
         written = wb.convert(tmp_path / "u.json", path, platform)
         assert any(note.field == "weight" for note in written.notes)
-        assert wb.load(path, trust=True).grade(sample("44")).score == 1.0
+        assert wb.load(path, trust=True)(sample("44")).score == 1.0
         path.unlink()
 
 
@@ -425,7 +426,7 @@ def test_a_trusted_custom_grader_is_saved_without_its_trust(tmp_path):
     """Trust is for the reader of a file to give, so it is not in the file."""
     path = wb.save(EXAMPLES["custom"](), tmp_path / "a.json")
     trusted = wb.load(path, trust=True)
-    assert trusted.grade(sample("x")).score == 0.5
+    assert trusted(sample("x")).score == 0.5
     assert wb.load(wb.save(trusted, tmp_path / "b.json"))[0].trust is False
 
 
@@ -451,7 +452,9 @@ def test_functions_of_other_platforms_are_saved(tmp_path):
 def test_losses_are_reported_with_what_is_left(tmp_path):
     """What was dropped and what was left out stand in the report beside the file."""
     suite = wb.Suite(
-        [*SUITES["mean"]().entries, wb.JsonSchema(schema={}, name="s")], combine=wb.Mean(), description="D"
+        [*SUITES["mean"]().entries, wb.JsonSchema(schema={}, name="s")],
+        combine=wb.combine.Mean(),
+        description="D",
     )
     written = wb.export(suite, tmp_path / "g.py", "adaptive", on_loss="report")
     told = json.loads((tmp_path / "g.py.losses.json").read_text())
@@ -496,7 +499,7 @@ def test_places_that_are_not_filled_are_told_at_load(tmp_path, capsys):
         told = capsys.readouterr().out
         assert told.startswith("note: grader 'q', prompt: {input}, {submission} reaches")
         assert "{topic}" not in told
-    wb.load(path, era="0.17")
+    wb.load(path, release="0.17")
     wb.loads(RUBRIC.replace("{", "(").replace("}", ")"))
     assert capsys.readouterr().out == ""
     done = wb.convert(path, tmp_path / "g.json", "native")

@@ -13,21 +13,21 @@ from workbench.graders.text import (
     Regex,
     StringCheck,
 )
-from workbench.graders.tools import ToolCall
+from workbench.graders.tools import ToolCallMatch
 from workbench.graders.turns import PerTurn
 
 CODE_EXAMPLES = {
     "exact-match": lambda: ExactMatch(expected="4", ignore_case=True, trim=False),
     "contains": lambda: Contains(expected="4", extractor="all_assistant"),
     "regex": lambda: Regex(pattern=r"\d+", flavor="dotnet", multiline=True),
-    "ascii-printable": lambda: AsciiPrintable(empty="zero"),
+    "ascii-printable": lambda: AsciiPrintable(on_empty="zero"),
     "string-check": lambda: StringCheck(operation="like", reference="4"),
     "text-similarity": lambda: TextSimilarity(metric="rouge_l", reference="4 and 44"),
     "length": lambda: Length(minimum=2, maximum=5, unit="utf16"),
     "label-set": lambda: LabelSet(labels=("4", "no"), passing=("4",)),
-    "json-keys": lambda: JsonKeys(keys=("a.b", "c"), require_all=False),
+    "json-keys": lambda: JsonKeys("a.b", "c", require_all=False),
     "json-schema": lambda: JsonSchema(schema={"type": "integer", "minimum": 3}),
-    "tool-call": lambda: ToolCall(expected=("search", "open"), mode="all", order=True),
+    "tool-call": lambda: ToolCallMatch(expected=("search", "open"), mode="all", order=True),
     "guardrail": lambda: Guardrail(evaluator="regex", pattern="[0-9]"),
     "per-turn": lambda: PerTurn(grader=Contains(expected="4")),
 }

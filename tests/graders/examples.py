@@ -109,8 +109,8 @@ ANSWERS: Mapping[str, Any] = {
     "criteria-judge": '{"score": 0.75, "reasoning": "good"}',
     "guardrail-judge": '{"safetyScore": 0.25, "reasoning": "rude"}',
     "schema-judge": '{"score": 0.75, "reasoning": "good"}',
-    "score-model": '{"result": 0.75, "steps": []}',
-    "label-model": '{"result": "good", "steps": []}',
+    "score-judge": '{"result": 0.75, "steps": []}',
+    "label-judge": '{"result": "good", "steps": []}',
     "faithfulness": _verdicts("all_statements_scoring", "supported"),
     "answer-relevancy": _verdicts("results", "relevant"),
     "context-relevancy": '{"reason": "r", "score": 1}',
@@ -139,7 +139,7 @@ def half(thread: wb.StringThread) -> float:
 
 def _judge(name: str, **values: Any) -> Factory:
     named = {} if name == "AgentJudge" else {"model": "gpt-6-luna"}  # an agent brings its own
-    return lambda: scripted(getattr(wb, name)(**{**named, **values}))
+    return lambda: scripted(getattr(wb.judges, name)(**{**named, **values}))
 
 
 def _function(text: str, **values: Any) -> Factory:
@@ -151,7 +151,7 @@ def _combined(rule: Any) -> wb.Grader:
         wb.Entry(wb.Contains(expected="4"), "four", weight=0.5),
         wb.Entry(wb.Length(maximum=9), "short", weight=0.25),
     )
-    return wb.Combined(entries=parts, rule=rule, name="both")
+    return wb.combine.Combined(entries=parts, combine=rule, name="both")
 
 
 EXAMPLES: dict[str, Factory] = {
@@ -159,18 +159,18 @@ EXAMPLES: dict[str, Factory] = {
     "function": _function(FUNCTION),
     "script": lambda: wb.ScriptGrader.from_source(SCRIPT, name="s"),
     "rollout": lambda: wb.RolloutGrader.from_source(ROLLOUT, name="r"),
-    "custom": lambda: wb.CustomGrader.of(half),
-    "combined": partial(_combined, wb.Mean()),
+    "custom": lambda: wb.CustomGrader(half),
+    "combined": partial(_combined, wb.combine.Mean()),
     "binary-judge": _judge("BinaryJudge", criteria="is it right?"),
     "rubric-judge": _judge("RubricJudge", prompt="Rate the answer.\n\n  - strictly \n  - fairly\n"),
     "criteria-judge": _judge("CriteriaJudge", criteria="Be right.", pass_threshold=0.5),
     "guardrail-judge": _judge("GuardrailJudge", criteria="rude"),
     "schema-judge": _judge("SchemaJudge", prompt="Rate {{response}}", output_schema=SCHEMA),
-    "score-model": _judge("ScoreModel", input=MESSAGES),
-    "label-model": _judge("LabelModel", input=MESSAGES, labels=("good", "bad"), passing_labels=("good",)),
-    "faithfulness": _judge("Faithfulness"),
-    "answer-relevancy": _judge("AnswerRelevancy"),
-    "context-relevancy": _judge("ContextRelevancy"),
+    "score-judge": _judge("ScoreJudge", input=MESSAGES),
+    "label-judge": _judge("LabelJudge", input=MESSAGES, labels=("good", "bad"), passing_labels=("good",)),
+    "faithfulness": _judge("FaithfulnessJudge"),
+    "answer-relevancy": _judge("AnswerRelevancyJudge"),
+    "context-relevancy": _judge("ContextRelevancyJudge"),
     "pairwise-judge": lambda: scripted(PairwiseJudge(criteria="is shorter")),
     "agent-judge": _judge("AgentJudge", prompt="Rate it.", agent=AGENT),
     "endpoint": lambda: wb.Endpoint(url="http://127.0.0.1:9/reward", max_retries=0),
@@ -182,11 +182,11 @@ ALTERNATIVES: dict[str, list[Factory]] = {
         wb.ExactMatch,
         lambda: wb.ExactMatch(expected="4"),
         lambda: wb.ExactMatch(expected="a 'quote' \\ {{item.x}}\n"),
-        lambda: wb.ExactMatch(no_reference="zero", empty="zero"),
+        lambda: wb.ExactMatch(on_no_reference="zero", on_empty="zero"),
     ],
     "contains": [
         wb.Contains,
-        lambda: wb.Contains(expected="Ä", ignore_case=False),
+        lambda: wb.Contains(expected="Ä", ignore_case=True),
         lambda: wb.Contains(expected="4", extractor={"name": "after_marker", "marker": "ANSWER:"}),
         lambda: wb.Contains(expected="q", extractor={"name": "tool_arguments", "tool_name": "search"}),
     ],
@@ -194,7 +194,7 @@ ALTERNATIVES: dict[str, list[Factory]] = {
         wb.Regex,
         lambda: wb.Regex(pattern=r"(?P<year>\d{4})"),
         lambda: wb.Regex(pattern="(?<a>4)", flavor="dotnet", ignore_case=True),
-        lambda: wb.Regex(pattern="[", bad_pattern="no_match"),
+        lambda: wb.Regex(pattern="[", on_bad_pattern="zero"),
     ],
     "ascii-printable": [wb.AsciiPrintable],
     "string-check": [
@@ -207,17 +207,17 @@ ALTERNATIVES: dict[str, list[Factory]] = {
     ],
     "length": [lambda: wb.Length(maximum=3, unit="words")],
     "label-set": [lambda: wb.LabelSet(labels=("four", "4"), passing=("four",), ignore_case=True, trim=False)],
-    "json-keys": [lambda: wb.JsonKeys(keys=("a",)), lambda: wb.JsonKeys(keys=("a", "x y"), require_all=True)],
+    "json-keys": [lambda: wb.JsonKeys("a"), lambda: wb.JsonKeys("a", "x y", require_all=True)],
     "tool-call": [
-        lambda: wb.ToolCall(expected=("search",), mode="any"),
-        lambda: wb.ToolCall(expected=("search", "open"), mode="set"),
-        lambda: wb.ToolCall(expected=("Search",), mode="none", ignore_case=False),
+        lambda: wb.ToolCallMatch(expected=("search",), mode="any", ignore_case=True),
+        lambda: wb.ToolCallMatch(expected=("search", "open"), mode="set"),
+        lambda: wb.ToolCallMatch(expected=("Search",), mode="none", ignore_case=True),
     ],
     "guardrail": [
-        lambda: wb.Guardrail(evaluator="contains", pattern="FOUR"),
+        lambda: wb.Guardrail(evaluator="contains", pattern="FOUR", ignore_case=True),
         wb.Guardrail,
     ],
-    "per-turn": [lambda: wb.PerTurn(grader=wb.ExactMatch(empty="zero", no_reference="zero"))],
+    "per-turn": [lambda: wb.combine.PerTurn(grader=wb.ExactMatch(on_empty="zero", on_no_reference="zero"))],
     "function": [
         _function(CONVERSATION),
         _function(LETTA),
@@ -226,9 +226,9 @@ ALTERNATIVES: dict[str, list[Factory]] = {
         _function(FUNCTION, timeout=2.0),
     ],
     "combined": [
-        partial(_combined, wb.Sum()),
-        partial(_combined, wb.AllPass()),
-        partial(_combined, wb.Formula("min(four, 2 * short) ^ 2")),
+        partial(_combined, wb.combine.Sum()),
+        partial(_combined, wb.combine.AllPass()),
+        partial(_combined, wb.combine.Formula("min(four, 2 * short) ^ 2")),
     ],
     "binary-judge": [
         _judge(
@@ -243,22 +243,22 @@ ALTERNATIVES: dict[str, list[Factory]] = {
     ],
     "rubric-judge": [
         _judge("RubricJudge", prompt="{topic}: rate", rubric_vars=("topic",), rules="letta", temperature=0.5),
-        _judge("RubricJudge", prompt="{submission} {ground_truth}", generation="0.17", rules="letta"),
-        _judge("RubricJudge", prompt="p", range=(0, 10)),
+        _judge("RubricJudge", prompt="{submission} {ground_truth}", release="0.17", rules="letta"),
+        _judge("RubricJudge", prompt="p", scale=(0, 10)),
         _judge("RubricJudge", prompt="{{ completion }}", dialect="jinja2"),
     ],
     "criteria-judge": [_judge("CriteriaJudge", rules="umbraco", profile_id="p")],
-    "guardrail-judge": [_judge("GuardrailJudge", threshold=0.2)],
+    "guardrail-judge": [_judge("GuardrailJudge", pass_threshold=0.2)],
     "schema-judge": [_judge("SchemaJudge", prompt="{{messages}}", output_schema=SCHEMA, max_tokens=None)],
-    "score-model": [
-        _judge("ScoreModel", input=MESSAGES, range=(0, 5), temperature=0.5, sampling_params={"seed": 1})
+    "score-judge": [
+        _judge("ScoreJudge", input=MESSAGES, scale=(0, 5), temperature=0.5, sampling_params={"seed": 1})
     ],
-    "agent-judge": [_judge("AgentJudge", prompt="p", agent=AGENT, generation="0.17", rules="letta")],
+    "agent-judge": [_judge("AgentJudge", prompt="p", agent=AGENT, release="0.17", rules="letta")],
     "faithfulness": [
-        _judge("Faithfulness", rules="adaptive"),
-        _judge("Faithfulness", require_evidence=True),
+        _judge("FaithfulnessJudge", rules="adaptive"),
+        _judge("FaithfulnessJudge", require_evidence=True),
     ],
-    "answer-relevancy": [_judge("AnswerRelevancy", rules="adaptive")],
+    "answer-relevancy": [_judge("AnswerRelevancyJudge", rules="adaptive")],
     "pairwise-judge": [
         lambda: scripted(PairwiseJudge(against="topic", swap=False)),
         lambda: scripted(PairwiseJudge(user_template="{{ answer_a }} {{ answer_b }} {{ criteria }}")),
@@ -277,43 +277,47 @@ def _two(**extra: Any) -> list[wb.Entry]:
 
 SUITES: dict[str, Callable[[], wb.Suite]] = {
     "plain": lambda: wb.Suite([wb.Contains(expected="4"), wb.AsciiPrintable()]),
-    "mean": lambda: wb.Suite(_two(), combine=wb.Mean(), name="quality", description="Both."),
-    "strict mean": lambda: wb.Suite(_two(), combine=wb.Mean(strict=True)),
-    "sum": lambda: wb.Suite(_two(), combine=wb.Sum()),
-    "all pass": lambda: wb.Suite(_two(), combine=wb.AllPass()),
+    "mean": lambda: wb.Suite(_two(), combine=wb.combine.Mean(), name="quality", description="Both."),
+    "strict mean": lambda: wb.Suite(_two(), combine=wb.combine.Mean(strict=True)),
+    "sum": lambda: wb.Suite(_two(), combine=wb.combine.Sum()),
+    "all pass": lambda: wb.Suite(_two(), combine=wb.combine.AllPass()),
     "checks": lambda: wb.Suite(
         [
             wb.Entry(wb.Contains(expected="4"), "four", weight=0.5),
             wb.Entry(wb.Regex(pattern="^[^x]*$"), "no x", negate=True),
-            wb.Entry(wb.ToolCall(expected=("search",)), "search", severity="warning"),
+            wb.Entry(wb.ToolCallMatch(expected=("search",), ignore_case=True), "search", severity="warning"),
         ],
-        combine=wb.AllPass(),
+        combine=wb.combine.AllPass(),
     ),
-    "all pass, a warning": lambda: wb.Suite(_two(severity="warning"), combine=wb.AllPass()),
-    "negated": lambda: wb.Suite(_two(negate=True), combine=wb.AllPass()),
-    "formula": lambda: wb.Suite(_two(), combine=wb.Formula("four * 0.5 + min(short, four) / 2 + 1e-3 * 0")),
+    "all pass, a warning": lambda: wb.Suite(_two(severity="warning"), combine=wb.combine.AllPass()),
+    "negated": lambda: wb.Suite(_two(negate=True), combine=wb.combine.AllPass()),
+    "formula": lambda: wb.Suite(
+        _two(), combine=wb.combine.Formula("four * 0.5 + min(short, four) / 2 + 1e-3 * 0")
+    ),
     "threshold": lambda: wb.Suite(
         wb.Entry(wb.TextSimilarity(metric="rouge_l", reference="4"), pass_threshold=0.5)
     ),
     "extractor": lambda: wb.Suite(wb.Entry(wb.Contains(expected="4"), extractor="all_assistant")),
-    "one, all pass": lambda: wb.Suite(wb.Contains(expected="4"), combine=wb.AllPass()),
+    "one, all pass": lambda: wb.Suite(wb.Contains(expected="4"), combine=wb.combine.AllPass()),
     "simple gate": lambda: wb.Suite(
         _plain_two(),
-        gate=wb.SimpleGate(metric_key="four", op="gte", value=0.5, pass_value=1.0, pass_op="gte"),
+        gate=wb.combine.SimpleGate(metric_key="four", op="gte", value=0.5, pass_value=1.0, pass_op="gte"),
     ),
     "percentile gate": lambda: wb.Suite(
-        _plain_two(), gate=wb.SimpleGate(aggregation="p95", op="gt", value=0.5)
+        _plain_two(), gate=wb.combine.SimpleGate(aggregation="p95", op="gt", value=0.5)
     ),
     "weighted gate": lambda: wb.Suite(
-        _plain_two(), gate=wb.WeightedGate(weights={"four": 2, "short": 1}, op="gte", value=0.4)
+        _plain_two(), gate=wb.combine.WeightedGate(weights={"four": 2, "short": 1}, op="gte", value=0.4)
     ),
     "logical gate": lambda: wb.Suite(
         _plain_two(),
-        gate=wb.LogicalGate(
+        gate=wb.combine.LogicalGate(
             operator="or",
             conditions=(
-                wb.SimpleGate(metric_key="four", aggregation="accuracy", op="gte", value=90.0),
-                wb.LogicalGate(operator="and", conditions=(wb.SimpleGate(aggregation="min", value=0.1),)),
+                wb.combine.SimpleGate(metric_key="four", aggregation="accuracy", op="gte", value=90.0),
+                wb.combine.LogicalGate(
+                    operator="and", conditions=(wb.combine.SimpleGate(aggregation="min", value=0.1),)
+                ),
             ),
         ),
     ),

@@ -12,7 +12,7 @@ from workbench.graders.text import (
     Regex,
     StringCheck,
 )
-from workbench.graders.tools import ToolCall
+from workbench.graders.tools import ToolCallMatch
 
 
 def _call(name, arguments="{}", at="1"):
@@ -95,21 +95,21 @@ UNFINISHED = [
 EVERYWHERE = [
     ExactMatch(),
     ExactMatch(ignore_case=True, trim=False),
-    ExactMatch(expected='it\'s "quoted" \\ back', no_reference="zero"),
-    ExactMatch(no_reference="zero", empty="zero"),
+    ExactMatch(expected='it\'s "quoted" \\ back', on_no_reference="zero"),
+    ExactMatch(on_no_reference="zero", on_empty="zero"),
     Contains(),
-    Contains(ignore_case=False, no_reference="zero"),
+    Contains(ignore_case=True, on_no_reference="zero"),
     Contains(expected="\u2028"),
     AsciiPrintable(),
-    AsciiPrintable(empty="zero"),
+    AsciiPrintable(on_empty="zero"),
     Length(minimum=1, maximum=4),
     Length(minimum=2, unit="words"),
     Length(maximum=4, unit="utf16"),
     LabelSet(labels=["good", "bad"], passing=["good"]),
     LabelSet(labels=["good", "bad", " 4"], passing=["good", " 4"], ignore_case=True, trim=False),
     LabelSet(labels=["PARIS", "Paris"], passing=["Paris"], ignore_case=True),
-    JsonKeys(keys=["a"]),
-    JsonKeys(keys=["a.b", "c"], require_all=False),
+    JsonKeys("a"),
+    JsonKeys("a.b", "c", require_all=False),
     JsonKeys(keys=[]),
     JsonKeys(keys=[], require_all=False),
     StringCheck(),
@@ -126,16 +126,16 @@ EVERYWHERE = [
     Regex(pattern=r"^[\s\S]{3,}\Z"),
     Regex(pattern="paris", ignore_case=True),
     Guardrail(),
-    Guardrail(evaluator="contains", pattern="PARIS"),
+    Guardrail(evaluator="contains", pattern="PARIS", ignore_case=True),
     Guardrail(evaluator="contains", pattern=""),
-    Guardrail(evaluator="regex", pattern=r"[0-9]+", ignore_case=False),
+    Guardrail(evaluator="regex", pattern=r"[0-9]+", ignore_case=True),
     *(
-        ToolCall(expected=["search", "open"], mode=mode, order=order)
+        ToolCallMatch(expected=["search", "open"], mode=mode, order=order)
         for mode in ("any", "all", "exact", "set", "none")
         for order in (False, True)
     ),
-    ToolCall(expected=["search"], mode="exact", ignore_case=False),
-    ToolCall(expected=[], mode="all"),
+    ToolCallMatch(expected=["search"], mode="exact", ignore_case=True),
+    ToolCallMatch(expected=[], mode="all"),
 ]
 """Graders with a Python and a JavaScript form."""
 
@@ -146,9 +146,9 @@ PYTHON_ONLY = [
     ),
     StringCheck(input="{{sample.output_tools[0].function.name}}", reference="search"),
     StringCheck(input="{{item.expected}}-{{sample.choices[0].message.content}}", reference="4-4"),
-    Regex(bad_pattern="no_match"),
-    Regex(no_reference="zero"),
-    Regex(pattern="[bad", bad_pattern="no_match"),
+    Regex(on_bad_pattern="zero"),
+    Regex(on_no_reference="zero"),
+    Regex(pattern="[bad", on_bad_pattern="zero"),
     Regex(pattern="^line two$", multiline=True),
     Guardrail(evaluator="regex", pattern="[bad"),
     Contains(expected="4", extractor="all_assistant"),
@@ -157,7 +157,7 @@ PYTHON_ONLY = [
     ExactMatch(expected="42", extractor={"name": "pattern", "pattern": r"\d+", "search_all": True}),
     ExactMatch(expected="4", extractor={"name": "after_marker", "marker": "ANSWER:"}),
     ExactMatch(extractor={"name": "tool_output", "tool_name": "search"}),
-    JsonKeys(keys=["q"], extractor={"name": "tool_arguments", "tool_name": "search"}),
+    JsonKeys("q", extractor={"name": "tool_arguments", "tool_name": "search"}),
     Contains(expected="x", extractor={"name": "memory_block", "block_label": "human"}),
 ]
 """Graders with a Python form alone."""

@@ -65,6 +65,50 @@ def test_every_thread_gets_a_grade(kind, thread):
 
 
 @pytest.mark.parametrize("kind", EXAMPLES)
+@pytest.mark.parametrize("thread", [THREADS["mock"], THREADS["empty"]], ids=["mock", "empty"])
+def test_calling_and_awaiting_agree(kind, thread):
+    """`grader(thread)` and `await grader.grade(thread)` give the same `Grade`; so do its entry and its suite."""
+    called = EXAMPLES[kind]()(thread)
+    awaited = asyncio.run(EXAMPLES[kind]().grade(thread))
+    assert isinstance(awaited, wb.Grade)
+    assert replace(called, seconds=None) == replace(awaited, seconds=None)
+    entry, suite = wb.Entry(EXAMPLES[kind](), "one"), wb.Suite([wb.Entry(EXAMPLES[kind](), "one")])
+    assert replace(asyncio.run(entry.grade(thread)), seconds=None) == replace(entry(thread), seconds=None)
+    outcome = suite(thread)
+    assert outcome.score == asyncio.run(suite.grade(thread)).score == called.score
+
+
+def test_super_gives_what_the_author_wrote():
+    """A subclass that calls `super().grade` gets the raw result or exception; its own border makes the `Grade`."""
+
+    @dataclass(frozen=True, kw_only=True)
+    class Halved(Mentions):
+        async def grade(self, sample):
+            return await super().grade(sample) / 2
+
+    def said(text):
+        return wb.StringThread([("assistant", text)])
+
+    assert asyncio.run(Halved().grade(said("yes"))).score == 0.5
+    assert Halved()(said("raise")).error.message == "KeyError: 'x'"
+
+
+def test_a_grade_written_in_a_mixin_has_the_border():
+    """Where the method comes from a class that is no grader, it is one `Grade` all the same."""
+
+    class Half:
+        async def grade(self, sample):
+            return 0.5
+
+    @dataclass(frozen=True, kw_only=True)
+    class Mixed(Half, wb.Grader):
+        pass
+
+    assert asyncio.run(Mixed().grade(wb.StringThread([]))).score == 0.5
+    assert not hasattr(Half.grade, "has_border")
+
+
+@pytest.mark.parametrize("kind", EXAMPLES)
 def test_value_semantics(kind):
     """Spec, pickle, equality and repr agree; a spec is plain JSON."""
     grader = EXAMPLES[kind]()

@@ -104,7 +104,7 @@ def test_graders_in_this_process_may_skip(raised):
         raise eval(raised)
 
     for function in (sync, later):
-        grade = wb.CustomGrader.of(function)(said("x"))
+        grade = wb.CustomGrader(function)(said("x"))
         assert grade.status == "skipped"
         assert grade.reasoning == ("other task" if "other" in raised else None)
 

@@ -130,5 +130,5 @@ def test_sets_hold_the_same_signs(pattern):
 def test_a_pattern_that_cannot_be_read_is_refused_by_name():
     """A broken pattern that counts as no match here is a refusal, not an error of the parser."""
     with pytest.raises(FormatError, match="cannot be read") as error:
-        portable_javascript(Regex(pattern="[", bad_pattern="no_match", name="r"))
+        portable_javascript(Regex(pattern="[", on_bad_pattern="zero", name="r"))
     assert error.value.where == "regex.pattern"

@@ -51,13 +51,13 @@ def test_a_match_is_told_as_umbraco_tells_it():
 
 def test_a_catastrophic_pattern_costs_its_row():
     """A search over its time limit is a failed grade of kind timeout."""
-    grade = Regex(pattern=SLOW, seconds=0.05)(said(SLOW_TEXT))
+    grade = Regex(pattern=SLOW, timeout=0.05)(said(SLOW_TEXT))
     assert (grade.score, grade.error.kind) == (None, "timeout")
 
 
 def test_a_bad_constant_is_refused_at_once():
     """A constant pattern that cannot be read is an error when the grader is made, with the way out."""
-    with pytest.raises(FormatError, match='bad_pattern="no_match"'):
+    with pytest.raises(FormatError, match='on_bad_pattern="zero"'):
         Regex(pattern="[invalid")
 
 
@@ -68,20 +68,20 @@ def test_a_bad_reference_fails_its_row():
     assert "Invalid regex pattern: " in grade.error.message
 
 
-@pytest.mark.parametrize("grader", [Regex(pattern="[invalid", bad_pattern="no_match")])
+@pytest.mark.parametrize("grader", [Regex(pattern="[invalid", on_bad_pattern="zero")])
 def test_platforms_count_a_bad_pattern_as_no_match(grader):
-    """With bad_pattern="no_match" it scores 0.0, says why and has no details."""
+    """With on_bad_pattern="zero" it scores 0.0, says why and has no details."""
     grade = grader(said("x"))
     assert (grade.score, grade.metadata) == (0.0, {})
     assert grade.reasoning.startswith("Invalid regex pattern: ")
-    assert Regex(bad_pattern="no_match")(sample("x", "[invalid")).score == 0.0
+    assert Regex(on_bad_pattern="zero")(sample("x", "[invalid")).score == 0.0
 
 
-@pytest.mark.parametrize("seconds", [0, -1, True, 61, "1", float("nan")])
-def test_time_limits_are_checked(seconds):
+@pytest.mark.parametrize("timeout", [0, -1, True, 61, "1", float("nan")])
+def test_time_limits_are_checked(timeout):
     """A time limit is a number above 0, at most 60."""
-    with pytest.raises(FormatError, match="seconds"):
-        Regex(pattern="a", seconds=seconds)
+    with pytest.raises(FormatError, match="timeout"):
+        Regex(pattern="a", timeout=timeout)
 
 
 @given(st.from_regex(r"[ab()|?*]{0,6}", fullmatch=True), st.text("ab", max_size=6))
@@ -99,9 +99,14 @@ def test_regex_agrees_with_python(pattern, text):
 @pytest.mark.parametrize(
     ("settings", "text", "score", "reason"),
     [
-        ({"evaluator": "contains", "pattern": "Brand"}, "our BRAND", 1.0, "Content contains 'Brand'"),
         (
-            {"evaluator": "contains", "pattern": "Brand", "ignore_case": False},
+            {"evaluator": "contains", "pattern": "Brand", "ignore_case": True},
+            "our BRAND",
+            1.0,
+            "Content contains 'Brand'",
+        ),
+        (
+            {"evaluator": "contains", "pattern": "Brand"},
             "our BRAND",
             0.0,
             "did not flag",
@@ -109,11 +114,11 @@ def test_regex_agrees_with_python(pattern, text):
         ({"evaluator": "contains"}, "anything", 0.0, "did not flag"),
         ({"evaluator": "regex"}, "anything", 0.0, "did not flag"),
         ({"evaluator": "regex", "pattern": r"\w+@\w+"}, "a@b", 1.0, r"Content matches pattern: \w+@\w+"),
-        ({"evaluator": "regex", "pattern": "(?<n>A)"}, "a", 1.0, "Content matches"),
+        ({"evaluator": "regex", "pattern": "(?<n>A)", "ignore_case": True}, "a", 1.0, "Content matches"),
         ({"evaluator": "regex", "pattern": "^b$"}, "a\nb", 0.0, "did not flag"),
         ({"evaluator": "regex", "pattern": "^b$", "multiline": True}, "a\nb", 1.0, "Content matches"),
         ({"evaluator": "regex", "pattern": "[bad"}, "[bad", 0.0, "Invalid regex pattern"),
-        ({"evaluator": "regex", "pattern": SLOW, "seconds": 0.05}, SLOW_TEXT, 1.0, "timed out"),
+        ({"evaluator": "regex", "pattern": SLOW, "timeout": 0.05}, SLOW_TEXT, 1.0, "timed out"),
         ({}, "x", 0.0, "No evaluator ID specified in guardrail grader configuration"),
     ],
 )

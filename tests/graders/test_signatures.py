@@ -237,7 +237,7 @@ def test_letta_extractor_that_nobody_names_is_not_used():
     assert grader(thread).reasoning == "last"
     entry = wb.Entry(grader, extractor="first_assistant")
     rows = wb.Samples([{"messages": [{"role": r, "content": c} for r, c in thread.get_turns()]}])
-    assert asyncio.run(entry.grade_one(rows[0])).reasoning == "first"
+    assert asyncio.run(entry.grade(rows[0])).reasoning == "first"
     assert asyncio.run(entry.grade_all(rows, Control())).reasoning == {0: "first"}
     (warning,) = grader.validate().warnings
     assert "extractor='own'" in warning

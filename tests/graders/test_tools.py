@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import workbench as wb
 from workbench.errors import FormatError
 from workbench.graders.rules.tools import tool_call, tool_names
-from workbench.graders.tools import ToolCall
+from workbench.graders.tools import ToolCallMatch
 
 
 def called(*names):
@@ -21,8 +21,8 @@ def called(*names):
 @pytest.mark.parametrize(
     ("expected", "settings", "actual", "score"),
     [
-        ("search get_page", {}, "GET_PAGE", 1.0),
-        ("search", {"ignore_case": False}, "SEARCH", 0.0),
+        ("search get_page", {"ignore_case": True}, "GET_PAGE", 1.0),
+        ("search", {}, "SEARCH", 0.0),
         ("search get_page", {}, "other", 0.0),
         ("", {}, "a", 0.0),
         ("", {"mode": "all"}, "a", 1.0),
@@ -36,7 +36,7 @@ def called(*names):
         ("a b", {"mode": "set"}, "a b a", 1.0),
         ("a a", {"mode": "set"}, "a b", 0.0),
         ("a b", {"mode": "none"}, "c", 1.0),
-        ("a b", {"mode": "none"}, "c A", 0.0),
+        ("a b", {"mode": "none", "ignore_case": True}, "c A", 0.0),
         ("search get_page", {"mode": "all", "order": True}, "search x get_page", 1.0),
         ("search get_page", {"mode": "all", "order": True}, "search search get_page", 0.0),
         ("a b", {"mode": "exact", "order": True}, "b a", 0.0),
@@ -45,7 +45,7 @@ def called(*names):
 )
 def test_modes(expected, settings, actual, score):
     """The five modes and the order, as Umbraco counts them."""
-    assert ToolCall(expected=expected.split(), **settings)(called(*actual.split())).score == score
+    assert ToolCallMatch(expected=expected.split(), **settings)(called(*actual.split())).score == score
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_modes(expected, settings, actual, score):
         ({"mode": "exact"}, ["x"], "Expected exactly [search, get_page] but got [x]"),
         ({"mode": "none"}, ["search"], "Expected none of [search, get_page] but found matches"),
         (
-            {"mode": "all", "order": True},
+            {"mode": "all", "order": True, "ignore_case": True},
             ["get_page", "x", "Search"],
             "Tool call order mismatch. Expected: [search, get_page], Got: [get_page, Search]",
         ),
@@ -64,7 +64,7 @@ def test_modes(expected, settings, actual, score):
 )
 def test_reasons(settings, actual, reason):
     """The reasons are Umbraco's words."""
-    assert ToolCall(expected=["search", "get_page"], **settings)(called(*actual)).reasoning == reason
+    assert ToolCallMatch(expected=["search", "get_page"], **settings)(called(*actual)).reasoning == reason
 
 
 def test_records_without_a_name_are_left_out():
@@ -103,16 +103,16 @@ def test_modes_by_their_definitions(expected, actual):
 def test_unknown_modes_are_refused(mode):
     """A mode is one of the five, written small."""
     with pytest.raises(FormatError, match="'exact'"):
-        ToolCall(expected=["a"], mode=mode)
+        ToolCallMatch(expected=["a"], mode=mode)
 
 
 def test_names_are_a_list():
     """A bare text is no list of names."""
     with pytest.raises(FormatError, match="list of texts"):
-        ToolCall(expected="search,open")
+        ToolCallMatch(expected="search,open")
 
 
 def test_an_unknown_mode_never_passes():
     """The empty mode stands for a platform's unknown word: it fails and says so."""
-    grade = ToolCall(expected=("a",), mode="")(wb.StringThread([("assistant", "x")], {}))
+    grade = ToolCallMatch(expected=("a",), mode="")(wb.StringThread([("assistant", "x")], {}))
     assert (grade.score, grade.passed, grade.reasoning) == (0.0, False, "Unknown validation mode")

@@ -7,7 +7,7 @@ import workbench as wb
 from tests.graders.code_examples import said
 from workbench.errors import FormatError
 from workbench.graders.text import Contains, ExactMatch, StringCheck
-from workbench.graders.tools import ToolCall
+from workbench.graders.tools import ToolCallMatch
 from workbench.graders.turns import PerTurn, turns_of
 from workbench.judges import ScriptedClient
 from workbench.judges.protocol import NoServerError
@@ -79,7 +79,7 @@ def test_turns_keep_their_tool_calls():
     first, second = turns_of(thread)
     assert (first.tool_calls(), second.tool_calls(), second.turn_answers(2)) == ([], [CALL], "c1")
     sample = wb.Sample(id="0", thread=thread, reference=["", ""], group="0")
-    grade = PerTurn(grader=ToolCall(expected=["search"]))(sample)
+    grade = PerTurn(grader=ToolCallMatch(expected=["search"]))(sample)
     assert [one["score"] for one in grade.metadata["per_turn_grades"]] == [0.0, 1.0]
     output = Contains(expected="found", extractor={"name": "tool_output", "tool_name": "search"})
     assert PerTurn(grader=output)(sample).score == 0.5

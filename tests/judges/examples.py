@@ -4,18 +4,18 @@ import json
 
 from workbench.judges import (
     AgentJudge,
-    AnswerRelevancy,
+    AnswerRelevancyJudge,
     BinaryJudge,
-    ContextRelevancy,
+    ContextRelevancyJudge,
     CriteriaJudge,
     Endpoint,
-    Faithfulness,
+    FaithfulnessJudge,
     GuardrailJudge,
-    LabelModel,
+    LabelJudge,
     Reply,
     RubricJudge,
     SchemaJudge,
-    ScoreModel,
+    ScoreJudge,
     ScriptedClient,
 )
 from workbench.judges.kinds.pairwise import PairwiseJudge
@@ -55,13 +55,13 @@ EXAMPLES = {
     "criteria-judge": lambda: CriteriaJudge(client=ScriptedClient(SCORED)),
     "guardrail-judge": lambda: GuardrailJudge(client=ScriptedClient('{"safetyScore": 0.1}')),
     "schema-judge": lambda: SchemaJudge(prompt="{{response}}", output_schema=SCHEMA, client=ScriptedClient(SCORED)),
-    "score-model": lambda: ScoreModel(input=MESSAGES, range=(0, 10), client=ScriptedClient('{"result": 7, "steps": []}')),
-    "label-model": lambda: LabelModel(
+    "score-judge": lambda: ScoreJudge(input=MESSAGES, scale=(0, 10), client=ScriptedClient('{"result": 7, "steps": []}')),
+    "label-judge": lambda: LabelJudge(
         input=MESSAGES, labels=["good", "bad"], passing_labels=["good"], client=ScriptedClient('{"result": "good"}')
     ),
-    "faithfulness": lambda: Faithfulness(client=ScriptedClient(json.dumps(CLAIMS))),
-    "answer-relevancy": lambda: AnswerRelevancy(client=ScriptedClient(json.dumps(CLAIMS))),
-    "context-relevancy": lambda: ContextRelevancy(client=ScriptedClient(json.dumps(ONE))),
+    "faithfulness": lambda: FaithfulnessJudge(client=ScriptedClient(json.dumps(CLAIMS))),
+    "answer-relevancy": lambda: AnswerRelevancyJudge(client=ScriptedClient(json.dumps(CLAIMS))),
+    "context-relevancy": lambda: ContextRelevancyJudge(client=ScriptedClient(json.dumps(ONE))),
     "pairwise-judge": lambda: PairwiseJudge(
         against="style", client=ScriptedClient('{"reasoning": "r", "verdict": "A"}')
     ),

@@ -22,7 +22,7 @@ def short(monkeypatch):
 
 
 def graded(address, budget, **limits):
-    client = wb.OpenAIClient(address, concurrency=8, **limits)
+    client = wb.judges.OpenAIClient(address, concurrency=8, **limits)
     judge = wb.BinaryJudge(criteria="polite", model="gpt-4o-mini", max_tokens=300, client=client)
     return judge.run(ROWS, budget=budget, progress=False)
 

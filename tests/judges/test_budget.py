@@ -74,18 +74,18 @@ def test_three_judges_get_a_third_each(budget):
 
 def test_a_budget_reaches_judges_inside_graders():
     """A combined grader's judges are held by the run's budget too."""
-    both = wb.Combined(entries=(judge(),), rule=wb.Mean(), name="both")
+    both = wb.combine.Combined(entries=(judge(),), combine=wb.combine.Mean(), name="both")
     report = both.run(ROWS, budget=wb.Budget(calls=5), progress=False)
     assert report.summary.loc["both", "scored"] == 5
 
 
 def test_money_needs_a_price(monkeypatch):
     """A model that nobody knows the price of is refused before the run, and the message says what to do."""
-    with pytest.raises(BudgetError, match=r"grader 'polite'.*\n.*llama(.|\n)*wb\.PRICES"):
+    with pytest.raises(BudgetError, match=r"grader 'polite'.*\n.*llama(.|\n)*wb\.judges\.PRICES"):
         judge(model="llama").run(ROWS, budget=1.0, progress=False)
-    monkeypatch.setitem(wb.PRICES, "llama", wb.Price(0, 0))
+    monkeypatch.setitem(wb.judges.PRICES, "llama", wb.judges.Price(0, 0))
     assert counts(judge(model="llama").run(ROWS, budget=1.0, progress=False)) == (40, {})
-    nested = wb.Combined(entries=(judge(model="other"),), rule=wb.Mean(), name="both")
+    nested = wb.combine.Combined(entries=(judge(model="other"),), combine=wb.combine.Mean(), name="both")
     with pytest.raises(BudgetError, match="no price of 'other'"):
         nested.run(ROWS, budget=1.0, progress=False)
 
@@ -192,7 +192,7 @@ def graded(grader, judge_run, rows=1):  # as a run does it
     async def go():
         with sharing(judge_run):
             samples = wb.read_samples(ROWS[:rows])
-            return await asyncio.gather(*(grader.grade_one(sample) for sample in samples))
+            return await asyncio.gather(*(grader.grade(sample) for sample in samples))
 
     return asyncio.run(go())
 
@@ -215,7 +215,7 @@ def test_two_rows_that_ask_the_same_at_once_ask_once():
     async def go():
         sample = wb.read_samples(ROWS[:1])[0]
         with sharing(judge_run):
-            return await asyncio.gather(*(asked.grade_one(sample) for _ in range(5)))
+            return await asyncio.gather(*(asked.grade(sample) for _ in range(5)))
 
     grades = asyncio.run(go())
     assert [grade.score for grade in grades] == [1.0] * 5
@@ -255,13 +255,15 @@ def test_another_client_is_another_answer():
 def test_the_servers_address_and_a_models_settings_are_part_of_the_question():
     """Two servers, or two settings of one model, never share an answer."""
     contents = [
-        wb.OpenAIClient("http://one/v1").content("m"),
-        wb.OpenAIClient("http://two/v1").content("m"),
-        wb.OpenAIClient("http://one/v1", models={"m": {"top_p": 0.1}}).content("m"),
-        wb.OpenAIClient("http://one/v1", models={"m": {"top_p": 0.2}}).content("m"),
+        wb.judges.OpenAIClient("http://one/v1").content("m"),
+        wb.judges.OpenAIClient("http://two/v1").content("m"),
+        wb.judges.OpenAIClient("http://one/v1", models={"m": {"top_p": 0.1}}).content("m"),
+        wb.judges.OpenAIClient("http://one/v1", models={"m": {"top_p": 0.2}}).content("m"),
     ]
     assert len(set(contents)) == 4
-    assert wb.OpenAIClient("http://one/v1", models={"other": {"top_p": 0.2}}).content("m") == contents[0]
+    assert (
+        wb.judges.OpenAIClient("http://one/v1", models={"other": {"top_p": 0.2}}).content("m") == contents[0]
+    )
 
 
 def test_equal_rows_are_asked_each_where_the_answer_may_vary():
@@ -275,7 +277,7 @@ def test_equal_rows_are_asked_each_where_the_answer_may_vary():
     def run():
         async def go():
             with sharing(JudgeRun(replies=store)):
-                return [(await warm.grade_one(sample)).score for sample in wb.read_samples(rows)]
+                return [(await warm.grade(sample)).score for sample in wb.read_samples(rows)]
 
         return asyncio.run(go())
 
@@ -314,7 +316,7 @@ def test_who_waits_for_a_cancelled_question_asks_itself():
         client.content = lambda model: "slow"
         sample, asked = wb.read_samples(ROWS[:1])[0], judge(client=client)
         with sharing(JudgeRun(replies=Kept())):
-            first, second = (asyncio.ensure_future(asked.grade_one(sample)) for _ in range(2))
+            first, second = (asyncio.ensure_future(asked.grade(sample)) for _ in range(2))
             while not client.asked:
                 await asyncio.sleep(0)
             first.cancel()
@@ -338,7 +340,7 @@ def test_a_stopped_run_asks_nothing_more(store, monkeypatch):
             return await asked.grade_all(wb.read_samples(ROWS), control)
 
     with server(lambda *_: (200, {}, completion(SAID))) as (address, questions):
-        grades = asyncio.run(go(judge(client=wb.OpenAIClient(address, concurrency=2))))
+        grades = asyncio.run(go(judge(client=wb.judges.OpenAIClient(address, concurrency=2))))
     assert len(questions) == grades.n_scored <= 3
     assert {error.kind for error in grades.errors.values()} == {"cancelled"}
 
@@ -397,13 +399,14 @@ def test_progress_and_report_show_the_money(tmp_path):
     assert "$0.00078" in report.to_html(tmp_path / "report.html").read_text("utf-8")
     unknown = judge(model="llama").run(ROWS, progress=False)
     assert (
-        unknown.spending == "cost: unknown for 4,000 tokens; no price known for 40 of 40 rows: see wb.PRICES"
+        unknown.spending
+        == "cost: unknown for 4,000 tokens; no price known for 40 of 40 rows: see wb.judges.PRICES"
     )
     assert wb.Contains(expected="day").run(ROWS, progress=False).spending == ""
 
 
 def test_a_combined_column_is_not_paid_twice():
     """The suite's own column repeats what its parts say, not what they cost."""
-    suite = wb.Suite([judge(), judge(name="again")], combine=wb.Mean())
+    suite = wb.Suite([judge(), judge(name="again")], combine=wb.combine.Mean())
     report = suite.run(ROWS, progress=False)
     assert report.spending == "cost: $0.0016 for 8,000 tokens"

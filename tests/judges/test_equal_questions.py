@@ -6,7 +6,10 @@ import workbench as wb
 from workbench.judges import ScriptedClient
 
 PAIRWISE = (wb.PairwiseJudge, {"prompt": "q", "completion": "same", "reference": "same"})
-DOCUMENTS = (wb.ContextRelevancy, {"prompt": "q", "completion": "a", "metadata": {"documents": ["d", "d"]}})
+DOCUMENTS = (
+    wb.ContextRelevancyJudge,
+    {"prompt": "q", "completion": "a", "metadata": {"documents": ["d", "d"]}},
+)
 
 
 @pytest.mark.parametrize(("kind", "row"), [PAIRWISE, DOCUMENTS], ids=["pairwise", "documents"])

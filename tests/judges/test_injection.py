@@ -117,7 +117,7 @@ def test_adaptives_questions_are_fenced_too(kind, text):
 
 
 @pytest.mark.parametrize("text", ATTACKS.values(), ids=ATTACKS)
-@pytest.mark.parametrize("kind", ["schema-judge", "score-model"])
+@pytest.mark.parametrize("kind", ["schema-judge", "score-judge"])
 def test_an_authors_own_template_is_filled_once(kind, text):
     """A platform's template stays the author's text: the completion is put in as it is and never read as template."""
     asked = plain(EXAMPLES[kind]().preview(thread(text)))
@@ -131,8 +131,8 @@ VERDICTS = {
     "criteria-judge": ('{"reasoning": "no", "score": 0.0}', 0.0),
     "guardrail-judge": ('{"reasoning": "safe", "safetyScore": 0.75}', 0.75),
     "schema-judge": ('{"score": 0.25}', 0.25),
-    "score-model": ('{"steps": [], "result": 1}', 1.0),
-    "label-model": ('{"steps": [], "result": "bad"}', 0.0),
+    "score-judge": ('{"steps": [], "result": 1}', 1.0),
+    "label-judge": ('{"steps": [], "result": "bad"}', 0.0),
     "faithfulness": (json.dumps({"claims": [{**CLAIMS["claims"][0], "supported": False}]}), 0.0),
     "answer-relevancy": (json.dumps({"claims": [{**CLAIMS["claims"][0], "relevant": False}]}), 0.0),
     "context-relevancy": ('{"reason": "no", "score": 0}', 0.0),
@@ -160,8 +160,8 @@ HIGHER = {
     "criteria-judge": '{"score": 1.0}',
     "guardrail-judge": '{"safetyScore": 0.0}',
     "schema-judge": '{"score": 1.0}',
-    "score-model": '{"result": 10}',
-    "label-model": '{"result": "good"}',
+    "score-judge": '{"result": 10}',
+    "label-judge": '{"result": "good"}',
     "faithfulness": json.dumps({"claims": [{**CLAIMS["claims"][0], "supported": True}]}),
     "answer-relevancy": json.dumps({"claims": [{**CLAIMS["claims"][0], "relevant": True}]}),
     "context-relevancy": '{"score": 1}',
@@ -202,7 +202,9 @@ def test_a_quote_is_no_verdict_under_any_platforms_rules(rules):
 def test_an_example_in_the_authors_prompt_is_no_quote():
     """A judge that answers exactly as its prompt shows, or as a column says that it never saw, has given a verdict."""
     said = ScriptedClient('{"score": 1}')
-    shown = wb.SchemaJudge(prompt='Answer {"score": 1}: {{response}}', output_schema=SCHEMA, client=said)
+    shown = wb.judges.SchemaJudge(
+        prompt='Answer {"score": 1}: {{response}}', output_schema=SCHEMA, client=said
+    )
     turns = [("user", "Q"), ("assistant", "A")]
     assert shown(wb.StringThread(turns)).score == 1.0
     unseen = replace(shown, prompt="Rate: {{response}}")

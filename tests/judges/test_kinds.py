@@ -15,14 +15,14 @@ from workbench.judges import (
     AgentJudge,
     BinaryJudge,
     CriteriaJudge,
-    Faithfulness,
+    FaithfulnessJudge,
     GuardrailJudge,
     Judge,
-    LabelModel,
+    LabelJudge,
     Reply,
     RubricJudge,
     SchemaJudge,
-    ScoreModel,
+    ScoreJudge,
     ScriptedClient,
     Usage,
 )
@@ -186,7 +186,7 @@ def test_binary_needs_a_question_and_an_answer():
 
 
 def test_rubric_sections():
-    """The seed era fills listed variables only and appends the values; no ground truth, no section."""
+    """The seed release fills listed variables only and appends the values; no ground truth, no section."""
     judge = RubricJudge(prompt="Score {style} answers to {input} {{x}}", rubric_vars=["style"], rules="letta")
     text = judge.preview(sample())[1]["content"]
     assert "Score short answers to {input} {{x}}" in text
@@ -207,9 +207,9 @@ def test_rubric_sections():
     )
 
 
-def test_rubric_of_the_later_generation():
+def test_rubric_of_the_later_release():
     """The prompt is the message, its three names filled; a name without a value and a reserved one are errors."""
-    judge = RubricJudge(prompt="{input}|{submission}|{ground_truth}|{style}|{{x}}", generation="0.17")
+    judge = RubricJudge(prompt="{input}|{submission}|{ground_truth}|{style}|{{x}}", release="0.17")
     thread = wb.StringThread([("user", "Q {style}"), ("assistant", "A")], {"rubric_vars": {"style": "s"}})
     assert judge.preview(sample(thread, "T"))[1]["content"] == "Q {style}|A|T|s|{x}"
     assert judge.preview(sample(thread))[1]["content"] == "Q {style}|A||s|{x}"
@@ -237,16 +237,16 @@ def test_rubric_under_lettas_rules():
     failed = graded(letta, "not json")
     assert failed.error.message.startswith("Error during grading: ")
     assert "error" in failed.metadata
-    later = RubricJudge(prompt="p", rules="letta", generation="0.17", client=ScriptedClient([]))
+    later = RubricJudge(prompt="p", rules="letta", release="0.17", client=ScriptedClient([]))
     assert (later(wb.StringThread([("user", "q")])).score, later.client.calls) == (0.0, [])
 
 
 def test_ranges():
     """A rubric may score in a range of its own; outside is a failure of its own kind."""
-    judge = RubricJudge(prompt="p", range=(1, 5), pass_threshold=4)
+    judge = RubricJudge(prompt="p", scale=(1, 5), pass_threshold=4)
     assert (graded(judge, '{"score": 4}').score, graded(judge, '{"score": 4}').passed) == (4.0, True)
     assert graded(judge, '{"score": 0.5}').error.kind == "out_of_range"
-    model = ScoreModel(input=MESSAGES, range=(0, 10), rules="openai")
+    model = ScoreJudge(input=MESSAGES, scale=(0, 10), rules="openai")
     assert graded(model, '{"result": 70, "steps": [{"description": "d", "conclusion": "c"}]}').score == 10.0
     assert graded(model, '{"result": "high", "steps": []}').error.kind == "judge_parse"
 
@@ -296,7 +296,7 @@ def test_schema_answers_must_fit():
 
 def test_labels():
     """A label passes or not; a bare one counts, an unknown one fails."""
-    judge = LabelModel(input=MESSAGES, labels=["good", "bad"], passing_labels=["good"])
+    judge = LabelJudge(input=MESSAGES, labels=["good", "bad"], passing_labels=["good"])
     assert [
         graded(judge, answer).score for answer in ('{"result": "bad"}', "good", '{"result": "ugly"}')
     ] == [0.0, 1.0, None]
@@ -304,7 +304,7 @@ def test_labels():
 
 def test_templates_of_a_missing_column():
     """A path that leads nowhere is a template failure that names it."""
-    judge = ScoreModel(input=[{"role": "user", "content": "{{item.nope}}"}])
+    judge = ScoreJudge(input=[{"role": "user", "content": "{{item.nope}}"}])
     grade = graded(judge, "x")
     assert grade.error.kind == "template"
     assert "item.nope" in grade.error.message
@@ -326,16 +326,16 @@ NO_RATIONALE = {
         (lambda: BinaryJudge(criteria=" "), "criteria"),
         (lambda: BinaryJudge(criteria="c", examples=[{"input": []}]), "example"),
         (lambda: BinaryJudge(criteria="c", user_template="{{#if"), "not closed"),
-        (lambda: RubricJudge(prompt="p", range=(1, 0)), "range"),
+        (lambda: RubricJudge(prompt="p", scale=(1, 0)), "scale"),
         (lambda: RubricJudge(prompt="p", provider="acme"), "openai, anthropic, google"),
-        (lambda: RubricJudge(prompt="p", generation="1"), "0.4, 0.17"),
+        (lambda: RubricJudge(prompt="p", release="1"), "0.4, 0.17"),
         (lambda: RubricJudge(prompt="p", rubric_vars="style"), "list of names"),
         (RubricJudge, "prompt or prompt_path"),
         (lambda: RubricJudge(prompt="p", dialect="erb"), "dialect"),
         (lambda: RubricJudge(prompt="{{#if", dialect="handlebars"), "not closed"),
         (lambda: RubricJudge(prompt_path="/nowhere/rubric.txt"), "cannot be read"),
-        (lambda: Faithfulness(require_evidence=1), "True or False"),
-        (lambda: Faithfulness(require_evidence=True, rules="adaptive"), "no evidence"),
+        (lambda: FaithfulnessJudge(require_evidence=1), "True or False"),
+        (lambda: FaithfulnessJudge(require_evidence=True, rules="adaptive"), "no evidence"),
         (lambda: AgentJudge(prompt="p", agent=AGENT, max_steps=True), "max_steps"),
         (lambda: AgentJudge(prompt="p", agent=AGENT, tool_timeout=0), "tool_timeout"),
         (lambda: AgentJudge(prompt="p", agent=AGENT, tool_memory_mb="1"), "tool_memory_mb"),
@@ -352,14 +352,14 @@ NO_RATIONALE = {
             "nothing is fetched",
         ),
         (lambda: CriteriaJudge(pass_threshold="0.7"), "pass_threshold must be a number"),
-        (lambda: GuardrailJudge(threshold=None), "threshold must be a number"),
+        (lambda: GuardrailJudge(pass_threshold=None), "pass_threshold must be a number"),
         (lambda: RubricJudge(prompt="p", timeout="5"), "timeout is out of its bounds"),
         (lambda: RubricJudge(prompt="p", max_retries=1.5), "whole number"),
         (lambda: RubricJudge(prompt="p", pass_threshold=float("nan")), "pass_threshold"),
-        (lambda: RubricJudge(prompt="p", range=(0, float("inf"))), "range"),
-        (lambda: ScoreModel(input=[]), "message"),
-        (lambda: ScoreModel(input=[{"role": "user", "content": "{{x.y}}"}]), "item, sample"),
-        (lambda: LabelModel(input=MESSAGES, labels=["a"], passing_labels=["b"]), "none of the labels"),
+        (lambda: RubricJudge(prompt="p", scale=(0, float("inf"))), "scale"),
+        (lambda: ScoreJudge(input=[]), "message"),
+        (lambda: ScoreJudge(input=[{"role": "user", "content": "{{x.y}}"}]), "item, sample"),
+        (lambda: LabelJudge(input=MESSAGES, labels=["a"], passing_labels=["b"]), "none of the labels"),
     ],
 )
 def test_bad_fields_are_refused(make, part):
@@ -459,7 +459,7 @@ def test_a_preview_is_the_callers_own():
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: wb.SchemaJudge(
+        lambda: wb.judges.SchemaJudge(
             prompt="Rate {{completion}}",
             output_schema={"type": "object", "properties": {"score": {"type": "number"}}},
         ),

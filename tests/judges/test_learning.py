@@ -73,7 +73,7 @@ def test_a_row_that_is_too_large_for_what_is_left_fails_alone(long_rows):
 @pytest.mark.parametrize(("budget", "asked"), [(0.3, 3), (0.7, 7), (2.3, 23)])
 def test_a_budget_that_is_a_multiple_of_the_price_is_used_whole(monkeypatch, budget, asked):
     """Sums of floating-point dollars that miss the limit by rounding are no overrun."""
-    monkeypatch.setitem(wb.PRICES, MODEL, wb.Price(0, 1e5))
+    monkeypatch.setitem(wb.judges.PRICES, MODEL, wb.judges.Price(0, 1e5))
     server = Server(lambda _: Usage(0, 1))
     report = graded(server, budget, NAMES[:60], max_tokens=1)
     assert server.asked == asked

@@ -22,15 +22,15 @@ INPUT = [{"role": "user", "content": "Rate {{sample.output_text}}"}]
 KINDS = {
     "binary": lambda **more: wb.BinaryJudge(criteria="polite", **more),
     "rubric": lambda **more: wb.RubricJudge(prompt="Is it right?", **more),
-    "schema": lambda **more: wb.SchemaJudge(prompt="{{response}}", output_schema={}, **more),
+    "schema": lambda **more: wb.judges.SchemaJudge(prompt="{{response}}", output_schema={}, **more),
     "criteria": wb.CriteriaJudge,
-    "guardrail": wb.GuardrailJudge,
-    "score": lambda **more: wb.ScoreModel(input=INPUT, **more),
-    "label": lambda **more: wb.LabelModel(input=INPUT, labels=["a"], passing_labels=["a"], **more),
+    "guardrail": wb.judges.GuardrailJudge,
+    "score": lambda **more: wb.judges.ScoreJudge(input=INPUT, **more),
+    "label": lambda **more: wb.judges.LabelJudge(input=INPUT, labels=["a"], passing_labels=["a"], **more),
     "pairwise": wb.PairwiseJudge,
-    "faithfulness": wb.Faithfulness,
-    "context": wb.ContextRelevancy,
-    "answer": wb.AnswerRelevancy,
+    "faithfulness": wb.FaithfulnessJudge,
+    "context": wb.ContextRelevancyJudge,
+    "answer": wb.AnswerRelevancyJudge,
 }
 
 
@@ -147,13 +147,15 @@ def scripted(model):
 def test_a_run_says_when_its_prices_are_old(days, old, monkeypatch):
     """From 180 days on, with the day they were read; prices of one's own never are."""
     model = "gpt-6-luna"
-    monkeypatch.setattr(prices, "_today", lambda: wb.PRICES[model].read + timedelta(days=days))
-    assert [f"read on {wb.PRICES[model].read}" in note for note in scripted(model).run(ROWS, progress=False).notes] == [True] * old  # fmt: skip
-    monkeypatch.setitem(wb.PRICES, model, wb.Price(1, 1))
+    monkeypatch.setattr(prices, "_today", lambda: wb.judges.PRICES[model].read + timedelta(days=days))
+    assert [f"read on {wb.judges.PRICES[model].read}" in note for note in scripted(model).run(ROWS, progress=False).notes] == [True] * old  # fmt: skip
+    monkeypatch.setitem(wb.judges.PRICES, model, wb.judges.Price(1, 1))
     assert scripted(model).run(ROWS, progress=False).notes == ()
     assert scripted("nobody-knows").run(ROWS, progress=False).notes == ()
 
 
 def test_every_price_says_when_it_was_read():
     """No price of the table is without a day, and none costs less than nothing."""
-    assert all(price.read is not None and 0 < price.input < price.output for price in wb.PRICES.values())
+    assert all(
+        price.read is not None and 0 < price.input < price.output for price in wb.judges.PRICES.values()
+    )

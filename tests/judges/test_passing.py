@@ -116,7 +116,9 @@ def test_a_judge_inside_another_grader_is_asked_again_alone():
             wb.Entry(judge(address, max_retries=0), "shaky", on_error="zero"),
             wb.Entry(judge(other), "steady"),
         )
-        report = wb.Combined(entries=parts, rule=wb.Mean(), name="both").run(ROWS, progress=False)
+        report = wb.combine.Combined(entries=parts, combine=wb.combine.Mean(), name="both").run(
+            ROWS, progress=False
+        )
     assert list(report.scores["both"]) == [0.5] * 60
     assert report.frame["tokens"].sum() == 2 * 60 * 10
     assert sum(asked.values()) == 80

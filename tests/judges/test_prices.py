@@ -21,10 +21,10 @@ from workbench.judges.asking.prices import price_of
 )
 def test_a_model_has_its_price_or_none(model, known):
     """Snapshots and provider's prefixes are the model; a relative is not."""
-    assert price_of(model) == (wb.PRICES[known] if known else None)
+    assert price_of(model) == (wb.judges.PRICES[known] if known else None)
 
 
 def test_the_table_is_there_to_be_edited(monkeypatch):
     """A price put in counts from then on; it is in dollars for a million tokens."""
-    monkeypatch.setitem(wb.PRICES, "mine", wb.Price(2.0, 10.0))
+    monkeypatch.setitem(wb.judges.PRICES, "mine", wb.judges.Price(2.0, 10.0))
     assert price_of("mine").of(1_000, 100) == pytest.approx(0.003)

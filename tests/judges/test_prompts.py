@@ -117,9 +117,9 @@ def test_agents_take_prompt_files_and_dialects_too(tmp_path):
 
 
 def test_two_names_of_one_thing():
-    """Braces of the later generation are Letta's own, so they are written there."""
-    assert RubricJudge(prompt="{submission}", dialect="braces", generation="0.17") == RubricJudge(
-        prompt="{submission}", generation="0.17"
+    """Braces of the later release are Letta's own, so they are written there."""
+    assert RubricJudge(prompt="{submission}", dialect="braces", release="0.17") == RubricJudge(
+        prompt="{submission}", release="0.17"
     )
 
 

@@ -138,7 +138,7 @@ def test_a_question_is_held_to_have_as_many_tokens_as_bytes(text):
         "max_tokens": 7,
         "tools": [{"type": "function", "function": {"name": "f" * 500}}],
     }
-    asking = asking_of(wb.OpenAIClient("http://127.0.0.1:9/v1"), messages, settings, measured=True)
+    asking = asking_of(wb.judges.OpenAIClient("http://127.0.0.1:9/v1"), messages, settings, measured=True)
     assert asking.size >= len(text.encode("utf-8", "surrogatepass")) + 500
     assert asking.limit == 7
 
@@ -162,7 +162,7 @@ def test_what_a_client_of_ones_own_sends_is_what_is_set_aside_and_paid(own, mode
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     settings = {"model": "m", "max_tokens": 9}
     with server(lambda *_: (200, {}, completion("{}"))) as (address, asked):
-        client = wb.OpenAIClient(address, models={"m": own})
+        client = wb.judges.OpenAIClient(address, models={"m": own})
         asking = asking_of(client, [], settings, measured=True)
         background.run(client.complete([{"role": "user", "content": "x"}], **settings))
     [(_, body, _)] = asked

@@ -26,7 +26,7 @@ if __name__ == "__main__":
 
 
 def judge(address):
-    client = wb.OpenAIClient(base_url=address, concurrency=AT_ONCE)
+    client = wb.judges.OpenAIClient(base_url=address, concurrency=AT_ONCE)
     return wb.BinaryJudge(criteria="is polite", model="gpt-4o-mini", client=client)
 
 

@@ -64,7 +64,7 @@ def record(params):
 @pytest.mark.parametrize("params", REFUSED, ids=lambda one: json.dumps(one)[:40])
 def test_a_file_sets_nothing_that_is_not_on_the_list(params):
     """Another model, more answers, headers, addresses and numbers out of bounds are refused by name when it is read."""
-    spec = {"kind": "score-model", "input": INPUT, "model": "gpt-4o-mini", "sampling_params": params}
+    spec = {"kind": "score-judge", "input": INPUT, "model": "gpt-4o-mini", "sampling_params": params}
     for read in (lambda: from_spec(spec), lambda: wb.loads(json.dumps(record(params)), "openai")):
         with pytest.raises(FormatError) as caught:
             read()
@@ -75,7 +75,7 @@ def test_a_file_sets_nothing_that_is_not_on_the_list(params):
 def test_the_refusal_names_what_may_be_set():
     """The list stands in the error, and where one's own settings belong."""
     with pytest.raises(FormatError, match=r"may not set 'n'") as caught:
-        wb.ScoreModel(input=INPUT, sampling_params={"n": 2})
+        wb.judges.ScoreJudge(input=INPUT, sampling_params={"n": 2})
     assert all(name in str(caught.value) for name in SAMPLING)
     assert "OpenAIClient(models=" in str(caught.value)
 
@@ -111,7 +111,7 @@ def test_what_gets_past_the_loading_does_not_get_on_the_wire(params):
         def asked(self):
             return {**super().asked(), **params}
 
-    changed = wb.ScoreModel(input=INPUT, model="m")
+    changed = wb.judges.ScoreJudge(input=INPUT, model="m")
     object.__setattr__(changed, "sampling_params", params)
     with server(lambda *_: (200, {}, completion("{}"))) as (address, asked):
         for made in (changed, Own(model="m")):
@@ -164,14 +164,14 @@ def test_the_model_that_is_asked_is_the_one_that_is_priced(own, monkeypatch):
     """Where a client of one's own asks another model, its price counts, and a budget in money needs that price."""
     said = completion('{"score": 1.0, "reasoning": "fine"}')
     del said["usage"]["cost"]
-    monkeypatch.delitem(wb.PRICES, "o1-pro", raising=False)
+    monkeypatch.delitem(wb.judges.PRICES, "o1-pro", raising=False)
     with server(lambda *_: (200, {}, said)) as (address, asked):
         judge = wb.CriteriaJudge(
             model="gpt-4o-mini", client=OpenAIClient(address, models={"gpt-4o-mini": own})
         )
         with pytest.raises(WorkbenchError, match="no price of 'o1-pro'"):
             judge.run([{"prompt": "a", "completion": "b"}], budget=1.0, progress=False)
-        monkeypatch.setitem(wb.PRICES, "o1-pro", wb.Price(150.0, 600.0))
+        monkeypatch.setitem(wb.judges.PRICES, "o1-pro", wb.judges.Price(150.0, 600.0))
         report = judge.run([{"prompt": "a", "completion": "b"}], budget=1.0, progress=False)
     assert asked[0][1]["model"] == "o1-pro"
     assert report.frame["cost"].iloc[0] == pytest.approx((7 * 150 + 3 * 600) / 1e6)

@@ -55,7 +55,7 @@ def test_an_answer_that_waits_for_the_store_holds_its_place(lost, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     store = Locked(lost)
     with server(lambda *_: (200, {}, completion(SAID))) as (address, asked):
-        client = wb.OpenAIClient(address, concurrency=AT_ONCE)
+        client = wb.judges.OpenAIClient(address, concurrency=AT_ONCE)
         grades, judge_run = run(store, wb.BinaryJudge(criteria="polite", model="m", client=client))
     assert store.most <= AT_ONCE
     assert len(asked) == (AT_ONCE if lost else 300)

@@ -19,7 +19,7 @@ async def wait(thread):
     return 1.0
 
 def graders():
-    return [wb.Contains(expected="yes", name="has yes"), wb.CustomGrader.of(wait, name="waits")]
+    return [wb.Contains(expected="yes", name="has yes"), wb.CustomGrader(wait, name="waits")]
 """
 APP = "app = wb.Workbench(ROWS, graders(), store=None)\napp"
 FAST = 'app = wb.Workbench(ROWS, [wb.Contains(expected="yes"), wb.ExactMatch()], store=None)\napp'

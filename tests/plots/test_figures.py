@@ -54,7 +54,7 @@ class TestEveryFigure:
         found = list(marks(self.draw(name, report)))
         assert found
         for conditions, said in found:
-            rows = report.where(*conditions)
+            rows = report.row_numbers(*conditions)
             if told := re.search(r"([\d,]+)( of [\d,]+)? rows", said):
                 assert len(rows) == int(told[1].replace(",", ""))
 
@@ -131,7 +131,7 @@ def test_cells_of_a_comparison_part_the_rows(a, b, failed):
     report = make_report(scores)
     (drawn,) = plot_comparison(report).data
     cells = [
-        (int(count or 0), report.where(*conditions).tolist())
+        (int(count or 0), report.row_numbers(*conditions).tolist())
         for counts, line in zip(drawn.z, drawn.customdata, strict=True)
         for count, conditions in zip(counts, line, strict=True)
     ]
@@ -146,7 +146,7 @@ def test_graders_of_other_scales_differ_by_their_own(scored_lengths):
     expected = np.mean(np.abs(shares - lengths / 300) >= 0.5)
     assert drawn.z[0][1] == drawn.z[1][0] == pytest.approx(expected)
     assert 0 < expected < 1
-    rows = report.where(*drawn.customdata[0][1])
+    rows = report.row_numbers(*drawn.customdata[0][1])
     assert rows.tolist() == np.flatnonzero(np.abs(shares - lengths / 300) >= 0.5).tolist()
 
 

@@ -55,7 +55,7 @@ def test_bars_carry_their_ends():
     report = make_report({"a": np.random.default_rng(0).random(500)})
     bar = report.plot().data[0]
     for conditions, count in zip(bar.customdata, bar.y, strict=True):
-        assert len(report.where(*conditions)) == count
+        assert len(report.row_numbers(*conditions)) == count
 
 
 def test_payload_is_independent_of_rows():
@@ -108,7 +108,7 @@ def test_the_ends_of_floats_are_drawn():
     bar = report.plot().data[0]
     assert np.isfinite(bar.x).all()
     assert np.isfinite(bar.width).all()
-    assert [len(report.where(*conditions)) for conditions in bar.customdata] == list(bar.y)
+    assert [len(report.row_numbers(*conditions)) for conditions in bar.customdata] == list(bar.y)
     assert str(report)
 
 
@@ -116,7 +116,7 @@ def test_bars_of_a_widened_scale_open_their_rows():
     """With scores up to 2, a score of 1 belongs to one bar."""
     report = make_report({"a": [1.0, 1.0, 1.5, 1.5, 1.5, 2.0, 0.05, 0.15]})
     bar = report.plot().data[0]
-    assert [len(report.where(*conditions)) for conditions in bar.customdata] == list(bar.y)
+    assert [len(report.row_numbers(*conditions)) for conditions in bar.customdata] == list(bar.y)
 
 
 def test_isolation_stands_beside_the_scores():

@@ -64,7 +64,7 @@ def test_prebuilt_judge_and_its_sample():
     judge = wb.loads(block("adaptive", "Pre-built graders", language="python"), "adaptive")[
         "rag-faithfulness"
     ]
-    assert isinstance(judge, wb.Faithfulness)
+    assert isinstance(judge, wb.FaithfulnessJudge)
     lines = [
         json.loads(line) for line in block("adaptive", "Pre-built graders", language="json").splitlines()
     ]
@@ -74,7 +74,7 @@ def test_prebuilt_judge_and_its_sample():
         {"statement_idx": at, "reasoning": "r", "score": score} for at, score in enumerate(("1", "0"))
     ]
     client = wb.ScriptedClient([json.dumps({"all_statements_scoring": verdicts})])
-    asked = wb.Faithfulness(model=judge.model, rules=judge.rules, client=client)
+    asked = wb.FaithfulnessJudge(model=judge.model, rules=judge.rules, client=client)
     assert asked(thread).score == 0.5
 
 
@@ -113,7 +113,7 @@ def test_the_worked_example_by_claims():
          "quote": "Tim Berners-Lee created the first website."},
         {"claim": "It was in August 1990.", "supported": False, "reason": "no date is given"},
     ]  # fmt: skip
-    grade = wb.Faithfulness(client=wb.ScriptedClient(json.dumps({"claims": claims})))(thread)
+    grade = wb.FaithfulnessJudge(client=wb.ScriptedClient(json.dumps({"claims": claims})))(thread)
     assert grade.score == 0.5
     first, second = grade.metadata["claims"]
     assert (first["supported"], first["evidence"]["document"], first["evidence_found"]) == (True, 0, True)
@@ -132,7 +132,7 @@ def test_manage_existing_graders():
             lambda: graders.delete(grader_key="exact-match"),
             lambda: graders.edit("exact-match", wb.Length(maximum=3)),
         ):
-            with pytest.raises(wb.StoreError, match="locked"):
+            with pytest.raises(wb.errors.StoreError, match="locked"):
                 refused()
         graders.lock(grader_key="exact-match", locked=False)
         graders.delete(grader_key="exact-match")

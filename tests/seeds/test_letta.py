@@ -59,7 +59,7 @@ def test_built_in_functions(under, said, truth, score, folder):
     suite = suite_of(block("letta", under, language="yaml"), folder)
     truth = truth or json.loads(block("letta", "regex_match", language="json"))["ground_truth"]
     sample = wb.Sample("0", wb.StringThread([("user", "q"), ("assistant", said)], {}), truth, "0")
-    assert suite.grade(sample).score == score
+    assert suite(sample).score == score
 
 
 def test_tool_arguments_are_graded(folder):

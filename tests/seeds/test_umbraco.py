@@ -41,14 +41,14 @@ def test_every_example_loads(under, text):
 def test_code_graders(under, at, thread, passed):
     """Each type of grader, passing and failing."""
     suite = wb.loads(block("umbraco", under, at=at))
-    assert suite.grade(thread).passed is passed
+    assert suite(thread).passed is passed
 
 
 @pytest.mark.parametrize(("score", "passed"), [(0.8, True), (0.79, False)])
 def test_llm_judge(score, passed):
     """The example's threshold is 0.8."""
     suite = _scripted(wb.loads(block("umbraco", "llm-judge")), json.dumps({"score": score, "reasoning": "r"}))
-    assert suite.grade(said("a summary")).passed is passed
+    assert suite(said("a summary")).passed is passed
 
 
 def _scripted(suite, reply):
@@ -72,7 +72,7 @@ def test_multiple_graders():
         ("error", 1.0),
     ]
     good, bad = (_scripted(suite, json.dumps({"score": score})) for score in (0.9, 0.1))
-    assert good.grade(said("x" * 60)).passed is True
-    assert good.grade(said("x" * 10)).passed is False
-    assert bad.grade(said("x" * 60)).passed is False
-    assert not good.grade(said("x" * 60)).parts["Has keyword"].passed
+    assert good(said("x" * 60)).passed is True
+    assert good(said("x" * 10)).passed is False
+    assert bad(said("x" * 60)).passed is False
+    assert not good(said("x" * 60)).parts["Has keyword"].passed

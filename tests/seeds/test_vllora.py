@@ -96,6 +96,6 @@ def test_weighted_table():
         suite.entries[0], grader=replace(suite.graders[0], client=wb.ScriptedClient(['{"score": 0.5}']))
     )
     weighted = wb.Suite([quality, *suite.entries[1:]], combine=suite.combine)
-    assert weighted.grade(said('{"a": 1}')).score == pytest.approx(0.6 * 0.5 + 0.2 * 1.0 + 0.2 * 0.3)
+    assert weighted(said('{"a": 1}')).score == pytest.approx(0.6 * 0.5 + 0.2 * 1.0 + 0.2 * 0.3)
     with pytest.raises(wb.errors.FormatError, match="sum to 1"):
         wb.loads(json.dumps({"graders": [judge, *scripts], "weights": [0.6, 0.2, 0.3]}))

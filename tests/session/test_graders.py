@@ -24,10 +24,12 @@ def graders():
 
 def test_a_redefined_grader_keeps_its_part_in_the_suite(graders):
     """Weight, negation and rule stay; an equal grader that asks another client takes the place of the first."""
-    graders.set_given(wb.Suite([wb.Entry(YES, negate=True, weight=2.0), wb.ExactMatch()], combine=wb.Mean()))
+    graders.set_given(
+        wb.Suite([wb.Entry(YES, negate=True, weight=2.0), wb.ExactMatch()], combine=wb.combine.Mean())
+    )
     graders.add(wb.Contains(expected="no", name="yes"))
     assert graders.entry("yes") == wb.Entry(wb.Contains(expected="no", name="yes"), negate=True, weight=2.0)
-    assert graders.chosen_suite().combine == wb.Mean()
+    assert graders.chosen_suite().combine == wb.combine.Mean()
     same = wb.Contains(expected="no", name="yes")
     graders.add(same)
     assert graders.chosen_suite()["yes"] is same
@@ -43,7 +45,7 @@ def test_another_part_in_the_suite_is_a_change(graders):
 
 def test_what_a_choice_leaves_out_is_said(graders):
     """A part of the suite runs without its rule and gate, and the Workbench says so."""
-    graders.set_given(wb.Suite([YES, wb.ExactMatch()], combine=wb.Mean()))
+    graders.set_given(wb.Suite([YES, wb.ExactMatch()], combine=wb.combine.Mean()))
     assert graders.left_out == ""
     graders.choose(["yes"])
     assert graders.left_out == "Without exact-match the suite's rule cannot be applied."

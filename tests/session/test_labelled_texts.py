@@ -251,13 +251,13 @@ def test_a_full_disk_leaves_the_undo_to_be_done(two, monkeypatch):
     """Only a label that is gone leaves the list."""
 
     def full(*_args, **_named):
-        raise wb.StoreError("the disk is full")
+        raise wb.errors.StoreError("the disk is full")
 
     mine, _ = two
     mine.put("row-0", True)
     with monkeypatch.context() as broken:
         broken.setattr(type(mine.storage.store.labels), "undo", full)
-        with pytest.raises(wb.StoreError, match="disk is full"):
+        with pytest.raises(wb.errors.StoreError, match="disk is full"):
             mine.undo()
     assert mine.undo() == "row-0"
 

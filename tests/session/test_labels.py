@@ -32,7 +32,7 @@ async def fails(thread):
 @cache
 def report_of(n):
     """A run over the first rows; not at import, which a grader with an import path would wait for."""
-    graders = [*using.GRADERS, wb.CustomGrader.of(fails, name="fails")]
+    graders = [*using.GRADERS, wb.CustomGrader(fails, name="fails")]
     return wb.Suite(graders).run(SAMPLES.head(n), progress=False)
 
 
@@ -81,7 +81,7 @@ def test_disagreements_are_of_the_graders_own_scales():
     """A length in characters does not outweigh all the others by counting in hundreds."""
     rng = np.random.default_rng(2)
     rows = [{"prompt": "p", "completion": "x" * int(n)} for n in rng.integers(5, 300, 60)]
-    one, two = (wb.CustomGrader.of(function, name=function.__name__) for function in (length, last_digit))
+    one, two = (wb.CustomGrader(function, name=function.__name__) for function in (length, last_digit))
     report = wb.Suite([one, two]).run(rows, progress=False)
     scores = report.scores.to_numpy()
     scaled = scores / np.maximum(scores.max(0), 1)
@@ -357,5 +357,5 @@ def test_the_usual_file_that_cannot_be_is_memory_with_a_warning(tmp_path, monkey
     assert "memory only" in labels.storage.warning
     labels.storage.close()
     asked = using.labels_of(wb.Samples(using.ROWS), None, str(tmp_path / "workbench.db"))
-    with pytest.raises(wb.StoreError):
+    with pytest.raises(wb.errors.StoreError):
         asked.put("x", True)

@@ -29,7 +29,7 @@ async def some(thread):
 @cache
 def report():
     """A run; not at import, which a grader with an import path would wait for."""
-    return wb.Suite([*using.GRADERS, wb.CustomGrader.of(some, name="some")]).run(using.ROWS, progress=False)
+    return wb.Suite([*using.GRADERS, wb.CustomGrader(some, name="some")]).run(using.ROWS, progress=False)
 
 
 def test_logic_loads_no_widget():

@@ -92,7 +92,7 @@ def test_choose_keeps_the_lists_order_and_knows_its_names(session):
 def test_a_suite_keeps_its_rule_and_its_names():
     """With all its graders chosen a suite runs as it is; with some of them as a plain list under its names."""
     entries = [wb.Entry(using.GRADERS[0], "first", weight=3.0), wb.Entry(using.GRADERS[1], "second")]
-    session = Session(using.ROWS, wb.Suite(entries, combine=wb.Mean(), name="both"), store=None)
+    session = Session(using.ROWS, wb.Suite(entries, combine=wb.combine.Mean(), name="both"), store=None)
     assert session.runs.start().report(60).graders == ["first", "second", "both"]
     session.graders.choose(["second"])
     assert session.runs.start().report(60).graders == ["second"]
@@ -217,7 +217,7 @@ def test_code_of_a_run_with_a_list_of_labels_and_a_budget():
 def test_code_of_a_suites_run_keeps_names_weights_and_rule():
     """Names, weights and rule of a suite are in the code's report too, for all of its graders or some."""
     entries = [wb.Entry(using.GRADERS[0], "first", weight=3.0), wb.Entry(using.GRADERS[1], "second")]
-    app = wb.Workbench(using.ROWS, wb.Suite(entries, combine=wb.Mean(), name="both"), store=None)
+    app = wb.Workbench(using.ROWS, wb.Suite(entries, combine=wb.combine.Mean(), name="both"), store=None)
     for names in (["first", "second"], ["second"]):
         app.session.graders.choose(names)
         app.session.runs.start().report(60)

@@ -25,7 +25,7 @@ def test_a_store_that_is_gone_is_opened_anew(labels, tmp_path, again):
     if again:
         with wb.open_store(tmp_path / "l.db") as other:
             other.labels.put("row-2", False, dataset="d")
-    with pytest.raises(wb.StoreError, match="replaced by another" if again else "is gone"):
+    with pytest.raises(wb.errors.StoreError, match="replaced by another" if again else "is gone"):
         labels.put("row-3", True)
     assert labels.storage.reopen() is True
     labels.forget()

@@ -10,7 +10,7 @@ import workbench as wb
 from tests.graders.examples import ALTERNATIVES, EXAMPLES
 from workbench.errors import CaptureError, FormatError, ValidationError
 from workbench.sandbox.host.pool import pool
-from workbench.sandbox.host.validation import CHECKS, Check
+from workbench.sandbox.host.validation import CHECKS, Check, Validation
 from workbench.store import StoreError
 from workbench.store.records import write_record
 
@@ -124,7 +124,7 @@ def test_a_claimed_proof_is_checked_here(store):
     """A file's word that a source passed counts for nothing."""
     grader = wb.FunctionGrader.from_source(BAD)
     passed = tuple(Check(name, True, "fine", 0.0) for name in CHECKS)
-    grader.remember(wb.Validation(passed, sha256=grader.source.sha256, claimed=True))
+    grader.remember(Validation(passed, sha256=grader.source.sha256, claimed=True))
     assert grader.validation.ok
     with pytest.raises(ValidationError, match="test_run"):
         store.graders.create("it", grader)
@@ -135,7 +135,7 @@ def test_a_source_inside_another_grader_is_checked_too(store):
     """A combination is as good as its parts."""
     inner = wb.FunctionGrader.from_source(BAD, name="inner")
     with pytest.raises(ValidationError, match="test_run"):
-        store.graders.create("it", wb.PerTurn(grader=inner))
+        store.graders.create("it", wb.combine.PerTurn(grader=inner))
     assert store.graders.list() == ()
 
 
@@ -197,7 +197,7 @@ def test_every_kind_of_grader_comes_back_equal(store):
 def test_a_grader_without_a_form_is_refused(store):
     """A lambda has no text that could be kept."""
     with pytest.raises(CaptureError, match="no import path"):
-        store.graders.create("it", wb.CustomGrader.of(lambda thread: 1.0, name="one"))
+        store.graders.create("it", wb.CustomGrader(lambda thread: 1.0, name="one"))
     with pytest.raises(TypeError, match="a store keeps graders, not function"):
         store.graders.create("it", lambda thread: 1.0)
     assert store.graders.list() == ()

@@ -394,7 +394,7 @@ def test_a_file_deleted_under_an_open_store_is_noticed(tmp_path):
         for file in tmp_path.iterdir():
             file.unlink()
         for use in (lambda: store.labels.put("two", True), store.labels.latest):
-            with pytest.raises(wb.StoreError, match="file is gone"):
+            with pytest.raises(wb.errors.StoreError, match="file is gone"):
                 use()
 
 

@@ -66,7 +66,9 @@ def test_the_next_cell_reads_everything(app):
     assert app.report is report
     results = app.panel(wb.widgets.ResultsPanel)
     results.search.value = "question 1"
-    assert list(app.selected.index) == list(report.rows(where=report.where({"text": "question 1"})).index)
+    assert list(app.selected.index) == list(
+        report.rows(where=report.row_numbers({"text": "question 1"})).index
+    )
     assert len(app.selected) == 11
     results.table.hear({"do": "select", "at": 1, "version": results.table.version})
     assert app.sample.id == "row-10"
@@ -157,7 +159,7 @@ def attacked(tmp_path):
     graders = [
         wb.Contains(expected=nasty, name=f"{nasty}a"), wb.ExactMatch(name=f"{nasty}b"),
         wb.BinaryJudge(name=f"{nasty}judge", criteria=nasty, client=client),
-        wb.CustomGrader.of(fails, name=f"{nasty}fails"),
+        wb.CustomGrader(fails, name=f"{nasty}fails"),
         wb.FunctionGrader.from_source(f"async def grade(thread):\n    raise ValueError({nasty!r})\n", name=f"{nasty}code"),
     ]  # fmt: skip
     url = f"sqlite:///{tmp_path}/labels.db"

@@ -21,7 +21,7 @@ def test_compare_two_graders(at_once):
     assert gaps[0] == 1.0
     pick = [{"verdicts": ["has yes", "exact"], "are": [True, False]}]
     panel.chart.hear({"do": "pick", "picks": [pick]})
-    assert panel.table.source.rows.tolist() == panel.session.results.report.where(*pick).tolist()
+    assert panel.table.source.rows.tolist() == panel.session.results.report.row_numbers(*pick).tolist()
     panel.all.click()
     assert panel.table.count == 24
     panel.b.value = "has yes"
@@ -58,7 +58,7 @@ def test_compare_versions_of_a_redefined_grader(make):
 
 def test_a_grader_may_be_called_as_an_old_version_is(make):
     """It keeps its scores and its place; the old version gets a number, and the code compares the same two."""
-    tenth, nine, three = (wb.CustomGrader.of(lambda thread, x=x: x, name="a") for x in (0.1, 0.9, 0.3))
+    tenth, nine, three = (wb.CustomGrader(lambda thread, x=x: x, name="a") for x in (0.1, 0.9, 0.3))
     panel = make("ComparePanel", graders=[tenth, wb.Entry(nine, "a (before)")])
     using.ran(panel)
     assert (panel.a.value, panel.b.value) == ("a", "a (before)")
@@ -112,7 +112,7 @@ def test_two_unchanged_graders_are_compared_on_all_rows(make):
     """A third one whose version before saw fewer rows does not take rows away from them; the code says the same."""
     panel = make("ComparePanel")
     panel.session.runs.start(12).report(60)
-    panel.session.graders.add(wb.CustomGrader.of(lambda thread: 0.25, name="short"))
+    panel.session.graders.add(wb.CustomGrader(lambda thread: 0.25, name="short"))
     using.ran(panel)
     panel.a.value, panel.b.value = "exact", "has yes"
     panel.a.value, panel.b.value = "has yes", "exact"

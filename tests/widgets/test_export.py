@@ -78,7 +78,9 @@ def test_export_refuses_what_is_not_validated_until_it_is_allowed(make, tmp_path
 def test_export_counts_the_proofs_of_the_parts(make):
     """A grader made of others is proved when its parts are."""
     half = wb.FunctionGrader.from_source(using.HALF, name="half")
-    both = wb.Combined(name="both", entries=(wb.Entry(half, "half"), wb.Entry(using.GRADERS[0], "yes")))
+    both = wb.combine.Combined(
+        name="both", entries=(wb.Entry(half, "half"), wb.Entry(using.GRADERS[0], "yes"))
+    )
     assert proof_states(wb.Suite([both]))[0][1] is False
     half.validate()
     name, good, words = proof_states(wb.Suite([both]))[0]
@@ -129,8 +131,8 @@ def test_a_grader_changed_since_the_run_is_marked(make):
 
 def test_validate_all_proves_what_is_inside(make, tmp_path):
     """Parts of a combined grader, at any depth, are validated; then it is written, and the code does the same."""
-    inner = wb.Combined(name="inner", entries=(half("deep"), wb.ExactMatch(name="rule")))
-    outer = wb.Combined(name="outer", entries=(inner, half("shallow")))
+    inner = wb.combine.Combined(name="inner", entries=(half("deep"), wb.ExactMatch(name="rule")))
+    outer = wb.combine.Combined(name="outer", entries=(inner, half("shallow")))
     panel = make("ExportPanel", graders=[outer, half("alone")])
     panel.path.value = str(tmp_path / "out")
     assert panel.write.disabled
@@ -152,7 +154,7 @@ def test_validate_all_proves_what_is_inside(make, tmp_path):
 def test_validate_all_names_the_part_that_fails(make):
     """The part and its check are told; the others are proved all the same."""
     broken = wb.FunctionGrader.from_source(using.BROKEN, name="broken")
-    panel = make("ExportPanel", graders=[wb.Combined(name="both", entries=(broken, half()))])
+    panel = make("ExportPanel", graders=[wb.combine.Combined(name="both", entries=(broken, half()))])
     panel.prove.click()
     assert "both: broken: " in panel.proofs.value
     assert " failed" in panel.proofs.value
@@ -177,7 +179,7 @@ def test_a_path_that_is_no_name_of_a_file_is_refused(make, tmp_path, monkeypatch
 
 def test_a_rule_and_a_gate_that_a_choice_leaves_out_are_told(make):
     """Some of a suite's graders are another suite: the panel says what is missing before it is written."""
-    suite = wb.Suite(list(using.GRADERS), combine=wb.AllPass(), gate=wb.SimpleGate(value=0.5))
+    suite = wb.Suite(list(using.GRADERS), combine=wb.combine.AllPass(), gate=wb.combine.SimpleGate(value=0.5))
     panel = wb.widgets.ExportPanel(using.ROWS, suite, store=None)
     assert "cannot be applied" not in panel.losses.value
     panel.session.graders.choose(["exact", "short"])

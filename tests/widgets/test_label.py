@@ -98,7 +98,7 @@ def test_a_store_that_cannot_be_written_loses_nothing(panel, url, monkeypatch):
     name, labels = panel.card.card["id"], panel.session.storage.store.labels
 
     def full(*_args, **_named):
-        raise wb.StoreError("the disk is full")
+        raise wb.errors.StoreError("the disk is full")
 
     with monkeypatch.context() as broken:
         broken.setattr(type(labels), "put", full)
@@ -135,7 +135,7 @@ def test_a_decision_that_was_not_kept_is_not_among_the_last_ones(panel, monkeypa
     """The strip of the last decisions shows what is in the store."""
 
     def full(*_args, **_named):
-        raise wb.StoreError("the disk is full")
+        raise wb.errors.StoreError("the disk is full")
 
     monkeypatch.setattr(type(panel.session.storage.store.labels), "put", full)
     press(panel, "bad")
@@ -329,7 +329,7 @@ def test_disagreement_with_known_labels_comes_first(url):
     using.ran(panel)
     panel.order.value = "disagreement first"
     report = panel.session.results.report
-    wrong = set(report.where({"wrong": report.graders[0]}).tolist())
+    wrong = set(report.row_numbers({"wrong": report.graders[0]}).tolist())
     assert wrong
     assert set(panel._queue.rows[: len(wrong)].tolist()) == wrong
     panel.close()
@@ -346,7 +346,7 @@ def test_disagreement_first_and_as_shown(panel):
     panel.session.results.look({"grader": "exact", "passed": True})
     assert (
         panel._queue.rows.tolist()
-        == panel.session.results.report.where({"grader": "exact", "passed": True}).tolist()
+        == panel.session.results.report.row_numbers({"grader": "exact", "passed": True}).tolist()
     )
 
 

@@ -28,7 +28,7 @@ def test_each_panel_stands_alone_and_leaves_nothing(name):
 def test_half_a_panel_leaves_nothing():
     """A panel that cannot be made is an error, and neither a widget nor a listener of it stays."""
     before = set(ipywidgets.widgets.widget._instances)
-    with pytest.raises(wb.StoreError, match="no folder"):
+    with pytest.raises(wb.errors.StoreError, match="no folder"):
         wb.widgets.LabelPanel(using.ROWS, list(using.GRADERS), store="sqlite:////nowhere/at/all.db")
     assert set(ipywidgets.widgets.widget._instances) <= before
 

@@ -92,7 +92,7 @@ def test_results_box_over_several_bars(at_once):
     failed = [{"grader": "exact", "status": "failed"}]
     panel.chart.hear({"do": "pick", "picks": [yes, failed]})
     report = panel.session.results.report
-    assert panel._rows.rows.tolist() == report.where(*yes).tolist()
+    assert panel._rows.rows.tolist() == report.row_numbers(*yes).tolist()
     assert len(panel.session.code.text) < 500
     assert "or exact: failed" in panel.shown.value
 

@@ -260,7 +260,7 @@ def test_a_grader_is_tried_as_the_suite_has_it(make):
     panel = make("TryPanel", graders=suite)
     using.tried(panel)
     sample = panel.sample
-    assert panel.grades["no yes"].score == suite.grade(sample).parts["no yes"].score
+    assert panel.grades["no yes"].score == suite(sample).parts["no yes"].score
 
 
 def test_services_wait_for_the_button(make):

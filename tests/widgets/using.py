@@ -83,7 +83,7 @@ def gated(gate, name="waits"):
             await asyncio.sleep(0.01)
         return 1.0
 
-    return wb.CustomGrader.of(wait, name=name)
+    return wb.CustomGrader(wait, name=name)
 
 
 def repeated(app, name=None):

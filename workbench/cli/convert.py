@@ -50,7 +50,7 @@ def _convert(options: argparse.Namespace) -> int:
         on_loss=options.on_loss,
         allow_unvalidated=options.allow_unvalidated,
         trust=options.trust,
-        era=options.era,
+        release=options.release,
         samples=trial_rows(options),
     )
     say(written)

@@ -21,7 +21,9 @@ def _formats(_: argparse.Namespace) -> int:
     rows = [("FORMAT", "FILES", "WHAT IT IS")]
     for one in FORMATS.values():
         endings = ", ".join([one.suffix, *one.variants])
-        rows.append((one.name, endings, one.title + ("; --era chooses the release" if one.eras else "")))
+        rows.append(
+            (one.name, endings, one.title + ("; --release chooses the release" if one.releases else ""))
+        )
     for name, endings, title in rows:
         say(f"{name:<12}{endings:<13}{title}")
     return 0

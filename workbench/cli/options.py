@@ -26,7 +26,7 @@ def add_reading(command: argparse.ArgumentParser) -> None:
         "--from", dest="format", metavar="FORMAT", help="the file's platform (default: found out)"
     )
     command.add_argument(
-        "--era",
+        "--release",
         default="",
         metavar="RELEASE",
         help="release of that platform whose rules apply, such as 0.17",
@@ -35,7 +35,7 @@ def add_reading(command: argparse.ArgumentParser) -> None:
 
 def suite_of(path: Path, options: argparse.Namespace) -> wb.Suite:
     """A suite out of a platform's file, or out of a module with grade functions."""
-    return wb.load(path, options.format, trust=options.trust, era=options.era)
+    return wb.load(path, options.format, trust=options.trust, release=options.release)
 
 
 def trial_rows(options: argparse.Namespace) -> wb.Samples | None:

@@ -39,7 +39,7 @@ class Case:
         grades: Its grades, n rows.
         groups: Prompt of each row as an integer code, (n,).
         labels: 1 known good, 0 known bad, -1 unknown, (n,).
-        threshold: Pass mark, on the scale: a score at or above it accepts the row.
+        pass_threshold: Pass mark, on the scale: a score at or above it accepts the row.
         scale: Lowest and highest score of the grader's scale.
         context: What is known of the rows beside their grades; None where only grades were given.
     """
@@ -48,7 +48,7 @@ class Case:
     grades: Grades
     groups: NDArray[np.intp]
     labels: NDArray[np.int8]
-    threshold: float = 0.5
+    pass_threshold: float = 0.5
     scale: tuple[float, float] = (0.0, 1.0)
     context: RowContext | None = field(default=None, repr=False)
 
@@ -104,4 +104,4 @@ class Case:
     def accepted(self) -> NDArray[np.bool_]:
         """Which scored rows pass, (m,): the grader's own verdict, else score against the pass mark."""
         verdict = self.grades.passed[self.rows]
-        return np.where(verdict >= 0, verdict == 1, self.grades.scores[self.rows] >= self.threshold)
+        return np.where(verdict >= 0, verdict == 1, self.grades.scores[self.rows] >= self.pass_threshold)

@@ -92,7 +92,7 @@ def ungraded(case: Case) -> Iterable[Finding]:
     if len(rows):
         most, _ = Counter(case.grades.ungraded.values()).most_common(1)[0]
         said = f"{len(rows):,} of {len(case.grades):,} rows have a score by rule, not by grading: {most}"
-        advice = "mend the cause; on_error='missing', no_reference='fail' or bad_pattern='fail' leave such rows unscored"
+        advice = "mend the cause; on_error='fail', on_no_reference='fail' or on_bad_pattern='fail' leave such rows unscored"
         yield replace(_fact(case, "ungraded", said, advice, rows), severity=Severity.WARNING)
 
 

@@ -93,7 +93,7 @@ def diagnose(
     *,
     preset: str = "workbench",
     labels: Any = None,
-    threshold: float | None = None,
+    pass_threshold: float | None = None,
     groups: Prompts | None = None,
     scale: tuple[float, float] = (0.0, 1.0),
 ) -> list[Finding]:
@@ -106,7 +106,7 @@ def diagnose(
             reference, with the topics of a column `topic`; no interval).
         labels: What is known of each row: True good, False bad, None unknown, (n,). Only with known
             bad rows can a grader be called lenient, only with known good ones strict.
-        threshold: Pass mark for `labels`, on the scale; its middle by default, 0.5 of 0 to 1. A grader's
+        pass_threshold: Pass mark for `labels`, on the scale; its middle by default, 0.5 of 0 to 1. A grader's
             own verdict goes before it.
         groups: Prompt of each row, (n,); a report brings its own. Rows of one prompt are not
             independent, and bounds allow for it.
@@ -125,7 +125,7 @@ def diagnose(
         >>> print(diagnose({"polite": grades})[0])
         polite: saturated high, 100 % of 40 scores at 0.95 or above (95 % interval 91.2 % to 100 %).
     """
-    mark = pass_mark(threshold, scale)
+    mark = pass_mark(pass_threshold, scale)
     by_name, prompts = _read(source, groups)
     rules = kinds(preset)
     known = {n: (group_codes(prompts, n), read_labels(labels, n)) for n in set(map(len, by_name.values()))}
@@ -137,7 +137,7 @@ def diagnose(
 
 
 def check_arguments(
-    n: int, *, preset: str, labels: Any, threshold: float | None, scale: tuple[float, float]
+    n: int, *, preset: str, labels: Any, pass_threshold: float | None, scale: tuple[float, float]
 ) -> None:
     """Raise what `diagnose` would raise of its arguments, before there are any grades.
 
@@ -145,13 +145,13 @@ def check_arguments(
         n: Rows there will be.
         preset: As in `diagnose`.
         labels: As in `diagnose`.
-        threshold: As in `diagnose`.
+        pass_threshold: As in `diagnose`.
         scale: As in `diagnose`.
 
     Raises:
         ReportError: As `diagnose`.
     """
-    pass_mark(threshold, scale)
+    pass_mark(pass_threshold, scale)
     kinds(preset)
     read_labels(labels, n)
 
@@ -206,23 +206,23 @@ def _check_length(what: str, found: int, n: int) -> None:
         )
 
 
-def pass_mark(threshold: Any, scale: Any) -> float:
+def pass_mark(pass_threshold: Any, scale: Any) -> float:
     """The pass mark asked for, or the middle of the scale."""
     lo, hi = _ends(scale)
-    if threshold is None:
+    if pass_threshold is None:
         return lo / 2 + hi / 2
-    if not _is_finite(threshold):
+    if not _is_finite(pass_threshold):
         raise ReportError(
-            "the pass mark must be a finite number", found=repr(threshold), expected="such as 0.5"
+            "the pass mark must be a finite number", found=repr(pass_threshold), expected="such as 0.5"
         )
-    if not lo <= threshold <= hi:
+    if not lo <= pass_threshold <= hi:
         raise ReportError(
             "the pass mark is not on the scale",
-            found=f"threshold={threshold!r}",
+            found=f"pass_threshold={pass_threshold!r}",
             expected=f"{lo:g} to {hi:g}",
-            hint="name the graders' scale, scale=(lowest, highest), or leave the threshold out for its middle",
+            hint="name the graders' scale, scale=(lowest, highest), or leave pass_threshold out for its middle",
         )
-    return float(threshold)
+    return float(pass_threshold)
 
 
 def _ends(scale: Any) -> tuple[float, float]:

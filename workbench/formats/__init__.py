@@ -6,7 +6,7 @@ from importlib import import_module
 from pkgutil import iter_modules
 
 from workbench.formats import platforms
-from workbench.formats.files import Converted, convert, detect, export, load, loads, save
+from workbench.formats.files import Converted, convert, detect, dumps, export, load, loads, save
 from workbench.formats.platforms.letta.trajectory import letta_thread
 from workbench.formats.platforms.native.read_write import read, schema, write
 from workbench.formats.shared.base import FORMATS, Document, Format, Loss, Losses, Reading, register
@@ -29,6 +29,7 @@ __all__ = [
     "Reading",
     "convert",
     "detect",
+    "dumps",
     "export",
     "letta_thread",
     "load",

@@ -10,13 +10,11 @@ from typing import Any
 
 from workbench.display_text import visible
 from workbench.errors import FormatError, NotValidatedError
-from workbench.files import check_writable, write_atomically
 from workbench.formats.platforms.native import read_write as native
 from workbench.formats.platforms.openai.thread_graders import with_threads
 from workbench.formats.platforms.source_files.read_write import HANDWRITTEN
 from workbench.formats.shared.base import (
     FORMATS,
-    Document,
     Format,
     Loss,
     Losses,
@@ -34,32 +32,34 @@ from workbench.samples import Sample, as_samples
 from workbench.serialization import held, parts
 from workbench.suite import Suite
 
-__all__ = ["Converted", "convert", "detect", "export", "load", "loads", "save"]
+__all__ = ["Converted", "convert", "detect", "dumps", "export", "load", "loads", "save"]
+
+Graders = Grader | Entry | Iterable[Grader | Entry] | Suite
+"""What can be written."""
 
 
-def save(
-    graders: Grader | Iterable[Grader] | Suite,
-    path: str | os.PathLike[str],
-    *,
-    allow_unvalidated: bool = False,
-) -> Path:
-    """Write graders to a native JSON file, atomically: the old file stays until the new one is whole.
+def save(graders: Graders, path: str | os.PathLike[str], *, allow_unvalidated: bool = False) -> Path:
+    """Write graders to a native JSON file: `export(graders, path, "native")`, with the path as the answer.
 
     Args:
-        graders: One grader, a list of them, or a `Suite`.
+        graders: One grader or entry, a list of them, or a `Suite`.
         path: The file; its folder must exist.
         allow_unvalidated: Write graders that have not passed their checks, marked as such.
 
-    Returns:
-        The path.
-
     Raises:
         NotValidatedError: A grader is not validated; nothing is written.
-        FormatError: The folder is missing or cannot be written.
+        FormatError: A file of another kind is in the way, or the folder is missing or cannot be written.
     """
-    items = [graders] if isinstance(graders, Grader) else graders
-    check_writable(path)
-    return write_atomically(path, native.write(items, allow_unvalidated=allow_unvalidated))
+    return export(graders, path, allow_unvalidated=allow_unvalidated).paths[0]
+
+
+def dumps(graders: Graders, *, allow_unvalidated: bool = False) -> str:
+    """The text that `save` writes, and `loads` reads. See `save`.
+
+    Raises:
+        NotValidatedError: A grader is not validated.
+    """
+    return native.write(graders, allow_unvalidated=allow_unvalidated)
 
 
 def load(
@@ -67,7 +67,7 @@ def load(
     format: str | None = None,  # noqa: A002
     *,
     trust: bool = False,
-    era: str = "",
+    release: str = "",
 ) -> Suite:
     """Read graders from a file of any platform. Nothing in it is executed.
 
@@ -79,14 +79,17 @@ def load(
         path: The file.
         format: Its platform, as `workbench formats` lists them; found out by default.
         trust: Run these sources even where the machine cannot confine them. Read them first.
-        era: Release of the platform whose rules apply, such as "0.17" for Letta; by default the release that
+        release: Release of the platform whose rules apply, such as "0.17" for Letta; by default the release that
             the seed document of our reader describes, or a later one the file shows it needs.
+
+    Returns:
+        A `Suite`, also of one grader: then `load(path).grader` is it.
 
     Raises:
         FormatError: Missing, too large, unreadable, of no known platform, tampered with; file and place in
             the document are named.
     """
-    return _told(_read(*_opened(path, format, trust=trust, era=era)))
+    return _told(_read(*_opened(path, format, trust=trust, release=release)))
 
 
 def _told(suite: Suite) -> Suite:
@@ -96,7 +99,7 @@ def _told(suite: Suite) -> Suite:
     return suite
 
 
-_FILLING = 'from release 0.17 on Letta fills them in: era="0.17" where the file is of such a release'
+_FILLING = 'from release 0.17 on Letta fills them in: release="0.17" where the file is of such a release'
 
 
 def _cautions(suite: Suite) -> list[Loss]:
@@ -117,10 +120,10 @@ def _opened(
     format: str | None = None,  # noqa: A002
     *,
     trust: bool = False,
-    era: str = "",
+    release: str = "",
 ) -> tuple[Reading, str | None]:
     target = Path(path)
-    return Reading(read_text(target), str(target), target.parent, trust, era), format
+    return Reading(read_text(target), str(target), target.parent, trust, release), format
 
 
 def loads(
@@ -129,7 +132,7 @@ def loads(
     *,
     where: str = "text",
     trust: bool = False,
-    era: str = "",
+    release: str = "",
 ) -> Suite:
     """Graders out of a text, such as a platform's JSON pasted into a cell, or out of the parsed object. See `load`.
 
@@ -143,13 +146,15 @@ def loads(
         raise TypeError(
             f"loads takes text, a dict or a list, not {type(text).__name__}; for a file: load(path)"
         )
-    return _told(_read(Reading(text.removeprefix("\ufeff"), where, None, trust, era), format))
+    return _told(_read(Reading(text.removeprefix("\ufeff"), where, None, trust, release), format))
 
 
 def _read(reading: Reading, name: str | None) -> Suite:
     chosen = detect(reading.text, reading.where) if name is None else get_format(name)
-    if reading.era and not chosen.eras:
-        raise FormatError(f"the format {chosen.name!r} has no eras", where=reading.where, found=reading.era)
+    if reading.release and not chosen.releases:
+        raise FormatError(
+            f"the format {chosen.name!r} has no releases", where=reading.where, found=reading.release
+        )
     try:
         suite = chosen.read(reading)
     except FormatError as error:
@@ -171,17 +176,17 @@ _THREADED = {"adaptive", "letta", "osmosis"}
 
 
 def export(
-    graders: Grader | Iterable[Grader | Entry] | Suite,
+    graders: Graders,
     path: str | os.PathLike[str],
     format: str = "native",  # noqa: A002
     *,
     on_loss: str = "refuse",
     allow_unvalidated: bool = False,
 ) -> Converted:
-    """Write graders as a platform's file: whole or not at all.
+    """Write graders as a platform's file, atomically: the old file stays until the new one is whole.
 
     Args:
-        graders: One grader, a list of them, or a `Suite`.
+        graders: One grader or entry, a list of them, or a `Suite`.
         path: The main file; companions, such as `graders.py`, are written beside it.
         format: As `workbench formats` lists them.
         on_loss: "refuse" what the platform cannot say, naming grader, field and way out; or "report": drop
@@ -195,20 +200,14 @@ def export(
     if on_loss not in {"refuse", "report"}:
         raise ValueError(f"on_loss must be 'refuse' or 'report', not {on_loss!r}")
     chosen = get_format(format)
-    suite = graders if isinstance(graders, Suite) else Suite(graders)
+    suite = native.as_suite(graders)
     if not allow_unvalidated:
         require_proofs(suite)
     check_target(Path(path), chosen)
     losses = Losses(chosen.name, refuse=on_loss == "refuse", stem=Path(path).stem)
     if chosen.name in _THREADED:
         suite = with_threads(suite, losses)
-    if format == "native":
-        native.note_models(suite, losses)
-    document = (
-        Document(native.write(suite, allow_unvalidated=allow_unvalidated))
-        if format == "native"
-        else chosen.variants.get(Path(path).suffix, chosen.write)(suite, losses)
-    )
+    document = chosen.variants.get(Path(path).suffix, chosen.write)(suite, losses)
     return write_document(Path(path), document, losses)
 
 
@@ -261,7 +260,7 @@ def convert(
         allow_unvalidated: Write sources that do not pass their checks.
         samples: Rows of your own to prove the sources on, as `read_samples` gives them, for graders that read
             columns the mock row lacks; the first five are tried.
-        reading: `format`, `trust` and `era` of `load`; the platform of `source` is found out by default.
+        reading: `format`, `trust` and `release` of `load`; the platform of `source` is found out by default.
 
     Raises:
         FormatError: As `load` and `export`, or `target` is `source`; nothing is written then.

@@ -13,7 +13,7 @@ from workbench.graders.script import ScriptGrader
 from workbench.graders.similarity import TextSimilarity
 from workbench.graders.structure import JsonKeys, JsonSchema
 from workbench.graders.text import AsciiPrintable, Contains, ExactMatch, LabelSet, Length, Regex, StringCheck
-from workbench.graders.tools import ToolCall
+from workbench.graders.tools import ToolCallMatch
 from workbench.graders.turns import PerTurn
 
 __all__ = [
@@ -39,7 +39,7 @@ __all__ = [
     "ScriptGrader",
     "StringCheck",
     "TextSimilarity",
-    "ToolCall",
+    "ToolCallMatch",
     "from_spec",
     "grader",
     "kind",

@@ -1,8 +1,8 @@
 """What every grader is: a value whose fields are its configuration and whose one method is its behaviour.
 
 To add a kind, write a frozen dataclass with an `async def grade(self, sample)` that returns a number or
-a `Grade`, and name it with `@kind("...")`. Everything else is written once, here: calling it, grading many
-rows, turning whatever happens into a `Grade`, and going to a plain dict and back.
+a `Grade`, and name it with `@kind("...")`. Everything else is written once, here: turning whatever happens
+into a `Grade`, calling it, grading many rows, and going to a plain dict and back.
 """
 
 from __future__ import annotations
@@ -11,13 +11,15 @@ import asyncio
 import math
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import MISSING, Field, dataclass, fields
+from functools import wraps
 from typing import Any, ClassVar, Self, TypeVar
 
 from workbench import background
 from workbench.errors import FormatError, WorkbenchError
 from workbench.grade import ErrorKind, Grade, GradeError, Skip
+from workbench.graders.calls import with_call_help
 from workbench.graders.rows import Control, RowRun, made_samples
 from workbench.graders.rules.threads import reference_of
 from workbench.grades import Grades
@@ -37,6 +39,34 @@ KINDS: dict[str, type[Grader]] = {}
 _CONCURRENT = 64
 
 
+def _bordered(grade: Callable[..., Awaitable[float | Grade]]) -> Callable[..., Coroutine[Any, Any, Grade]]:
+    """An author's `grade` as callers see it: whatever it returns or raises is a `Grade`."""
+
+    @wraps(grade)
+    async def bordered(self: Grader, sample: Sample | StringThread) -> Any:
+        given = as_sample(sample)
+        if type(self).grade is not bordered:
+            return await grade(self, given)  # called by a subclass with super(): its own border follows
+        start = time.perf_counter()
+        try:
+            result = await grade(self, given)
+            if isinstance(result, Grade):
+                return result
+            return Grade(result, seconds=time.perf_counter() - start)
+        except GeneratorExit:
+            raise
+        except Skip as skip:
+            return Grade.skipped(str(skip) or None, seconds=time.perf_counter() - start)
+        except BaseException as error:
+            task = asyncio.current_task()
+            if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
+                raise
+            return Grade.failed(*_explain(error), seconds=time.perf_counter() - start)
+
+    bordered.has_border = True  # type: ignore[attr-defined]
+    return bordered
+
+
 def kind(name: str) -> Callable[[G], G]:
     """Register a grader class under the name its specs carry.
 
@@ -50,7 +80,7 @@ def kind(name: str) -> Callable[[G], G]:
         cls.kind = name
         cls.__hash__ = _hashed  # type: ignore[assignment, method-assign]  # a dict field has no hash
         KINDS[name] = cls
-        return cls
+        return with_call_help(cls)
 
     return register
 
@@ -69,6 +99,13 @@ class Grader(ABC):
     """
 
     kind: ClassVar[str] = ""
+    machinery: ClassVar[str] = "at_once build check_ready ends_run grade_all implied_name machinery"
+    """What `dir` leaves out, and with it a notebook's Tab; subclasses name their own."""
+
+    def __init_subclass__(cls, **settings: Any) -> None:
+        super().__init_subclass__(**settings)
+        if not hasattr(cls.grade, "has_border"):
+            cls.grade = _bordered(cls.grade)  # type: ignore[method-assign]
 
     name: str = ""
     description: str = ""
@@ -78,33 +115,30 @@ class Grader(ABC):
             if not isinstance(getattr(self, field_name), str):
                 raise TypeError(f"{field_name} must be text, not {getattr(self, field_name)!r}"[:200])
         if not self.name:
-            object.__setattr__(self, "name", self.kind or type(self).__name__)
+            object.__setattr__(self, "name", self.implied_name)
+
+    @property
+    def implied_name(self) -> str:
+        """The name it has where none is given."""
+        return self.kind or type(self).__name__
+
+    def __dir__(self) -> list[str]:
+        """What users need: without the parts that runs and writers use."""
+        hidden = {name for cls in type(self).__mro__ for name in getattr(cls, "machinery", "").split()}
+        return [name for name in super().__dir__() if name not in hidden]
 
     @abstractmethod
-    async def grade(self, sample: Sample) -> float | Grade:
-        """Score one sample: a finite number or a `Grade`. Raise whatever goes wrong."""
+    async def grade(self, sample: Any) -> Any:
+        """Grade one sample or thread inside async code: always a `Grade`, failed where something goes wrong.
+
+        A new kind writes this method as `async def grade(self, sample: Sample) -> float | Grade` and raises
+        whatever goes wrong; the class turns what it returns or raises into a `Grade`.
+        """
 
     def __call__(self, sample: Sample | StringThread) -> Grade:
         """Grade one sample and wait for it. Never raises for what the grader does: that is a failed grade."""
-        return background.run(self.grade_one(as_sample(sample)))
-
-    async def grade_one(self, sample: Sample) -> Grade:
-        """The border: whatever `grade` returns or raises leaves here as a `Grade`."""
-        start = time.perf_counter()
-        try:
-            result = await self.grade(sample)
-            if isinstance(result, Grade):
-                return result
-            return Grade(result, seconds=time.perf_counter() - start)
-        except GeneratorExit:
-            raise
-        except Skip as skip:
-            return Grade.skipped(str(skip) or None, seconds=time.perf_counter() - start)
-        except BaseException as error:
-            task = asyncio.current_task()
-            if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
-                raise
-            return Grade.failed(*_explain(error), seconds=time.perf_counter() - start)
+        made: Grade = background.run(self.grade(as_sample(sample)))
+        return made
 
     async def grade_all(self, samples: Samples, control: Control) -> Grades:
         """Grade every row; rows not reached when `control.cancel` is set are failed as cancelled."""

@@ -8,7 +8,7 @@ import inspect
 import re
 import sys
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import InitVar, dataclass, field, replace
 from typing import Any, Self
 
 from workbench import user_functions
@@ -35,12 +35,13 @@ class CustomGrader(Grader):
 
     It takes a `StringThread`, or a `Sample` if its parameter is called `sample` or annotated so, and returns a
     finite number or a `Grade`. Sync functions run in threads, async ones together on a loop of their own, so that
-    the rest goes on meanwhile. A sync function may call other graders; an async one awaits their `grade_one`. One
+    the rest goes on meanwhile. A sync function may call other graders; an async one awaits their `grade`. One
     that stops the loop fails the async rows under way. Only the import path is saved and exported, never code; a
     function of a notebook or a lambda has none and cannot be saved. Reading a file imports nothing: that happens
     when the grader first runs, and a grader read from a file runs only when it is trusted.
 
     Attributes:
+        fn: Any callable that takes one thread or sample: a function, a method, a callable object.
         target: Import path, `package.module:name`; "" for a function without one.
         timeout: Seconds a row may take; None for no limit. What blocks cannot be stopped, be it a sync function or
             an async one that calls `time.sleep`: its row fails and its thread goes on. Where hundreds go on, rows
@@ -54,18 +55,21 @@ class CustomGrader(Grader):
 
     Example:
         >>> import workbench as wb
-        >>> grader = CustomGrader.of(lambda thread: len(thread.completion()) / 10, name="tenth")
+        >>> grader = CustomGrader(lambda thread: len(thread.completion()) / 10, name="tenth")
         >>> grader(wb.StringThread([("assistant", "Hello")])).score
         0.5
     """
 
+    fn: InitVar[Callable[..., Any] | None] = field(default=None, kw_only=False)
     target: str = ""
     timeout: float | None = None
     imported: bool = False
     trust: bool = False
     _fn: Callable[..., Any] | None = field(default=None, repr=False)
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, fn: Callable[..., Any] | None) -> None:
+        if fn is not None:
+            self._take(fn)
         if self._fn is None and not _TARGET.fullmatch(self.target):
             raise ValueError(f"target must be package.module:name, not {self.target!r}")
         if self.timeout is not None and not (_is_number(self.timeout) and 0 < self.timeout < float("inf")):
@@ -75,26 +79,21 @@ class CustomGrader(Grader):
         if not self.name:
             object.__setattr__(self, "name", self.target.rpartition(":")[2] or _name_of(self._fn))
 
-    @classmethod
-    def of(
-        cls, fn: Callable[..., Any], *, name: str = "", description: str = "", timeout: float | None = None
-    ) -> CustomGrader:
-        """A grader of any callable that takes one thread or sample.
-
-        Args:
-            fn: Sync or async; a function, a method, a callable object.
-            name: How reports call it; the function's name by default.
-            description: One sentence; the docstring's first line by default.
-            timeout: Seconds a row may take.
-
-        Raises:
-            TypeError: Not a callable with one required parameter.
-        """
+    def _take(self, fn: Callable[..., Any]) -> None:
+        """The function's import path, else the function itself; its name and docstring where nothing else is given."""
+        if self.target:
+            raise TypeError("a custom grader takes a function or a target, not both")
         _parameter(fn)
-        told = description or ((inspect.getdoc(fn) or "").strip().splitlines() or [""])[0]
         target = _path_of(fn)
-        live = None if target else fn
-        return cls(name=name or _name_of(fn), description=told, target=target, timeout=timeout, _fn=live)
+        first_line = ((inspect.getdoc(fn) or "").strip().splitlines() or [""])[0]
+        values = {
+            "target": target,
+            "_fn": None if target else fn,
+            "name": self.name or _name_of(fn),
+            "description": self.description or first_line,
+        }
+        for field_name, value in values.items():
+            object.__setattr__(self, field_name, value)
 
     async def grade(self, sample: Sample) -> Any:
         """Call the function with the sample or its thread."""

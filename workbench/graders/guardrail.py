@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from workbench.errors import FormatError
@@ -10,7 +10,7 @@ from workbench.graders.base import kind
 from workbench.graders.rules.patterns import guardrail_contains, guardrail_regex
 from workbench.graders.rules.verdict import Verdict
 from workbench.graders.text.base import TextGrader, choice
-from workbench.graders.text.regex import check_seconds
+from workbench.graders.text.regex import check_timeout
 from workbench.patterns import SECONDS, Pattern, python_spelling
 from workbench.thread import StringThread
 
@@ -30,22 +30,22 @@ class Guardrail(TextGrader):
         pattern: What to find.
         ignore_case: Whether letters match either case.
         multiline: For regex: whether ^ and $ match at line ends inside the text.
-        seconds: For regex: time limit of one search, above 0, at most 60.
+        timeout: For regex: time limit of one search, above 0, at most 60.
 
     Source: Umbraco (`guardrail`); its `llm-judge` evaluator is a kind of its own.
     """
 
-    evaluator: str = ""
-    pattern: str = ""
-    ignore_case: bool = True
+    evaluator: str = field(default="", kw_only=False)
+    pattern: str = field(default="", kw_only=False)
+    ignore_case: bool = False
     multiline: bool = False
-    seconds: float = SECONDS
+    timeout: float = SECONDS
 
     def __post_init__(self) -> None:
         super().__post_init__()
         hint = "use a guardrail-judge grader" if self.evaluator == "llm-judge" else ""
         choice("evaluator", self.evaluator, ("contains", "regex", ""), hint)
-        check_seconds(self.seconds)
+        check_timeout(self.timeout)
         if not isinstance(self.pattern, str):
             raise FormatError("pattern must be text", found=repr(self.pattern)[:80])
 
@@ -58,4 +58,4 @@ class Guardrail(TextGrader):
         return 0.0, "No evaluator ID specified in guardrail grader configuration", {}
 
     def _search(self, pattern: str) -> Any:
-        return Pattern(python_spelling(pattern), self.ignore_case, self.multiline, self.seconds).search
+        return Pattern(python_spelling(pattern), self.ignore_case, self.multiline, self.timeout).search

@@ -85,7 +85,7 @@ class RowGrader(Protocol):
 
     def ends_run(self) -> Callable[[Grade], GradeError | None]: ...
 
-    async def grade_one(self, sample: Sample) -> Grade: ...
+    async def grade(self, sample: Sample) -> Grade: ...
 
 
 class RowRun:
@@ -174,7 +174,7 @@ class RowRun:
     async def _grade(self, made: Sample | str) -> Grade:
         if isinstance(made, str):
             return Grade.failed(ErrorKind.SAMPLE, made)
-        return await self._grader.grade_one(made)
+        return await self._grader.grade(made)
 
     def _put(self, row: int, grade: Grade) -> None:
         self._told(self._kept(self._grades.put, row, grade))

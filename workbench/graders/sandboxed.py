@@ -61,6 +61,7 @@ class SandboxedGrader(Grader):
 
     language: ClassVar[str] = "python"
     """What a worker loads the text as: one of `workbench.sandbox.host.limits.LANGUAGES`."""
+    machinery = "ceilings grade_in_worker language limits program remember require_proof"
     ceilings: ClassVar[Mapping[str, float]] = {"timeout": IMPORTED_SECONDS, "memory_mb": IMPORTED_MB}
     """The most that a file or a store may set; see `workbench.serialization.held`."""
 
@@ -175,6 +176,14 @@ class SandboxedGrader(Grader):
 
     async def grade(self, sample: Sample) -> Grade:
         """Grade one sample in a worker of its own."""
+        return await self.grade_in_worker(sample)
+
+    async def grade_in_worker(self, sample: Sample) -> Grade:
+        """The same, where a sandbox that does not start is an error of the caller's.
+
+        Raises:
+            SandboxError: No sandbox starts, or this machine cannot confine an imported source.
+        """
         wires = [self._wire(sample)]
         packed: Packed = pack(wires)
         if self._takes_rows:

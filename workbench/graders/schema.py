@@ -202,7 +202,7 @@ def _left() -> float:
 
 
 def _search(pattern: str, text: str) -> bool:
-    return Pattern(pattern, seconds=min(_left(), SECONDS)).search(text) is not None
+    return Pattern(pattern, timeout=min(_left(), SECONDS)).search(text) is not None
 
 
 def _pattern(validator: Any, pattern: str, instance: Any, schema: Any) -> Iterator[Any]:  # noqa: ARG001

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from workbench.extractors import Extractor, as_extractor
 from workbench.grade import ErrorKind
 from workbench.graders.base import kind
 from workbench.graders.rules.structure import json_keys, strict_json
@@ -18,7 +20,7 @@ __all__ = ["JsonKeys", "JsonSchema"]
 
 
 @kind("json-keys")
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, init=False)
 class JsonKeys(TextGrader):
     """1.0 where the text is JSON that has the keys, else 0.0.
 
@@ -26,20 +28,41 @@ class JsonKeys(TextGrader):
     a null value counts as there. Missing keys are in the details as `missingKeys`, even where the text passes.
 
     Attributes:
-        keys: Paths such as "metadata.author". Without any, a text passes if all are required and fails if not.
+        keys: Paths such as "metadata.author", given one by one. Without any, a text passes if all are required and fails if not.
         require_all: Whether every key must be there; if not, one is enough.
 
     Source: Umbraco (`json-schema`).
 
     Example:
         >>> from workbench import StringThread
-        >>> grader = JsonKeys(keys=("title", "meta.author"))
+        >>> grader = JsonKeys("title", "meta.author")
         >>> grader(StringThread([("assistant", '{"title": "t"}')])).reasoning
         'Missing required JSON keys: [meta.author]'
     """
 
-    keys: tuple[str, ...] = field(kw_only=False)
+    keys: tuple[str, ...]
     require_all: bool = True
+
+    def __init__(
+        self,
+        *names: str,
+        keys: Sequence[str] = (),
+        require_all: bool = True,
+        extractor: Extractor | Mapping[str, Any] | str = "last_assistant",
+        on_empty: str = "grade",
+        name: str = "",
+        description: str = "",
+    ) -> None:
+        # The paths one by one, JsonKeys("a", "b"); `keys` is how a spec gives them.
+        if names and keys:
+            raise TypeError(
+                "JsonKeys takes its keys one by one, JsonKeys('a', 'b'), or as keys=[...], not both"
+            )
+        object.__setattr__(self, "keys", names or keys)
+        object.__setattr__(self, "require_all", require_all)
+        TextGrader.__init__(
+            self, extractor=as_extractor(extractor), on_empty=on_empty, name=name, description=description
+        )
 
     def __post_init__(self) -> None:
         super().__post_init__()

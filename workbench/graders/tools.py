@@ -12,12 +12,12 @@ from workbench.graders.text.base import CodeGrader, choice
 from workbench.graders.text.compare import check_texts
 from workbench.thread import StringThread
 
-__all__ = ["ToolCall"]
+__all__ = ["ToolCallMatch"]
 
 
 @kind("tool-call")
 @dataclass(frozen=True, kw_only=True)
-class ToolCall(CodeGrader):
+class ToolCallMatch(CodeGrader):
     """1.0 where the thread's tool calls are the expected ones, else 0.0. Records without a name do not count.
 
     | mode | passes when |
@@ -42,7 +42,7 @@ class ToolCall(CodeGrader):
     expected: tuple[str, ...] = field(kw_only=False)
     mode: str = "any"
     order: bool = False
-    ignore_case: bool = True
+    ignore_case: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()

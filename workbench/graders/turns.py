@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import Field, dataclass, replace
+from dataclasses import Field, dataclass, field, replace
 from typing import Any, Self
 
 from workbench.errors import FormatError
@@ -35,7 +35,7 @@ class PerTurn(Grader):
     Source: Letta Evals from 0.9 (lists as `input` and `ground_truth`).
     """
 
-    grader: Grader
+    grader: Grader = field(kw_only=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.grader, Grader):
@@ -70,12 +70,13 @@ class PerTurn(Grader):
     async def grade(self, sample: Sample) -> Grade:
         """Grade turn after turn, or the whole where there is no list of references."""
         if not isinstance(sample.reference, list):
-            return await self.grader.grade_one(sample)
+            whole: Grade = await self.grader.grade(sample)
+            return whole
         try:
             turns = _samples_of_turns(sample)
         except Unscored as error:
             return Grade.failed(error.kind, str(error))
-        return _mean([await self.grader.grade_one(turn) for turn in turns])
+        return _mean([await self.grader.grade(turn) for turn in turns])
 
 
 def _mean(grades: list[Grade]) -> Grade:

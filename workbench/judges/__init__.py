@@ -9,14 +9,18 @@ from workbench.judges.asking.replies import ReplyStore
 from workbench.judges.base import Judge
 from workbench.judges.client.openai import OpenAIClient
 from workbench.judges.kinds.agent.judge import AgentJudge
+from workbench.judges.kinds.answer_relevancy import AnswerRelevancyJudge
 from workbench.judges.kinds.binary import BinaryJudge
-from workbench.judges.kinds.criteria import CriteriaJudge, GuardrailJudge
+from workbench.judges.kinds.context_relevancy import ContextRelevancyJudge
+from workbench.judges.kinds.criteria import CriteriaJudge
 from workbench.judges.kinds.endpoint.grader import Endpoint
-from workbench.judges.kinds.models import LabelModel, ScoreModel
+from workbench.judges.kinds.faithfulness import FaithfulnessJudge
+from workbench.judges.kinds.guardrail import GuardrailJudge
+from workbench.judges.kinds.label import LabelJudge
 from workbench.judges.kinds.pairwise import PairwiseJudge
-from workbench.judges.kinds.rag import AnswerRelevancy, ContextRelevancy, Faithfulness
 from workbench.judges.kinds.rubric import RubricJudge
 from workbench.judges.kinds.schema import SchemaJudge
+from workbench.judges.kinds.score import ScoreJudge
 from workbench.judges.protocol import (
     ChatClient,
     JudgeKeyError,
@@ -35,22 +39,22 @@ __all__ = [
     "RULES",
     "AgentJudge",
     "AnswerError",
-    "AnswerRelevancy",
+    "AnswerRelevancyJudge",
     "BinaryJudge",
     "Budget",
     "BudgetError",
     "ChatClient",
-    "ContextRelevancy",
+    "ContextRelevancyJudge",
     "CriteriaJudge",
     "Endpoint",
-    "Faithfulness",
+    "FaithfulnessJudge",
     "GuardrailJudge",
     "Judge",
     "JudgeKeyError",
     "JudgeLimitError",
     "JudgeServerError",
     "JudgeTimeoutError",
-    "LabelModel",
+    "LabelJudge",
     "NoModelError",
     "NoServerError",
     "OpenAIClient",
@@ -60,7 +64,7 @@ __all__ = [
     "ReplyStore",
     "RubricJudge",
     "SchemaJudge",
-    "ScoreModel",
+    "ScoreJudge",
     "ScriptedClient",
     "Usage",
 ]

@@ -107,6 +107,10 @@ class Judge(Grader):
     judge_cut, judge_refusal, out_of_range, not_finite (the answer), budget, store, template, sample.
     """
 
+    machinery = (
+        "answer_format ask ask_messages asked chat_client counted judged label material priced_model read rendered say "
+        "sent_temperature statements_key system unfilled unread"
+    )
     model: str = ""
     temperature: float = 0.0
     max_tokens: int | None = None

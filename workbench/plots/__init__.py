@@ -1,7 +1,7 @@
 """Reports as plotly figures. Payload independent of the number of rows: only counts are drawn.
 
 One figure a file, registered by `@figure(name, title)`: what is registered appears in the Workbench's panels. Every
-mark that can be clicked carries in `customdata` a list of conditions, which `report.where(*conditions)` understands.
+mark that can be clicked carries in `customdata` a list of conditions, which `report.row_numbers(*conditions)` understands.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ def plot_scores(report: Report, graders: Sequence[str] | None = None) -> Any:
     Bars are counts in 20 fixed bins over 0 to 1 (wider where scores lie outside), so that graders and
     runs compare. Failed and skipped rows have no score: they are counted in words beside the name.
     The isolation label stands beside them. Nothing is white: the figure sits on whatever the page's theme is. `customdata` of each bar holds
-    the conditions that its rows meet, which `report.where(*conditions)` understands.
+    the conditions that its rows meet, which `report.row_numbers(*conditions)` understands.
 
     Args:
         report: What to draw.

@@ -50,7 +50,7 @@ def labelled_case(report: Report, grader: str, groups: NDArray[np.intp], labels:
         if labels is None
         else read_labels(label_column(report.samples, labels), len(report))
     )
-    mark = pass_mark(report.threshold, report.scale)
+    mark = pass_mark(report.pass_threshold, report.scale)
     return Case(grader, report.grades[grader], groups, known, mark, report.scale)
 
 

@@ -46,7 +46,7 @@ class Report:
         preset: Rules behind `findings`: "workbench" (bounds decide) "seed" (fixed cut-offs) or "vllora" (dry run
             and readiness gate).
         labels: What is known of each row (True good, False bad, None unknown), (n,); None without.
-        threshold: Pass mark for rows with a label, on the scale; None for the middle of the scale, which is
+        pass_threshold: Pass mark for rows with a label, on the scale; None for the middle of the scale, which is
             0.5 of 0 to 1. A grader's own verdict goes before it.
         scale: Lowest and highest score of the graders' scale.
         sources: Source text by grader name, for the HTML report.
@@ -61,7 +61,7 @@ class Report:
     grades: Mapping[str, Grades]
     preset: str = field(default="workbench", kw_only=True)
     labels: Sequence[bool | None] | str | None = field(default=None, kw_only=True)
-    threshold: float | None = field(default=None, kw_only=True)
+    pass_threshold: float | None = field(default=None, kw_only=True)
     scale: tuple[float, float] = field(default=(0.0, 1.0), kw_only=True)
     sources: Mapping[str, str] = field(default_factory=dict, kw_only=True)
     gate: GateResult | None = field(default=None, kw_only=True)
@@ -134,7 +134,7 @@ class Report:
     def findings(self) -> tuple[Finding, ...]:
         """What is wrong with the graders, heaviest first; see `workbench.diagnostics.diagnose`."""
         found = diagnose(
-            self, preset=self.preset, labels=self.labels, threshold=self.threshold, scale=self.scale
+            self, preset=self.preset, labels=self.labels, pass_threshold=self.pass_threshold, scale=self.scale
         )
         return Findings(found)
 
@@ -164,7 +164,7 @@ class Report:
         *,
         preset: str | None = None,
         labels: Sequence[bool | None] | str | None = None,
-        threshold: float | None = None,
+        pass_threshold: float | None = None,
         scale: tuple[float, float] | None = None,
     ) -> Report:
         """The same report with other findings; what is not given stays as it is.
@@ -176,7 +176,7 @@ class Report:
         Raises:
             ReportError: As `workbench.diagnostics.diagnose`.
         """
-        asked = {"preset": preset, "labels": labels, "threshold": threshold, "scale": scale}
+        asked = {"preset": preset, "labels": labels, "pass_threshold": pass_threshold, "scale": scale}
         given: dict[str, Any] = {name: value for name, value in asked.items() if value is not None}
         report = replace(self, **given)
         _ = report.findings  # now, so that a wrong argument is reported here
@@ -210,7 +210,7 @@ class Report:
             rows = ordered(rows, one, _order(where) if sort == "" else sort)
         return row_frame(self.samples, {name: self.grades[name] for name in names}, rows[:limit])
 
-    def where(self, *conditions: Mapping[str, Any]) -> NDArray[np.intp]:
+    def row_numbers(self, *conditions: Mapping[str, Any]) -> NDArray[np.intp]:
         """Row numbers that meet every condition: plain dicts, as a click in a figure means them.
 
         Such as `{"grader": g, "score": [0.9, 1]}`, `{"grader": g, "status": "failed"}`, `{"grader": g, "passed":

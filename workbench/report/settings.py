@@ -18,7 +18,7 @@ def check_settings(
     *,
     preset: str = "workbench",
     labels: Any = None,
-    threshold: float | None = None,
+    pass_threshold: float | None = None,
     scale: tuple[float, float] = (0.0, 1.0),
 ) -> None:
     """Raise what a report over these samples would raise of its settings, before any row is graded.
@@ -27,7 +27,7 @@ def check_settings(
         samples: The rows to be graded.
         preset: As in `Report`.
         labels: As in `Report`.
-        threshold: As in `Report`.
+        pass_threshold: As in `Report`.
         scale: As in `Report`.
 
     Raises:
@@ -35,7 +35,7 @@ def check_settings(
             ends are not in order, or a pass mark off the scale.
     """
     known = label_column(samples, labels)
-    check_arguments(len(samples), preset=preset, labels=known, threshold=threshold, scale=scale)
+    check_arguments(len(samples), preset=preset, labels=known, pass_threshold=pass_threshold, scale=scale)
 
 
 def label_column(samples: SamplesLike, labels: Any) -> Any:

@@ -27,7 +27,7 @@ def spending_line(grades: Mapping[str, Grades]) -> str:
     priced = f"cost: {money(known)}" if unpriced < counted else "cost: unknown"
     parts = [f"{priced} for {tokens:,} tokens"]
     if unpriced:
-        parts.append(f"no price known for {unpriced:,} of {counted:,} rows: see wb.PRICES")
+        parts.append(f"no price known for {unpriced:,} of {counted:,} rows: see wb.judges.PRICES")
     if uncounted:
         parts.append(f"the server does not say what {uncounted:,} rows took")
     if kept:

@@ -311,6 +311,9 @@ class Samples:
         view._rewrite = self._rewrite  # noqa: SLF001 (its own class)
         return view
 
+    def __dir__(self) -> list[str]:
+        return [name for name in super().__dir__() if name not in {"packed", "require_completion", "rewrite"}]
+
     def __repr__(self) -> str:
         return as_line(len(self), self._table.roles, len(self._table.metadata), self.source)
 

@@ -98,7 +98,7 @@ def run_code(
 
 def rows_code(where: Sequence[Mapping[str, Any]]) -> str:
     """The rows of the report that meet these conditions."""
-    return f"app.report.rows(where=app.report.where({', '.join(map(repr, map(dict, where)))}))"
+    return f"app.report.rows(where=app.report.row_numbers({', '.join(map(repr, map(dict, where)))}))"
 
 
 def relabel_code(labels: DatasetLabels) -> str:

@@ -58,7 +58,7 @@ class Results(HasTraits):
         if self.report is None:
             return
         where = tuple({repr(condition): condition for condition in conditions}.values())
-        self.report.where(*where)  # raises what is wrong before anything changes
+        self.report.row_numbers(*where)  # raises what is wrong before anything changes
         with self._guard.lock:
             self.where = where
             if conditions:
@@ -83,7 +83,7 @@ class Results(HasTraits):
 def _answers(report: Report, condition: Condition) -> bool:
     """Whether a report can answer a condition."""
     try:
-        report.where(condition)
+        report.row_numbers(condition)
     except ReportError:
         return False
     return True

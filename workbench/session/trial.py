@@ -186,6 +186,6 @@ class Trial:
 
 async def _graded(grader: Grader | Entry, sample: Sample, judge_run: JudgeRun | None) -> Grade:
     if judge_run is None:
-        return await grader.grade_one(sample)
+        return await grader.grade(sample)
     with sharing(judge_run):
-        return await grader.grade_one(sample)
+        return await grader.grade(sample)

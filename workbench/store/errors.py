@@ -8,16 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from workbench.display_text import one_line
-from workbench.errors import WorkbenchError
+from workbench.errors import StoreError
 
 if TYPE_CHECKING:
     from workbench.store.address import Address
 
 __all__ = ["LabelledSinceError", "StoreError", "translated"]
-
-
-class StoreError(WorkbenchError, RuntimeError):
-    """The store could not be opened, read or written. What was committed before is still there."""
 
 
 class LabelledSinceError(StoreError):

@@ -28,20 +28,20 @@ class Braces:
 
     Args:
         text: The template.
-        names: Variables to replace, besides the reserved ones of generation "0.17".
-        generation: "0.4" or "0.17".
+        names: Variables to replace, besides the reserved ones of release "0.17".
+        release: "0.4" or "0.17".
 
     Raises:
-        TemplateError: Another generation; a name like a reserved one in "0.17".
+        TemplateError: Another release; a name like a reserved one in "0.17".
     """
 
-    def __init__(self, text: str, *, names: tuple[str, ...] = (), generation: str = "0.4") -> None:
-        if generation not in {"0.4", "0.17"}:
-            raise TemplateError("unknown generation of braces", found=repr(generation), expected="0.4, 0.17")
-        self.text, self.names, self.generation = text, tuple(names), generation
-        if generation == "0.17":
+    def __init__(self, text: str, *, names: tuple[str, ...] = (), release: str = "0.4") -> None:
+        if release not in {"0.4", "0.17"}:
+            raise TemplateError("unknown release of braces", found=repr(release), expected="0.4, 0.17")
+        self.text, self.names, self.release = text, tuple(names), release
+        if release == "0.17":
             check_names(names)
-        self.pattern = _NAME if generation == "0.17" else _listed(self.names)
+        self.pattern = _NAME if release == "0.17" else _listed(self.names)
         names_in_text = (match[1] for match in self.pattern.finditer(text) if match.lastindex)
         self.variables = frozenset(names_in_text)
 

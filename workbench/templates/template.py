@@ -67,7 +67,7 @@ def compile(text: str, dialect: str = "jinja2", **options: Any) -> Template:  # 
     Args:
         text: The template, at most a mebibyte of characters.
         dialect: Out of `DIALECTS`.
-        options: `names` and `generation` for braces, `lenient` for openai; see their modules.
+        options: `names` and `release` for braces, `lenient` for openai; see their modules.
 
     Raises:
         TemplateError: It breaks the dialect's grammar or bounds; line, column and what was expected are named.

@@ -116,8 +116,8 @@ def _mustache_parts(text: str, tags: Any) -> Parts:
 
 
 def _braces(text: str) -> Parts:
-    # Every name in braces, as the later generation takes them.
-    pattern = Braces(text, generation="0.17").pattern
+    # Every name in braces, as the later release takes them.
+    pattern = Braces(text, release="0.17").pattern
     parts: list[Part] = []
     start = 0
     for match in pattern.finditer(text):

@@ -170,7 +170,7 @@ class Workbench(Panel):
     def selected(self) -> pd.DataFrame | None:
         """The rows that are shown in Results, as `Report.rows` gives them; None before a run."""
         report = self.report
-        return None if report is None else report.rows(where=report.where(*self.session.results.where))
+        return None if report is None else report.rows(where=report.row_numbers(*self.session.results.where))
 
     @property
     def sample(self) -> Sample | None:

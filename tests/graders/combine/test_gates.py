@@ -1,4 +1,4 @@
-"""Letta's gates, both generations."""
+"""Letta's gates, both releases."""
 
 import numpy as np
 import pytest

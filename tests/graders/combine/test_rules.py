@@ -7,6 +7,7 @@ import pytest
 
 import workbench as wb
 from workbench.errors import FormatError
+from workbench.extractors import Extractor
 from workbench.graders.combine import AllPass, Combined, Entry, Formula, Mean, Rule, Sum
 from workbench.graders.combine.entry import NEGATED
 
@@ -34,7 +35,7 @@ def entries(*values, **settings):
 
 
 def whole(rule, *values, **settings):
-    return Combined(entries=tuple(entries(*values, **settings)), rule=rule)(THREAD)
+    return Combined(entries=tuple(entries(*values, **settings)), combine=rule)(THREAD)
 
 
 SKIP, BROKEN = wb.Grade.skipped("n/a"), ZeroDivisionError("division by zero")
@@ -101,10 +102,10 @@ def test_only_errors_block():
         Entry(Says(what=0.0, name="b"), severity="warning"),
         Entry(Says(what=0.0, name="c"), severity="info"),
     )
-    grade = Combined(entries=parts, rule=AllPass())(THREAD)
+    grade = Combined(entries=parts, combine=AllPass())(THREAD)
     assert (grade.score, grade.passed) == (1.0, True)
     assert "warning: b" in grade.reasoning
-    assert Combined(entries=parts[1:], rule=AllPass())(THREAD).passed
+    assert Combined(entries=parts[1:], combine=AllPass())(THREAD).passed
 
 
 class TestEntry:
@@ -143,17 +144,17 @@ class TestEntry:
         grader = wb.FunctionGrader.from_source(
             "async def grade(thread):\n    return float(len(thread.completion()))\n"
         )
-        entry = Entry(grader, extractor=wb.Extractor("pattern", {"pattern": r"\d+"}))
+        entry = Entry(grader, extractor=Extractor("pattern", {"pattern": r"\d+"}))
         samples = wb.Samples(
             [{"prompt": "q", "completion": "it is 123"}, {"prompt": "q", "completion": "none"}]
         )
         report = wb.Suite([entry]).run(samples, progress=False)
         assert report.scores["grade"].tolist() == [3.0, 0.0]
-        assert wb.Suite([entry]).grade(samples[0]).score == 3.0
-        memory = Entry(grader, extractor=wb.Extractor("memory_block", {"block_label": "human"}))
+        assert wb.Suite([entry])(samples[0]).score == 3.0
+        memory = Entry(grader, extractor=Extractor("memory_block", {"block_label": "human"}))
         failed = wb.Suite([memory]).run(samples, progress=False)
         assert failed.errors["error_kind"].tolist() == ["sample", "sample"]
-        assert wb.Suite([memory]).grade(samples[0]).parts["grade"].grade.error.kind == "sample"
+        assert wb.Suite([memory])(samples[0]).parts["grade"].grade.error.kind == "sample"
 
     def test_an_empty_extraction_is_what_is_graded(self):
         """Where the rule finds nothing, an earlier message is not taken in its place, tool calls or not."""
@@ -163,8 +164,8 @@ class TestEntry:
             {"role": "assistant", "content": "let me see"},
             {"role": "assistant", "content": "", "tool_calls": [call]},
         ]
-        entry = Entry(wb.Length(maximum=3), extractor=wb.Extractor("after_marker", {"marker": "ANSWER:"}))
-        assert wb.Suite([entry]).grade(wb.StringThread.from_messages(chat, {})).score == 1.0
+        entry = Entry(wb.Length(maximum=3), extractor=Extractor("after_marker", {"marker": "ANSWER:"}))
+        assert wb.Suite([entry])(wb.StringThread.from_messages(chat, {})).score == 1.0
         seen = entry._show(wb.StringThread.from_messages(chat, {}))
         assert (seen.completion(), len(seen.tool_calls())) == ("", 1)
 
@@ -187,9 +188,9 @@ class TestEntry:
 def test_checks_of_rules():
     """Rules refuse entries they cannot combine, with the numbers and names."""
     with pytest.raises(ValueError, match=r"0.5 \+ 0.4 = 0.9"):
-        Combined(entries=tuple(entries(1.0, 1.0, weights=[0.5, 0.4])), rule=Sum(weights_sum_to_one=True))
+        Combined(entries=tuple(entries(1.0, 1.0, weights=[0.5, 0.4])), combine=Sum(weights_sum_to_one=True))
     with pytest.raises(ValueError, match="no grader here"):
-        Combined(entries=tuple(entries(1.0)), rule=Formula("g0 + nope"))
+        Combined(entries=tuple(entries(1.0)), combine=Formula("g0 + nope"))
     with pytest.raises(ValueError, match="above 0"):
         Combined(entries=tuple(entries(1.0, weights=[0.0])))
     with pytest.raises(ValueError, match="two graders are called"):
@@ -214,7 +215,7 @@ def test_only_parts_that_matter_are_blamed():
         for what, name, severity in zip([SKIP, BROKEN], ["a", "b"], severities, strict=True)
     ]
     for rule in (AllPass(), Formula("a * 2")):
-        grade = Combined(entries=tuple(parts), rule=rule)(THREAD)
+        grade = Combined(entries=tuple(parts), combine=rule)(THREAD)
         assert (grade.status, grade.metadata["missing"]) == ("skipped", ["a"])
 
 
@@ -233,8 +234,8 @@ def test_sums_no_float_can_hold_fail(rule):
     "fields",
     [
         {"entries": [5]},
-        {"entries": [{"grader": {"kind": "ascii-printable"}}], "rule": "mean"},
-        {"entries": [{"grader": {"kind": "ascii-printable"}}], "rule": None},
+        {"entries": [{"grader": {"kind": "ascii-printable"}}], "combine": "mean"},
+        {"entries": [{"grader": {"kind": "ascii-printable"}}], "combine": None},
         {"entries": [{"grader": {"kind": "ascii-printable"}, "name": 5}]},
         {"entries": [{"grader": {"kind": "ascii-printable"}, "negate": "no"}]},
         {"entries": [{"grader": {"kind": "ascii-printable"}, "weight": "1"}]},
@@ -247,7 +248,7 @@ def test_wrong_files_are_format_errors(fields):
     with pytest.raises(FormatError):
         wb.graders.from_spec({"kind": "combined", **fields})
     with pytest.raises(FormatError):
-        wb.Suite.build({"entries": fields["entries"], "combine": fields.get("rule", "mean") or "mean"})
+        wb.Suite.build({"entries": fields["entries"], "combine": fields.get("combine", "mean") or "mean"})
 
 
 @pytest.mark.parametrize("spec", [{}, "x", {"entries": 5}, {"entries": []}])

@@ -133,7 +133,7 @@ class Reading:
         where: Its name, for messages.
         folder: Where it lies; None when only the text is known.
         trust: Whether sources in it may run unconfined.
-        era: The platform's release whose rules apply, such as "0.17"; "" for the one our reader describes,
+        release: The platform's release whose rules apply, such as "0.17"; "" for the one our reader describes,
             or the one the document shows.
         notes: What a reader leaves out of the suite because it has no place there, such as Letta's `target`.
     """
@@ -142,7 +142,7 @@ class Reading:
     where: str = "text"
     folder: Path | None = None
     trust: bool = False
-    era: str = ""
+    release: str = ""
     notes: list[Loss] = field(default_factory=list)
 
     def note(self, node_path: str, what: str) -> None:
@@ -255,7 +255,7 @@ class Format:
         detect: How sure a parsed document is of this format: 0 no, 1 perhaps, 2 surely. Gets the parsed JSON
             or YAML (None where it is neither), and the text.
         variants: Other writers by the ending of the file to write.
-        eras: Whether `era` means something to the reader.
+        releases: Whether `release` means something to the reader.
     """
 
     name: str
@@ -265,7 +265,7 @@ class Format:
     write: Callable[[Suite, Losses], Document]
     detect: Callable[[Any, str], int]
     variants: Mapping[str, Callable[[Suite, Losses], Document]] = field(default_factory=dict)
-    eras: bool = False
+    releases: bool = False
 
 
 FORMATS: dict[str, Format] = {}

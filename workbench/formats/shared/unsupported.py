@@ -12,7 +12,7 @@ from workbench.graders import Grader
 from workbench.graders.combine import AllPass, Entry, Formula, Mean, Rule, Sum
 from workbench.graders.portable.refusals import article
 from workbench.graders.text import CodeGrader, TextGrader
-from workbench.judges import BinaryJudge, LabelModel
+from workbench.judges import BinaryJudge, LabelJudge
 from workbench.suite import Suite
 
 __all__ = [
@@ -38,9 +38,8 @@ _LIMITS = ("timeout", "memory_mb", "batch")
 # works depends on it.
 _HANDLING = {
     "wording",
-    "no_reference",
-    "bad_pattern",
-    "seconds",
+    "on_no_reference",
+    "on_bad_pattern",
     "batch",
     "timeout",
     "max_retries",
@@ -166,7 +165,7 @@ def suite_name(name: str, taken: Collection[str]) -> str:
 
 def binary(grader: Grader) -> bool:
     """Whether a grader gives 0.0 and 1.0 only."""
-    return getattr(grader, "gives_verdict", False) or isinstance(grader, BinaryJudge | LabelModel)
+    return getattr(grader, "gives_verdict", False) or isinstance(grader, BinaryJudge | LabelJudge)
 
 
 def harmless(entry: Entry) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from workbench.graders.combine.entry import Counted, Entry, Outcome
 from workbench.graders.combine.formula import Expression, FormulaError
 from workbench.graders.combine.gates import Gate, GateResult, LogicalGate, SimpleGate, WeightedGate
 from workbench.graders.combine.rules import RULES, AllPass, Formula, Mean, Rule, Sum
+from workbench.graders.turns import PerTurn
 
 __all__ = [
     "RULES",
@@ -22,6 +23,7 @@ __all__ = [
     "LogicalGate",
     "Mean",
     "Outcome",
+    "PerTurn",
     "Rule",
     "SimpleGate",
     "Sum",

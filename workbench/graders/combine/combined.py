@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
@@ -65,7 +65,7 @@ class Combined(Grader):
 
     Attributes:
         entries: Entries or graders; names must differ.
-        rule: `Mean()` by default; `Sum`, `AllPass`, `Formula`.
+        combine: `Mean()` by default; `Sum`, `AllPass`, `Formula`.
 
     Raises:
         ValueError: No entries, two of one name, or entries the rule cannot combine.
@@ -73,16 +73,16 @@ class Combined(Grader):
     Source: Adaptive's combined grader, vLLora's multi-grader, OpenAI's multigrader.
     """
 
-    entries: tuple[Entry, ...]
-    rule: Rule = Mean()  # noqa: RUF009 (frozen)
+    entries: tuple[Entry, ...] = field(kw_only=False)
+    combine: Rule = Mean()  # noqa: RUF009 (frozen)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "entries", tuple(map(as_entry, self.entries)))
         super().__post_init__()
         check_names(self.entries)
-        if not isinstance(self.rule, Rule):
-            raise TypeError(f"rule must be a combining rule such as Mean(), not {self.rule!r}")
-        self.rule.check(self.entries)
+        if not isinstance(self.combine, Rule):
+            raise TypeError(f"combine must be a combining rule such as Mean(), not {self.combine!r}")
+        self.combine.check(self.entries)
 
     def check_ready(self) -> None:
         """See `Grader.check_ready`; every part must be ready."""
@@ -91,9 +91,9 @@ class Combined(Grader):
 
     async def grade(self, sample: Sample) -> Grade:
         """Grade one sample with every part at once."""
-        found = await asyncio.gather(*(entry.grade_one(sample) for entry in self.entries))
+        found = await asyncio.gather(*(entry.grade(sample) for entry in self.entries))
         columns = {entry.name: as_column(grade) for entry, grade in zip(self.entries, found, strict=True)}
-        whole = combine(self.entries, columns, self.rule)[0]
+        whole = combine(self.entries, columns, self.combine)[0]
         parts = {e.name: _shown(e, grade) for e, grade in zip(self.entries, found, strict=True)}
         return replace(whole, metadata={**whole.metadata, "parts": parts})
 
@@ -103,7 +103,7 @@ class Combined(Grader):
         for entry in self.entries:
             part = control.part(self._news(control, columns, len(samples)))
             columns[entry.name] = await entry.grade_all(samples, part)
-        return combine(self.entries, columns, self.rule)
+        return combine(self.entries, columns, self.combine)
 
     def _news(self, control: Control, columns: Mapping[str, Grades], n: int) -> Callable[[int, int], None]:
         """Passes a part's rows on as a share of the whole's; as failed count the part with most failures."""
@@ -119,7 +119,7 @@ class Combined(Grader):
     def _field_spec(self, f: Any) -> Any:
         if f.name == "entries":
             return [entry.spec() for entry in self.entries]
-        return self.rule.spec() if f.name == "rule" else super()._field_spec(f)
+        return self.combine.spec() if f.name == "combine" else super()._field_spec(f)
 
     @classmethod
     def build(cls, values: dict[str, Any]) -> Self:
@@ -129,8 +129,8 @@ class Combined(Grader):
             values["entries"] = tuple(
                 one if isinstance(one, Entry) else Entry.build(one) for one in values["entries"]
             )
-        if "rule" in values and not isinstance(values["rule"], Rule):
-            values["rule"] = Rule.build(values["rule"])
+        if "combine" in values and not isinstance(values["combine"], Rule):
+            values["combine"] = Rule.build(values["combine"])
         if not values.get("entries"):
             raise FormatError("a combined grader needs entries")
         return super().build(values)

@@ -14,10 +14,12 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench import background
 from workbench.errors import FormatError
 from workbench.extractors import Extractor, as_extractor
 from workbench.grade import ErrorKind, Grade, GradeError
-from workbench.graders.base import Control, Grader, from_spec, is_number
+from workbench.graders.base import Control, Grader, as_sample, from_spec, is_number
+from workbench.graders.calls import with_call_help
 from workbench.grades import Grades
 from workbench.samples import Sample, Samples
 from workbench.thread import StringThread
@@ -65,6 +67,7 @@ class Outcome:
     grade: Grade
 
 
+@with_call_help
 @dataclass(frozen=True)
 class Entry:
     """A grader in a suite.
@@ -77,7 +80,7 @@ class Entry:
         negate: A pass becomes a fail and a score s becomes 1 - s. A failed grade stays failed.
         pass_threshold: A score of at least this passes; None for the grader's own verdict.
         extractor: What the grader sees in place of the completion; None for the thread as it is.
-        on_error: "missing" (a failed grade has no number) or "zero" (it counts as 0.0, not passed).
+        on_error: "fail" (a failed grade has no number) or "zero" (it counts as 0.0, not passed).
         negate_errors: Umbraco's rule: negation turns a failed grade into a pass with 1.0. Needs
             `on_error="zero"`; off by default, because a broken grader must not pass.
 
@@ -94,7 +97,7 @@ class Entry:
     negate: bool = False
     pass_threshold: float | None = None
     extractor: Extractor | None = None
-    on_error: str = "missing"
+    on_error: str = "fail"
     negate_errors: bool = False
 
     def __post_init__(self) -> None:
@@ -120,8 +123,8 @@ class Entry:
                 raise TypeError(f"{flag} must be true or false, not {getattr(self, flag)!r}")
         if self.severity not in SEVERITIES:
             raise ValueError(f"severity must be one of {', '.join(SEVERITIES)}, not {self.severity!r}")
-        if self.on_error not in ("missing", "zero"):
-            raise ValueError(f"on_error must be 'missing' or 'zero', not {self.on_error!r}")
+        if self.on_error not in ("fail", "zero"):
+            raise ValueError(f"on_error must be 'fail' or 'zero', not {self.on_error!r}")
         if self.negate_errors and self.on_error != "zero":
             raise ValueError(
                 "negate_errors needs on_error='zero': a failure that does not count has no opposite"
@@ -145,13 +148,29 @@ class Entry:
                 grades.errors[row] = GradeError(ErrorKind.CANCELLED, _STOPPED)
         return self.apply(grades)
 
-    async def grade_one(self, sample: Sample) -> Grade:
-        """One sample through the same steps as `grade_all`."""
+    def __dir__(self) -> list[str]:
+        """What users need: without the steps of a run."""
+        hidden = {"apply", "build", "count", "grade_all", "implied_name", "outcome_of"}
+        return [name for name in super().__dir__() if name not in hidden]
+
+    @property
+    def implied_name(self) -> str:
+        """The name it has where none is given: the grader's."""
+        return self.grader.name
+
+    def __call__(self, sample: Sample | StringThread) -> Grade:
+        """Grade one sample and wait for it: the grader's grade with threshold and negation applied."""
+        return background.run(self.grade(sample))
+
+    async def grade(self, sample: Sample | StringThread) -> Grade:
+        """The same inside async code."""
+        sample = as_sample(sample)
         try:
             seen = sample if self.extractor is None else replace(sample, thread=self._show(sample.thread))
         except Exception as error:  # noqa: BLE001 (an extractor of somebody's own)
             return Grade.failed(ErrorKind.SAMPLE, f"{type(error).__name__}: {error}")
-        return self.apply(as_column(await self.grader.grade_one(seen)))[0]
+        grade = await self.grader.grade(seen)
+        return replace(self.apply(as_column(grade))[0], printed=grade.printed)
 
     def _show(self, thread: StringThread) -> StringThread:
         """The thread with the extracted text as what the assistant said last."""

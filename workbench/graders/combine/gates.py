@@ -1,6 +1,6 @@
 """Gates: one verdict over a whole run, as Letta Evals has them in its configuration.
 
-Two generations. *Single* (0.4.x): a metric, an operator, a value, and how one sample passes. *Simple*,
+Two releases. *Single* (0.4.x): a metric, an operator, a value, and how one sample passes. *Simple*,
 *weighted_average* and *logical* (0.7 to 0.20): aggregations of each metric, combined. Errored samples are
 left out of an average; `avg_score_total` counts them as 0 in the denominator. Accuracy is a **percent**,
 0 to 100, so a threshold of 0.9 is nearly always met: a warning says so.
@@ -144,7 +144,7 @@ class SimpleGate(Gate):
         value: What the aggregate is compared with; percent for accuracy.
         pass_op: How one sample passes; `op` by default.
         pass_value: Against what; `value` by default, and 1.0 (with gte) for accuracy.
-        pass_threshold: The later generation's name for a sample's pass mark (gte).
+        pass_threshold: The later release's name for a sample's pass mark (gte).
     """
 
     kind: ClassVar[str] = "simple"

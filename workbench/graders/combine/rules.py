@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from workbench.errors import FormatError
 from workbench.grade import ErrorKind, Grade
+from workbench.graders.calls import with_call_help
 from workbench.graders.combine.entry import Counted, Entry
 from workbench.graders.combine.formula import Expression
 from workbench.grades import SCORED, Grades
@@ -35,7 +36,7 @@ def _rule(name: str) -> Callable[[R], R]:
     def register(cls: R) -> R:
         cls.rule = name
         RULES[name] = cls
-        return cls
+        return with_call_help(cls)
 
     return register
 

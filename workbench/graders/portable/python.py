@@ -25,7 +25,7 @@ from workbench.graders.text import (
 )
 from workbench.graders.text.base import ReferenceGrader
 from workbench.graders.text.templated import TemplatedGrader
-from workbench.graders.tools import ToolCall
+from workbench.graders.tools import ToolCallMatch
 from workbench.patterns import python_spelling
 from workbench.samples.columns import ROLES
 
@@ -103,14 +103,14 @@ def _extraction(grader: TextGrader) -> tuple[str, tuple[str, str]]:
 
 
 def _empty(grader: TextGrader) -> list[str]:
-    return ["if not text:", "    return 0.0"] if grader.empty == "zero" else []
+    return ["if not text:", "    return 0.0"] if grader.on_empty == "zero" else []
 
 
 def _expected(grader: ReferenceGrader, names: tuple[str, ...]) -> tuple[list[str], list[tuple[str, str]]]:
     """The lines that say what is expected, and what they need."""
     if grader.constant is not None:
         return [f"expected = {grader.constant!r}"], []
-    if grader.no_reference == "zero":
+    if grader.on_no_reference == "zero":
         found = f"reference = reference_of(thread, {names!r})"
         empty = [
             "if reference is None or reference == '':",
@@ -152,7 +152,7 @@ def _regex(grader: Regex, names: tuple[str, ...]) -> _Recipe:
             grader, "flavor", "patterns out of the samples would need .NET's engine", 'use flavor="python"'
         )
     flags = f"ignore_case={grader.ignore_case!r}, multiline={grader.multiline!r}"
-    if grader.bad_pattern == "fail":
+    if grader.on_bad_pattern == "fail":
         call = f"return regex_match(text, expected, plain_search({spelled}, {flags}))[0]"
         return _Recipe((*needed, ("patterns", "regex_match")), (*lines, call))
     call = f"return regex_or_nothing(text, expected, lambda one: plain_search(one, {flags}))[0]"
@@ -171,7 +171,7 @@ def _guardrail(grader: Guardrail, names: tuple[str, ...]) -> _Recipe:  # noqa: A
     return _Recipe((("patterns", "guardrail_regex"), ("patterns", "plain_search")), (call,))
 
 
-def _tool_call(grader: ToolCall, names: tuple[str, ...]) -> _Recipe:  # noqa: ARG001
+def _tool_call(grader: ToolCallMatch, names: tuple[str, ...]) -> _Recipe:  # noqa: ARG001
     settings = _settings(grader, ("expected", "mode", "order", "ignore_case"))
     needed = (("threads", "calls_of"), ("tools", "tool_names"), ("tools", "tool_call"))
     return _Recipe(needed, (f"return tool_call(tool_names(calls_of(thread)){settings})[0]",))
@@ -212,7 +212,7 @@ _RECIPES: dict[type[Grader], Callable[[Any, tuple[str, ...]], _Recipe]] = {
     JsonKeys: _plain("structure", "json_keys", "keys", "require_all"),
     Regex: _regex,
     Guardrail: _guardrail,
-    ToolCall: _tool_call,
+    ToolCallMatch: _tool_call,
     StringCheck: _templated("text", "string_check", "operation", "[0]"),
     TextSimilarity: _templated("similarity", "similarity", "metric", ""),
 }

@@ -25,7 +25,7 @@ from workbench.graders.text import (
     TextGrader,
 )
 from workbench.graders.text.base import ReferenceGrader
-from workbench.graders.tools import ToolCall
+from workbench.graders.tools import ToolCallMatch
 from workbench.patterns import python_spelling
 from workbench.samples.columns import ROLES
 
@@ -62,7 +62,7 @@ def portable_javascript(grader: Grader, *, reference_field: str | None = None, n
     if isinstance(grader, TextGrader):
         if grader.extractor.spec() != "last_assistant":
             raise refusal(grader, "extractor", "a script is given the response only", 'use "last_assistant"')
-        empty = ["if (!text) return 0.0;"] if grader.empty == "zero" else []
+        empty = ["if (!text) return 0.0;"] if grader.on_empty == "zero" else []
         lines = ["const text = lastAssistant(input);", *empty, *lines]
     body = "\n".join(f"  {line}" for line in lines)
     name = "scoreBeforeNegation" if negate else "grade"
@@ -115,7 +115,7 @@ def _compared(rule: str, *settings: str) -> Callable[[Any, tuple[str, ...]], lis
 def _expected(grader: ReferenceGrader, names: tuple[str, ...]) -> list[str]:
     if grader.constant is not None:
         return [f"const expected = {_js(grader.constant)};"]
-    if grader.no_reference == "fail":
+    if grader.on_no_reference == "fail":
         return [f"const expected = textOfReference(input, {_js(names)});"]
     return [
         f"const reference = referenceOf(input, {_js(names)});",
@@ -179,7 +179,7 @@ def _guardrail(grader: Guardrail, names: tuple[str, ...]) -> list[str]:  # noqa:
     return [_search(grader, grader.pattern)]
 
 
-def _tool_call(grader: ToolCall, names: tuple[str, ...]) -> list[str]:  # noqa: ARG001
+def _tool_call(grader: ToolCallMatch, names: tuple[str, ...]) -> list[str]:  # noqa: ARG001
     values = (grader.expected, grader.mode, grader.order, grader.ignore_case)
     return [_score(f"toolCall(toolNames(callsOf(input)), {', '.join(map(_js, values))})")]
 
@@ -194,5 +194,5 @@ _RECIPES: dict[type[Grader], Callable[[Any, tuple[str, ...]], list[str]]] = {
     StringCheck: _string_check,
     Regex: _regex,
     Guardrail: _guardrail,
-    ToolCall: _tool_call,
+    ToolCallMatch: _tool_call,
 }

@@ -60,7 +60,7 @@ def regex_or_nothing(text: str, pattern: str, find: Callable[[str], Callable[[st
         return 0.0, str(error), {}
 
 
-def guardrail_contains(text: str, pattern: str, *, ignore_case: bool = True) -> Verdict:
+def guardrail_contains(text: str, pattern: str, *, ignore_case: bool = False) -> Verdict:
     """Flags a text that contains the pattern; an empty one flags nothing."""
     held = pattern.lower() in text.lower() if ignore_case else pattern in text
     flagged = bool(pattern) and held

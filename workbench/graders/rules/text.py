@@ -34,7 +34,7 @@ def _folded(text: str, ignore_case: bool, trim: bool) -> str:
     return text.lower() if ignore_case else text
 
 
-def contains(text: str, expected: str, *, ignore_case: bool = True) -> Verdict:
+def contains(text: str, expected: str, *, ignore_case: bool = False) -> Verdict:
     """Whether the expected text occurs. Nothing is trimmed; an empty one always occurs."""
     found = _folded(expected, ignore_case, False) in _folded(text, ignore_case, False)
     return verdict(found, "Contains the expected text", "Expected text was not found")

@@ -23,9 +23,9 @@ def tool_call(
     expected: tuple[str, ...],
     mode: str = "any",
     order: bool = False,
-    ignore_case: bool = True,
+    ignore_case: bool = False,
 ) -> Verdict:
-    """Whether the tools called are the expected ones, in one of the modes; see `ToolCall`."""
+    """Whether the tools called are the expected ones, in one of the modes; see `ToolCallMatch`."""
     wanted = [name.lower() if ignore_case else name for name in expected]
     called = [name.lower() if ignore_case else name for name in actual]
     passed, wrong = _in_mode(mode, (wanted, called), (expected, actual))

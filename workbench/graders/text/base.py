@@ -78,6 +78,8 @@ class CodeGrader(Grader):
     To add one, write `judge`. Rows are graded in one loop on a worker thread.
     """
 
+    machinery = "compare constant gives_verdict judge judge_text letta_reasons text"
+
     gives_verdict: ClassVar[bool] = True
     """Whether a score of 1.0 is a pass and anything less is not. If not, grades have no verdict."""
 
@@ -184,17 +186,17 @@ class TextGrader(CodeGrader):
     Attributes:
         extractor: Which part of the conversation is graded: a name, a dict, or an `Extractor`. The last
             assistant message by default.
-        empty: What an empty text means: "grade" it like any other, or "zero" (Letta from 0.8: score 0.0,
+        on_empty: What an empty text means: "grade" it like any other, or "zero" (Letta from 0.8: score 0.0,
             "Empty submission", or "Empty trajectory" where nobody answered).
     """
 
     extractor: Extractor = field(default_factory=Extractor)
-    empty: str = "grade"
+    on_empty: str = "grade"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "extractor", as_extractor(self.extractor))
-        choice("empty", self.empty, ("grade", "zero"))
+        choice("on_empty", self.on_empty, ("grade", "zero"))
 
     def _field_spec(self, f: Field[Any]) -> Any:
         value = getattr(self, f.name)
@@ -205,7 +207,7 @@ class TextGrader(CodeGrader):
     def judge(self, thread: StringThread, reference: Any) -> Verdict:
         """See `CodeGrader.judge`."""
         text = self.text(thread)
-        if not text and self.empty == "zero":
+        if not text and self.on_empty == "zero":
             answered = any(turn.role not in {"user", "system"} for turn in thread.get_turns())
             return _EMPTY if answered else _NO_TRAJECTORY
         return self.judge_text(text, thread, reference)
@@ -255,15 +257,15 @@ class ReferenceGrader(WordedGrader):
     """A text grader that compares with something: its own constant, or the sample's reference.
 
     Attributes:
-        no_reference: What a sample without a reference means where one is needed: "fail" (the grade
+        on_no_reference: What a sample without a reference means where one is needed: "fail" (the grade
             fails, kind sample) or "zero" (Letta: score 0.0, for an empty reference too).
     """
 
-    no_reference: str = "fail"
+    on_no_reference: str = "fail"
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        choice("no_reference", self.no_reference, ("fail", "zero"))
+        choice("on_no_reference", self.on_no_reference, ("fail", "zero"))
 
     @property
     def constant(self) -> str | None:
@@ -275,7 +277,7 @@ class ReferenceGrader(WordedGrader):
         expected = self.constant
         if expected is None:
             expected = None if reference is None else as_text(reference)
-            if not expected and self.no_reference == "zero":
+            if not expected and self.on_no_reference == "zero":
                 return _NO_GROUND_TRUTH
             if expected is None:
                 raise no_reference()

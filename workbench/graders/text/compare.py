@@ -26,7 +26,9 @@ def check_texts(field_name: str, value: Any, *, least: int = 0) -> tuple[str, ..
     wrong = next((item for item in value if not isinstance(item, str)), None)
     if wrong is not None or len(value) < least:
         found = f"{len(value)} of them" if wrong is None else repr(wrong)[:80]
-        raise FormatError(f"{field_name} must be a list of at least {least} texts", found=found)
+        raise FormatError(
+            f"{field_name} must be a list of {f'at least {least} ' if least else ''}texts", found=found
+        )
     return tuple(value)
 
 
@@ -99,7 +101,7 @@ class Contains(ReferenceGrader):
     letta_reasons: ClassVar[tuple[str, str]] = ("Contains ground_truth: True", "Contains ground_truth: False")
 
     expected: str | None = field(default=None, kw_only=False)
-    ignore_case: bool = True
+    ignore_case: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -146,8 +148,8 @@ class Length(TextGrader):
     Source: the length checks of the vLLora and Umbraco documents.
     """
 
-    minimum: int | None = None
-    maximum: int | None = None
+    minimum: int | None = field(default=None, kw_only=False)
+    maximum: int | None = field(default=None, kw_only=False)
     unit: str = "characters"
 
     def __post_init__(self) -> None:
@@ -173,7 +175,7 @@ class LabelSet(TextGrader):
 
     Attributes:
         labels: Every answer allowed.
-        passing: Those of them that pass.
+        passing: Those of them that pass; all of them by default.
         ignore_case: Whether letters match either case.
         trim: Whether white space around the text and the labels counts not.
 
@@ -182,15 +184,17 @@ class LabelSet(TextGrader):
     Source: OpenAI (`label_model`: passing labels are a subset), here without a model.
     """
 
-    labels: tuple[str, ...]
-    passing: tuple[str, ...]
+    labels: tuple[str, ...] = field(kw_only=False)
+    # None until the labels are known: then all of them.
+    passing: tuple[str, ...] = field(default=None, kw_only=False)  # type: ignore[arg-type]
     ignore_case: bool = False
     trim: bool = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "labels", check_texts("labels", self.labels, least=1))
-        object.__setattr__(self, "passing", check_texts("passing", self.passing, least=1))
+        passing = self.labels if self.passing is None else check_texts("passing", self.passing, least=1)
+        object.__setattr__(self, "passing", passing)
         if strange := [one for one in self.passing if one not in self.labels]:
             raise FormatError(
                 "passing must hold labels only", found=repr(strange[0]), expected=", ".join(self.labels)

@@ -14,10 +14,10 @@ from workbench.graders.text.base import ReferenceGrader, Unscored, choice
 from workbench.graders.text.compare import check_text
 from workbench.patterns import SECONDS, Pattern, PatternError, python_spelling
 
-__all__ = ["Regex", "check_seconds"]
+__all__ = ["Regex", "check_timeout"]
 
 
-def check_seconds(value: object) -> None:
+def check_timeout(value: object) -> None:
     """Refuse a time limit that is no positive number of seconds.
 
     Raises:
@@ -25,7 +25,7 @@ def check_seconds(value: object) -> None:
     """
     number = isinstance(value, int | float) and not isinstance(value, bool)
     if not number or not 0 < value <= 60:  # type: ignore[operator]
-        raise FormatError("seconds must be a number above 0, at most 60", found=repr(value)[:80])
+        raise FormatError("timeout must be a number of seconds above 0, at most 60", found=repr(value)[:80])
 
 
 @kind("regex")
@@ -41,9 +41,9 @@ class Regex(ReferenceGrader):
         ignore_case: Whether letters match either case.
         multiline: Whether ^ and $ match at line ends inside the text.
         flavor: "python", or "dotnet" whose named groups are spelled `(?<name>...)`.
-        bad_pattern: What a pattern that cannot be read means: "fail" (refused here when it is a constant, a
-            failed grade when it is a reference) or "no_match" (Letta and Umbraco: score 0.0).
-        seconds: Time limit of one search, above 0, at most 60.
+        on_bad_pattern: What a pattern that cannot be read means: "fail" (refused here when it is a constant, a
+            failed grade when it is a reference) or "zero" (Letta and Umbraco: score 0.0).
+        timeout: Time limit of one search, above 0, at most 60.
 
     Error kinds: timeout, sample (no reference, or one that is no pattern).
 
@@ -61,23 +61,23 @@ class Regex(ReferenceGrader):
     ignore_case: bool = False
     multiline: bool = False
     flavor: str = "python"
-    bad_pattern: str = "fail"
-    seconds: float = SECONDS
+    on_bad_pattern: str = "fail"
+    timeout: float = SECONDS
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_text("pattern", self.pattern)
         choice("flavor", self.flavor, ("python", "dotnet"))
-        choice("bad_pattern", self.bad_pattern, ("fail", "no_match"))
-        check_seconds(self.seconds)
-        if self.pattern is not None and self.bad_pattern == "fail":
+        choice("on_bad_pattern", self.on_bad_pattern, ("fail", "zero"))
+        check_timeout(self.timeout)
+        if self.pattern is not None and self.on_bad_pattern == "fail":
             try:
                 self._pattern(self.pattern).check()
             except PatternError as error:
                 raise FormatError(
                     "the pattern cannot be read",
                     found=f"{self.pattern[:80]!r}: {error}",
-                    hint='correct it, or pass bad_pattern="no_match" to count it as no match',
+                    hint='correct it, or pass on_bad_pattern="zero" to count it as no match',
                 ) from None
 
     @property
@@ -91,11 +91,11 @@ class Regex(ReferenceGrader):
 
     def _pattern(self, text: str) -> Pattern:
         spelled = python_spelling(text) if self.flavor == "dotnet" else text
-        return Pattern(spelled, self.ignore_case, self.multiline, self.seconds)
+        return Pattern(spelled, self.ignore_case, self.multiline, self.timeout)
 
     def compare(self, text: str, expected: str) -> Verdict:
         """See `rules.patterns.regex_match`."""
-        if self.bad_pattern == "no_match":
+        if self.on_bad_pattern == "zero":
             return regex_or_nothing(text, expected, lambda pattern: self._pattern(pattern).search)
         try:
             return regex_match(text, expected, self._pattern(expected).search)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -41,8 +41,8 @@ class TemplatedGrader(TextGrader):
         reference: Template of what it is compared with.
     """
 
-    input: str = OUTPUT
-    reference: str = REFERENCE
+    input: str = field(default=OUTPUT, kw_only=False)
+    reference: str = field(default=REFERENCE, kw_only=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -117,7 +117,7 @@ def check_priced(budget: Budget, model: str) -> None:
         raise BudgetError(
             "a budget in money needs the model's price",
             found=f"no price of {model!r}" if model else "a judge without a model",
-            hint=f"{'' if model else 'give the judge model=; '}wb.PRICES[{name!r}] = wb.Price(input=..., output=...), "
+            hint=f"{'' if model else 'give the judge model=; '}wb.judges.PRICES[{name!r}] = wb.judges.Price(input=..., output=...), "
             "in dollars for a million tokens; or give the budget in tokens or calls",
         )
 

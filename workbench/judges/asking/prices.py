@@ -127,6 +127,6 @@ def old_prices(models: Iterable[str]) -> str:
     if not read or _today() - min(read) <= _OLD:
         return ""
     return (
-        f"Prices in wb.PRICES were read on {min(read)}, more than {_OLD.days} days ago: what this run cost is by those. "
-        'Look them up, and put new ones in: wb.PRICES["my-model"] = wb.Price(input=..., output=...).'
+        f"Prices in wb.judges.PRICES were read on {min(read)}, more than {_OLD.days} days ago: what this run cost is by those. "
+        'Look them up, and put new ones in: wb.judges.PRICES["my-model"] = wb.judges.Price(input=..., output=...).'
     )

@@ -119,7 +119,7 @@ class OpenAIClient:
             where=self.address,
             expected=f"the environment variable {self.key_variable}",
             hint=f"set it before the kernel starts, or in a cell: os.environ[{self.key_variable!r}] = "
-            "getpass.getpass(); or ask a server of your own: client=wb.OpenAIClient(base_url=...)",
+            "getpass.getpass(); or ask a server of your own: client=wb.judges.OpenAIClient(base_url=...)",
         )
 
     async def complete(self, messages: Messages, **settings: Any) -> Reply:

@@ -77,7 +77,7 @@ class BinaryJudge(Judge):
     Source: Adaptive (`binary_judge`, v0.14).
     """
 
-    criteria: str
+    criteria: str = field(kw_only=False)
     examples: tuple[Mapping[str, Any], ...] = ()
     feedback_key: str = ""
     system_template: str | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from workbench.grade import ErrorKind, Grade
@@ -67,7 +67,9 @@ class PairwiseJudge(Judge):
         (0.5, False)
     """
 
-    criteria: str = "The better answer is more correct, more complete, and does what was asked."
+    criteria: str = field(
+        default="The better answer is more correct, more complete, and does what was asked.", kw_only=False
+    )
     against: str = "reference"
     swap: bool = True
     user_template: str | None = None

@@ -1,11 +1,11 @@
-"""The rubric judge: a prompt, a score and a rationale; Letta's two generations of prompts, and dialects of one's own."""
+"""The rubric judge: a prompt, a score and a rationale; Letta's two releases of prompts, and dialects of one's own."""
 
 from __future__ import annotations
 
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import InitVar, dataclass
+from dataclasses import InitVar, dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -43,7 +43,7 @@ _HOLE = re.compile(
 
 
 def bounds(value: Any) -> tuple[float, float]:
-    """A range of scores as two numbers, the lower first.
+    """A scale of scores as two numbers, the lower first.
 
     Raises:
         FormatError: It is none.
@@ -51,7 +51,7 @@ def bounds(value: Any) -> tuple[float, float]:
     ends = list(value) if isinstance(value, list | tuple) else []
     numbers = all(map(is_number, ends))
     refuse_unless(
-        len(ends) == 2 and numbers and ends[0] < ends[1], "range must be two numbers, the lower first", value
+        len(ends) == 2 and numbers and ends[0] < ends[1], "scale must be two numbers, the lower first", value
     )
     return float(ends[0]), float(ends[1])
 
@@ -76,14 +76,14 @@ class RubricPrompt(Judge):
             carry the text, never the path.
         dialect: braces, handlebars, jinja2, mustache; "" for Letta's.
         rubric_vars: Names to fill from the row's `rubric_vars`, or from its columns.
-        generation: "0.4" or "0.17", where there is no dialect.
+        release: "0.4" or "0.17", where there is no dialect.
     """
 
-    prompt: str = ""
+    prompt: str = field(default="", kw_only=False)
     prompt_path: InitVar[str | os.PathLike[str] | None] = None
     dialect: str = ""
     rubric_vars: tuple[str, ...] = ()
-    generation: str = "0.4"
+    release: str = "0.4"
 
     def __post_init__(self, prompt_path: str | os.PathLike[str] | None) -> None:
         super().__post_init__()
@@ -97,11 +97,11 @@ class RubricPrompt(Judge):
         texts = isinstance(names, list | tuple) and all(isinstance(name, str) for name in names)
         refuse_unless(texts, "rubric_vars must be a list of names", names)
         object.__setattr__(self, "rubric_vars", tuple(names))
-        refuse_unless(self.generation in {"0.4", "0.17"}, "unknown generation", self.generation, "0.4, 0.17")
+        refuse_unless(self.release in {"0.4", "0.17"}, "unknown release", self.release, "0.4, 0.17")
         refuse_unless(
             self.dialect in _DIALECTS, "unknown dialect", self.dialect, ", ".join(map(repr, _DIALECTS))
         )
-        if self.dialect == "braces" and self.generation == "0.17":
+        if self.dialect == "braces" and self.release == "0.17":
             object.__setattr__(self, "dialect", "")  # two names of one thing
         self._check_holes()
         self._template  # noqa: B018 (refuses a prompt that cannot be read)
@@ -119,7 +119,7 @@ class RubricPrompt(Judge):
     @property
     def unfilled(self) -> tuple[str, ...]:
         """What in the prompt looks like a place to be filled, such as `{input}`, and reaches the judge as it stands."""
-        if self.dialect or self.generation != "0.4":
+        if self.dialect or self.release != "0.4":
             return ()
         found = [hole for hole in _HOLE.findall(self.prompt) if hole.strip("{ }") not in self.rubric_vars]
         return tuple(dict.fromkeys(found))
@@ -134,8 +134,8 @@ class RubricPrompt(Judge):
     @property
     def _template(self) -> Template:
         if self.dialect in {"", "braces"}:
-            generation = "0.17" if self.dialect else self.generation
-            return compile_template(self.prompt, "braces", names=self.rubric_vars, generation=generation)
+            release = "0.17" if self.dialect else self.release
+            return compile_template(self.prompt, "braces", names=self.rubric_vars, release=release)
         return compile_template(self.prompt, self.dialect)
 
     @property
@@ -143,12 +143,12 @@ class RubricPrompt(Judge):
         """Whether question and submission follow the rubric in sections of ours."""
         if self.dialect:
             return not self._template.variables & _SUBMISSION
-        return self.generation == "0.4"
+        return self.release == "0.4"
 
     def rendered(self, sample: Sample, *, low: float, high: float, tool: str = "") -> str:
         """The user message."""
         own = _own_variables(sample, self.rubric_vars)
-        if self.generation == "0.4":
+        if self.release == "0.4":
             _check_all(own, self.rubric_vars)
         letta = {
             "input": _question(sample.thread),
@@ -168,7 +168,7 @@ class RubricPrompt(Judge):
 
     def _values(self, sample: Sample, own: Mapping[str, str], letta: Mapping[str, str]) -> dict[str, Any]:
         """What the prompt can use of a row, as its dialect has it."""
-        if not self.dialect and self.generation == "0.4":
+        if not self.dialect and self.release == "0.4":
             return dict(own)
         if self.dialect in {"", "braces"}:
             check_names(tuple(own))
@@ -223,11 +223,11 @@ class RubricJudge(RubricPrompt):
         provider: openai, anthropic or google: who is asked where no client is given.
         max_retries: How often a failed request is tried again, 20 at most; None for what its client does.
         timeout: Seconds a request may take, 3,600 at most; None for what its client grants.
-        range: Lowest and highest score.
+        scale: Lowest and highest score.
         pass_threshold: A score this high passes; None for no verdict.
 
     With `rules="letta"`: texts and booleans are read as numbers, scores are clamped, a missing rationale is "", and,
-    in generation "0.17", an empty submission is 0.0 without a question.
+    in release "0.17", an empty submission is 0.0 without a question.
 
     Source: Letta Evals (`rubric`, `model_judge`).
     """
@@ -235,7 +235,7 @@ class RubricJudge(RubricPrompt):
     provider: str = "openai"
     max_retries: int | None = None
     timeout: float | None = None
-    range: tuple[float, float] = (0.0, 1.0)
+    scale: tuple[float, float] = (0.0, 1.0)
     pass_threshold: float | None = None
 
     def __post_init__(self, prompt_path: str | os.PathLike[str] | None) -> None:
@@ -246,7 +246,7 @@ class RubricJudge(RubricPrompt):
                 check_setting(limit, getattr(self, limit))
         if self.pass_threshold is not None:
             check_number("pass_threshold", self.pass_threshold)
-        object.__setattr__(self, "range", bounds(self.range))
+        object.__setattr__(self, "scale", bounds(self.scale))
 
     def chat_client(self) -> ChatClient:
         """The provider, unless a client was given."""
@@ -260,7 +260,7 @@ class RubricJudge(RubricPrompt):
         """Rationale and score; JSON mode under platforms' rules."""
         if self.rules:
             return JSON_OBJECT
-        low, high = self.range
+        low, high = self.scale
         parts = {
             "rationale": {"type": "string"},
             "score": {"type": "number", "minimum": low, "maximum": high},
@@ -271,24 +271,24 @@ class RubricJudge(RubricPrompt):
 
     def preview(self, sample: Sample | StringThread) -> Messages:
         """See `Judge.preview`."""
-        low, high = self.range
+        low, high = self.scale
         text = self.rendered(as_sample(sample), low=low, high=high)
         return [{"role": "system", "content": self._system}, {"role": "user", "content": text}]
 
     @cached_property
     def _system(self) -> str:
-        return prompt("rubric_system", low=self.range[0], high=self.range[1])
+        return prompt("rubric_system", low=self.scale[0], high=self.scale[1])
 
     async def ask(self, sample: Sample, replies: list[Reply]) -> Grade:
         """See `Judge.ask`."""
-        if self.rules == "letta" and self.generation == "0.17" and not self.judged(sample):
-            return Grade(self.range[0], passed=False, reasoning=_EMPTY)
+        if self.rules == "letta" and self.release == "0.17" and not self.judged(sample):
+            return Grade(self.scale[0], passed=False, reasoning=_EMPTY)
         return await super().ask(sample, replies)
 
     def read(self, text: str) -> Grade:
         """Score and rationale."""
         found = verdict(text, "score", self.rules)
-        score = number(found.get("score"), self.rules, low=self.range[0], high=self.range[1])
+        score = number(found.get("score"), self.rules, low=self.scale[0], high=self.scale[1])
         reasoning = found.get("rationale", found.get("reasoning", ""))
         if reasoning is not None and not isinstance(reasoning, str):
             raise AnswerError(

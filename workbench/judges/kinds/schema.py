@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from workbench.grade import ErrorKind, Grade
@@ -38,8 +38,8 @@ class SchemaJudge(Judge):
     Source: vLLora (`llm-judge`).
     """
 
-    prompt: str
-    output_schema: dict[str, Any]
+    prompt: str = field(kw_only=False)
+    output_schema: dict[str, Any] = field(kw_only=False)
     max_tokens: int | None = 256
 
     def __post_init__(self) -> None:

@@ -112,7 +112,7 @@ class ComparePanel(Panel):
         if report is None:
             return
         rows = self._by_difference(
-            report, report.where({"apart": [self.a.value, self.b.value], "least": 0}, *where)
+            report, report.row_numbers({"apart": [self.a.value, self.b.value], "least": 0}, *where)
         )
         self.table.source = ReportRows(
             report,

@@ -91,7 +91,7 @@ class LabelPanel(Panel):
         """Queue the rows anew; who reads a card keeps it while its row is there."""
         report, where, labels = self.session.results.report, self.session.results.where, self.session.labels
         labels.reload()
-        shown = report.where(*where) if report is not None and where else ()
+        shown = report.row_numbers(*where) if report is not None and where else ()
         self._queue = LabelQueue(
             self.order.value, self._samples, report=report, grader=self.grader.value, shown=shown,
             decided=labels.own_labels,

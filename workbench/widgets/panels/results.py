@@ -163,7 +163,7 @@ class ResultsPanel(Panel):
         report, where = self.session.results.report, self.session.results.where
         if report is None:
             return
-        rows = report.where(*where)
+        rows = report.row_numbers(*where)
         filtered = [name for condition in where for name in graders_in(condition) if name in report.graders]
         chosen = [self.grader.value] if self.grader.value else []
         by_relevance = list(dict.fromkeys([*filtered, *chosen, *report.graders]))

@@ -23,7 +23,13 @@ from workbench.formats.shared.base import Format, Reading, register
 from workbench.formats.shared.node import Node
 from workbench.formats.shared.parsing import parse_json, parse_python
 from workbench.graders import FunctionGrader, Grader
-from workbench.judges import AnswerRelevancy, BinaryJudge, ContextRelevancy, Endpoint, Faithfulness
+from workbench.judges import (
+    AnswerRelevancyJudge,
+    BinaryJudge,
+    ContextRelevancyJudge,
+    Endpoint,
+    FaithfulnessJudge,
+)
 from workbench.suite import Suite
 
 __all__ = ["creates", "read"]
@@ -37,9 +43,9 @@ _CALLS = {
 }
 _TYPES = tuple(_CALLS.values())
 _PREBUILT: dict[str, type[Grader]] = {
-    "FAITHFULNESS": Faithfulness,
-    "CONTEXT_RELEVANCY": ContextRelevancy,
-    "ANSWER_RELEVANCY": AnswerRelevancy,
+    "FAITHFULNESS": FaithfulnessJudge,
+    "CONTEXT_RELEVANCY": ContextRelevancyJudge,
+    "ANSWER_RELEVANCY": AnswerRelevancyJudge,
 }
 _SHARED = ("key", "name", "description", "project")
 

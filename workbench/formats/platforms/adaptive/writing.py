@@ -29,7 +29,13 @@ from workbench.graders import FunctionGrader
 from workbench.graders.combine import Entry
 from workbench.graders.portable import portable
 from workbench.graders.text import CodeGrader
-from workbench.judges import AnswerRelevancy, BinaryJudge, ContextRelevancy, Endpoint, Faithfulness
+from workbench.judges import (
+    AnswerRelevancyJudge,
+    BinaryJudge,
+    ContextRelevancyJudge,
+    Endpoint,
+    FaithfulnessJudge,
+)
 from workbench.suite import Suite
 
 __all__ = ["rename_imports", "write_calls", "write_json"]
@@ -147,13 +153,13 @@ def _prebuilt(entry: Entry, losses: Losses) -> Record | None:
     check_fields(grader, losses, entry.name, knows=("model", "rules"))
     if not names_model(grader.model, losses, entry.name, _NEEDS_MODEL):
         return None
-    if not isinstance(grader, ContextRelevancy) and grader.rules != "adaptive":
+    if not isinstance(grader, ContextRelevancyJudge) and grader.rules != "adaptive":
         what = "sentences are judged there, and this grader judges claims: its scores would be others"
         losses.add(entry.name, "rules", what, way_out='give the grader rules="adaptive"')
     names: dict[type[Any], str] = {
-        Faithfulness: "FAITHFULNESS",
-        ContextRelevancy: "CONTEXT_RELEVANCY",
-        AnswerRelevancy: "ANSWER_RELEVANCY",
+        FaithfulnessJudge: "FAITHFULNESS",
+        ContextRelevancyJudge: "CONTEXT_RELEVANCY",
+        AnswerRelevancyJudge: "ANSWER_RELEVANCY",
     }
     return {"type": "PREBUILT", "prebuilt": names[type(grader)], "judge_model": grader.model}
 
@@ -169,9 +175,9 @@ _WRITERS: dict[type[Any], Callable[[Entry, Losses], Record | None]] = {
     FunctionGrader: _function,
     CodeGrader: _portable,
     BinaryJudge: _judge,
-    Faithfulness: _prebuilt,
-    ContextRelevancy: _prebuilt,
-    AnswerRelevancy: _prebuilt,
+    FaithfulnessJudge: _prebuilt,
+    ContextRelevancyJudge: _prebuilt,
+    AnswerRelevancyJudge: _prebuilt,
     Endpoint: _remote,
 }
 

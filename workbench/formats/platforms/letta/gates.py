@@ -1,6 +1,6 @@
 """Letta's gates: what `gate:` says of a run, read and written.
 
-Two generations. The single gate (0.4 to 0.6) has no `kind` and calls its aggregate `metric`. From 0.7 to 0.20 a
+Two releases. The single gate (0.4 to 0.6) has no `kind` and calls its aggregate `metric`. From 0.7 to 0.20 a
 gate has a `kind`: simple, weighted_average or logical. The conditions of a logical gate are `metric_key`,
 `aggregation`, `op`, `value` and perhaps `pass_threshold`, without a `kind`; only a logical gate among them has one.
 Gates of the other kinds and single gates inside a logical one are read as well, though Letta has no such files.
@@ -171,7 +171,7 @@ def _can_be_said(gate: LogicalGate, first: str, losses: Losses) -> bool:
 
 
 def _spec(gate: Gate, first: str) -> Spec:
-    """The seed's single gate where it can say it, else the later generation's."""
+    """The seed's single gate where it can say it, else the later release's."""
     if isinstance(gate, SimpleGate):
         return _simple(gate)
     if isinstance(gate, WeightedGate):

@@ -1,8 +1,8 @@
 """Letta Evals suites: YAML with `graders:` and `gate:`, rubric files and grader modules beside it.
 
-Both generations' names are read: kinds `tool` and `rubric` (0.4.x), `model_judge` and `letta_judge` (from
+Both releases' names are read: kinds `tool` and `rubric` (0.4.x), `model_judge` and `letta_judge` (from
 0.5), the single gate (0.4.x) and the gates with a `kind` (0.7 to 0.20). The rules are those of 0.4.x unless
-`era` or the document itself says later: from 0.8 an empty submission scores 0.0, from 0.9 a list of inputs is
+`release` or the document itself says later: from 0.8 an empty submission scores 0.0, from 0.9 a list of inputs is
 graded turn by turn, from 0.17 rubrics are templates.
 
 A tool grader that fails leaves its sample out of the averages; a rubric grader that fails counts as 0.0.
@@ -52,7 +52,7 @@ BUILTIN = ("exact_match", "contains", "regex_match", "ascii_printable_only")
 
 
 @dataclass(frozen=True)
-class _Era:
+class _Release:
     """A release, compared by its numbers; "" is the seed's 0.4."""
 
     text: str = ""
@@ -69,12 +69,12 @@ def read(reading: Reading) -> Suite:
         FormatError: With the path inside the document.
     """
     root = Node(_parsed(reading), reading.where).only(*_TOP)
-    era = _era(root, reading)
+    release = _release(root, reading)
     for key in _RUNNING:
         if root.has(key):
             reading.note(key, "says what is run, not how it is graded")
     entries = (
-        [_entry(name, node, reading, era) for name, node in root.at("graders").members()]
+        [_entry(name, node, reading, release) for name, node in root.at("graders").members()]
         if root.has("graders")
         else []
     )
@@ -98,27 +98,25 @@ def _parsed(reading: Reading) -> Any:
     return (parse_json if looks else parse_yaml)(reading.text, reading.where)
 
 
-def _era(root: Node, reading: Reading) -> _Era:
+def _release(root: Node, reading: Reading) -> _Release:
     """The release asked for, else the earliest that has what the document uses."""
-    if reading.era:
-        if not re.fullmatch(r"[<>=~ ]*\d+(\.\d+)*(\.x)?", reading.era):
+    if reading.release:
+        if not re.fullmatch(r"[<>=~ ]*\d+(\.\d+)*(\.x)?", reading.release):
             raise root.refuse(
-                "the era is a release number", found=reading.era, expected="such as 0.4, 0.8 or 0.17"
+                "the release is a release number", found=reading.release, expected="such as 0.4, 0.8 or 0.17"
             )
-        return _Era(reading.era)
-    if found := re.search(rf"^{letta_write.ERA} (\d+\.\d+)$", reading.text[:1000], re.MULTILINE):
-        return _Era(found[1])
-    return _Era("0.21") if root.has("reward") else _Era()
+        return _Release(reading.release)
+    if found := re.search(rf"^{letta_write.RELEASE_LINE} (\d+\.\d+)$", reading.text[:1000], re.MULTILINE):
+        return _Release(found[1])
+    return _Release("0.21") if root.has("reward") else _Release()
 
 
-def _entry(name: str, node: Node, reading: Reading, era: _Era) -> Entry:
+def _entry(name: str, node: Node, reading: Reading, release: _Release) -> Entry:
     kind = node.only(*_KEYS).choice("kind", _KINDS)
     tool = kind == "tool"
-    grader = (_tool if tool else _judge)(name, node, reading, era)
+    grader = (_tool if tool else _judge)(name, node, reading, release)
     # A tool grader that raises makes the sample errored: no number. A judge that fails is a 0.0.
-    return Entry(
-        grader, name, extractor=_entry_extractor(grader, node), on_error="missing" if tool else "zero"
-    )
+    return Entry(grader, name, extractor=_entry_extractor(grader, node), on_error="fail" if tool else "zero")
 
 
 def _entry_extractor(grader: Grader, node: Node) -> Extractor | None:
@@ -140,7 +138,7 @@ def _extractor(node: Node) -> Extractor:
         raise node.at(key).refuse(error.what, found=error.found, expected=error.expected) from error
 
 
-def _tool(name: str, node: Node, reading: Reading, era: _Era) -> Grader:
+def _tool(name: str, node: Node, reading: Reading, release: _Release) -> Grader:
     for key in ("rubric_vars", "prompt", "prompt_path", "agent_file"):
         if node.has(key):
             raise node.at(key).refuse(f"a tool grader has no {key}", hint="use kind: rubric for a judge")
@@ -154,23 +152,23 @@ def _tool(name: str, node: Node, reading: Reading, era: _Era) -> Grader:
     if function not in BUILTIN or own:
         return function_grader(node, reading, told)
     shared = {
-        "extractor": _extractor(node), "empty": "zero" if era.since(0, 8) else "grade", "wording": "letta", **told,
+        "extractor": _extractor(node), "on_empty": "zero" if release.since(0, 8) else "grade", "wording": "letta", **told,
     }  # fmt: skip
     grader: Grader = _builtin(function, shared)
-    return PerTurn(grader=grader, **told) if era.since(0, 9) else grader
+    return PerTurn(grader=grader, **told) if release.since(0, 9) else grader
 
 
 def _builtin(function: str, shared: Mapping[str, Any]) -> Grader:
     if function == "exact_match":
-        return ExactMatch(no_reference="zero", **shared)
+        return ExactMatch(on_no_reference="zero", **shared)
     if function == "contains":
-        return Contains(no_reference="zero", **shared)
+        return Contains(ignore_case=True, on_no_reference="zero", **shared)
     if function == "regex_match":
-        return Regex(bad_pattern="no_match", no_reference="zero", **shared)
+        return Regex(on_bad_pattern="zero", on_no_reference="zero", **shared)
     return AsciiPrintable(**shared)
 
 
-def _judge(name: str, node: Node, reading: Reading, era: _Era) -> Grader:
+def _judge(name: str, node: Node, reading: Reading, release: _Release) -> Grader:
     if node.has("function"):
         raise node.at("function").refuse("a rubric grader has no function", hint="use kind: tool")
     if node.has("prompt") == node.has("prompt_path"):
@@ -183,7 +181,7 @@ def _judge(name: str, node: Node, reading: Reading, era: _Era) -> Grader:
     shared = {
         "name": name, "description": node.text("display_name", "") or "", "prompt": prompt,
         "rubric_vars": node.texts("rubric_vars"), "extractor": _extractor(node), "rules": "letta",
-        "generation": "0.17" if era.since(0, 17) else "0.4",
+        "release": "0.17" if release.since(0, 17) else "0.4",
     }  # fmt: skip
     if node.has("agent_file") or node.text("kind") == "letta_judge":
         return _agent(node, reading, shared)
@@ -209,7 +207,7 @@ def _agent(node: Node, reading: Reading, shared: Mapping[str, Any]) -> Grader:
 
 
 def _reward(root: Node, entries: list[Entry]) -> Formula | None:
-    """The later generation's reward: one metric as the score of a sample."""
+    """The later release's reward: one metric as the score of a sample."""
     if not root.has("reward"):
         return None
     node = root.at("reward")
@@ -239,4 +237,4 @@ def _detect(document: Any, text: str) -> int:  # noqa: ARG001
     return 2 if any(kind in _KINDS for kind in kinds) else 1
 
 
-register(Format("letta", "Letta Evals suites", ".yaml", read, letta_write.write, _detect, eras=True))
+register(Format("letta", "Letta Evals suites", ".yaml", read, letta_write.write, _detect, releases=True))

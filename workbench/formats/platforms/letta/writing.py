@@ -39,10 +39,10 @@ _WAY_OUT = (
 )
 MODEL = "gpt-4o-mini"
 """The model of a rubric that names none, by Letta's own documents."""
-ERA = "# Rules of Letta Evals"
+RELEASE_LINE = "# Rules of Letta Evals"
 """Starts the line that says which release's rules a written suite follows; none for 0.4."""
 _HEAD = "# Written by grader workbench. Add `dataset:` and `target:` to run it with Letta Evals.\n"
-_ERAS = ("0.4", "0.8", "0.9", "0.17", "0.21")
+_RELEASES = ("0.4", "0.8", "0.9", "0.17", "0.21")
 
 Spec = dict[str, Any]
 
@@ -51,12 +51,12 @@ Spec = dict[str, Any]
 class _Files:
     """What is written beside the suite, named after it, and the release whose rules it all follows."""
 
-    era: str
+    release: str
     prefix: str = ""
     files: dict[str, str] = field(default_factory=dict)
 
-    def since(self, era: str) -> bool:
-        return _ERAS.index(self.era) >= _ERAS.index(era)
+    def since(self, release: str) -> bool:
+        return _RELEASES.index(self.release) >= _RELEASES.index(release)
 
     def add(self, name: str, ending: str, text: str) -> str:
         """The file's name, without its ending."""
@@ -70,7 +70,7 @@ def write(suite: Suite, losses: Losses) -> Document:
     """A suite file with graders and gate; code and agents go into files beside it."""
     suite = prepared(suite, losses, keeps=("name", "description"))
     reward = _reward(suite)
-    files = _Files(_era(suite, reward), losses.stem)
+    files = _Files(_release(suite, reward), losses.stem)
     graders = {
         entry.name: spec for entry in suite.entries if (spec := _spec(entry, losses, files)) is not None
     }
@@ -87,12 +87,12 @@ def write(suite: Suite, losses: Losses) -> Document:
     document = {key: value for key, value in told.items() if value} | {"graders": graders} | reward
     if suite.gate is not None:
         document |= written_gate(suite, graders, losses)
-    head = _HEAD if files.era == "0.4" else f"{_HEAD}{ERA} {files.era}\n"
+    head = _HEAD if files.release == "0.4" else f"{_HEAD}{RELEASE_LINE} {files.release}\n"
     return Document(head + to_yaml(document), files.files)
 
 
 def _reward(suite: Suite) -> Spec:
-    """The later generation's reward: one metric's score; any other rule has no place."""
+    """The later release's reward: one metric's score; any other rule has no place."""
     rule = suite.combine
     if rule is None:
         return {}
@@ -101,17 +101,17 @@ def _reward(suite: Suite) -> Spec:
     return {}
 
 
-def _era(suite: Suite, reward: Spec) -> str:
+def _release(suite: Suite, reward: Spec) -> str:
     """The earliest release that has what the suite uses, the seed's where it can be."""
     graders = [entry.grader for entry in suite.entries]
     if reward:
         return "0.21"
-    if any(isinstance(one, RubricJudge | AgentJudge) and one.generation == "0.17" for one in graders):
+    if any(isinstance(one, RubricJudge | AgentJudge) and one.release == "0.17" for one in graders):
         return "0.17"
     if any(isinstance(one, PerTurn) for one in graders):
         return "0.9"
     built_in = [one for one in graders if isinstance(one, TextGrader) and _built_in(one)]
-    return "0.8" if built_in and all(one.empty == "zero" for one in built_in) else "0.4"
+    return "0.8" if built_in and all(one.on_empty == "zero" for one in built_in) else "0.4"
 
 
 def _spec(entry: Entry, losses: Losses, files: _Files) -> Spec | None:
@@ -130,12 +130,12 @@ def _spec(entry: Entry, losses: Losses, files: _Files) -> Spec | None:
 
 def _per_turn(entry: Entry, grader: Grader, losses: Losses, files: _Files) -> Spec | None:
     name = _built_in(grader)
-    if name and files.since("0.9") and getattr(grader, "empty", "") == "zero":
+    if name and files.since("0.9") and getattr(grader, "on_empty", "") == "zero":
         _note_reference(grader, entry.name, losses)
         return _finished(entry, grader, {"kind": "tool", "function": name}, losses)
     losses.add(
         entry.name, "grader", "only the built-in functions are graded turn by turn, with empty texts as 0.0",
-        way_out="use ExactMatch, Contains or Regex without a constant, or AsciiPrintable, with empty='zero'",
+        way_out="use ExactMatch, Contains or Regex without a constant, or AsciiPrintable, with on_empty='zero'",
     )  # fmt: skip
     return None
 
@@ -171,17 +171,17 @@ def _built_in(grader: Grader) -> str:
     if isinstance(grader, Contains):
         return "contains" if grader.expected is None and grader.ignore_case else ""
     plain = isinstance(grader, Regex) and grader == Regex(
-        name=grader.name, description=grader.description, extractor=grader.extractor, empty=grader.empty,
-        bad_pattern=grader.bad_pattern, no_reference=grader.no_reference, seconds=grader.seconds, wording=grader.wording,
+        name=grader.name, description=grader.description, extractor=grader.extractor, on_empty=grader.on_empty,
+        on_bad_pattern=grader.on_bad_pattern, on_no_reference=grader.on_no_reference, timeout=grader.timeout, wording=grader.wording,
     )  # fmt: skip
     return "regex_match" if plain else ""
 
 
 def _text(entry: Entry, losses: Losses, files: _Files) -> Spec | None:
-    """A code grader as the built-in that does the same in this era, else as a function in a file."""
+    """A code grader as the built-in that does the same in this release, else as a function in a file."""
     grader: Any = entry.grader
     name = _built_in(grader)
-    empty = getattr(grader, "empty", "")
+    empty = getattr(grader, "on_empty", "")
     if name and not entry.negate and not files.since("0.9") and (empty == "zero") == files.since("0.8"):
         _note_reference(grader, entry.name, losses)
         return {"kind": "tool", "function": name}
@@ -189,9 +189,9 @@ def _text(entry: Entry, losses: Losses, files: _Files) -> Spec | None:
 
 
 def _note_reference(grader: Grader, name: str, losses: Losses) -> None:
-    if getattr(grader, "no_reference", "zero") != "zero":
+    if getattr(grader, "on_no_reference", "zero") != "zero":
         what = "a row without a reference, or with an empty one, scores 0.0 there"
-        losses.note(name, "no_reference", what)
+        losses.note(name, "on_no_reference", what)
 
 
 def _portable(entry: Entry, losses: Losses, files: _Files) -> Spec | None:
@@ -252,11 +252,11 @@ def _rubric(entry: Entry, losses: Losses, files: _Files) -> Spec | None:
     grader = entry.grader
     assert isinstance(grader, RubricJudge)
     known = (
-        "prompt", "rubric_vars", "generation", "provider", "max_retries", "model", "temperature", "rules", "extractor",
+        "prompt", "rubric_vars", "release", "provider", "max_retries", "model", "temperature", "rules", "extractor",
         "timeout",
     )  # fmt: skip
     check_fields(grader, losses, entry.name, knows=known)
-    _check_generation(grader, losses, entry, files)
+    _check_release(grader, losses, entry, files)
     rest = {
         "rubric_vars": list(grader.rubric_vars) or None,
         "provider": None if grader.provider == "openai" else grader.provider,
@@ -273,11 +273,11 @@ def _rubric(entry: Entry, losses: Losses, files: _Files) -> Spec | None:
     }
 
 
-def _check_generation(grader: RubricJudge | AgentJudge, losses: Losses, entry: Entry, files: _Files) -> None:
-    if (grader.generation == "0.17") != files.since("0.17"):
+def _check_release(grader: RubricJudge | AgentJudge, losses: Losses, entry: Entry, files: _Files) -> None:
+    if (grader.release == "0.17") != files.since("0.17"):
         losses.add(
-            entry.name, "generation", f"a suite follows the rules of one release, here {files.era}, and this judge's are "
-            f"those of {grader.generation}", way_out="export the two kinds of judges to files of their own",
+            entry.name, "release", f"a suite follows the rules of one release, here {files.release}, and this judge's are "
+            f"those of {grader.release}", way_out="export the two kinds of judges to files of their own",
         )  # fmt: skip
 
 
@@ -285,10 +285,10 @@ def _agent(entry: Entry, losses: Losses, files: _Files) -> Spec | None:
     grader = entry.grader
     assert isinstance(grader, AgentJudge)
     known = (
-        "prompt", "agent", "judge_tool_name", "rubric_vars", "rules", "extractor", "model", "temperature", "generation",
+        "prompt", "agent", "judge_tool_name", "rubric_vars", "rules", "extractor", "model", "temperature", "release",
     )  # fmt: skip
     check_fields(grader, losses, entry.name, knows=known)
-    _check_generation(grader, losses, entry, files)
+    _check_release(grader, losses, entry, files)
     plain = replace(grader, model="")
     for name in ("model", "temperature"):
         if getattr(grader, name) != getattr(plain, name) or (name == "temperature" and grader.temperature):

@@ -18,7 +18,7 @@ from importlib.resources import files
 from typing import Any, TypeVar
 
 from workbench.errors import FormatError
-from workbench.formats.shared.base import Document, Format, Losses, Reading, register
+from workbench.formats.shared.base import Document, Format, Losses, Reading, register, require_proofs
 from workbench.formats.shared.parsing import parse_json, to_json
 from workbench.graders import Grader
 from workbench.graders.combine import Entry, Gate, Rule
@@ -38,20 +38,37 @@ def schema() -> dict[str, Any]:
     return dict(json.loads(text))
 
 
-def write(graders: Iterable[Grader] | Suite, *, allow_unvalidated: bool = False) -> str:
+def write(
+    graders: Grader | Entry | Iterable[Grader | Entry] | Suite, *, allow_unvalidated: bool = False
+) -> str:
     """The graders as text of the format, the same text for the same graders.
 
     Raises:
         NotValidatedError: A grader is not validated and `allow_unvalidated` is not set.
         FormatError: No graders, two of one name, or a value JSON cannot hold.
     """
-    suite = graders if isinstance(graders, Suite) else _as_suite(list(graders))
-    records = [_record(item, allow_unvalidated=allow_unvalidated) for item in suite.graders]
+    suite = as_suite(graders)
+    if not allow_unvalidated:
+        require_proofs(suite)
+    return _text(suite)
+
+
+def _text(suite: Suite) -> str:
+    records = [record_of(grader) for grader in suite.graders]
     document = {"format": FORMAT, "version": VERSION, "graders": records}
     return to_json(document if suite.plain else {**document, "suite": _suite_record(suite)})
 
 
-def _as_suite(items: list[Any]) -> Suite:
+def as_suite(graders: Grader | Entry | Iterable[Grader | Entry] | Suite) -> Suite:
+    """What is to be written, as a suite.
+
+    Raises:
+        TypeError: Something that is no grader.
+        FormatError: No graders, or two of one name.
+    """
+    if isinstance(graders, Suite):
+        return graders
+    items = [graders] if isinstance(graders, Grader | Entry) else list(graders)
     for item in items:
         if not isinstance(item, Grader | Entry):
             raise TypeError(f"only graders can be saved, not {type(item).__name__}")
@@ -61,14 +78,6 @@ def _as_suite(items: list[Any]) -> Suite:
         return Suite(items)
     except ValueError as error:
         raise FormatError(str(error)) from None
-
-
-def _record(item: Grader, *, allow_unvalidated: bool) -> dict[str, Any]:
-    if not allow_unvalidated:
-        for one in parts(item):
-            if hasattr(one, "require_proof"):
-                one.require_proof()
-    return record_of(item)
 
 
 def _suite_record(suite: Suite) -> dict[str, Any]:
@@ -174,7 +183,7 @@ def note_models(suite: Suite, losses: Losses) -> None:
 
 def _write(suite: Suite, losses: Losses) -> Document:
     note_models(suite, losses)
-    return Document(write(suite))
+    return Document(_text(suite))
 
 
 def _read(reading: Reading) -> Suite:

@@ -26,7 +26,7 @@ from workbench.graders import FunctionGrader, Grader
 from workbench.graders.combine import Entry, Formula
 from workbench.graders.similarity import TextSimilarity
 from workbench.graders.text import StringCheck
-from workbench.judges import Endpoint, LabelModel, ScoreModel
+from workbench.judges import Endpoint, LabelJudge, ScoreJudge
 from workbench.suite import Suite
 
 __all__ = ["error_flag", "read"]
@@ -129,7 +129,7 @@ def _similarity(node: Node, _: Reading) -> Grader:
     )
 
 
-def _score_model(node: Node, _: Reading) -> Grader:
+def _score_judge(node: Node, _: Reading) -> Grader:
     node.only("type", "name", "input", "model", "range", "sampling_params", "pass_threshold")
     ends = [float(one.finite()) for one in node.items("range")] or [0.0, 1.0]
     if len(ends) != 2 or ends[0] >= ends[1]:
@@ -141,18 +141,18 @@ def _score_model(node: Node, _: Reading) -> Grader:
     params = {
         key: value for key, value in given.mapping().items() if key not in settings and value is not None
     }
-    return node.made(ScoreModel, **_told(node), input=_messages(node), model=node.text("model"), range=(ends[0], ends[1]),
+    return node.made(ScoreJudge, **_told(node), input=_messages(node), model=node.text("model"), scale=(ends[0], ends[1]),
                  sampling_params=params, rules="openai", **settings)  # fmt: skip
 
 
-def _label_model(node: Node, _: Reading) -> Grader:
+def _label_judge(node: Node, _: Reading) -> Grader:
     node.only("type", "name", "input", "model", "labels", "passing_labels")
     labels, passing = node.texts("labels"), node.texts("passing_labels")
     if wrong := sorted(set(passing) - set(labels)):
         raise node.at("passing_labels").refuse(
             "a passing label is none of the labels", found=wrong[0], expected=", ".join(labels)
         )
-    return node.made(LabelModel, **_told(node), input=_messages(node), model=node.text("model"), labels=labels,
+    return node.made(LabelJudge, **_told(node), input=_messages(node), model=node.text("model"), labels=labels,
                  passing_labels=passing, rules="openai")  # fmt: skip
 
 
@@ -222,8 +222,8 @@ def _header(name: str, node: Node) -> str:
 _READERS = {
     "string_check": _string_check,
     "text_similarity": _similarity,
-    "score_model": _score_model,
-    "label_model": _label_model,
+    "score_model": _score_judge,
+    "label_model": _label_judge,
     "python": _python,
     "endpoint": _endpoint,
 }

@@ -30,7 +30,7 @@ from workbench.graders.combine.formula import FUNCTIONS, Expression
 from workbench.graders.portable import portable
 from workbench.graders.similarity import TextSimilarity
 from workbench.graders.text import CodeGrader, Contains, ExactMatch, StringCheck
-from workbench.judges import Endpoint, LabelModel, ScoreModel
+from workbench.judges import Endpoint, LabelJudge, ScoreJudge
 from workbench.suite import Suite
 
 __all__ = ["write"]
@@ -55,7 +55,7 @@ def write(suite: Suite, losses: Losses) -> Document:
     if isinstance(only, Combined) and rule is None:
         if not check_entry(entries[0], losses):
             raise FormatError("nothing is left to write", hint=_WAY_OUT)
-        entries, rule, name = only.entries, only.rule, entries[0].name
+        entries, rule, name = only.entries, only.combine, entries[0].name
     if rule is None and len(entries) == 1 and not entries[0].negate:
         record = _record(entries[0], losses, entries[0].name, rule)
     else:
@@ -145,7 +145,7 @@ def _record(entry: Entry, losses: Losses, name: str, rule: Rule | None) -> Recor
     if writer is None:
         no_kind(entry, losses, way_out=_WAY_OUT)
         return None
-    limited = isinstance(grader, TextSimilarity | ScoreModel) and not entry.negate
+    limited = isinstance(grader, TextSimilarity | ScoreJudge) and not entry.negate
     told = ("pass_threshold",) if limited else harmless(entry)
     severity = ("severity",) if isinstance(rule, AllPass) else ()
     check_entry(entry, losses, knows=("weight", "negate", *told, *severity))
@@ -197,8 +197,8 @@ def _compared(entry: Entry, operation: str, losses: Losses) -> Record:
 
 def _not_plain(grader: Any) -> bool:
     """Whether another text than the completion, or a missing one, is looked at as only code can say."""
-    zero = grader.expected is None and grader.no_reference == "zero"
-    return bool(zero or grader.extractor.spec() != "last_assistant" or grader.empty != "grade")
+    zero = grader.expected is None and grader.on_no_reference == "zero"
+    return bool(zero or grader.extractor.spec() != "last_assistant" or grader.on_empty != "grade")
 
 
 def _sayable(expected: str | None) -> bool:
@@ -218,10 +218,10 @@ def _similarity(entry: Entry, losses: Losses) -> Record | None:
     }
 
 
-def _score_model(entry: Entry, losses: Losses) -> Record | None:
+def _score_judge(entry: Entry, losses: Losses) -> Record | None:
     grader = entry.grader
-    assert isinstance(grader, ScoreModel)
-    known = ("input", "model", "range", "sampling_params", "rules", "temperature")
+    assert isinstance(grader, ScoreJudge)
+    known = ("input", "model", "scale", "sampling_params", "rules", "temperature")
     check_fields(grader, losses, entry.name, knows=known)
     if not names_model(grader.model, losses, entry.name, "the platform needs one"):
         return None
@@ -230,14 +230,14 @@ def _score_model(entry: Entry, losses: Losses) -> Record | None:
         "type": "score_model",
         "input": _messages(grader.input),
         "model": grader.model,
-        "range": list(grader.range),
+        "range": list(grader.scale),
     }
     return {**record, **({"sampling_params": params} if params else {})}
 
 
-def _label_model(entry: Entry, losses: Losses) -> Record | None:
+def _label_judge(entry: Entry, losses: Losses) -> Record | None:
     grader = entry.grader
-    assert isinstance(grader, LabelModel)
+    assert isinstance(grader, LabelJudge)
     check_fields(grader, losses, entry.name, knows=("input", "model", "labels", "passing_labels", "rules"))
     if not names_model(grader.model, losses, entry.name, "the platform needs one"):
         return None
@@ -320,8 +320,8 @@ _WRITERS: dict[type[Any], Callable[[Entry, Losses], Record | None]] = {
     ExactMatch: _exact,
     Contains: _contains,
     TextSimilarity: _similarity,
-    ScoreModel: _score_model,
-    LabelModel: _label_model,
+    ScoreJudge: _score_judge,
+    LabelJudge: _label_judge,
     FunctionGrader: _python,
     Endpoint: _endpoint,
     CodeGrader: _portable,

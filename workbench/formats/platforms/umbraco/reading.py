@@ -24,7 +24,7 @@ from workbench.graders.combine import AllPass, Entry
 from workbench.graders.guardrail import Guardrail
 from workbench.graders.structure import JsonKeys
 from workbench.graders.text import Contains, ExactMatch, Regex
-from workbench.graders.tools import ToolCall
+from workbench.graders.tools import ToolCallMatch
 from workbench.judges import CriteriaJudge, GuardrailJudge
 from workbench.suite import Suite
 
@@ -95,7 +95,7 @@ def _read_regex(config: Node, names: Any) -> Grader:
     config.only("pattern", "ignoreCase", "multiline")
     return Regex(
         pattern=config.text("pattern", ""), ignore_case=config.boolean("ignoreCase", True),
-        multiline=config.boolean("multiline", False), flavor="dotnet", bad_pattern="no_match", seconds=_SECONDS, **names,
+        multiline=config.boolean("multiline", False), flavor="dotnet", on_bad_pattern="zero", timeout=_SECONDS, **names,
     )  # fmt: skip
 
 
@@ -110,9 +110,10 @@ def _read_tools(config: Node, names: Any) -> Grader:
     mode = config.text("validationMode", "Any")
     expected = _words(config.text("expectedTools", ""))
     # A mode that Umbraco does not know (names are case-sensitive) never passes there, and so here: the report says so.
-    return ToolCall(
-        expected=expected, mode=MODES.get(mode, ""), order=config.boolean("validateOrder", False), **names
-    )
+    return ToolCallMatch(
+        expected=expected, mode=MODES.get(mode, ""), order=config.boolean("validateOrder", False),
+        ignore_case=True, **names,
+    )  # fmt: skip
 
 
 def _read_guardrail(config: Node, names: Any) -> Grader:
@@ -125,12 +126,12 @@ def _read_guardrail(config: Node, names: Any) -> Grader:
         given = inner.text("evaluationCriteria", None) or inner.text("safetyCriteria", None)
         criteria = {"criteria": given} if given else {}
         return GuardrailJudge(
-            threshold=float(inner.number("threshold", 0.7)), rules="umbraco", **criteria, **names
+            pass_threshold=float(inner.number("threshold", 0.7)), rules="umbraco", **criteria, **names
         )
     inner.only("pattern", "searchPattern", "ignoreCase", "multiline")
     return Guardrail(
         evaluator=which, pattern=inner.text("searchPattern" if which == "contains" else "pattern", ""),
-        ignore_case=inner.boolean("ignoreCase", True), multiline=inner.boolean("multiline", False), seconds=_SECONDS,
+        ignore_case=inner.boolean("ignoreCase", True), multiline=inner.boolean("multiline", False), timeout=_SECONDS,
         **names,
     )  # fmt: skip
 

@@ -23,7 +23,7 @@ from workbench.graders.combine import AllPass, Entry, Rule
 from workbench.graders.guardrail import Guardrail
 from workbench.graders.structure import JsonKeys
 from workbench.graders.text import Contains, ExactMatch, Regex, StringCheck
-from workbench.graders.tools import ToolCall
+from workbench.graders.tools import ToolCallMatch
 from workbench.judges import CriteriaJudge, GuardrailJudge
 from workbench.patterns import PatternError, dotnet_spelling
 from workbench.suite import Suite
@@ -159,11 +159,12 @@ def _write_keys(entry: Entry, losses: Losses) -> _Config:
 
 def _write_tools(entry: Entry, losses: Losses) -> _Config:
     grader = entry.grader
-    assert isinstance(grader, ToolCall)
+    assert isinstance(grader, ToolCallMatch)
     check_fields(grader, losses, entry.name, knows=("expected", "mode", "order", "ignore_case"))
     names = {mine: theirs for theirs, mine in MODES.items()}
     if not grader.ignore_case:
-        losses.add(entry.name, "ignore_case", "tool names are always compared ignoring case")
+        losses.add(entry.name, "ignore_case", "tool names are always compared ignoring case",
+                   way_out="give the grader ignore_case=True")  # fmt: skip
     if grader.mode not in names:
         losses.add(
             entry.name,
@@ -199,11 +200,11 @@ def _write_guardrail_judge(entry: Entry, losses: Losses) -> _Config:
         grader,
         losses,
         entry.name,
-        knows=("criteria", "threshold", "rules", "model"),
+        knows=("criteria", "pass_threshold", "rules", "model"),
         way_out="the model is chosen by an AI profile there",
     )
     _note_model(grader.model, entry.name, losses)
-    inner = {"evaluationCriteria": grader.criteria, "threshold": grader.threshold}
+    inner = {"evaluationCriteria": grader.criteria, "threshold": grader.pass_threshold}
     return "guardrail", {"evaluatorId": "llm-judge", "evaluatorConfig": inner}
 
 
@@ -230,7 +231,7 @@ _WRITERS: dict[type[Grader], Callable[[Entry, Losses], _Config]] = {
     StringCheck: _write_check,
     Regex: _write_regex,
     JsonKeys: _write_keys,
-    ToolCall: _write_tools,
+    ToolCallMatch: _write_tools,
     Guardrail: _write_guardrail,
     GuardrailJudge: _write_guardrail_judge,
     CriteriaJudge: _write_judge,

@@ -145,7 +145,7 @@ def write(suite: Suite, losses: Losses) -> Document:
     if len(entries) == 1 and isinstance(only := entries[0].grader, Combined) and rule is None:
         if not check_entry(entries[0], losses):
             raise FormatError("nothing is left to write", hint=_WAY_OUT)
-        entries, rule = only.entries, only.rule
+        entries, rule = only.entries, only.combine
     records = [(entry, record) for entry in entries if (record := _record(entry, losses)) is not None]
     if not records:
         raise FormatError("nothing is left to write", hint=_WAY_OUT)

@@ -79,7 +79,8 @@ class AgentJudge(RubricPrompt):
     Source: Letta Evals (`rubric` with `agent_file`).
     """
 
-    agent: Mapping[str, Any]
+    agent: Mapping[str, Any] = field(kw_only=False)
+    prompt: str = ""
     judge_tool_name: str = "submit_grade"
     model: str = ""
     max_steps: int = 20

@@ -123,7 +123,7 @@ class ToolBox:
         if not isinstance(told, dict):
             return f"Error: the arguments of {name!r} must be one JSON object; they were {arguments[:200]!r}."
         row = StringThread([("assistant", json.dumps(told))], {})
-        return _told(name, await self._runners[name].grade(Sample("tool", row, None, "tool")))
+        return _told(name, await self._runners[name].grade_in_worker(Sample("tool", row, None, "tool")))
 
     @property
     def names(self) -> frozenset[str]:

@@ -93,7 +93,7 @@ class Endpoint(Grader):
     Source: Adaptive's reward servers.
     """
 
-    url: str
+    url: str = field(kw_only=False)
     headers: Mapping[str, str] = field(default_factory=dict)
     timeout: float = 30.0
     batch: bool = False

@@ -74,12 +74,12 @@ class Terms:
     """How a service is asked.
 
     Attributes:
-        seconds: What one try may take.
+        timeout: Seconds one try may take.
         tries: How often at most.
         public: Reach no address of this machine or its network, whatever the name resolves to.
     """
 
-    seconds: float
+    timeout: float
     tries: int
     public: bool = False
 
@@ -141,7 +141,7 @@ class Wire:
     async def _tried(self, method: str, address: str, request: dict[str, Any], terms: Terms) -> Any:
         for again in range(terms.tries):
             try:
-                async with self.room, asyncio.timeout(terms.seconds):
+                async with self.room, asyncio.timeout(terms.timeout):
                     return await self._once(method, address, request, terms)
             except _NotNow as problem:
                 wait = problem.wait if problem.wait is not None else _backoff(again)

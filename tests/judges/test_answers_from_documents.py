@@ -5,9 +5,8 @@ import json
 import pytest
 
 import workbench as wb
-from workbench.judges import AnswerRelevancy, ContextRelevancy, Faithfulness, ScriptedClient
-from workbench.judges.answers.documents import Evidence, documents
-from workbench.judges.kinds.rag import sentences
+from workbench.judges import AnswerRelevancyJudge, ContextRelevancyJudge, FaithfulnessJudge, ScriptedClient
+from workbench.judges.answers.documents import Evidence, documents, sentences
 
 THREAD = wb.StringThread(
     [("document", "D1"), ("user", "Who?"), ("assistant", "It was Tim. It was in 1990.")],
@@ -49,7 +48,7 @@ def claims(*parts, label="supported"):
 
 
 def faithful(answer, thread=THREAD, **fields):
-    return Faithfulness(client=ScriptedClient(answer), **fields)(thread)
+    return FaithfulnessJudge(client=ScriptedClient(answer), **fields)(thread)
 
 
 @pytest.mark.parametrize(
@@ -69,7 +68,7 @@ def test_the_seeds_worked_example():
     """Two atomic claims of one sentence, one of them supported, give 0.5, with the evidence of each."""
     quote = "created the first website"
     answer = claims({"supported": True, "document": 0, "quote": quote}, {"supported": False})
-    judge = Faithfulness(client=ScriptedClient(answer))
+    judge = FaithfulnessJudge(client=ScriptedClient(answer))
     grade = judge(SEED)
     assert grade.score == 0.5
     assert grade.metadata["claims"] == [
@@ -81,7 +80,7 @@ def test_the_seeds_worked_example():
 
 def test_faithfulness_shows_documents_and_conversation():
     """Documents of turns and metadata are numbered from 0; the whole completion is there to be broken up."""
-    judge = Faithfulness(client=ScriptedClient(claims(True)))
+    judge = FaithfulnessJudge(client=ScriptedClient(claims(True)))
     assert judge(THREAD).score == 1.0
     asked = judge.client.calls[0][0][1]["content"]
     for at, text in enumerate(("D1", "D2", "D3")):
@@ -148,7 +147,7 @@ def test_evidence_can_be_required():
     assert (strict.score, [one["supported"] for one in strict.metadata["claims"]]) == (0.5, [True, False])
 
 
-@pytest.mark.parametrize("kind", [Faithfulness, AnswerRelevancy])
+@pytest.mark.parametrize("kind", [FaithfulnessJudge, AnswerRelevancyJudge])
 def test_nothing_claimed_is_skipped(kind):
     """A completion without claims has nothing to check: no 0 and no 1."""
     grade = kind(client=ScriptedClient('{"claims": []}'))(THREAD)
@@ -182,7 +181,7 @@ def test_faithfulness_needs_something_to_be_faithful_to():
 
 def test_sentences_under_adaptives_rules():
     """The share of supported sentences, to three decimals; another number of scores is left out."""
-    judge = Faithfulness(rules="adaptive", client=ScriptedClient(statements("1", "0")))
+    judge = FaithfulnessJudge(rules="adaptive", client=ScriptedClient(statements("1", "0")))
     grade = judge(THREAD)
     assert (grade.score, grade.reasoning, grade.metadata["scores"]) == (0.5, "r0\nr1", [1, 0])
     asked = judge.client.calls[0][0][1]["content"]
@@ -203,12 +202,12 @@ def test_parts_are_one_or_zero(score):
 
 def test_answer_relevancy():
     """The share of claims that answer the question; Adaptive takes sentences and does not count them."""
-    grade = AnswerRelevancy(client=ScriptedClient(claims(True, False, label="relevant")))(THREAD)
+    grade = AnswerRelevancyJudge(client=ScriptedClient(claims(True, False, label="relevant")))(THREAD)
     assert grade.score == 0.5
     assert grade.metadata["claims"][1] == {"claim": "c1", "relevant": False, "reason": "r1"}
     for scores, expected in (((1,), 1.0), ((), 0.0)):
         assert (
-            AnswerRelevancy(rules="adaptive", client=ScriptedClient(results(*scores)))(THREAD).score
+            AnswerRelevancyJudge(rules="adaptive", client=ScriptedClient(results(*scores)))(THREAD).score
             == expected
         )
 
@@ -220,35 +219,37 @@ def test_context_relevancy():
         "<document>\nD2": '{"score": 0}',
         "<document>\nD3": '{"score": 0, "reason": "no"}',
     }
-    judge = ContextRelevancy(client=ScriptedClient(answers))
+    judge = ContextRelevancyJudge(client=ScriptedClient(answers))
     grade = judge(THREAD)
     assert (grade.score, grade.metadata["scores"], len(judge.client.calls)) == (1 / 3, [1.0, 0.0, 0.0], 3)
     assert grade.metadata["documents"][2] == {"document": 2, "relevant": False, "reason": "no"}
     assert [call[0] for call in judge.client.calls] == judge.questions(THREAD)
     assert judge.preview(THREAD) == judge.questions(THREAD)[0]
-    assert ContextRelevancy(rules="adaptive", client=ScriptedClient(answers))(THREAD).score == 0.0
+    assert ContextRelevancyJudge(rules="adaptive", client=ScriptedClient(answers))(THREAD).score == 0.0
 
 
 @pytest.mark.parametrize("score", ['"1"', '"0"', "true", "0.5", "2", "null"])
 def test_a_documents_score_is_the_number_one_or_zero(score):
     """Text is no number, as in every other judge; only Adaptive's rules take "1" and "0"."""
     client = ScriptedClient(f'{{"reason": "r", "score": {score}}}')
-    assert ContextRelevancy(client=client)(THREAD).error.kind == "judge_parse"
-    adaptive = ContextRelevancy(rules="adaptive", client=client)(THREAD)
+    assert ContextRelevancyJudge(client=client)(THREAD).error.kind == "judge_parse"
+    adaptive = ContextRelevancyJudge(rules="adaptive", client=client)(THREAD)
     assert adaptive.score == float(json.loads(score)) if score.startswith('"') else adaptive.score is None
 
 
 def test_context_relevancy_needs_documents():
     """None, or one that cannot be judged, leaves the row without a score; what was answered is paid for."""
     bare = wb.StringThread([("user", "q"), ("assistant", "a")])
-    assert ContextRelevancy(client=ScriptedClient("x"))(bare).error.kind == "sample"
+    assert ContextRelevancyJudge(client=ScriptedClient("x"))(bare).error.kind == "sample"
     only_turns = wb.StringThread([("document", "D"), ("user", "q"), ("assistant", "a")])
-    assert ContextRelevancy(rules="adaptive", client=ScriptedClient("x"))(only_turns).error.kind == "sample"
-    told = ContextRelevancy(rules="adaptive", client=ScriptedClient("x"))(SEED).error.message
+    assert (
+        ContextRelevancyJudge(rules="adaptive", client=ScriptedClient("x"))(only_turns).error.kind == "sample"
+    )
+    told = ContextRelevancyJudge(rules="adaptive", client=ScriptedClient("x"))(SEED).error.message
     assert "metadata['documents'] only" in told
     assert "2 document turns" in told
     assert "no document turns" not in told
-    judge = ContextRelevancy(client=ScriptedClient(['{"score": 1}', "no", "no", '{"score": 1}']))
+    judge = ContextRelevancyJudge(client=ScriptedClient(['{"score": 1}', "no", "no", '{"score": 1}']))
     assert judge(THREAD).status == "failed"
     assert len(judge.client.calls) == 4
 
@@ -277,7 +278,7 @@ def test_documents_out_of_a_csv_file_are_judged(tmp_path):
     path = tmp_path / "rows.csv"
     path.write_text('prompt,completion,documents\nq,a,"[""Paris is in France.""]"\n', "utf-8")
     [sample] = wb.read_samples(path)
-    assert "Paris is in France." in wb.Faithfulness().preview(sample)[1]["content"]
+    assert "Paris is in France." in wb.FaithfulnessJudge().preview(sample)[1]["content"]
 
 
 def test_evidence_points_where_the_judge_said():

@@ -1,0 +1,96 @@
+"""What a wrong call of a class is answered: the argument, the nearest right one, and how the call is written."""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+from collections.abc import Callable
+from dataclasses import MISSING, fields
+from functools import wraps
+from typing import Any, TypeVar
+
+__all__ = ["call_form", "short_repr", "with_call_help"]
+
+C = TypeVar("C", bound=type)
+
+
+def with_call_help(cls: C) -> C:
+    """A dataclass whose wrong calls say what is right, and whose repr leaves out what is at its default.
+
+    Raises:
+        TypeError: From then on, where a call has an unknown keyword, too many values, or lacks a required one.
+    """
+    made: Callable[..., None] = cls.__init__  # type: ignore[misc]
+
+    @wraps(made)
+    def checked(self: Any, *args: Any, **settings: Any) -> None:
+        try:
+            made(self, *args, **settings)
+        except TypeError as error:
+            wrong = _wrong(type(self), made, args, settings)
+            if wrong is None:  # the call fits: the error is about a value
+                raise
+            raise TypeError(wrong) from error
+
+    cls.__init__ = checked  # type: ignore[misc]
+    if hasattr(vars(cls).get("__repr__"), "__wrapped__"):  # written by @dataclass, not by the class's author
+        cls.__repr__ = short_repr  # type: ignore[assignment]
+    return cls
+
+
+def short_repr(value: Any) -> str:
+    """A dataclass as the call that makes it, without the fields at their defaults.
+
+    A name that the class gives by itself, its `implied_name`, is left out as well.
+    """
+    placed: list[str] = []
+    named: list[str] = []
+    for f in sorted(fields(value), key=lambda f: bool(f.kw_only)):
+        held = getattr(value, f.name)
+        default = f.default_factory() if f.default_factory is not MISSING else f.default
+        implied = f.name == "name" and held == getattr(value, "implied_name", None)
+        if not f.repr or not f.init or implied or (default is not MISSING and held == default):
+            named += [] if f.kw_only else [""]  # what comes after a place that is left out needs its name
+        elif f.kw_only or named or isinstance(held, bool):
+            named.append(f"{f.name}={held!r}")
+        else:
+            placed.append(repr(held))
+    return f"{type(value).__name__}({', '.join(filter(None, [*placed, *named]))})"
+
+
+def call_form(cls: type) -> str:
+    """How a call of a class is written, such as `Length(minimum, maximum, *, unit, name)`."""
+    shown, keywords = [], []
+    for one in _parameters(cls.__init__):  # type: ignore[misc]
+        if one.kind is one.VAR_POSITIONAL:
+            shown.append(f"*{one.name}")
+        elif one.kind is one.KEYWORD_ONLY:
+            keywords.append(f"{one.name}=..." if one.default is one.empty else one.name)
+        elif one.kind is not one.VAR_KEYWORD:
+            shown.append(one.name if one.default is one.empty else f"{one.name}=...")
+    star = ["*"] if keywords and not any(part.startswith("*") for part in shown) else []
+    return f"{cls.__name__}({', '.join([*shown, *star, *keywords])})"
+
+
+def _parameters(made: Callable[..., None]) -> list[inspect.Parameter]:
+    parameters = list(inspect.signature(made).parameters.values())[1:]
+    return [one for one in parameters if not one.name.startswith("_")]
+
+
+def _wrong(
+    cls: type, made: Callable[..., None], args: tuple[Any, ...], settings: dict[str, Any]
+) -> str | None:
+    """What is wrong with a call, None where it fits the signature."""
+    try:
+        inspect.signature(made).bind(None, *args, **settings)
+    except TypeError as error:
+        problem = str(error)
+    else:
+        return None
+    form = f"the call is {call_form(cls)}"
+    names = [one.name for one in _parameters(made)]
+    if unknown := next((name for name in settings if name not in names), None):
+        near = difflib.get_close_matches(unknown, names, n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ";"
+        return f"{cls.__name__} takes no {unknown!r}{hint} {form}"
+    return f"{cls.__name__} cannot be called so: {problem}; {form}"
