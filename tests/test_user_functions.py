@@ -53,7 +53,7 @@ async def where():
     return threading.current_thread(), asyncio.get_running_loop()
 
 
-def test_coroutines_share_a_loop_that_is_not_the_house_s():
+def test_coroutines_share_a_loop_that_is_not_the_workbench_s():
     """What is bound to a loop serves every call; results and errors arrive."""
 
     async def both():
@@ -168,7 +168,7 @@ def test_a_late_or_unwanted_coroutine_is_cancelled_and_cleans_up(late):
 
 @pytest.mark.parametrize("late", [True, False])
 def test_a_loop_that_is_blocked_is_given_up(gate, late):
-    """What had not begun is served by a fresh loop, the house goes on, and the old loop ends with its last call."""
+    """What had not begun is served by a fresh loop, the workbench goes on, and the old loop ends with its last call."""
 
     async def told():
         blocked = asyncio.ensure_future(user_functions.awaited(gate.blocks, 0.01 if late else None))
@@ -271,13 +271,13 @@ def test_a_loop_that_cannot_be_made_fails_the_calls(monkeypatch, missing):
         return made[-1]
 
     def no_thread(thread):
-        if thread.name == "workbench-aside":
+        if thread.name == "workbench-user-loop":
             raise RuntimeError("can't start new thread")
         start(thread)
 
     async def told():
         await user_functions.awaited(where)
-        loops._give_up(loops._side)
+        loops._give_up(loops._loop_thread)
         with monkeypatch.context() as patch:
             patch.setattr(asyncio, "new_event_loop", new_event_loop)
             patch.setattr(threading.Thread, "start", no_thread)

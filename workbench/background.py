@@ -1,4 +1,4 @@
-"""One event loop in one thread, for everything asynchronous in the house.
+"""One event loop in one thread, for everything asynchronous in the package.
 
 Users call synchronous methods; "the current loop" is never used and no loop is patched, so the same
 call works in a script, a kernel, a widget callback and under Voila. Nothing starts at import.
@@ -32,7 +32,7 @@ _lock = threading.Lock()
 _loop: asyncio.AbstractEventLoop | None = None
 _thread: threading.Thread | None = None
 _owner = 0
-_here = threading.local()
+_this_thread = threading.local()
 
 
 def _running_loop() -> asyncio.AbstractEventLoop:
@@ -51,18 +51,18 @@ def _serve(loop: asyncio.AbstractEventLoop) -> None:
 
 
 def refuse_waiting() -> None:
-    """From now on refuse to `wait` in this thread: it runs a loop that others need meanwhile."""
-    _here.refused = True
+    """From now on refuse to `wait` in this thread: it runs a loop that others need, which waiting would block."""
+    _this_thread.refused = True
 
 
 def _refused() -> bool:
-    return getattr(_here, "refused", False)
+    return getattr(_this_thread, "refused", False)
 
 
 def _after_fork() -> None:
     """A fork has our module and not our thread; a lock some other thread held stays locked for ever."""
-    global _lock, _loop, _thread, _here
-    _lock, _loop, _thread, _here = threading.Lock(), None, None, threading.local()
+    global _lock, _loop, _thread, _this_thread
+    _lock, _loop, _thread, _this_thread = threading.Lock(), None, None, threading.local()
 
 
 if hasattr(os, "register_at_fork"):
@@ -74,22 +74,24 @@ def submit(work: Coroutine[Any, Any, T]) -> Future[T]:
     return asyncio.run_coroutine_threadsafe(work, _running_loop())
 
 
-def then(future: Future[T], tell: Callable[[Future[T]], object]) -> None:
-    """Call `tell` with a future that has ended, on a thread of its own; not with one that was cancelled.
+def then(future: Future[T], callback: Callable[[Future[T]], object]) -> None:
+    """Call `callback` with a future that has ended, on a thread of its own; not with one that was cancelled.
 
     A callback that takes a lock must not run on the loop's thread: the lock's holder may be waiting for the loop.
     """
 
-    def ended(done: Future[T]) -> None:
-        if not done.cancelled():
-            threading.Thread(target=tell, args=(done,), name="workbench-told", daemon=True).start()
+    def ended(ended_future: Future[T]) -> None:
+        if not ended_future.cancelled():
+            threading.Thread(
+                target=callback, args=(ended_future,), name="workbench-callback", daemon=True
+            ).start()
 
     future.add_done_callback(ended)
 
 
 @contextlib.contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Hold an Interrupt back until the end of the block: so that what it starts is in hand when it arrives."""
+    """Hold an Interrupt back until the end of the block: so that what it starts can be cancelled when the Interrupt arrives."""
     before = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(before):
         yield  # Interrupts come to the main thread only, or to nobody

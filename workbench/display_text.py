@@ -46,8 +46,8 @@ def without_controls(text: str) -> str:
     return _CONTROL.sub(_code_point, text)
 
 
-def _code_point(found: re.Match[str]) -> str:
-    return f"⟨U+{ord(found[0]):04X}⟩"
+def _code_point(match: re.Match[str]) -> str:
+    return f"⟨U+{ord(match[0]):04X}⟩"
 
 
 def shown(value: Any, limit: int = 200) -> str:

@@ -50,8 +50,10 @@ def write_atomically(path: str | os.PathLike[str], text: str) -> Path:
         _keep_mode(temporary, target)
         temporary.replace(target)
     except OSError as error:
-        found = error.strerror or str(error)
-        raise FormatError("the file cannot be written", where=str(target), found=found, hint=_HINT) from error
+        reason = error.strerror or str(error)
+        raise FormatError(
+            "the file cannot be written", where=str(target), found=reason, hint=_HINT
+        ) from error
     finally:
         if temporary is not None:
             temporary.unlink(missing_ok=True)
@@ -59,7 +61,7 @@ def write_atomically(path: str | os.PathLike[str], text: str) -> Path:
 
 
 def _keep_mode(temporary: Path, target: Path) -> None:
-    """A temporary file is private; the file it replaces, or the umask, says what it should be."""
+    """Give the new file the mode of the file it replaces, or that of the umask: a temporary file is private."""
     if target.exists():
         temporary.chmod(target.stat().st_mode & 0o777)
         return

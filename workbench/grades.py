@@ -25,7 +25,7 @@ _STATUS_NAMES = np.array(["missing", Status.SCORED, Status.FAILED, Status.SKIPPE
 class Grades:
     """Grades of one grader over n samples, in row order.
 
-    A row starts as *missing*: nothing is scored until somebody says so. `finish` turns rows that
+    A row starts as *missing*: it has no score until one is put there. `finish` turns rows that
     are still missing into failures, so that a stopped run never reads as zeros.
 
     Attributes:
@@ -69,7 +69,7 @@ class Grades:
         return len(self.codes)
 
     def __repr__(self) -> str:
-        """How many of each: the texts of a large run are not for a line."""
+        """How many rows have each status; the texts of a large run would not fit a line."""
         return f"Grades({len(self):,} rows: {self.n_scored:,} scored, {self.n_failed:,} failed, {self.n_skipped:,} skipped)"
 
     def __iter__(self) -> Iterator[Grade]:
@@ -87,9 +87,9 @@ class Grades:
             reasoning=self.reasoning.get(row),
             error=error,
             metadata=self.metadata.get(row, {}),
-            seconds=_known(self.seconds[row]),
+            seconds=_or_none(self.seconds[row]),
             tokens=None if np.isnan(self.tokens[row]) else int(self.tokens[row]),
-            cost=_known(self.cost[row]),
+            cost=_or_none(self.cost[row]),
         )
 
     def take(self, rows: NDArray[np.intp]) -> Grades:
@@ -101,7 +101,7 @@ class Grades:
         place = {int(row): at for at, row in enumerate(rows)}
         columns: dict[str, Any] = {name: getattr(self, name)[rows] for name in _COLUMNS}
         notes: dict[str, Any] = {
-            name: {place[row]: held for row, held in getattr(self, name).items() if row in place}
+            name: {place[row]: entry for row, entry in getattr(self, name).items() if row in place}
             for name in _NOTES
         }
         return replace(self, **columns, **notes)
@@ -143,14 +143,17 @@ class Grades:
             if first.tokens is None and grade.tokens is None
             else (first.tokens or 0) + (grade.tokens or 0)
         )
-        paid = [one.cost for one in (first, grade) if one.tokens is not None or one.cost is not None]
-        known = [cost for cost in paid if cost is not None]
-        cost = sum(known) if known and len(known) == len(paid) else None
-        later = replace(
-            grade, tokens=tokens, cost=cost
-        )  # odd numbers fail here, before anything is forgotten
-        for held in (self.errors, self.reasoning, self.metadata):
-            held.pop(row, None)
+        paid = [
+            attempt.cost
+            for attempt in (first, grade)
+            if attempt.tokens is not None or attempt.cost is not None
+        ]
+        costs = [cost for cost in paid if cost is not None]
+        cost = sum(costs) if costs and len(costs) == len(paid) else None
+        # Made first: a grade with impossible numbers raises here, before the old one is removed.
+        later = replace(grade, tokens=tokens, cost=cost)
+        for notes in (self.errors, self.reasoning, self.metadata):
+            notes.pop(row, None)
         for column in (self.seconds, self.tokens, self.cost):
             column[row] = np.nan
         self.put(row, later)
@@ -210,5 +213,5 @@ class Grades:
         return int((self.codes == _SKIPPED).sum())
 
 
-def _known(value: float) -> float | None:
+def _or_none(value: float) -> float | None:
     return None if np.isnan(value) else float(value)

@@ -1,6 +1,6 @@
-r"""Regular expressions that end: every search has a time limit.
+r"""Regular expressions whose every search has a time limit.
 
-A catastrophic pattern costs the row it meets, never the run. The engine is the `regex` package, whose
+A pattern that backtracks without end makes one row fail, never the run. The engine is the `regex` package, whose
 searches can be stopped; a pattern counts as valid only if Python's own `re` reads it too, or, for
 patterns of .NET (Umbraco's), after their named groups are spelled Python's way.
 """
@@ -56,8 +56,8 @@ class Pattern:
     def findall(self, text: str) -> list[Any]:
         """Every match, as `re.findall` gives them. Raises as `search`."""
         # Where a group is repeated the engine wraps the one group of a match in a tuple; `re` does not.
-        found = self._timed("findall", text)
-        return [one[0] if isinstance(one, tuple) and len(one) == 1 else one for one in found]
+        matches = self._timed("findall", text)
+        return [match[0] if isinstance(match, tuple) and len(match) == 1 else match for match in matches]
 
     def check(self) -> None:
         """Raise `PatternError` if the pattern cannot be read."""
@@ -77,8 +77,8 @@ class Pattern:
 def python_spelling(pattern: str) -> str:
     r"""A .NET pattern, Python's way: `(?<name>` becomes `(?P<name>`, `\k<name>` `(?P=name)`, `\z` `\Z`."""
     pattern = re.sub(r"(?<!\\)((?:\\\\)*)\\([zZ])", _ending, pattern)
-    named = re.sub(r"(?<!\\)((?:\\\\)*)\(\?(?:<([A-Za-z_]\w*)>|'([A-Za-z_]\w*)')", _named, pattern)
-    return re.sub(r"(?<!\\)((?:\\\\)*)\\k(?:<(\w+)>|'(\w+)')", r"\1(?P=\2\3)", named)
+    renamed = re.sub(r"(?<!\\)((?:\\\\)*)\(\?(?:<([A-Za-z_]\w*)>|'([A-Za-z_]\w*)')", _group_name, pattern)
+    return re.sub(r"(?<!\\)((?:\\\\)*)\\k(?:<(\w+)>|'(\w+)')", r"\1(?P=\2\3)", renamed)
 
 
 def dotnet_spelling(pattern: str) -> str:
@@ -90,8 +90,8 @@ def dotnet_spelling(pattern: str) -> str:
     if flags := re.search(r"(?<!\\)(?:\\\\)*\(\?([a-zA-Z]*[auL][a-zA-Z]*)(?:-[a-zA-Z]+)?[:)]", pattern):
         raise PatternError(f"Invalid regex pattern: .NET has no flags like those of (?{flags[1]})")
     pattern = re.sub(r"(?<!\\)((?:\\\\)*)\\Z", r"\1\\z", pattern)
-    named = re.sub(r"(?<!\\)((?:\\\\)*)\(\?P<([A-Za-z_]\w*)>", r"\1(?<\2>", pattern)
-    return re.sub(r"(?<!\\)((?:\\\\)*)\(\?P=(\w+)\)", r"\1\\k<\2>", named)
+    renamed = re.sub(r"(?<!\\)((?:\\\\)*)\(\?P<([A-Za-z_]\w*)>", r"\1(?<\2>", pattern)
+    return re.sub(r"(?<!\\)((?:\\\\)*)\(\?P=(\w+)\)", r"\1\\k<\2>", renamed)
 
 
 def _ending(match: re.Match[str]) -> str:
@@ -99,7 +99,7 @@ def _ending(match: re.Match[str]) -> str:
     return match[1] + (r"\Z" if match[2] == "z" else r"(?=\n?\Z)")
 
 
-def _named(match: re.Match[str]) -> str:
+def _group_name(match: re.Match[str]) -> str:
     return f"{match[1]}(?P<{match[2] or match[3]}>"
 
 
@@ -146,10 +146,10 @@ def _parts(pattern: str, verbose: list[bool]) -> Iterator[re.Match[str]]:
     at = 0
     while at < len(pattern):
         part = _PART.match(pattern, at)
-        assert part is not None  # its last choice is any character
+        assert part is not None  # the last alternative of _PART is any character
         at = part.end()
         if part.lastgroup == "note" and not verbose[-1]:
-            at = part.start() + 1  # a plain #: what follows it counts
+            at = part.start() + 1  # outside verbose mode # starts no comment: go on right after it
         yield part
 
 
@@ -178,11 +178,11 @@ def _spelled_escape(text: str, ascii_only: bool) -> str:
 
 
 def _entered(flags: re.Match[str], verbose: list[bool]) -> str:
-    now = (verbose[-1] or "x" in flags["on"]) and "x" not in (flags["off"] or "")
+    verbose_now = (verbose[-1] or "x" in flags["on"]) and "x" not in (flags["off"] or "")
     if flags["scope"] == ":":
-        verbose.append(now)
+        verbose.append(verbose_now)
     else:
-        verbose[-1] = now
+        verbose[-1] = verbose_now
     return flags[0]
 
 

@@ -1,4 +1,4 @@
-"""How far a run is: a small value for callers, and a bar for people."""
+"""The progress of a run: a value for callers, and a bar for people."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Bar", "OnProgress", "Progress"]
 
 @dataclass(frozen=True)
 class Progress:
-    """A moment of a run.
+    """The state of a run at one moment.
 
     Attributes:
         grader: Whose rows are being graded.
@@ -62,7 +62,7 @@ OnProgress = Callable[[Progress], object]
 class Bar:
     """A progress bar: text in a terminal, ipywidgets in a notebook, with rate, errors and time left.
 
-    Silent where nobody looks: a terminal bar needs a terminal.
+    Nothing is drawn where there is neither a notebook nor a terminal.
 
     Args:
         total: Rows times graders.
@@ -93,11 +93,11 @@ class Bar:
 
 
 def _counts(progress: Progress) -> dict[str, Any]:
-    """What stands behind the bar: errors always, money once some was spent."""
+    """The counts shown after the bar: errors always, money once some was spent."""
     spent = {"cost": f"${progress.money:.4f}"} if progress.money else {}
-    kept = {"kept": progress.kept} if progress.kept else {}
+    from_store = {"kept": progress.kept} if progress.kept else {}
     waiting = {"waiting for the server": progress.waiting} if progress.waiting else {}
-    return {"errors": progress.failed, **spent, **kept, **waiting}
+    return {"errors": progress.failed, **spent, **from_store, **waiting}
 
 
 def _new_bar(total: int) -> Any:

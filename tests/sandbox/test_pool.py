@@ -426,7 +426,7 @@ def test_forged_check_answers_are_a_cross(reply):
     module = FORGE + f"forge({reply!r}.encode(), command()['seq'])\nwhile True: time.sleep(1)\n"
     own = Pool()
     found = own.check(Program(module + "async def grade(t):\n    return 1.0\n", FAST))
-    assert found.crossed
+    assert found.has_failed
     assert [name for name, passed, _, _ in found.checks if passed] == ["syntax", "structure", "signature"]
     outcome = own.run(Program(module + "async def grade(t):\n    return 1.0\n", FAST), rows(5))
     assert outcome.grades.n_failed == 5

@@ -99,7 +99,7 @@ def test_being_probed_leaves_the_zygote_in_order():
 # A process under the resource limits alone: what is open stays usable, nothing more can be had.
 LIMITED = """
 import json, os, resource, sys, tempfile
-from workbench.sandbox import confine
+from workbench.sandbox.child import confine
 
 def refused(call, *words):
     try:

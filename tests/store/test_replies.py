@@ -18,7 +18,7 @@ from workbench import background
 from workbench.judges import Reply, Usage
 from workbench.judges.asking.replies import ReplyStore, content_key
 from workbench.store import StoreError, open_store
-from workbench.store.texts import kept, read
+from workbench.store.texts import read, storable
 
 REPLY = Reply("PASS", Usage(12, 3, 0.25), {"finish_reason": "stop"})
 ANY_TEXT = st.text(st.characters(exclude_categories=[]), max_size=30) | st.sampled_from(
@@ -70,7 +70,7 @@ def test_any_answer_comes_back_exactly(store, text, raw, usage, model):
 @given(ANY_TEXT)
 def test_escapes_are_undone_exactly(text):
     """What a column holds has no NUL and can be encoded, and reads as the text it was."""
-    column = kept(text)
+    column = storable(text)
     assert "\0" not in column
     assert column.encode().decode() == column
     assert read(column) == text

@@ -1,6 +1,6 @@
 """From a live function, or a text, to one self-contained module whose function is called `grade`.
 
-The text is what the author wrote: slices with their comments, in an order that loads. What a function
+The text is what the author wrote: slices with their comments, in an order that loads without errors. What a function
 reads is looked up live and proved by loading the built module apart; what cannot be carried exactly is
 refused with its name, the reason and the way out. Nothing is guessed.
 
@@ -60,7 +60,7 @@ def capture(
 
     Raises:
         CaptureError: Something cannot travel. The message says what, why, and what to do.
-        SandboxError: The proof could not be run. Where no sandbox starts at all, that is told once as a warning,
+        SandboxError: The proof could not be run. Where no sandbox starts at all, one warning says so,
             and the source is not proved: nothing can be run there either.
 
     Example:
@@ -86,14 +86,14 @@ def _in_sandbox(text: str, names: list[str]) -> Mapping[str, Any] | None:
 
 
 def _capture_function(function: types.FunctionType, name: str | None, fingerprint: Fingerprint) -> Source:
-    found, root, author = _definition(function)
+    definition, root, author = _definition(function)
     scope = Scope(root.__globals__)
-    tree = ast.parse(found.text).body[0]
+    tree = ast.parse(definition.text).body[0]
     assert isinstance(tree, ast.FunctionDef | ast.AsyncFunctionDef)
     main = Main(function, author, scope, ours=bool(ours_on(tree, scope)))
     resolver = Resolver(main)
-    text = own_text(found.text, root, "grade")
-    needs = resolver.function(root, text, f"{author}, {found.origin}")
+    text = own_text(definition.text, root, "grade")
+    needs = resolver.function(root, text, f"{author}, {definition.origin}")
     resolver.unshare(scope)
     resolver.settle(text)
     if author != "grade" and {"grade"} & {*resolver.items, *resolver.imports}:
@@ -103,26 +103,26 @@ def _capture_function(function: types.FunctionType, name: str | None, fingerprin
     _refuse_clocks(resolver.items)
     items = dict(resolver.items)
     items["grade"] = Item("grade", text, needs.first, needs.late, definition=True)
-    return _built(main, items, resolver, (found.origin, name or author, fingerprint))
+    return _assemble(main, items, resolver, (definition.origin, name or author, fingerprint))
 
 
 def _refuse_clocks(items: Mapping[str, Item]) -> None:
-    made = [item for item in items.values() if not (item.constant or item.definition)]
-    for item in made:
+    computed = [item for item in items.values() if not (item.constant or item.definition)]
+    for item in computed:
         for helper in sorted(touched(item.name, items)):
             refusals.refuse_clock(item.name, items[helper].text)
 
 
-def _built(
-    main: Main, items: dict[str, Item], resolver: Resolver, how: tuple[str, str, Fingerprint]
+def _assemble(
+    main: Main, items: dict[str, Item], resolver: Resolver, labels: tuple[str, str, Fingerprint]
 ) -> Source:
-    origin, shown, fingerprint = how
+    origin, name, fingerprint = labels
     # Where a piece reads the author's name, it means the item called grade.
     ordered = arranged(_named_grade(items, main.name), ["grade"])
     imports = import_lines(resolver.imports)
     source = Source(
         assembled(ordered, imports, future=resolver.future),
-        shown,
+        name,
         origin,
         tuple(imports),
         tuple(item.name for item in ordered if not item.constant and item.name != "grade"),

@@ -62,8 +62,8 @@ def install(ip: Any = None) -> bool:
 def texts_for(namespace: Mapping[str, Any]) -> list[Text]:
     """Every text that may have filled a namespace, oldest first: cells, or the module's file."""
     recorded = _recorded(namespace)
-    known = {text.filename for text in recorded}
-    cached = [text for text in _cached_cells(namespace) if text.filename not in known]
+    filenames = {text.filename for text in recorded}
+    cached = [text for text in _cached_cells(namespace) if text.filename not in filenames]
     filename = namespace.get("__file__")
     from_file = file_text(filename) if isinstance(filename, str) else None
     return [*([from_file] if from_file else []), *cached, *recorded]
@@ -72,8 +72,8 @@ def texts_for(namespace: Mapping[str, Any]) -> list[Text]:
 def texts_named(filename: str, namespace: Mapping[str, Any]) -> list[Text]:
     """The texts compiled under a file name, newest first."""
     recorded = [text for text in reversed(_recorded(namespace)) if text.filename == filename]
-    found = [*recorded, *filter(None, [_cached(filename), _on_disk(filename)])]
-    return list({text.text: text for text in found}.values())
+    texts = [*recorded, *filter(None, [_cached(filename), _on_disk(filename)])]
+    return list({text.text: text for text in texts}.values())
 
 
 def file_text(filename: str) -> Text | None:
@@ -82,8 +82,8 @@ def file_text(filename: str) -> Text | None:
 
 
 def _recorded(namespace: Mapping[str, Any]) -> list[Text]:
-    found = _records.get(id(namespace))
-    return found[1] if found is not None else []
+    record = _records.get(id(namespace))
+    return record[1] if record is not None else []
 
 
 def _running_shell() -> Any:
@@ -119,8 +119,8 @@ def _cell_name(shell: Any, raw: str, transformed: str, number: int) -> str:
 
 def _cached_cells(namespace: Mapping[str, Any]) -> list[Text]:
     shell = _running_shell()
-    mine = shell is not None and shell.user_global_ns is namespace
-    if not mine and namespace.get("__name__") != "__main__":
+    is_shell_namespace = shell is not None and shell.user_global_ns is namespace
+    if not is_shell_namespace and namespace.get("__name__") != "__main__":
         return []
     names = [name for name in list(linecache.cache) if _is_cell(name)]
     return [text for text in map(_cached, names) if text is not None]

@@ -1,4 +1,4 @@
-"""Credentials must not travel: found by name or by shape, never shown."""
+"""Keep credentials out of captured sources: they are recognised by name or by shape, and never shown."""
 
 from __future__ import annotations
 
@@ -79,8 +79,8 @@ def _is_secret(name: str, text: str) -> bool:
 
 
 def _environment_secrets() -> set[str]:
-    named = {**os.environ}.items()
-    return {value for name, value in named if _SECRET_NAME.search(name) or _TOKEN_NAME.search(name)}
+    variables = {**os.environ}.items()
+    return {value for name, value in variables if _SECRET_NAME.search(name) or _TOKEN_NAME.search(name)}
 
 
 def _error(name: str, found: str, where: str = "") -> CaptureError:

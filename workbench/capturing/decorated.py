@@ -21,13 +21,13 @@ def decorated(text: str) -> dict[str, dict[str, Any]]:
     tree = parsed(text)
     if tree is None:
         return {}
-    ours = _names_of_ours(tree)
-    found = {}
+    decorators = _names_of_ours(tree)
+    settings = {}
     for node in tree.body:
         for mark in node.decorator_list if isinstance(node, _Function) else ():
-            if _dotted(mark) in ours and isinstance(node, _Function):
-                found[node.name] = _settings(mark)
-    return found
+            if _dotted(mark) in decorators and isinstance(node, _Function):
+                settings[node.name] = _settings(mark)
+    return settings
 
 
 def undecorated(text: str) -> str:
@@ -40,11 +40,11 @@ def undecorated(text: str) -> str:
     tree = parsed(text)
     if tree is None:
         return text
-    ours = _names_of_ours(tree)
+    decorators = _names_of_ours(tree)
     marks = [mark for node in tree.body if isinstance(node, _Function) for mark in node.decorator_list]
-    gone = [mark for mark in marks if _dotted(mark) in ours] + _script(tree, set(decorated(text)))
+    removed = [mark for mark in marks if _dotted(mark) in decorators] + _script(tree, set(decorated(text)))
     lines = text.split("\n")
-    for node in sorted(gone, key=lambda node: node.lineno, reverse=True):
+    for node in sorted(removed, key=lambda node: node.lineno, reverse=True):
         del lines[node.lineno - 1 : node.end_lineno]
     return "\n".join(lines)
 
@@ -52,38 +52,38 @@ def undecorated(text: str) -> str:
 def _script(tree: ast.Module, graders: set[str]) -> list[ast.stmt]:
     """The statements that use the graders instead of making them."""
     tainted = graders | _names_of_workbench(tree)
-    found: list[ast.stmt] = []
+    statements: list[ast.stmt] = []
     for at, node in enumerate(tree.body):
         if isinstance(node, _Function | ast.ClassDef | ast.Import | ast.ImportFrom):
             continue
         docstring = at == 0 and isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
         reads = {name.id for name in ast.walk(node) if isinstance(name, ast.Name)}
         if not docstring and (isinstance(node, ast.Expr) or reads & (tainted | {"__name__"})):
-            found.append(node)
+            statements.append(node)
             tainted |= targets(node)
-    return found
+    return statements
 
 
 def _names_of_workbench(tree: ast.Module) -> set[str]:
     """Names this text has for the workbench and its parts, but for the classes that graders may use."""
-    found = set()
+    names = set()
     for node in tree.body:
         if isinstance(node, ast.Import):
-            found |= {(a.asname or a.name) for a in node.names if a.name.partition(".")[0] == "workbench"}
+            names |= {(a.asname or a.name) for a in node.names if a.name.partition(".")[0] == "workbench"}
         elif isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "workbench":
-            found |= {a.asname or a.name for a in node.names if a.name not in GIVEN}
-    return found
+            names |= {a.asname or a.name for a in node.names if a.name not in GIVEN}
+    return names
 
 
 def _names_of_ours(tree: ast.Module) -> set[str]:
     """How this text spells our decorator: "wb.grader", "grader", ..."""
-    found = set()
+    names = set()
     for node in tree.body:
         if isinstance(node, ast.Import):
-            found |= {f"{a.asname or a.name}.grader" for a in node.names if a.name == "workbench"}
+            names |= {f"{a.asname or a.name}.grader" for a in node.names if a.name == "workbench"}
         elif isinstance(node, ast.ImportFrom) and node.module == "workbench":
-            found |= {a.asname or a.name for a in node.names if a.name == "grader"}
-    return found
+            names |= {a.asname or a.name for a in node.names if a.name == "grader"}
+    return names
 
 
 def _dotted(mark: ast.expr) -> str:
@@ -92,10 +92,10 @@ def _dotted(mark: ast.expr) -> str:
 
 
 def _settings(mark: ast.expr) -> dict[str, Any]:
-    found = {}
+    settings = {}
     for keyword in mark.keywords if isinstance(mark, ast.Call) else ():
         try:
-            found[str(keyword.arg)] = ast.literal_eval(keyword.value)
+            settings[str(keyword.arg)] = ast.literal_eval(keyword.value)
         except ValueError:
             continue
-    return found
+    return settings

@@ -73,6 +73,6 @@ def _reads(call: ast.Call, asker: str) -> set[str]:
 
 
 def _has_own_namespace(call: ast.Call) -> bool:
-    named = [keyword.value for keyword in call.keywords if keyword.arg == "globals"]
-    given = [*call.args[1:2], *named]
-    return any(not (isinstance(part, ast.Constant) and part.value is None) for part in given)
+    keywords = [keyword.value for keyword in call.keywords if keyword.arg == "globals"]
+    namespaces = [*call.args[1:2], *keywords]
+    return any(not (isinstance(part, ast.Constant) and part.value is None) for part in namespaces)

@@ -39,8 +39,8 @@ def replaced(text: str, changes: Iterable[tuple[ast.expr, str]]) -> str:
 
 def without(text: str, decorators: Iterable[ast.expr]) -> str:
     """Take decorators out of a text, with the lines they stand on."""
-    gone = {row for node in decorators for row in range(node.lineno, (node.end_lineno or node.lineno) + 1)}
-    return "\n".join(line for row, line in enumerate(text.split("\n"), 1) if row not in gone)
+    removed = {row for node in decorators for row in range(node.lineno, (node.end_lineno or node.lineno) + 1)}
+    return "\n".join(line for row, line in enumerate(text.split("\n"), 1) if row not in removed)
 
 
 def _line_starts(data: bytes) -> list[int]:

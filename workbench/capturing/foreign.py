@@ -26,8 +26,8 @@ def signature_of(text: str, name: str = "grade") -> str:
     """The signature of the last top-level function of that name; "thread" where there is none."""
     tree = parsed(text)
     nodes = statements(tree.body) if tree is not None else ()
-    found = [node for node in nodes if isinstance(node, _Function) and node.name == name]
-    return _signature(found[-1]) if found else "thread"
+    functions = [node for node in nodes if isinstance(node, _Function) and node.name == name]
+    return _signature(functions[-1]) if functions else "thread"
 
 
 def candidates(functions: list[_Function]) -> list[_Function]:

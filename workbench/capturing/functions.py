@@ -19,10 +19,10 @@ __all__ = ["is_nested", "ours_on", "own_text", "refuse_kind", "unwrapped"]
 
 
 def unwrapped(value: Any) -> Any:
-    """The function under decorators that keep it (`functools.wraps`, `functools.cache`)."""
-    seen: set[int] = set()
-    while id(value) not in seen and hasattr(value, "__wrapped__") and not isinstance(value, type):
-        seen.add(id(value))
+    """The function under decorators that keep a reference to it (`functools.wraps`, `functools.cache`)."""
+    visited: set[int] = set()
+    while id(value) not in visited and hasattr(value, "__wrapped__") and not isinstance(value, type):
+        visited.add(id(value))
         value = value.__wrapped__
     return value
 
@@ -65,15 +65,15 @@ def refuse_kind(value: Any) -> None:
                 "a lambda has no name and cannot be async", "write it as: async def grade(thread): ..."
             )
         return
-    for kinds, what, hint in _KINDS:
+    for kinds, problem, hint in _KINDS:
         if isinstance(value, kinds):
-            raise _kind(what, hint)
+            raise _kind(problem, hint)
     hint = "pass the function itself, or the source as text"
     raise _kind(f"{_article(type(value).__name__)} is no function", hint)
 
 
-def _kind(what: str, hint: str) -> CaptureError:
-    return CaptureError(what, expected="an async def at the top level of a cell or module", hint=hint)
+def _kind(problem: str, hint: str) -> CaptureError:
+    return CaptureError(problem, expected="an async def at the top level of a cell or module", hint=hint)
 
 
 _KINDS: tuple[tuple[Any, str, str], ...] = (
@@ -133,10 +133,10 @@ def _changed_defaults(
     `def f(s, k=K)` keeps the K of its definition. Read again later the same text may give another value.
     """
     changes = []
-    for argument, written, taken in _defaults(node, function):
-        if _reads_names(written) and _live(dotted(written), scope) is not taken and is_plain(taken):
-            refuse_credentials(argument, taken)
-            changes.append((written, literal(taken)))
+    for argument, expression, value in _defaults(node, function):
+        if _reads_names(expression) and _live(dotted(expression), scope) is not value and is_plain(value):
+            refuse_credentials(argument, value)
+            changes.append((expression, literal(value)))
     return changes
 
 
@@ -145,10 +145,10 @@ def _defaults(
 ) -> Iterable[tuple[str, ast.expr, Any]]:
     spec, keyword = node.args, function.__kwdefaults__ or {}
     positional = [*spec.posonlyargs, *spec.args][-len(spec.defaults) :] if spec.defaults else []
-    taken = function.__defaults__ or ()
-    if len(taken) == len(spec.defaults):
-        for argument, written, value in zip(positional, spec.defaults, taken, strict=True):
-            yield argument.arg, written, value
+    values = function.__defaults__ or ()
+    if len(values) == len(spec.defaults):
+        for argument, expression, value in zip(positional, spec.defaults, values, strict=True):
+            yield argument.arg, expression, value
     for argument, default in zip(spec.kwonlyargs, spec.kw_defaults, strict=True):
         if default is not None and argument.arg in keyword:
             yield argument.arg, default, keyword[argument.arg]

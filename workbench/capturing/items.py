@@ -67,7 +67,7 @@ class Main:
 
     Attributes:
         value: The live function.
-        name: What its author called it.
+        name: The name its author gave it.
         scope: Where its own name is looked up.
         ours: A decorator of ours made it a grader, so that its name may hold that grader by now.
         called: Whether anything reads the function under the author's name.

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from workbench.capturing.cells import Text
-from workbench.capturing.modules import Home, home_of
+from workbench.capturing.modules import ModuleOwner, owner_of
 from workbench.capturing.names import chains_in
 from workbench.capturing.statements import parsed
 from workbench.errors import CaptureError
@@ -43,18 +43,18 @@ _OWN_GENERATORS = frozenset({"Random", "SystemRandom", "seed"})
 def library_values(text: str) -> dict[str, Any]:
     """Plain values of standard modules that a module's text names, by `module.attribute`.
 
-    `sys` is left out: its values tell about the process, which is another one by intention.
+    `sys` is left out: its values describe the process, and a grader runs in another one by intention.
     """
-    found = {}
+    values = {}
     for module, path in _reads(text):
         value: Any = sys.modules.get(module)
         for name in path:
             if not isinstance(value, types.ModuleType):
                 break
             owner, value = value.__name__, vars(value).get(name)
-            if type(value) in _PLAIN and owner != "sys" and home_of(owner) is Home.LIBRARY:
-                found[f"{owner}.{name}"] = value
-    return found
+            if type(value) in _PLAIN and owner != "sys" and owner_of(owner) is ModuleOwner.LIBRARY:
+                values[f"{owner}.{name}"] = value
+    return values
 
 
 def refuse_library_state(text: str, cells: Sequence[Text]) -> None:
@@ -74,7 +74,7 @@ def refuse_library_state(text: str, cells: Sequence[Text]) -> None:
     _refuse_locale(modules)
     draws = {path[0] for module, path in reads if module == "random" and path}
     if draws and not draws & _OWN_GENERATORS and any(_seeds(cell.text) for cell in cells):
-        raise _set_here(
+        raise _changed_setting(
             "random",
             "random.seed(...) in a cell: the draws of a run start elsewhere",
             "draw inside the function from a generator of its own, such as random.Random(7)",
@@ -101,12 +101,12 @@ def _refuse_context() -> None:
     if module is None:
         return
     context = module.getcontext()
-    found = {name: getattr(context, name) for name in _CONTEXT}
-    changed = [f"{name} = {value!r}" for name, value in found.items() if value != _CONTEXT[name]]
-    traps = {signal.__name__ for signal, on in context.traps.items() if on}
+    settings = {name: getattr(context, name) for name in _CONTEXT}
+    changed = [f"{name} = {value!r}" for name, value in settings.items() if value != _CONTEXT[name]]
+    traps = {signal.__name__ for signal, enabled in context.traps.items() if enabled}
     changed += ["other traps"] if traps != _TRAPS else []
     if changed:
-        raise _set_here(
+        raise _changed_setting(
             "decimal.getcontext()",
             ", ".join(changed),
             "use a context inside the function: with decimal.localcontext(decimal.Context(prec=...)): ...; "
@@ -118,9 +118,11 @@ def _refuse_locale(modules: set[str]) -> None:
     # Python sets the category for characters when it starts; the others stay "C" until somebody sets them.
     names = ["LC_COLLATE", "LC_MONETARY", "LC_NUMERIC", "LC_TIME"] if "locale" in modules else []
     names = names or (["LC_TIME"] if modules & _DATES else [])
-    changed = [f"{name} = {now!r}" for name in names if (now := _category(name)) not in {"C", "POSIX"}]
+    changed = [
+        f"{name} = {current!r}" for name in names if (current := _category(name)) not in {"C", "POSIX"}
+    ]
     if changed:
-        raise _set_here(
+        raise _changed_setting(
             "the locale",
             ", ".join(changed),
             'write the format out instead, and put this back: locale.setlocale(locale.LC_ALL, "C")',
@@ -148,9 +150,9 @@ def _is_seed(node: ast.Attribute | ast.Name) -> bool:
     return node.attr == "seed" and isinstance(node.value, ast.Name) and node.value.id in {"random", "rnd"}
 
 
-def _set_here(what: str, found: str, hint: str) -> CaptureError:
+def _changed_setting(setting: str, found: str, hint: str) -> CaptureError:
     return CaptureError(
-        f"{what} was set up in this session",
+        f"{setting} was set up in this session",
         found=found,
         expected="the standard library as it is when Python starts: that is what a grader gets elsewhere",
         hint=hint,

@@ -17,9 +17,9 @@ _LARGEST_INT_BITS = 12_000
 
 
 def is_plain(value: Any) -> bool:
-    """Whether a value is built of plain types alone, each object in it standing there once.
+    """Whether a value is built of plain types alone, and no object appears in it twice.
 
-    A list that stands in two places is one list; two literals would make it two.
+    A list that appears in two places is one list; two literals would make it two.
     """
     try:
         return _is_plain(value, set())
@@ -41,23 +41,23 @@ def literal(value: Any, *, before: int = 0) -> str:
 def matches(node: ast.expr, value: Any) -> bool:
     """Whether an expression is a literal that gives exactly this plain value."""
     try:
-        written = ast.literal_eval(node)
+        parsed = ast.literal_eval(node)
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         return False
-    return type(written) is type(value) and is_plain(written) and _flat(written) == _flat(value)
+    return type(parsed) is type(value) and is_plain(parsed) and _flat(parsed) == _flat(value)
 
 
-def _is_plain(value: Any, seen: set[int]) -> bool:
+def _is_plain(value: Any, visited: set[int]) -> bool:
     kind = type(value)
     if kind in _MUTABLE:
-        if id(value) in seen:
+        if id(value) in visited:
             return False
-        seen.add(id(value))
+        visited.add(id(value))
     if kind in _ATOMS:
         return kind is not int or value.bit_length() <= _LARGEST_INT_BITS
     if kind is dict:
-        return all(_is_plain(key, seen) and _is_plain(item, seen) for key, item in value.items())
-    return kind in _CONTAINERS and all(_is_plain(item, seen) for item in value)
+        return all(_is_plain(key, visited) and _is_plain(item, visited) for key, item in value.items())
+    return kind in _CONTAINERS and all(_is_plain(item, visited) for item in value)
 
 
 def _flat(value: Any) -> str:

@@ -74,7 +74,7 @@ def find_class(cls: type, namespace: Mapping[str, Any]) -> Found | None:
     """
     for text in reversed(texts_for(namespace)):
         for node in reversed(definitions(text.text, cls.__name__)):
-            if isinstance(node, ast.ClassDef) and _fits(text, node, cls):
+            if isinstance(node, ast.ClassDef) and _matches_class(text, node, cls):
                 return Found(node, cut(text.text, node), text)
     return None
 
@@ -84,15 +84,18 @@ def _nearest_first(nodes: list[Definition], line: int) -> list[Definition]:
 
 
 def _proves(text: Text, node: Definition, code: types.CodeType) -> bool:
-    wanted = (code_facts(code), code.co_exceptiontable)
-    return any((code_facts(one), one.co_exceptiontable) == wanted for one in _compiled(text, node, code))
+    facts = (code_facts(code), code.co_exceptiontable)
+    return any(
+        (code_facts(compiled), compiled.co_exceptiontable) == facts
+        for compiled in _compiled(text, node, code)
+    )
 
 
 def _compiled(text: Text, node: Definition, code: types.CodeType) -> Iterator[types.CodeType]:
     """The code of one definition, compiled alone and together with its text."""
-    whole = parsed(text.text)
-    assert whole is not None
-    for unit in (ast.Module([node], []), whole):
+    tree = parsed(text.text)
+    assert tree is not None
+    for unit in (ast.Module([node], []), tree):
         module = _compile(unit, code.co_flags)
         inner = (part for part in _functions(module) if part.co_name == code.co_name)
         yield from (part for part in inner if part.co_firstlineno == first_line(node))
@@ -117,7 +120,7 @@ def _functions(code: types.CodeType | None) -> Iterator[types.CodeType]:
             yield from _functions(part)
 
 
-def _fits(text: Text, node: ast.ClassDef, cls: type) -> bool:
+def _matches_class(text: Text, node: ast.ClassDef, cls: type) -> bool:
     """Whether each plain method in the text is the live class's method of that name."""
     members = vars(cls)
     if any(not isinstance(members.get(name), type) and name not in members for name in _defined(node)):
@@ -135,12 +138,12 @@ def _defined(node: ast.ClassDef) -> Iterable[str]:
 
 
 def _method_proves(text: Text, node: ast.ClassDef, method: ast.stmt, live: types.FunctionType) -> bool:
-    whole = parsed(text.text)
-    assert whole is not None
-    wanted = code_facts(live.__code__)
-    for unit in (ast.Module([node], []), whole):
+    module = parsed(text.text)
+    assert module is not None
+    facts = code_facts(live.__code__)
+    for unit in (ast.Module([node], []), module):
         for part in _functions(_compile(unit, live.__code__.co_flags)):
-            if part.co_firstlineno == first_line(method) and code_facts(part) == wanted:
+            if part.co_firstlineno == first_line(method) and code_facts(part) == facts:
                 return True
     return False
 
@@ -158,11 +161,11 @@ def _no_source(function: types.FunctionType) -> CaptureError:
 def _stale(function: types.FunctionType, text: Text) -> CaptureError:
     code = function.__code__
     file = inspect.getmodulename(code.co_filename) is not None
-    again = "reload the module or restart the kernel" if file else "run the cell that defines it again"
+    step = "reload the module or restart the kernel" if file else "run the cell that defines it again"
     return CaptureError(
         f"the source of {function.__name__} is stale: it changed after the function was defined",
         where=f"{text.label}, line {code.co_firstlineno}",
         found="text that does not compile to the function in memory",
         expected="the text the function was made from",
-        hint=f"{again}, so that text and function agree",
+        hint=f"{step}, so that text and function agree",
     )

@@ -21,12 +21,12 @@ from workbench.errors import CaptureError
 
 __all__ = [
     "GIVEN",
-    "Home",
     "Import",
-    "home_of",
+    "ModuleOwner",
     "import_of",
     "is_builtin",
     "is_replaced",
+    "owner_of",
     "refuse_module",
     "submodules",
 ]
@@ -41,8 +41,8 @@ _NOT_BUILTIN = frozenset(
 _REPLACED = frozenset({"input", "open"})
 
 
-class Home(Enum):
-    """Whose module it is."""
+class ModuleOwner(Enum):
+    """Who a module belongs to."""
 
     LIBRARY = "the standard library"
     OURS = "the workbench"
@@ -51,7 +51,7 @@ class Home(Enum):
     LOCAL = "a file of yours"
 
 
-_HERE = frozenset({Home.LIBRARY, Home.OURS, Home.COMPATIBLE})
+_IMPORTABLE = frozenset({ModuleOwner.LIBRARY, ModuleOwner.OURS, ModuleOwner.COMPATIBLE})
 """What graders can import."""
 
 
@@ -82,37 +82,39 @@ class Import:
         return getattr(sys.modules.get(self.module), self.attribute, submodule)
 
 
-def home_of(module: str | None) -> Home:
+def owner_of(module: str | None) -> ModuleOwner:
     """Whose module a dotted name is. `__main__` and unknown names count as the user's own."""
     top = (module or "__main__").partition(".")[0]
     if top in _OURS:
-        return Home.OURS
+        return ModuleOwner.OURS
     if top in COMPATIBLE:
-        return Home.COMPATIBLE
+        return ModuleOwner.COMPATIBLE
     loaded = sys.modules.get(top)
     origin = getattr(loaded, "__file__", None) or ""
     if top in sys.stdlib_module_names and not _shadows(origin):
-        return Home.LIBRARY
-    return Home.THIRD_PARTY if _is_installed(origin) else Home.LOCAL
+        return ModuleOwner.LIBRARY
+    return ModuleOwner.THIRD_PARTY if _is_installed(origin) else ModuleOwner.LOCAL
 
 
 def import_of(name: str, value: Any, texts: Sequence[Text]) -> Import | None:
-    """The import line that gives `value` under `name`: the user's own where it still holds, else made up.
+    """The import line that gives `value` under `name`: the user's own where it still gives that object, else one made from its module and name.
 
     Only the standard library and the workbench's `StringThread`, `Grade` and `Skip` can be imported where graders run.
     """
     if _is_foreign(value):
         return None
-    for line in _written(name, texts):
+    for line in _imports_in_texts(name, texts):
         if line.gives() is value and _available(line):
             return _normal(line)
-    made = _made_up(name, value)
-    return _normal(made) if made is not None and made.gives() is value and _available(made) else None
+    guessed = _guessed_import(name, value)
+    return (
+        _normal(guessed) if guessed is not None and guessed.gives() is value and _available(guessed) else None
+    )
 
 
 def submodules(name: str, module: types.ModuleType, chains: Sequence[tuple[str, ...]]) -> set[Import]:
     """Import lines for the submodules that dotted names reach through a package."""
-    found = set()
+    imports = set()
     for chain in chains:
         path, owner = module.__name__, module
         for part in chain[1:] if chain[0] == name else ():
@@ -121,8 +123,8 @@ def submodules(name: str, module: types.ModuleType, chains: Sequence[tuple[str, 
                 break
             path, owner = inner.__name__, inner
         if path != module.__name__:
-            found.add(Import(path))
-    return found
+            imports.add(Import(path))
+    return imports
 
 
 def is_replaced(module: types.ModuleType, path: Sequence[str]) -> bool:
@@ -132,7 +134,7 @@ def is_replaced(module: types.ModuleType, path: Sequence[str]) -> bool:
         if not isinstance(value, types.ModuleType):
             return False
         value = getattr(value, part, None)
-    return home_of(module.__name__) is Home.LIBRARY and _is_foreign(value)
+    return owner_of(module.__name__) is ModuleOwner.LIBRARY and _is_foreign(value)
 
 
 def is_builtin(name: str) -> bool:
@@ -141,7 +143,7 @@ def is_builtin(name: str) -> bool:
         return False
     value = getattr(builtins, name, ...)
     module = getattr(value, "__module__", None) or getattr(type(value), "__module__", "builtins")
-    return hasattr(builtins, name) and (name in _REPLACED or home_of(module) is Home.LIBRARY)
+    return hasattr(builtins, name) and (name in _REPLACED or owner_of(module) is ModuleOwner.LIBRARY)
 
 
 def refuse_module(module: str, name: str, where: str) -> None:
@@ -150,49 +152,49 @@ def refuse_module(module: str, name: str, where: str) -> None:
     Raises:
         CaptureError: A third-party or local module, with the way out.
     """
-    home = home_of(module)
+    owner = owner_of(module)
     if module.startswith(".") or module.partition(".")[0] == "__main__":
-        home = Home.LOCAL
-    if home in _HERE:
+        owner = ModuleOwner.LOCAL
+    if owner in _IMPORTABLE:
         return
     top = module.partition(".")[0] or module
-    if home is Home.LOCAL and top not in sys.modules:
-        home = Home.THIRD_PARTY  # not loaded here, so nothing more can be said of it
-    ways = {
-        Home.LOCAL: f"import the functions themselves (from {top} import ...), and their source travels along",
-        Home.THIRD_PARTY: "compute it beforehand in a column of the data and read it from thread.metadata, "
+    if owner is ModuleOwner.LOCAL and top not in sys.modules:
+        owner = ModuleOwner.THIRD_PARTY  # not loaded here, so nothing more can be said of it
+    hints = {
+        ModuleOwner.LOCAL: f"import the functions themselves (from {top} import ...), and their source travels along",
+        ModuleOwner.THIRD_PARTY: "compute it beforehand in a column of the data and read it from thread.metadata, "
         "or use the standard library",
     }
     raise CaptureError(
         f"{top} is not in the standard library",
         where=where,
-        found=f"{name} is {home.value}: {module}" if name != module else f"{module} is {home.value}",
+        found=f"{name} is {owner.value}: {module}" if name != module else f"{module} is {owner.value}",
         expected="the standard library, and StringThread, Grade and Skip of the workbench: graders run where nothing else is installed",
-        hint=ways[home],
+        hint=hints[owner],
     )
 
 
 def _is_foreign(value: Any) -> bool:
     """Whether a function or class was made outside the standard library and the workbench."""
     if isinstance(value, types.FunctionType):
-        return home_of(value.__globals__.get("__name__")) not in _HERE
-    return isinstance(value, type) and home_of(value.__module__) not in _HERE
+        return owner_of(value.__globals__.get("__name__")) not in _IMPORTABLE
+    return isinstance(value, type) and owner_of(value.__module__) not in _IMPORTABLE
 
 
 def _available(line: Import) -> bool:
-    home = home_of(line.module)
-    if home is Home.OURS:
+    owner = owner_of(line.module)
+    if owner is ModuleOwner.OURS:
         return line.attribute in GIVEN or (not line.attribute and line.module in _OURS)
-    return home in {Home.LIBRARY, Home.COMPATIBLE}
+    return owner in {ModuleOwner.LIBRARY, ModuleOwner.COMPATIBLE}
 
 
 def _normal(line: Import) -> Import:
     """A class of ours from the package itself, whichever of its modules the user took it from."""
-    own = home_of(line.module) is Home.OURS and bool(line.attribute)
+    own = owner_of(line.module) is ModuleOwner.OURS and bool(line.attribute)
     return replace(line, module=line.module.partition(".")[0]) if own else line
 
 
-def _written(name: str, texts: Sequence[Text]) -> Iterator[Import]:
+def _imports_in_texts(name: str, texts: Sequence[Text]) -> Iterator[Import]:
     """Import lines in texts that set a name, newest first; star imports last."""
     nodes = [node for text in reversed(texts) for node in _imports(text)]
     yield from (line for node in nodes for line in _lines(node) if line.binds == name)
@@ -210,11 +212,11 @@ def _lines(node: ast.Import | ast.ImportFrom) -> list[Import]:
     if isinstance(node, ast.Import):
         return [Import(alias.name, "", alias.asname or "") for alias in node.names]
     module = node.module or ""
-    found = [Import(module, alias.name, alias.asname or alias.name) for alias in node.names]
-    return found if not node.level else []
+    imports = [Import(module, alias.name, alias.asname or alias.name) for alias in node.names]
+    return imports if not node.level else []
 
 
-def _made_up(name: str, value: Any) -> Import | None:
+def _guessed_import(name: str, value: Any) -> Import | None:
     if isinstance(value, types.ModuleType):
         return Import(value.__name__, "", "" if value.__name__ == name else name)
     module, attribute = getattr(value, "__module__", None), getattr(value, "__qualname__", None)

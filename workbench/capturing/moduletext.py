@@ -53,18 +53,18 @@ def capture_text(
     tree = _safely_parsed(text)
     if tree is None:
         return plain
-    ours = decorated(text)
-    if ours:
+    graders = decorated(text)
+    if graders:
         text = undecorated(text)
         tree = parsed(text) or tree
-    function = grade_function(tree, name or (next(iter(ours)) if len(ours) == 1 else None))
+    function = grade_function(tree, name or (next(iter(graders)) if len(graders) == 1 else None))
     if function is None:
         return plain
     before = tree
     if function.name != "grade":
         text = _as_grade(text, tree, function)
         tree = parsed(text) or before
-    if ours or namespace is not None:
+    if graders or namespace is not None:
         text = _without_unread(text, tree)
         tree = parsed(text) or tree
     if namespace is not None:
@@ -101,10 +101,10 @@ def _depth_at_most(tree: ast.AST, limit: int) -> bool:
 def grade_function(tree: ast.Module, name: str | None) -> _Function | None:
     """The function meant: the last of that name or of `grade`, else the only one that can be called as one."""
     functions = [node for node in statements(tree.body) if isinstance(node, _Function)]
-    for wanted in (name,) if name is not None else ("grade",):
-        found = [node for node in functions if node.name == wanted]
-        if found:
-            return found[-1]
+    for function_name in (name,) if name is not None else ("grade",):
+        matches = [node for node in functions if node.name == function_name]
+        if matches:
+            return matches[-1]
     if name is not None:
         raise CaptureError(
             f"no function called {name} at the top level of the text",
@@ -145,15 +145,15 @@ def _with_needs(text: str, tree: ast.Module, namespace: Mapping[str, Any], finge
     """The text with what it reads from a namespace put before it."""
     bound = {name for node in statements(tree.body) for name in targets(node)}
     if "*" in bound:
-        return text  # a star import may set any of them; the sandbox will tell
-    known = bound | _MODULE_NAMES
+        return text  # a star import may set any of them; the sandbox finds what is missing
+    defined = bound | _MODULE_NAMES
     names = names_in(text)
     resolver, scope = Resolver(None), Scope(namespace)
-    for name in sorted((names.eager | names.late) - known - EVALUATES):
+    for name in sorted((names.eager | names.late) - defined - EVALUATES):
         resolver.needs(_reading(name, text), scope, "the cell")
-    resolver.evaluated(text, names, _without(scope, known), "the cell")
+    resolver.evaluated(text, names, _without(scope, defined), "the cell")
     if not has_future(tree):
-        for name in sorted(names.annotations - known):
+        for name in sorted(names.annotations - defined):
             resolver.annotation(name, scope, text, "the cell")
     resolver.unshare(scope)
     resolver.settle(text)
@@ -167,8 +167,8 @@ def _with_needs(text: str, tree: ast.Module, namespace: Mapping[str, Any], finge
     return inserted(text, tree, head, future=resolver.future)
 
 
-def _without(scope: Scope, known: frozenset[str] | set[str]) -> Scope:
-    return Scope({name: value for name, value in scope.namespace.items() if name not in known})
+def _without(scope: Scope, defined: frozenset[str] | set[str]) -> Scope:
+    return Scope({name: value for name, value in scope.namespace.items() if name not in defined})
 
 
 def has_future(tree: ast.Module) -> bool:

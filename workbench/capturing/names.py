@@ -117,7 +117,7 @@ def _collect(table: symtable.SymbolTable, eager: bool, into: tuple[set[str], set
 def _own_class_reads(tree: ast.Module) -> set[str]:
     """Names a class body reads before it sets them, as in `limit = limit`: those come from the module."""
     classes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
-    found: set[str] = set()
+    names: set[str] = set()
     for node in classes:
         stored: set[str] = set()
         for part in node.body:
@@ -125,9 +125,9 @@ def _own_class_reads(tree: ast.Module) -> set[str]:
                 own = {
                     item.id for left in _left(part) for item in ast.walk(left) if isinstance(item, ast.Name)
                 }
-                found |= (_loads(part.value) & own) - stored
+                names |= (_loads(part.value) & own) - stored
                 stored |= own
-    return found
+    return names
 
 
 def _left(node: ast.Assign | ast.AnnAssign) -> list[ast.expr]:
@@ -157,13 +157,13 @@ def _type_parameters(tree: ast.AST) -> set[str]:
 
 
 def _modules(tree: ast.Module) -> tuple[str, ...]:
-    found: set[str] = set()
+    modules: set[str] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            found.update(alias.name for alias in node.names)
+            modules.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            found.add("." * node.level + (node.module or ""))
-    return tuple(sorted(found))
+            modules.add("." * node.level + (node.module or ""))
+    return tuple(sorted(modules))
 
 
 class _Unannotated(ast.NodeTransformer):

@@ -1,4 +1,4 @@
-"""The proof: the built module, loaded apart, holds the same things as the notebook does.
+"""The proof: the built module, loaded in a process of its own, holds the same values as the notebook does.
 
 A registry filled later, a default that was changed, a class patched after its definition: all of them
 load without complaint and score differently. So what was carried is described on both sides and
@@ -49,63 +49,65 @@ def prove(
         CaptureError: A live object that cannot be copied, or the first difference found.
     """
     walker = Walker()
-    here = {name: walker.value(value) for name, value in live.items()}
-    _refuse_opaque(here, walker.nodes)
+    live_values = {name: walker.value(value) for name, value in live.items()}
+    _refuse_opaque(live_values, walker.nodes)
     for function in walker.functions:
         _refuse_other_globals(function, reads)
-    there = _loaded(text, live, library or {}, fingerprint)
-    if there is None:
+    module_values = _loaded(text, live, library or {}, fingerprint)
+    if module_values is None:
         return
-    _compare_library(library or {}, there["names"])
-    difference = _Comparison(walker.nodes, there["nodes"])
-    for name, value in here.items():
-        for path, mine, other in difference.between(value, there["names"].get(name, ["missing"]), ()):
-            raise _changed(name, path, mine, other)
+    _compare_library(library or {}, module_values["names"])
+    difference = _Comparison(walker.nodes, module_values["nodes"])
+    for name, value in live_values.items():
+        for path, live_part, module_part in difference.between(
+            value, module_values["names"].get(name, ["missing"]), ()
+        ):
+            raise _changed(name, path, live_part, module_part)
 
 
-def _compare_library(library: Mapping[str, Any], there: Mapping[str, Any]) -> None:
+def _compare_library(library: Mapping[str, Any], module_values: Mapping[str, Any]) -> None:
     for number, (name, value) in enumerate(library.items()):
-        mine = Walker().value(value)
-        other = there.get(_LIBRARY.format(number), _NOTHING)
-        if other not in (mine, _NOTHING):
-            raise refusals.library_changed(name, _words(mine), _words(other))
+        live_part = Walker().value(value)
+        module_part = module_values.get(_LIBRARY.format(number), _NOTHING)
+        if module_part not in (live_part, _NOTHING):
+            raise refusals.library_changed(name, _words(live_part), _words(module_part))
 
 
 def _library_lines(library: Mapping[str, Any]) -> str:
     lines = []
     for number, name in enumerate(library):
         module, _, attribute = name.rpartition(".")
-        made = f"getattr(__import__({module!r}, None, None, ['_']), {attribute!r}, None)"
+        expression = f"getattr(__import__({module!r}, None, None, ['_']), {attribute!r}, None)"
         # A module that graders cannot import is the business of the function that imports it.
-        lines.append(f"\ntry:\n    {_LIBRARY.format(number)} = {made}\nexcept ImportError:\n    pass")
+        lines.append(f"\ntry:\n    {_LIBRARY.format(number)} = {expression}\nexcept ImportError:\n    pass")
     return "".join(lines)
 
 
 def _loaded(
     text: str, live: Mapping[str, Any], library: Mapping[str, Any], fingerprint: Fingerprint
 ) -> Mapping[str, Any] | None:
-    """Describe the built module's names; None where no module can be loaded apart.
+    """Describe the built module's names; None where there is no sandbox to load it in.
 
     The sandbox loads graders only, and what is proved may be less (helpers of a cell) or something its
     checks will refuse with better words (a sync def). So a grader is put at the end of the text, and the
     captured function, if there is one, is described under another name.
     """
-    told = f"\n\n\n{_CAPTURED} = grade" if "grade" in live else ""
-    probe = f"{text}{told}{_library_lines(library)}\n\n\nasync def grade(thread):\n    return 0.0\n"
-    fits = len(probe.encode()) <= MAX_BYTES
-    names = [_CAPTURED if fits and name == "grade" else name for name in live]
-    names += [_LIBRARY.format(number) for number in range(len(library))] if fits else []
+    alias = f"\n\n\n{_CAPTURED} = grade" if "grade" in live else ""
+    probe = f"{text}{alias}{_library_lines(library)}\n\n\nasync def grade(thread):\n    return 0.0\n"
+    probe_fits = len(probe.encode()) <= MAX_BYTES
+    names = [_CAPTURED if probe_fits and name == "grade" else name for name in live]
+    names += [_LIBRARY.format(number) for number in range(len(library))] if probe_fits else []
     try:
-        found = fingerprint(probe if fits else text, names)
+        result = fingerprint(probe if probe_fits else text, names)
     except SandboxError as error:
         if error.where not in {"syntax", "execution"}:
             raise
         raise _does_not_load(error) from error
-    if found is None:
+    if result is None:
         return None
-    described = dict(found["names"])
+    described = dict(result["names"])
     described["grade"] = described.pop(_CAPTURED, described.get("grade", ["missing"]))
-    return {"names": described, "nodes": found["nodes"]}
+    return {"names": described, "nodes": result["nodes"]}
 
 
 def _does_not_load(error: SandboxError) -> CaptureError:
@@ -126,31 +128,33 @@ _NOTHING = ["missing"]
 class _Comparison:
     """Walks two descriptions side by side; nodes must pair up one to one, so that sharing counts."""
 
-    def __init__(self, mine: Sequence[Any], other: Sequence[Any]) -> None:
-        self._mine, self._other = mine, other
-        self._there: dict[int, int] = {}
+    def __init__(self, live_nodes: Sequence[Any], module_nodes: Sequence[Any]) -> None:
+        self._live_nodes, self._module_nodes = live_nodes, module_nodes
+        self._forth: dict[int, int] = {}
         self._back: dict[int, int] = {}
 
-    def between(self, mine: Any, other: Any, path: tuple[str, ...]) -> Iterator[_Difference]:
+    def between(self, live_part: Any, module_part: Any, path: tuple[str, ...]) -> Iterator[_Difference]:
         """Each difference: where, what is live, what was built."""
-        if _is_ref(mine) and _is_ref(other):
-            yield from self._nodes(mine[1], other[1], path)
-        elif isinstance(mine, dict) and isinstance(other, dict):
-            for key in [*mine, *(key for key in other if key not in mine)]:
-                yield from self.between(mine.get(key, _NOTHING), other.get(key, _NOTHING), (*path, key))
-        elif _is_list(mine) and _is_list(other) and len(mine) == len(other):
-            for index, (one, two) in enumerate(zip(mine, other, strict=True)):
-                yield from self.between(one, two, (*path, *_part(mine, index)))
-        elif mine != other:
-            yield path, mine, other
+        if _is_ref(live_part) and _is_ref(module_part):
+            yield from self._nodes(live_part[1], module_part[1], path)
+        elif isinstance(live_part, dict) and isinstance(module_part, dict):
+            for key in [*live_part, *(key for key in module_part if key not in live_part)]:
+                yield from self.between(
+                    live_part.get(key, _NOTHING), module_part.get(key, _NOTHING), (*path, key)
+                )
+        elif _is_list(live_part) and _is_list(module_part) and len(live_part) == len(module_part):
+            for index, (first, second) in enumerate(zip(live_part, module_part, strict=True)):
+                yield from self.between(first, second, (*path, *_part(live_part, index)))
+        elif live_part != module_part:
+            yield path, live_part, module_part
 
-    def _nodes(self, mine: int, other: int, path: tuple[str, ...]) -> Iterator[_Difference]:
-        if mine in self._there or other in self._back:
-            if self._there.get(mine) != other:
+    def _nodes(self, live_part: int, module_part: int, path: tuple[str, ...]) -> Iterator[_Difference]:
+        if live_part in self._forth or module_part in self._back:
+            if self._forth.get(live_part) != module_part:
                 yield (*path, "which object it is"), "one object in two places", "two objects"
             return
-        self._there[mine], self._back[other] = other, mine
-        yield from self.between(self._mine[mine], self._other[other], path)
+        self._forth[live_part], self._back[module_part] = module_part, live_part
+        yield from self.between(self._live_nodes[live_part], self._module_nodes[module_part], path)
 
 
 def _is_list(value: Any) -> bool:
@@ -172,24 +176,24 @@ _PARTS = {
 
 
 def _part(parent: Sequence[Any], index: int) -> tuple[str, ...]:
-    """The name of one part in a message; named members speak for themselves."""
-    named = _PARTS.get(parent[0]) if isinstance(parent[0], str) else None
-    return (named[index],) if named is not None and len(parent) == len(named) and named[index] else ()
+    """The name of one part, for a message; () for members, whose names are in the path already."""
+    labels = _PARTS.get(parent[0]) if isinstance(parent[0], str) else None
+    return (labels[index],) if labels is not None and len(parent) == len(labels) and labels[index] else ()
 
 
-def _refuse_opaque(here: Mapping[str, Any], nodes: Sequence[Any]) -> None:
-    for name, value in here.items():
-        found = _opaque(value, nodes, set())
-        if found is not None:
+def _refuse_opaque(live_values: Mapping[str, Any], nodes: Sequence[Any]) -> None:
+    for name, value in live_values.items():
+        description = _opaque(value, nodes, set())
+        if description is not None:
             raise CaptureError(
                 f"{name} holds a live object that cannot be written as source",
-                found=found,
+                found=description,
                 expected="values that can be made again: numbers, text, containers, functions, classes",
                 hint=f"make what you need inside the function, or keep a plain value in {name}",
             )
 
 
-def _opaque(value: Any, nodes: Sequence[Any], seen: set[int]) -> str | None:
+def _opaque(value: Any, nodes: Sequence[Any], visited: set[int]) -> str | None:
     waiting = [value]
     while waiting:
         part = waiting.pop()
@@ -198,8 +202,8 @@ def _opaque(value: Any, nodes: Sequence[Any], seen: set[int]) -> str | None:
         elif not isinstance(part, list):
             continue
         elif _is_ref(part):
-            if part[1] not in seen:
-                seen.add(part[1])
+            if part[1] not in visited:
+                visited.add(part[1])
                 waiting.append(nodes[part[1]])
         elif part[:1] == ["opaque"]:
             return str(part[1])
@@ -225,12 +229,12 @@ def _refuse_other_globals(function: types.FunctionType, reads: Mapping[str, Any]
             )
 
 
-def _changed(name: str, path: tuple[str, ...], mine: Any, other: Any) -> CaptureError:
+def _changed(name: str, path: tuple[str, ...], live_part: Any, module_part: Any) -> CaptureError:
     place = ".".join(path)
     return CaptureError(
         f"{name} changed after it was defined" + (f": {place}" if place else ""),
         where=name,
-        found=f"now {_words(mine)}, but its source gives {_words(other)}",
+        found=f"now {_words(live_part)}, but its source gives {_words(module_part)}",
         expected="source that gives what the notebook holds",
         hint="run the cells that define it again, or write the final value in one statement",
     )

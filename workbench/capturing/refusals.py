@@ -1,4 +1,4 @@
-"""Why a name cannot travel, and the way out: one function a reason."""
+"""Why a name cannot be captured, and what to do instead: one function a reason."""
 
 from __future__ import annotations
 
@@ -141,11 +141,11 @@ def not_followed(name: str, asker: str) -> CaptureError:
     )
 
 
-def library_changed(name: str, mine: str, other: str) -> CaptureError:
+def library_changed(name: str, live_value: str, module_value: str) -> CaptureError:
     """A plain value of the standard library that was changed here, or depends on the machine."""
     return CaptureError(
         f"{name} is another value here than elsewhere",
-        found=f"now {mine}; where a grader runs it is {other}",
+        found=f"now {live_value}; where a grader runs it is {module_value}",
         expected="the standard library as it is elsewhere",
         hint=f"keep your value under a name of its own, and read that instead of {name}",
     )
@@ -239,8 +239,8 @@ def refuse_moment(name: str, node: ast.stmt) -> None:
     """
     value = getattr(node, "value", None)
     for part in ast.walk(value) if isinstance(value, ast.AST) else ():
-        if _called(part) in _MOMENT:
-            raise _moment(name, _called(part))
+        if _function_name(part) in _MOMENT:
+            raise _moment(name, _function_name(part))
 
 
 def refuse_clock(name: str, helper_text: str) -> None:
@@ -252,20 +252,20 @@ def refuse_clock(name: str, helper_text: str) -> None:
         CaptureError: Names the call.
     """
     for part in ast.walk(ast.parse(helper_text)):
-        if _called(part) in _CLOCK:
-            raise _moment(name, _called(part))
+        if _function_name(part) in _CLOCK:
+            raise _moment(name, _function_name(part))
 
 
-def _moment(name: str, called: str) -> CaptureError:
+def _moment(name: str, function: str) -> CaptureError:
     return CaptureError(
         f"{name} depends on when and where it is made",
-        found=f"a call of {called}() on the way to its value",
+        found=f"a call of {function}() on the way to its value",
         expected="a statement that gives the same value each time",
         hint=f"write the value itself, or a plain form of it: {name} = ...",
     )
 
 
-def _called(node: ast.AST) -> str:
+def _function_name(node: ast.AST) -> str:
     if not isinstance(node, ast.Call):
         return ""
     function = node.func

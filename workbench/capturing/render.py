@@ -34,11 +34,11 @@ def assembled(items: Sequence[Item], imports: Sequence[str], *, future: bool) ->
         blocks.insert(0, FUTURE)
     text = "\n\n".join(blocks)
     before: Item | None = None
-    written: set[str] = set()
+    texts: set[str] = set()
     for item in items:
-        if item.text in written:
+        if item.text in texts:
             continue  # one statement that sets two names
-        written.add(item.text)
+        texts.add(item.text)
         text += _gap(text, before, item) + item.text
         before = item
     return text.rstrip() + "\n"
@@ -46,12 +46,12 @@ def assembled(items: Sequence[Item], imports: Sequence[str], *, future: bool) ->
 
 def import_lines(imports: Mapping[str, set[Import]]) -> list[str]:
     """Import lines without doubles: whole modules first, then names, those of one module on one line."""
-    every = {line for lines in imports.values() for line in lines}
-    whole = sorted(str(line) for line in every if not line.attribute)
+    statements = {line for lines in imports.values() for line in lines}
+    modules = sorted(str(line) for line in statements if not line.attribute)
     names: dict[str, list[str]] = {}
-    for line in sorted(line for line in every if line.attribute):
+    for line in sorted(line for line in statements if line.attribute):
         names.setdefault(line.module, []).append(str(line).partition(" import ")[2])
-    return whole + [f"from {module} import {', '.join(parts)}" for module, parts in sorted(names.items())]
+    return modules + [f"from {module} import {', '.join(parts)}" for module, parts in sorted(names.items())]
 
 
 def _gap(text: str, before: Item | None, item: Item) -> str:
@@ -63,7 +63,7 @@ def _gap(text: str, before: Item | None, item: Item) -> str:
 
 
 def _reading_order(items: Mapping[str, Item], roots: Iterable[str]) -> list[str]:
-    """What is needed before what needs it, as far as circles allow."""
+    """What is needed before what needs it, as far as circular reads allow."""
     order: dict[str, None] = {}
     entered: set[str] = set()
 
@@ -101,10 +101,10 @@ def _place(
 
 def touched(name: str, items: Mapping[str, Item]) -> set[str]:
     """Everything that running one item may read: what it reads, and what that needs when called."""
-    waiting, found = list(items[name].eager), set[str]()
+    waiting, reached = list(items[name].eager), set[str]()
     while waiting:
         needed = waiting.pop()
-        if needed in items and needed not in found:
-            found.add(needed)
+        if needed in items and needed not in reached:
+            reached.add(needed)
             waiting += items[needed].eager | items[needed].late
-    return found - {name}
+    return reached - {name}

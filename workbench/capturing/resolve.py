@@ -23,13 +23,13 @@ from workbench.capturing.literal import is_plain, literal, matches
 from workbench.capturing.locate import find_class, find_function
 from workbench.capturing.modules import (
     GIVEN,
-    Home,
     Import,
-    home_of,
+    ModuleOwner,
     import_of,
     is_builtin,
     is_replaced,
     namespace_of,
+    owner_of,
     refuse_module,
     submodules,
 )
@@ -90,12 +90,12 @@ class Resolver:
         """Carry what literal texts given to `eval` and `exec` read, and return the names with those."""
         read = literals_read(text, names, asker)
         # A name that is not there is a variable of the function, or fails here as it fails there.
-        found = frozenset(name for name in read if scope.get(name) is not MISSING)
-        for name in sorted(found):
+        present = frozenset(name for name in read if scope.get(name) is not MISSING)
+        for name in sorted(present):
             self._need(name, scope, text, asker)
         if EVALUATES & names.eager:
-            return replace(names, eager=names.eager | found)
-        return replace(names, late=names.late | found)
+            return replace(names, eager=names.eager | present)
+        return replace(names, late=names.late | present)
 
     def function(self, function: types.FunctionType, text: str, asker: str) -> Names:
         """Carry everything a live function's text needs."""
@@ -143,8 +143,8 @@ class Resolver:
         Args:
             text: The grader's own text; what was carried for it is looked at as well.
         """
-        typed = [one for one in self._typed if one[0] not in self.imports]
-        lines = [str(line) for found in self.imports.values() for line in found]
+        typed = [entry for entry in self._typed if entry[0] not in self.imports]
+        lines = [str(line) for imports in self.imports.values() for line in imports]
         if not annotations_are_read([text, *lines, *(item.text for item in self.items.values())]):
             self.future = self.future or bool(typed)
             return
@@ -178,9 +178,9 @@ class Resolver:
     def _reach(self, name: str, module: types.ModuleType, text: str, asker: str) -> None:
         """Carry the submodules that a text reaches through a package; of ours only `GIVEN` is there."""
         chains = [chain for chain in chains_in(text) if chain[0] == name]
-        if home_of(module.__name__) is Home.OURS:
+        if owner_of(module.__name__) is ModuleOwner.OURS:
             for chain in chains:
-                if chain[1:2] not in {(given,) for given in GIVEN}:
+                if chain[1:2] not in {(exported,) for exported in GIVEN}:
                     raise refusals.ours_only(".".join(chain), asker)
         for chain in chains:
             if is_replaced(module, chain[1:]):
@@ -195,12 +195,16 @@ class Resolver:
             value if isinstance(value, type | types.FunctionType | types.BuiltinFunctionType) else type(value)
         )
         module = getattr(kind, "__module__", None)
-        home = home_of(module)
-        if home is Home.THIRD_PARTY and hasattr(value, "item") and getattr(value, "shape", None) == ():
+        owner = owner_of(module)
+        if (
+            owner is ModuleOwner.THIRD_PARTY
+            and hasattr(value, "item")
+            and getattr(value, "shape", None) == ()
+        ):
             raise refusals.foreign_number(name, value, asker)
-        if home is Home.THIRD_PARTY:
+        if owner is ModuleOwner.THIRD_PARTY:
             refuse_module(str(module), name, asker)
-        if home is Home.OURS:
+        if owner is ModuleOwner.OURS:
             raise refusals.ours_only(name, asker)
 
     def _object(self, name: str, value: Any, scope: Scope, asker: str) -> None:
@@ -212,27 +216,27 @@ class Resolver:
 
     def _function(self, name: str, value: Any, function: types.FunctionType) -> None:
         own, scope = function.__code__.co_name, Scope(function.__globals__)
-        found = find_function(function)
+        definition = find_function(function)
         if name != own and scope.get(own) is value:
             self._alias(name, own, scope)
             return
-        text = own_text(found.text, function, name)
-        names = self.function(function, text, f"helper {name}, {found.origin}")
+        text = own_text(definition.text, function, name)
+        names = self.function(function, text, f"helper {name}, {definition.origin}")
         self.items[name] = Item(name, text, names.first, names.late, definition=True)
 
     def _class(self, name: str, cls: type, scope: Scope) -> bool:
         """Carry a class by its class statement; False where there is none that fits."""
-        home = Scope(namespace_of(cls.__module__, scope.namespace))
-        found = find_class(cls, home.namespace)
-        if found is None or "." in cls.__qualname__:
+        class_scope = Scope(namespace_of(cls.__module__, scope.namespace))
+        definition = find_class(cls, class_scope.namespace)
+        if definition is None or "." in cls.__qualname__:
             return False
         if name != cls.__name__:
-            if home.get(cls.__name__) is not cls:
+            if class_scope.get(cls.__name__) is not cls:
                 return False
-            self._alias(name, cls.__name__, home)
+            self._alias(name, cls.__name__, class_scope)
             return True
-        names = self.needs(found.text, home, f"class {name}, {found.origin}")
-        self.items[name] = Item(name, found.text, names.first, names.late, definition=True)
+        names = self.needs(definition.text, class_scope, f"class {name}, {definition.origin}")
+        self.items[name] = Item(name, definition.text, names.first, names.late, definition=True)
         return True
 
     def _alias(self, name: str, own: str, scope: Scope) -> None:
@@ -244,7 +248,7 @@ class Resolver:
         if isinstance(value, list | tuple | dict | set | frozenset) and len(value) > MAX_BYTES:
             raise refusals.too_large(name, len(value))
         refuse_credentials(name, value)
-        text = _written(name, value, scope) or f"{name} = {literal(value, before=len(name) + 3)}"
+        text = _source_of(name, value, scope) or f"{name} = {literal(value, before=len(name) + 3)}"
         if len(text) > MAX_BYTES:
             raise refusals.too_large(name, len(text))
         self.items[name] = Item(name, text, constant=True)
@@ -283,13 +287,13 @@ def _is_ours(name: str, value: Any) -> bool:
     """Whether an annotation's name is the workbench or something of it."""
     if value is MISSING:
         return name == "StringThread"
-    home = value.__name__ if isinstance(value, types.ModuleType) else getattr(value, "__module__", None)
-    return isinstance(value, types.ModuleType | type) and home_of(home) is Home.OURS
+    module = value.__name__ if isinstance(value, types.ModuleType) else getattr(value, "__module__", None)
+    return isinstance(value, types.ModuleType | type) and owner_of(module) is ModuleOwner.OURS
 
 
 def _is_of_ipython(value: Any) -> bool:
-    home = getattr(value, "__globals__", {}).get("__name__", "")
-    return isinstance(value, types.FunctionType) and home.startswith("IPython")
+    module = getattr(value, "__globals__", {}).get("__name__", "")
+    return isinstance(value, types.FunctionType) and module.startswith("IPython")
 
 
 def _maker(name: str, scope: Scope) -> tuple[str, ast.stmt | None]:
@@ -301,8 +305,8 @@ def _maker(name: str, scope: Scope) -> tuple[str, ast.stmt | None]:
     return "", None
 
 
-def _written(name: str, value: Any, scope: Scope) -> str:
-    """The user's own assignment, if it is a literal that says just this value."""
+def _source_of(name: str, value: Any, scope: Scope) -> str:
+    """The user's own assignment, if it is a literal for exactly this value."""
     text, node = _maker(name, scope)
     own = isinstance(node, ast.Assign) and len(node.targets) == 1 and targets(node) == {name}
     if own and isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
@@ -310,14 +314,19 @@ def _written(name: str, value: Any, scope: Scope) -> str:
     return ""
 
 
-def _same(one: Any, other: Any) -> bool:
-    if one is other:
+def _same(first: Any, second: Any) -> bool:
+    if first is second:
         return True
-    return is_plain(one) and is_plain(other) and type(one) is type(other) and literal(one) == literal(other)
+    return (
+        is_plain(first)
+        and is_plain(second)
+        and type(first) is type(second)
+        and literal(first) == literal(second)
+    )
 
 
-def _shares(one: Any, other: Any) -> bool:
-    return bool(_mutables(one) & _mutables(other))
+def _shares(first: Any, second: Any) -> bool:
+    return bool(_mutables(first) & _mutables(second))
 
 
 def _mutables(value: Any) -> set[int]:

@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterable
 
-from workbench.capturing.modules import Home, home_of
+from workbench.capturing.modules import ModuleOwner, owner_of
 from workbench.capturing.names import names_in
 from workbench.capturing.statements import alone, parsed, targets
 
@@ -43,9 +43,14 @@ def _is_annotated(node: ast.AST) -> bool:
         return any(isinstance(line, ast.AnnAssign) for line in ast.walk(node))
     if not isinstance(node, _FUNCTIONS):
         return False
-    given = node.args
-    named = [*given.posonlyargs, *given.args, *given.kwonlyargs, *filter(None, (given.vararg, given.kwarg))]
-    return node.returns is not None or any(one.annotation is not None for one in named)
+    arguments = node.args
+    parameters = [
+        *arguments.posonlyargs,
+        *arguments.args,
+        *arguments.kwonlyargs,
+        *filter(None, (arguments.vararg, arguments.kwarg)),
+    ]
+    return node.returns is not None or any(parameter.annotation is not None for parameter in parameters)
 
 
 def without_unread(text: str) -> tuple[str, bool]:
@@ -59,10 +64,12 @@ def without_unread(text: str) -> tuple[str, bool]:
     read = names.eager | names.late | names.assigned
     if read & _BY_NAME:
         return text, False
-    gone = [node for node in tree.body if _is_ours(node) and not targets(node) & read and alone(spaced, node)]
-    for node in reversed(gone):
+    removed = [
+        node for node in tree.body if _is_ours(node) and not targets(node) & read and alone(spaced, node)
+    ]
+    for node in reversed(removed):
         _delete(lines, node.lineno - 1, node.end_lineno or node.lineno)
-    unread = any(targets(node) & names.annotations for node in gone)
+    unread = any(targets(node) & names.annotations for node in removed)
     return "\n".join(lines), unread
 
 
@@ -76,5 +83,7 @@ def _delete(lines: list[str], first: int, end: int) -> None:
 
 def _is_ours(node: ast.stmt) -> bool:
     if isinstance(node, ast.ImportFrom):
-        return not node.level and home_of(node.module) is Home.OURS and "*" not in targets(node)
-    return isinstance(node, ast.Import) and all(home_of(alias.name) is Home.OURS for alias in node.names)
+        return not node.level and owner_of(node.module) is ModuleOwner.OURS and "*" not in targets(node)
+    return isinstance(node, ast.Import) and all(
+        owner_of(alias.name) is ModuleOwner.OURS for alias in node.names
+    )

@@ -203,7 +203,7 @@ class SandboxedGrader(Grader):
             grades = (await asyncio.to_thread(self._run, packed, control)).grades
         except StartError as error:
             grades = Grades.empty(len(samples))
-            grades.ended = f"not graded: {error.told}"
+            grades.ended = f"not graded: {error.message}"
             grades.finish(ErrorKind.SANDBOX, grades.ended)
         for row, problem in samples.problems.items():
             grades.fail(row, GradeError(ErrorKind.SAMPLE, problem))

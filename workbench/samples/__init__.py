@@ -48,5 +48,5 @@ def _read(path_or_data: Any, columns: Mapping[str, str | None] | None = None, st
 
 
 def as_samples(data: Any) -> Samples:
-    """`data` itself if it is a `Samples`, else what `read_samples` makes of it; the report tells its notes."""
+    """`data` itself if it is a `Samples`, else what `read_samples` makes of it; the report shows its notes."""
     return data if isinstance(data, Samples) else _read(data)

@@ -1,4 +1,4 @@
-"""Columns of cells in, wire threads out: a bad cell costs its row, never the run."""
+"""Make threads (as wire tuples) from columns of cells: a bad cell makes its row fail, never the run."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def clean(
 
 
 def prompt_key(wire: Wire) -> str | None:
-    """What the rollouts of one prompt share: everything before the completion, as text; None if nothing is."""
+    """What the rollouts of one prompt share: everything before the completion, as text; None if nothing comes before it."""
     turns, _, calls, _, _ = wire
     before = turns[:-1] if turns and turns[-1][0] == "assistant" else turns
     if not before:
@@ -114,8 +114,8 @@ def prompt_key(wire: Wire) -> str | None:
         return (
             str(before[0][1]) if before[0][1].strip() else None
         )  # an empty prompt is none that rows could share
-    asked = {index: call for index, call in (calls or {}).items() if index < len(before)}
-    return json.dumps([before, asked] if asked else before, default=repr)
+    prompt_calls = {index: call for index, call in (calls or {}).items() if index < len(before)}
+    return json.dumps([before, prompt_calls] if prompt_calls else before, default=repr)
 
 
 def rewritten(built: Built, change: Callable[[StringThread], StringThread]) -> Built:
@@ -151,8 +151,8 @@ def _metadata(
     metas = metas or [{} for _ in range(rows)]
     if base is None:
         return metas
-    given = clean(base, mapping_of, name, faults=faults)
-    return [_merged(one, meta) for one, meta in zip(given, metas, strict=True)]
+    bases = clean(base, mapping_of, name, faults=faults)
+    return [_merged(own, meta) for own, meta in zip(bases, metas, strict=True)]
 
 
 def _merged(base: dict[str, Any] | None, meta: dict[str, Any]) -> dict[str, Any]:
@@ -196,8 +196,8 @@ def _texts(values: Sequence[Any] | None, rows: int) -> Sequence[str | None]:
 
 
 def _turns(prompt: str | None, completion: str | None) -> list[Any]:
-    spoken = (("user", prompt), ("assistant", completion))
-    return [turn for turn in spoken if turn[1] is not None]
+    turns = (("user", prompt), ("assistant", completion))
+    return [turn for turn in turns if turn[1] is not None]
 
 
 def _by_row(
@@ -234,13 +234,13 @@ def _wire(
     metadata: dict[str, Any],
 ) -> Wire:
     before = messages if messages is not None else prompt or []
-    lead = [] if system is None else [{"role": "system", "content": system}]
-    chat = [*lead, *before, *_new(before, completion or [])]
+    system_turns = [] if system is None else [{"role": "system", "content": system}]
+    chat = [*system_turns, *before, *_new(before, completion or [])]
     return StringThread.from_messages(chat, metadata, tools=tools).to_wire()
 
 
 def _new(before: list[Any], completion: list[Any]) -> list[Any]:
     """The completion, unless it merely repeats the assistant turn the messages end with."""
     ending = StringThread.from_messages(before[-1:]).completion() if before else None
-    said = StringThread.from_messages(completion).completion() if len(completion) == 1 else None
-    return [] if ending is not None and ending == said else completion
+    answer = StringThread.from_messages(completion).completion() if len(completion) == 1 else None
+    return [] if ending is not None and ending == answer else completion

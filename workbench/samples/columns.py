@@ -1,4 +1,4 @@
-"""Which column plays which part: recognised by name, or said by the user."""
+"""Which role each column has: recognised by its name, or given by the user."""
 
 from __future__ import annotations
 
@@ -58,26 +58,26 @@ def recognise(
             expected="a dict of role to column name",
             hint="columns={'completion': 'model_out'}",
         )
-    said = {**batch_roles(names), **(columns or {})}
-    _check_mapping(said, names, source)
-    taken = {name for role, name in said.items() if name is not None and role not in _SHAREABLE}
-    free = [name for name in names if name not in taken]
-    found = {role: said[role] if role in said else _match(ROLES[role], free) for role in ROLES}
-    if found["messages"] and found["prompt"]:
-        found["messages" if said.get("prompt") else "prompt"] = None
-    if not said.get("instruction") and not _leads(found, said):
-        found["instruction"] = None
-    roles = {role: name for role, name in found.items() if name is not None}
-    if names and not any(role in roles for role in _USABLE):
+    mapping = {**batch_roles(names), **(columns or {})}
+    _check_mapping(mapping, names, source)
+    mapped = {name for role, name in mapping.items() if name is not None and role not in _SHAREABLE}
+    free = [name for name in names if name not in mapped]
+    matched = {role: mapping[role] if role in mapping else _match(ROLES[role], free) for role in ROLES}
+    if matched["messages"] and matched["prompt"]:
+        matched["messages" if mapping.get("prompt") else "prompt"] = None
+    if not mapping.get("instruction") and not _leads(matched, mapping):
+        matched["instruction"] = None
+    by_role = {role: name for role, name in matched.items() if name is not None}
+    if names and not any(role in by_role for role in _USABLE):
         raise _no_usable(names, source)
-    return roles
+    return by_role
 
 
-def _leads(found: Mapping[str, str | None], said: Mapping[str, str | None]) -> bool:
+def _leads(roles: Mapping[str, str | None], mapping: Mapping[str, str | None]) -> bool:
     """Whether an `instruction` column is the prompt, or its first part."""
-    prompt = found["prompt"]
-    return not found["messages"] and (
-        prompt is None or (prompt.casefold() == "input" and not said.get("prompt"))
+    prompt = roles["prompt"]
+    return not roles["messages"] and (
+        prompt is None or (prompt.casefold() == "input" and not mapping.get("prompt"))
     )
 
 
@@ -125,8 +125,8 @@ def _match(candidates: Sequence[str], names: Sequence[str]) -> str | None:
     return next((folded[name] for name in candidates if name in folded), None)
 
 
-def _check_mapping(said: Mapping[str, str | None], names: Sequence[str], source: str) -> None:
-    for role, name in said.items():
+def _check_mapping(mapping: Mapping[str, str | None], names: Sequence[str], source: str) -> None:
+    for role, name in mapping.items():
         if role not in ROLES:
             raise SamplesError(
                 f"the mapping names an unknown role {role!r}",
@@ -143,12 +143,12 @@ def _check_mapping(said: Mapping[str, str | None], names: Sequence[str], source:
                 expected=f"a column {name!r}",
                 hint=_closest(str(name), names),
             )
-    asked = next((role for role in ("prompt", "instruction") if said.get(role)), None)
-    if said.get("messages") and asked:
+    question_role = next((role for role in ("prompt", "instruction") if mapping.get(role)), None)
+    if mapping.get("messages") and question_role:
         raise SamplesError(
-            f"the mapping gives both messages and {asked}",
+            f"the mapping gives both messages and {question_role}",
             where=source,
-            found=f"messages={said['messages']!r}, {asked}={said[asked]!r}",
+            found=f"messages={mapping['messages']!r}, {question_role}={mapping[question_role]!r}",
             expected="one of the two: messages hold the prompt already",
         )
 
@@ -177,9 +177,9 @@ def _no_usable(names: Sequence[str], source: str) -> SamplesError:
 
 
 def require_completion(names: Sequence[str], roles: Mapping[str, str], source: str) -> None:
-    """Refuse to grade samples in which nobody says what the model wrote.
+    """Refuse to grade samples that have no completion.
 
-    Every grader would score silence, and a column of zeros would look like a result.
+    Every grader would score empty text, and a column of zeros would look like a result.
 
     Raises:
         SamplesError: Neither messages nor a completion column was recognised or mapped.
@@ -196,6 +196,6 @@ def require_completion(names: Sequence[str], roles: Mapping[str, str], source: s
 
 
 def _listing(names: Sequence[str]) -> str:
-    shown = ", ".join(repr(name) for name in names[:30])
+    listed = ", ".join(repr(name) for name in names[:30])
     more = f" and {len(names) - 30} more" if len(names) > 30 else ""
-    return f"columns {shown}{more}" if names else "no columns at all"
+    return f"columns {listed}{more}" if names else "no columns at all"

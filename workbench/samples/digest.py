@@ -1,4 +1,4 @@
-"""What a conversation says, in a few digits: so that what was said of one is not taken for another's."""
+"""Digests of conversations: so that a label given to one text is not taken for another text's."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _DIGITS = 16
 def digest_of(thread: StringThread) -> str:
     """A conversation's turns and tool calls as 16 hexadecimal digits; the metadata and tools on offer do not count.
 
-    A key of a tool call that holds nothing is no key: Parquet gives every call the keys of all.
+    Empty keys of tool calls are left out: Parquet gives every call the keys of all calls.
 
     Raises:
         SamplesError: A tool call holds what is no data: an object of another kind, or a list that holds itself.
@@ -32,8 +32,9 @@ def digest_of(thread: StringThread) -> str:
         (True, False)
     """
     turns, _, calls, *_ = thread.to_wire()
-    said = json.dumps([turns, _called(calls)], sort_keys=True)  # another file's calls may be in another order
-    return hashlib.sha256(said.encode("ascii")).hexdigest()[:_DIGITS]
+    # Sorted, since another file's calls may be in another order.
+    content = json.dumps([turns, _calls_as_json(calls)], sort_keys=True)
+    return hashlib.sha256(content.encode("ascii")).hexdigest()[:_DIGITS]
 
 
 def digests_of(samples: Samples, rows: Sequence[int]) -> list[str]:
@@ -45,17 +46,17 @@ def digests_of(samples: Samples, rows: Sequence[int]) -> list[str]:
     return [digest_of(thread) for thread in samples.take(rows).threads]
 
 
-def share_texts(one: Samples, other: Samples) -> bool:
+def share_texts(first: Samples, second: Samples) -> bool:
     """Whether both are views of one dataset, so that an id has one text in them. No row is read; False proves nothing."""
-    return one._table is other._table and one._rewrite is other._rewrite  # noqa: SLF001 (of this room)
+    return first._table is second._table and first._rewrite is second._rewrite  # noqa: SLF001 (another object of this package)
 
 
-def _called(calls: dict[int, Any] | None) -> dict[int, Any] | None:
+def _calls_as_json(calls: dict[int, Any] | None) -> dict[int, Any] | None:
     """Tool calls by turn, as data that JSON has."""
     if calls is None:
         return None
     try:
-        return {turn: _without_gaps(plain(of)) for turn, of in calls.items()}
+        return {turn: _without_gaps(plain(turn_calls)) for turn, turn_calls in calls.items()}
     except NotPlainError as error:
         raise SamplesError(
             "a tool call cannot be read",

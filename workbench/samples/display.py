@@ -30,10 +30,10 @@ _STYLE = (
 
 def as_line(rows: int, roles: Mapping[str, str], metadata: int, source: str) -> str:
     """One line that is the same for the same data in every session."""
-    shown = [f"{role}={name!r}" for role, name in roles.items()]
+    mapped = [f"{role}={name!r}" for role, name in roles.items()]
     extra = [counted(metadata, "metadata column")]
     origin = [f"from {source!r}"] if source else []
-    return f"Samples({', '.join([counted(rows, 'row'), *shown, *extra, *origin])})"
+    return f"Samples({', '.join([counted(rows, 'row'), *mapped, *extra, *origin])})"
 
 
 def as_html(line: str, columns: Mapping[str, Sequence[Any]], *, total: int) -> str:
@@ -58,13 +58,13 @@ def as_html(line: str, columns: Mapping[str, Sequence[Any]], *, total: int) -> s
 
 
 def _cell(value: Any) -> str:
-    text = _shown(value)
-    # Long texts get room, or a prompt would be one word wide beside many columns.
+    text = _cell_text(value)
+    # Long texts get a minimum width, or a prompt would be one word wide beside many columns.
     kind = " class='wide'" if len(text) > _LONG else ""
     return f"<td{kind}>{_escaped(text)}</td>"
 
 
-def _shown(value: Any) -> str:
+def _cell_text(value: Any) -> str:
     try:
         value = plain(value)
     except NotPlainError as error:

@@ -26,10 +26,10 @@ def draw_rows(size: int, n: int, *, seed: int | None, groups: _Ints | None = Non
     keys = np.random.default_rng(seed).random(size)
     if groups is None:
         return np.sort(np.argsort(keys, kind="stable")[:n])
-    taken = shares(np.bincount(groups), n)
+    quotas = shares(np.bincount(groups), n)
     order = np.lexsort((keys, groups))
     place = _place_in_stratum(groups[order])
-    return np.sort(order[place < taken[groups[order]]])
+    return np.sort(order[place < quotas[groups[order]]])
 
 
 def shares(sizes: Sequence[int] | _Ints, n: int) -> _Ints:
@@ -55,8 +55,8 @@ def shares(sizes: Sequence[int] | _Ints, n: int) -> _Ints:
 
 def strata(keys: Sequence[Hashable]) -> _Ints:
     """Number the distinct keys in the order they first appear (n,)."""
-    seen: dict[Hashable, int] = {}
-    return np.array([seen.setdefault(key, len(seen)) for key in keys], dtype=np.intp)
+    numbers: dict[Hashable, int] = {}
+    return np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.intp)
 
 
 def _below_one(sizes: _Ints, n: int) -> NDArray[np.bool_]:

@@ -87,12 +87,12 @@ def _of_choices(choices: Any) -> list[Any]:
 def _of_output(output: Any) -> list[Any]:
     """The messages of a response, with its function calls as calls of the last one."""
     items = [item for item in output if isinstance(item, Mapping)] if isinstance(output, list) else []
-    said = [{"role": item["role"], "content": item.get("content")} for item in items if "role" in item]
+    messages = [{"role": item["role"], "content": item.get("content")} for item in items if "role" in item]
     calls = [_call(item) for item in items if item.get("type") == "function_call"]
     if calls:
-        last = said.pop() if said else {"role": "assistant", "content": ""}
-        said.append({**last, "tool_calls": calls})
-    return said
+        last = messages.pop() if messages else {"role": "assistant", "content": ""}
+        messages.append({**last, "tool_calls": calls})
+    return messages
 
 
 def _call(item: Mapping[str, Any]) -> dict[str, Any]:
@@ -102,5 +102,5 @@ def _call(item: Mapping[str, Any]) -> dict[str, Any]:
 
 def _reason(body: Mapping[str, Any]) -> str:
     error = body.get("error")
-    said = error.get("message") if isinstance(error, Mapping) else error
-    return f": {str(said)[:200]}" if said else ""
+    message = error.get("message") if isinstance(error, Mapping) else error
+    return f": {str(message)[:200]}" if message else ""

@@ -1,4 +1,4 @@
-"""Which rows a condition chooses: a query or a mask, checked against the frame it is for."""
+"""The rows that a condition (a query or a mask) selects, checked against its frame."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def mask_of(query: str, frame: pd.DataFrame, source: str) -> pd.Series[Any]:
     # The positions, because an index may hold one label many times.
     numbered = frame.reset_index(drop=True)
     try:
-        chosen = numbered.query(query, level=2).index  # the names after @ are the caller's, two frames up
+        positions = numbered.query(query, level=2).index  # the names after @ are the caller's, two frames up
     except Exception as error:
         raise SamplesError(
             "the query cannot be read",
@@ -36,7 +36,7 @@ def mask_of(query: str, frame: pd.DataFrame, source: str) -> pd.Series[Any]:
             found=f"{query!r}: {error}",
             expected="a pandas query on " + ", ".join(repr(str(name)) for name in frame.columns[:30]),
         ) from error
-    return pd.Series(np.isin(np.arange(len(frame)), chosen), index=frame.index)
+    return pd.Series(np.isin(np.arange(len(frame)), positions), index=frame.index)
 
 
 def checked_mask(mask: Any, frame: pd.DataFrame) -> list[bool]:
@@ -55,8 +55,8 @@ def checked_mask(mask: Any, frame: pd.DataFrame) -> list[bool]:
     values = list(mask) if isinstance(mask, Iterable) else [mask]
     wrong = next((value for value in values if not is_missing(value) and not _is_truth(value)), None)
     if len(values) != len(frame) or wrong is not None:
-        found = f"{len(values)} values" if wrong is None else f"{wrong!r} ({type(wrong).__name__})"
-        raise SamplesError("the mask does not fit", found=found, expected=f"{len(frame)} truth values")
+        problem = f"{len(values)} values" if wrong is None else f"{wrong!r} ({type(wrong).__name__})"
+        raise SamplesError("the mask does not fit", found=problem, expected=f"{len(frame)} truth values")
     return [not is_missing(value) and bool(value) for value in values]
 
 

@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 __all__ = ["dataset_notes"]
 
 _FEWEST = 10
-"""Rows from which one prompt for all is told: fewer are likely the rollouts of one prompt, tried out."""
+"""Rows from which a note says that all share one prompt: fewer are likely the rollouts of one prompt, tried out."""
 _MOST = 2_000
-"""Rows whose prompts are compared: if so many all over the data share one, the rest tells nothing new."""
+"""Rows whose prompts are compared: if so many all over the data share one, comparing the rest would change nothing."""
 
 
 def dataset_notes(table: Table, rows: Rows) -> tuple[str, ...]:
     """What a person should know of some rows of a dataset, a sentence each; rows that cannot be read are left out."""
-    known, reference = table.readable(rows), table.roles.get("reference", "")
-    keys = () if "group" in table.roles else table.prompt_keys(known[_evenly(len(known))])
-    told = _prompt_notes(table.prompts(known), table.prompt_column, keys, len(known))
-    return (*told, *_float_note(reference, is_float=table.reference_is_float))
+    readable, reference = table.readable(rows), table.roles.get("reference", "")
+    keys = () if "group" in table.roles else table.prompt_keys(readable[_evenly(len(readable))])
+    prompt_notes = _prompt_notes(table.prompts(readable), table.prompt_column, keys, len(readable))
+    return (*prompt_notes, *_float_note(reference, is_float=table.reference_is_float))
 
 
 def _evenly(rows: int) -> NDArray[np.intp]:
@@ -47,7 +47,9 @@ def _prompt_notes(
             prompt.
         rows: How many rows there are.
     """
-    empty = sum(is_missing(one) or (isinstance(one, str) and not one.strip()) for one in prompts or ())
+    empty = sum(
+        is_missing(prompt) or (isinstance(prompt, str) and not prompt.strip()) for prompt in prompts or ()
+    )
     return (*_empty_note(empty, len(prompts or ()), column), *_shared_note(_shared(keys), rows))
 
 
@@ -62,9 +64,9 @@ def _float_note(column: str, *, is_float: bool) -> Iterator[str]:
 
 def _empty_note(empty: int, rows: int, column: str) -> Iterator[str]:
     if empty:
-        which = f"all {rows:,} prompts are" if empty == rows else f"{empty:,} of {rows:,} prompts are"
+        subject = f"all {rows:,} prompts are" if empty == rows else f"{empty:,} of {rows:,} prompts are"
         yield (
-            f"{which} empty (column {column!r}): graders and judges see no question there. "
+            f"{subject} empty (column {column!r}): graders and judges see no question there. "
             "If it stands in another column, map it: columns={'prompt': ...}"
         )
 
@@ -86,13 +88,13 @@ def _shared(keys: Iterable[str | None]) -> tuple[str, int] | None:
 def _shared_note(shared: tuple[str, int] | None, rows: int) -> Iterator[str]:
     if shared is not None:
         prompt, count = shared
-        which = (
+        subject = (
             f"all {counted(count, 'row')} have"
             if count == rows
             else f"{count:,} rows from all over {rows:,} have"
         )
         yield (
-            f"{which} the same prompt, {one_line(prompt, 60)!r}: they count as answers to one "
+            f"{subject} the same prompt, {one_line(prompt, 60)!r}: they count as answers to one "
             "prompt, so that no interval rests on more than one. If they answer several, map what tells them apart: "
             "columns={'prompt': ...} or columns={'group': ...}"
         )

@@ -1,4 +1,4 @@
-"""Files and in-memory rows as frames. One reader a file kind; each names the line it stumbles on."""
+"""Files and in-memory rows as frames. One reader a kind of file; each names the line it cannot read."""
 
 from __future__ import annotations
 
@@ -86,8 +86,8 @@ def _row(number: int, row: Any, source: str) -> dict[str, Any]:
 def _thread_row(thread: StringThread) -> dict[str, Any]:
     turns, metadata, calls, tools, answers = thread.to_wire()
     messages: list[dict[str, Any]] = [{"role": role, "content": content} for role, content in turns]
-    for index, called in (calls or {}).items():
-        messages[index]["tool_calls"] = called
+    for index, tool_calls in (calls or {}).items():
+        messages[index]["tool_calls"] = tool_calls
     for index, call_id in (answers or {}).items():
         messages[index]["tool_call_id"] = call_id
     row: dict[str, Any] = {"messages": messages}
@@ -236,11 +236,11 @@ class _any_field_size:  # noqa: N801 (reads as a function at its one use)
         csv.field_size_limit(self._old)
 
 
-def _ragged(path: Path, line: int, found: int, names: Sequence[str]) -> SamplesError:
+def _ragged(path: Path, line: int, cells: int, names: Sequence[str]) -> SamplesError:
     return SamplesError(
         f"line {line} has another number of cells than the header",
         where=f"{path}, line {line}",
-        found=f"{found} cells",
+        found=f"{cells} cells",
         expected=f"{len(names)}: {', '.join(names[:30])}",
         hint='a cell with a comma or a line end needs "double quotes" around it',
     )

@@ -1,4 +1,4 @@
-"""One cell as the part that its role plays in a thread, or why it cannot be."""
+"""Convert one cell to what its role needs (messages, a prompt, tools, ...), or say why it cannot be."""
 
 from __future__ import annotations
 
@@ -49,15 +49,15 @@ def joined_prompts(instructions: Sequence[Any], inputs: Sequence[Any] | None) ->
     return list(map(_joined, instructions, inputs if inputs is not None else repeat(None)))
 
 
-def _joined(instruction: Any, given: Any) -> Any:
-    parts = [part for part in (instruction, given) if not is_missing(part)]
-    said = [part for part in parts if not isinstance(part, str) or part.strip()]
-    if len(said) < 2:
-        return next(iter(said or parts), None)
+def _joined(instruction: Any, question: Any) -> Any:
+    parts = [part for part in (instruction, question) if not is_missing(part)]
+    nonblank = [part for part in parts if not isinstance(part, str) or part.strip()]
+    if len(nonblank) < 2:
+        return next(iter(nonblank or parts), None)
     try:
-        return "\n\n".join(str(text(part)) for part in said)
+        return "\n\n".join(str(text(part)) for part in nonblank)
     except NotPlainError:
-        return said[1]  # its own conversion says what is wrong with it
+        return nonblank[1]  # its own conversion says what is wrong with it
 
 
 def messages_of(value: Any) -> list[Any] | None:
@@ -140,10 +140,10 @@ def mapping_of(value: Any) -> dict[str, Any] | None:
         CellError: Anything else.
     """
     expected = "a dict, or the JSON text of one"
-    found = _unpacked(value, expected)
-    if found is not None and not isinstance(found, dict):
-        raise CellError(_short(found), expected)
-    return found
+    unpacked = _unpacked(value, expected)
+    if unpacked is not None and not isinstance(unpacked, dict):
+        raise CellError(_short(unpacked), expected)
+    return unpacked
 
 
 def _unpacked(value: Any, expected: str) -> Any:
@@ -174,7 +174,7 @@ def _is_chat(value: Any) -> bool:
     return (
         isinstance(value, list)
         and bool(value)
-        and all(isinstance(one, dict) and "role" in one for one in value)
+        and all(isinstance(message, dict) and "role" in message for message in value)
     )
 
 
@@ -189,6 +189,6 @@ def _is_content(value: Any) -> bool:
 
 
 def _short(value: Any, limit: int = 80) -> str:
-    shown = repr(value[: limit + 1] if isinstance(value, str | list) else value)
-    cut = shown if len(shown) <= limit else shown[: limit - 1] + "…"
+    description = repr(value[: limit + 1] if isinstance(value, str | list) else value)
+    cut = description if len(description) <= limit else description[: limit - 1] + "…"
     return f"{cut} ({type(value).__name__})"

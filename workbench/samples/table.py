@@ -1,4 +1,4 @@
-"""The data behind a `Samples`: one frame, the roles of its columns, what is known of its lines."""
+"""The data behind a `Samples`: one frame, the roles of its columns, and its line numbers and faults."""
 
 from __future__ import annotations
 
@@ -90,13 +90,13 @@ class Table:
         return self.roles.get("instruction") or self.roles.get("prompt") or ""
 
     def readable(self, rows: Rows) -> Rows:
-        """Those of some rows whose line could be read."""
+        """The given rows without those whose line could not be read."""
         return rows[~np.isin(rows, list(self._faults))] if self._faults else rows
 
     def prompts(self, rows: Rows | None) -> list[Any] | None:
         """The cells of the prompts; None where there are none."""
-        given, instructions = self.role("prompt", rows), self.role("instruction", rows)
-        return given if instructions is None else joined_prompts(instructions, given)
+        prompts, instructions = self.role("prompt", rows), self.role("instruction", rows)
+        return prompts if instructions is None else joined_prompts(instructions, prompts)
 
     @property
     def reference_is_float(self) -> bool:
@@ -137,17 +137,17 @@ class Table:
     @cached_property
     def ids(self) -> NDArray[np.object_]:
         """Text (n,), every one once: the second row called "a" is "a#2"; a row without an id has its number."""
-        given = self.role("id", None)
-        if given is None:
+        cells = self.role("id", None)
+        if cells is None:
             return _objects([str(row) for row in range(len(self))])
-        names = [str(row) if name is None else name for row, name in enumerate(clean(given, text, ""))]
+        names = [str(row) if name is None else name for row, name in enumerate(clean(cells, text, ""))]
         return _objects(_unique(names))
 
     def groups(self, rows: Rows | None) -> NDArray[np.object_]:
         """Text (n,): the group column, else the prompt, else the row's own id."""
         ids = self.ids if rows is None else self.ids[rows]
-        given = self.role("group", rows)
-        groups = [None] * len(ids) if given is None else clean(given, text, "")
+        cells = self.role("group", rows)
+        groups = [None] * len(ids) if cells is None else clean(cells, text, "")
         if None in groups:
             keys = map(prompt_key, self.build(rows).wires)
             groups = [key if group is None else group for group, key in zip(groups, keys, strict=True)]
@@ -155,9 +155,9 @@ class Table:
 
     def references(self, rows: Rows | None) -> NDArray[np.object_]:
         """Plain values (n,), None where missing."""
-        given = self.role("reference", rows)
+        cells = self.role("reference", rows)
         count = len(self) if rows is None else len(rows)
-        return _objects([None] * count if given is None else clean(given, plain, ""))
+        return _objects([None] * count if cells is None else clean(cells, plain, ""))
 
     def place(self, row: int, column: str = "") -> str:
         """Where a row is, in words: file, row, line, column."""
@@ -166,7 +166,7 @@ class Table:
         return ", ".join(part for part in parts if part)
 
     def error(self, row: int, fault: Fault) -> SamplesError:
-        """The error that one row's fault is."""
+        """The error to raise for one row's fault."""
         names = ", ".join(repr(str(name)) for name in self.frame.columns[:30])
         return SamplesError(
             f"row {row} cannot be read",
@@ -213,7 +213,7 @@ def _with_index(data: pd.DataFrame, source: str) -> pd.DataFrame:
     """
     frame = data.copy()
     if isinstance(data.columns, pd.MultiIndex):
-        return frame  # refused for that
+        return frame  # `check_frame` refuses these columns
     levels = data.index.nlevels
     for level, name in enumerate(data.index.names):
         if levels == 1 and name is None:
@@ -238,13 +238,13 @@ def _is_whole(series: pd.Series[Any]) -> bool:
     if series.dtype not in _FLOATS:
         return False
     values = series.to_numpy()
-    known = values[~np.isnan(values)]
-    gaps = len(known) < len(values)
+    present = values[~np.isnan(values)]
+    gaps = len(present) < len(values)
     return bool(
         gaps
-        and len(known)
-        and (np.abs(known) < _FLOATS[values.dtype]).all()
-        and (known == np.floor(known)).all()
+        and len(present)
+        and (np.abs(present) < _FLOATS[values.dtype]).all()
+        and (present == np.floor(present)).all()
     )
 
 
@@ -259,11 +259,11 @@ def _objects(values: Sequence[Any]) -> NDArray[np.object_]:
 def _unique(names: Sequence[str]) -> list[str]:
     if len(set(names)) == len(names):
         return list(names)
-    given, used, count = set(names), set[str](), dict[str, int]()
+    originals, used, count = set(names), set[str](), dict[str, int]()
     result = []
     for name in names:
         fresh = name
-        while fresh in used or (fresh != name and fresh in given):
+        while fresh in used or (fresh != name and fresh in originals):
             count[name] = count.get(name, 1) + 1
             fresh = f"{name}#{count[name]}"
         used.add(fresh)

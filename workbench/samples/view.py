@@ -27,7 +27,7 @@ __all__ = ["Sample", "Samples"]
 
 
 class Samples:
-    """Rows of a dataset as samples. Never changes; every choice of rows is a new, light view.
+    """Rows of a dataset as samples. Never changes; every choice of rows is a new view of the same data.
 
     Columns play parts (*roles*), recognised by name, exactly first and then without regard to case; of two
     names for one role the first in this table wins:
@@ -174,7 +174,7 @@ class Samples:
         return dict(self._table.roles)
 
     def require_completion(self) -> None:
-        """Refuse to be graded when nobody says what the model wrote.
+        """Refuse to be graded where there is no completion.
 
         Raises:
             SamplesError: Neither messages nor a completion column was recognised or mapped.
@@ -186,7 +186,7 @@ class Samples:
 
     @property
     def source(self) -> str:
-        """Where the data come from; "" where nobody said."""
+        """Where the data come from; "" where that is unknown."""
         return self._table.source
 
     @property
@@ -300,14 +300,14 @@ class Samples:
             IndexError: A position outside 0 to n - 1.
             TypeError: Positions that are no whole numbers (a mask goes to `where`).
         """
-        chosen = np.asarray(rows)
-        if chosen.size and chosen.dtype.kind not in "iu":
-            raise TypeError(f"rows must be whole numbers, not {chosen.dtype}; a mask goes to where()")
-        chosen = chosen.astype(np.intp)
-        outside = chosen[(chosen < 0) | (chosen >= len(self))]
+        positions = np.asarray(rows)
+        if positions.size and positions.dtype.kind not in "iu":
+            raise TypeError(f"rows must be whole numbers, not {positions.dtype}; a mask goes to where()")
+        positions = positions.astype(np.intp)
+        outside = positions[(positions < 0) | (positions >= len(self))]
         if outside.size:
             raise IndexError(f"row {int(outside[0])} of {len(self)} rows")
-        view = self._view(self._table, self.row_numbers[chosen])
+        view = self._view(self._table, self.row_numbers[positions])
         view._rewrite = self._rewrite  # noqa: SLF001 (its own class)
         return view
 

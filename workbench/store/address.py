@@ -1,4 +1,4 @@
-"""Where a store is: a file, or the URL of a database server, told without its password."""
+"""Where a store is: a file, or the URL of a database server, shown without its password."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ class Address:
     def shown(self) -> str:
         """The address without secrets."""
         query = {name: "***" if _SECRET.search(name) else value for name, value in self.url.query.items()}
-        shown = self.url.set(query=query, username="***" if self._odd_user else self.url.username)
-        text = shown.render_as_string(hide_password=True).replace("%2A%2A%2A", "***")
-        for way in {self._odd_database, quote(self._odd_database, safe=" +/")} - {""}:
-            text = text.replace(way, "***")
+        masked_url = self.url.set(query=query, username="***" if self._odd_user else self.url.username)
+        text = masked_url.render_as_string(hide_password=True).replace("%2A%2A%2A", "***")
+        for spelling in {self._odd_database, quote(self._odd_database, safe=" +/")} - {""}:
+            text = text.replace(spelling, "***")
         return text
 
     @property
@@ -66,11 +66,16 @@ class Address:
 
     def masked(self, text: str) -> str:
         """A text without this address's secrets."""
-        told = [one for name, value in self.url.query.items() if _SECRET.search(name) for one in _each(value)]
-        told += [self.url.password or "", self._odd_user, self._odd_database]
-        secrets = list(filter(None, told))
-        for secret in {way(one) for one in secrets for way in (str, quote, quote_plus)}:
-            text = text.replace(secret, "***")
+        values = [
+            secret
+            for name, value in self.url.query.items()
+            if _SECRET.search(name)
+            for secret in _each(value)
+        ]
+        values += [self.url.password or "", self._odd_user, self._odd_database]
+        secrets = list(filter(None, values))
+        for spelling in {encode(secret) for secret in secrets for encode in (str, quote, quote_plus)}:
+            text = text.replace(spelling, "***")
         return text
 
 
@@ -108,12 +113,12 @@ def _url(where: Any) -> URL:
         pass  # their words may hold the password
     typed = where if isinstance(where, str) else type(where).__name__
     raise StoreError(
-        "this is no address of a database", found=_told(typed)[:200], expected=_EXPECTED
+        "this is no address of a database", found=_without_password(typed)[:200], expected=_EXPECTED
     ) from None
 
 
-def _told(typed: str) -> str:
-    """What is no address, without what may be a password in it: before the last @, and from a port that is none."""
+def _without_password(typed: str) -> str:
+    """An invalid address without what may be a password: all before the last @, and a port that is no number."""
     scheme, _, rest = typed.partition(":")
     if "@" in scheme:
         return f"***@{scheme.rpartition('@')[2]}"

@@ -57,6 +57,7 @@ class _Queue(Generic[Item, Result]):
         self._items.append(item)
         self._waiting.append(future)
         if len(self._items) == 1 and not self._busy:
+            # Not at once: what other coroutines hand in during this turn of the loop joins the batch.
             loop.call_soon(self._start, loop)
         return future
 
@@ -66,7 +67,7 @@ class _Queue(Generic[Item, Result]):
         try:
             self._submit(self._run, loop, items, waiting)
         except Exception as error:  # noqa: BLE001 (handed to those who wait)
-            self._done(loop, waiting, error)
+            self._deliver(loop, waiting, error)
 
     def _run(
         self,
@@ -80,9 +81,9 @@ class _Queue(Generic[Item, Result]):
         except BaseException as error:  # noqa: BLE001 (handed to those who wait)
             outcome = error
         with contextlib.suppress(RuntimeError):  # the loop was closed meanwhile: nobody waits
-            loop.call_soon_threadsafe(self._done, loop, waiting, outcome)
+            loop.call_soon_threadsafe(self._deliver, loop, waiting, outcome)
 
-    def _done(
+    def _deliver(
         self,
         loop: asyncio.AbstractEventLoop,
         waiting: Sequence[asyncio.Future[Result]],

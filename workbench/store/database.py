@@ -73,18 +73,18 @@ class Database:
             raise StoreError(problem[0], where=self.address.shown, hint=problem[1])
         with self._placed():
             with self.reading() as connection:
-                found = schema.version_of(connection)
-                schema.refuse_newer(found)
+                version = schema.version_of(connection)
+                schema.refuse_newer(version)
                 _check_encoding(connection)
             if self.address.is_sqlite:
                 self._use_log()
-            if found != schema.VERSION:
+            if version != schema.VERSION:
                 with self.writing() as connection:
                     schema.prepare(connection)
 
     @contextlib.contextmanager
     def _placed(self) -> Iterator[None]:
-        """Name the place in errors that do not."""
+        """Add the store's address to errors that lack it."""
         try:
             yield
         except StoreError as error:
@@ -136,10 +136,10 @@ class Database:
 
     @property
     def lost(self) -> str:
-        """What became of the file that was opened, if it is not there any more; "" where it is."""
-        if self._file is None or (now := _file_at(self.address.path)) == self._file:
+        """What happened to the file that was opened, if it is no longer there; "" where it is."""
+        if self._file is None or (current := _file_at(self.address.path)) == self._file:
             return ""
-        return "is gone" if now is None else "was replaced by another one"
+        return "is gone" if current is None else "was replaced by another one"
 
     def _after_fork(self) -> None:
         if self.address.memory:
@@ -156,18 +156,18 @@ class Database:
         """A connection for reads that belong together."""
         with translated(self.address, "the store cannot be read"):
             engine = self.engine  # first: a fork takes new locks along with it
-            with self._turn, engine.connect() as made:
-                yield made
+            with self._turn, engine.connect() as connection:
+                yield connection
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[Connection]:
         """A transaction, committed at the end of the block; nothing of it remains when the block raises."""
         with translated(self.address, "the store cannot be written"):
             engine = self.engine.execution_options(**{_WRITE: True})
-            with self._turn, engine.begin() as made:
-                yield made
+            with self._turn, engine.begin() as connection:
+                yield connection
 
-    def submit(self, work: Callable[..., Any], *given: Any) -> Future[Any]:
+    def submit(self, work: Callable[..., Any], *arguments: Any) -> Future[Any]:
         """Run `work` on a thread of the store's.
 
         Raises:
@@ -175,12 +175,12 @@ class Database:
         """
         _ = self.engine  # after a fork: with threads of this process
         try:
-            return self._threads.submit(work, *given)
+            return self._threads.submit(work, *arguments)
         except RuntimeError:
             raise StoreError("the store is closed", where=self.address.shown, hint="open it again") from None
 
     def close(self) -> None:
-        """Wait for what is being written, and let go of the database. A second call does nothing."""
+        """Wait for what is being written, and close the database. A second call does nothing."""
         if self._closed:
             return
         self._closed_threads()
@@ -195,10 +195,10 @@ class Database:
 def _file_at(path: Path | None) -> _File | None:
     """Which file is at a path: another one there has another number."""
     try:
-        found = None if path is None else path.stat()
+        status = None if path is None else path.stat()
     except (FileNotFoundError, NotADirectoryError):
         return None
-    return None if found is None else (found.st_dev, found.st_ino)
+    return None if status is None else (status.st_dev, status.st_ino)
 
 
 def _dispose(engine: Engine, threads: ThreadPoolExecutor, pid: int) -> None:
@@ -236,13 +236,13 @@ def _server_settings(address: Address, timeout: float) -> dict[str, Any]:
     """Settings of libpq that the address leaves open; other drivers have their own."""
     if address.url.get_driver_name() != "psycopg":
         return {}
-    wanted = {
+    settings = {
         "connect_timeout": max(2, round(timeout)),
         # A server that vanished without a word would else be waited for for hours.
         "tcp_user_timeout": max(2, round(timeout)) * 1000,
         "application_name": "grader-workbench",
     }
-    return {name: value for name, value in wanted.items() if name not in address.url.query}
+    return {name: value for name, value in settings.items() if name not in address.url.query}
 
 
 def _set_up(connection: Any, _: Any) -> None:
@@ -260,9 +260,9 @@ def _begin(connection: Connection) -> None:
 def _check_encoding(connection: Connection) -> None:
     if connection.dialect.name != "postgresql":
         return
-    found = connection.exec_driver_sql("SHOW server_encoding").scalar()
-    if found != "UTF8":
+    encoding = connection.exec_driver_sql("SHOW server_encoding").scalar()
+    if encoding != "UTF8":
         raise StoreError(
-            "the database cannot hold every text", found=f"encoding {found}", expected="encoding UTF8",
+            "the database cannot hold every text", found=f"encoding {encoding}", expected="encoding UTF8",
             hint="CREATE DATABASE ... ENCODING 'UTF8' TEMPLATE template0",
         )  # fmt: skip

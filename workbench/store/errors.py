@@ -92,18 +92,18 @@ def translated(address: Address, doing: str = "") -> Iterator[None]:
         yield
     except (SQLAlchemyError, sqlite3.Error, OSError) as error:
         cause = getattr(error, "orig", None) or error
-        gone = isinstance(error, DBAPIError) and error.connection_invalidated
+        disconnected = isinstance(error, DBAPIError) and error.connection_invalidated
         # None: the driver's own error holds the address, and SQLAlchemy's the values.
-        raise _explained(cause, address, doing, gone=gone) from None
+        raise _explained(cause, address, doing, disconnected=disconnected) from None
 
 
-def _explained(cause: BaseException, address: Address, doing: str, *, gone: bool) -> StoreError:
-    what, hint = _meaning(cause, address, gone=gone)
+def _explained(cause: BaseException, address: Address, doing: str, *, disconnected: bool) -> StoreError:
+    problem, hint = _meaning(cause, address, disconnected=disconnected)
     found = address.masked(one_line(str(cause).strip() or type(cause).__name__, 300))
-    return StoreError(what or doing or "the database failed", where=address.shown, found=found, hint=hint)
+    return StoreError(problem or doing or "the database failed", where=address.shown, found=found, hint=hint)
 
 
-def _meaning(cause: BaseException, address: Address, *, gone: bool) -> tuple[str, str]:
+def _meaning(cause: BaseException, address: Address, *, disconnected: bool) -> tuple[str, str]:
     code = getattr(cause, "sqlite_errorname", None) or ""
     path = address.path if code.startswith(("SQLITE_CANTOPEN", "SQLITE_IOERR")) else None
     if path is not None and (problem := place_problem(path)) is not None:
@@ -115,7 +115,7 @@ def _meaning(cause: BaseException, address: Address, *, gone: bool) -> tuple[str
     for words, what, hint in _SERVER:
         if words in text:
             return what, hint
-    return _GONE if gone else ("", "")
+    return _GONE if disconnected else ("", "")
 
 
 def place_problem(path: Path) -> tuple[str, str] | None:

@@ -16,7 +16,7 @@ from workbench.store.errors import StoreError
 from workbench.store.listing import Listing
 from workbench.store.records import prove, read_record, write_record
 from workbench.store.schema import graders, history, now
-from workbench.store.texts import kept, read
+from workbench.store.texts import read, storable
 
 __all__ = ["GraderEntry", "GraderEvent", "StoredGraders", "check_name"]
 
@@ -111,9 +111,9 @@ class StoredGraders:
 
     def list(self) -> Listing[GraderEntry]:
         """All graders by key, the newest version of each; what is deleted is not in it."""
-        wanted = sa.select(graders).where(~graders.c.deleted).order_by(graders.c.key)
+        query = sa.select(graders).where(~graders.c.deleted).order_by(graders.c.key)
         with self._database.reading() as connection:
-            return Listing(map(_entry, connection.execute(wanted)))
+            return Listing(map(_entry, connection.execute(query)))
 
     def entry(self, grader_key: str) -> GraderEntry:
         """The line of `list` for one key.
@@ -139,20 +139,20 @@ class StoredGraders:
             StoreError: There is no such key or version.
             FormatError: Of a kind that is not registered here, or changed by other hands.
         """
-        wanted = sa.select(history.c.record, history.c.version)
-        wanted = wanted.where(history.c.key == grader_key, history.c.record.is_not(None))
+        query = sa.select(history.c.record, history.c.version)
+        query = query.where(history.c.key == grader_key, history.c.record.is_not(None))
         with self._database.reading() as connection:
-            head = _known(_head(connection, grader_key, lock=False), grader_key)
+            head = _existing(_head(connection, grader_key, lock=False), grader_key)
             if version is None:
                 version = _present(head, grader_key).version
-            found = connection.execute(wanted.where(history.c.version == version)).first()
-        if found is None:
+            row = connection.execute(query.where(history.c.version == version)).first()
+        if row is None:
             raise StoreError(
                 f"grader {grader_key!r} has no version {version!r}", where=self._database.address.shown,
                 expected=f"1 to {head.version}",
             )  # fmt: skip
         place = f"grader {grader_key!r}, version {version}, in {self._database.address.shown}"
-        return read_record(found.record, where=place, trust=trust)
+        return read_record(row.record, where=place, trust=trust)
 
     def history(self, grader_key: str) -> Listing[GraderEvent]:
         """All that was done to a key, oldest first, deletions included.
@@ -161,10 +161,10 @@ class StoredGraders:
             StoreError: There never was such a key.
         """
         c = history.c
-        wanted = sa.select(c.key, c.version, c.action, c.at).where(c.key == grader_key).order_by(c.id)
+        query = sa.select(c.key, c.version, c.action, c.at).where(c.key == grader_key).order_by(c.id)
         with self._database.reading() as connection:
-            _known(_head(connection, grader_key, lock=False), grader_key)
-            rows = connection.execute(wanted).all()
+            _existing(_head(connection, grader_key, lock=False), grader_key)
+            rows = connection.execute(query).all()
         return Listing(GraderEvent(key, version, action, _time(at)) for key, version, action, at in rows)
 
     def delete(self, grader_key: str) -> bool:
@@ -205,35 +205,35 @@ class StoredGraders:
         return write_record(grader)
 
 
-def check_name(what: str, name: Any, *, empty: bool = False) -> None:
-    """Refuse what cannot name something in a store.
+def check_name(subject: str, name: Any, *, empty: bool = False) -> None:
+    """Refuse a text that cannot be a name in a store.
 
     Raises:
         StoreError: No text, empty (unless `empty`), longer than 200 characters, with hidden characters or
             blanks around it.
     """
-    right = isinstance(name, str) and name.isprintable() and name == name.strip() and len(name) <= 200
-    if not right or not (name or empty):
+    valid = isinstance(name, str) and name.isprintable() and name == name.strip() and len(name) <= 200
+    if not valid or not (name or empty):
         raise StoreError(
-            f"{what} must be a short printable text", found=repr(name)[:80],
+            f"{subject} must be a short printable text", found=repr(name)[:80],
             expected="1 to 200 characters without blanks around them",
         )  # fmt: skip
 
 
 def _head(connection: Connection, key: str, *, lock: bool = True) -> Any:
     """A key's row; locked until the end of the transaction where the database locks rows."""
-    wanted = sa.select(graders).where(graders.c.key == key)
-    return connection.execute(wanted.with_for_update() if lock else wanted).first()
+    query = sa.select(graders).where(graders.c.key == key)
+    return connection.execute(query.with_for_update() if lock else query).first()
 
 
-def _known(head: Any, key: Any) -> Any:
+def _existing(head: Any, key: Any) -> Any:
     if head is None:
         raise StoreError(f"there is no grader {key!r}"[:300], hint="graders.list() shows the keys")
     return head
 
 
 def _present(head: Any, key: Any) -> Any:
-    if _known(head, key).deleted:
+    if _existing(head, key).deleted:
         raise StoreError(
             f"grader {key!r} was deleted",
             hint=f"get({key!r}, version={head.version}) still has its last version",
@@ -256,7 +256,7 @@ def _in_use(head: Any) -> StoreError:
 
 
 def _values(grader: Grader, version: int, at: str) -> dict[str, Any]:
-    return {"version": version, "kind": kept(grader.kind), "name": kept(grader.name), "updated": at}
+    return {"version": version, "kind": storable(grader.kind), "name": storable(grader.name), "updated": at}
 
 
 def _insert(connection: Connection, key: str, values: dict[str, Any]) -> None:

@@ -1,9 +1,9 @@
-"""Which label holds: the last that was given of a text and was not taken back.
+"""Which label counts: the last one given to a text that was not taken back.
 
-Labels of one labeller, sample and digest are a pile: its last row is its top, and an undo adds a row that repeats the
-one below. A label by id alone counts for every text under the id, so a text has up to two piles of a labeller, and an
-id alone has all of them. Of several tops that one holds which was given last: an undo gives nothing, what it brings
-back was given when it was first given.
+The labels that one labeller gave one sample and digest are kept as a stack: the newest row is its top, and an undo adds
+a row that repeats the one below. A label by id alone counts for every text under that id. So a text has up to two
+stacks of a labeller (its own and that of the id), and an id alone has all of them. Of several tops, the label given
+last counts. An undo is no new label: what it brings back keeps the time at which it was first given.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from workbench.store.named import Named
 from workbench.store.schema import labels
 from workbench.store.texts import read
 
-__all__ = ["Top", "given", "holding", "is_same", "key_of", "tops"]
+__all__ = ["Top", "first_given", "holding", "is_same", "key_of", "tops"]
 
 _CHUNK = 500
 _MANY = 5_000
@@ -36,28 +36,30 @@ def key_of(name: str) -> str:
 
 
 def holding(
-    connection: Connection, wanted: Named, dataset: str, labeller: str | None = None
+    connection: Connection, samples: Named, dataset: str, labeller: str | None = None
 ) -> dict[int, Top]:
-    """The label that holds for each sample that has one, by its place.
+    """The label that counts for each sample that has one, by its position.
 
     Args:
         connection: To the store.
-        wanted: The samples; one id may stand there with several texts.
+        samples: The samples; one id may stand there with several texts.
         dataset: Whose samples they are.
-        labeller: Whose labels; the last word, whoever said it, by default.
+        labeller: Whose labels; by default the last label, whoever gave it.
     """
-    found = tops(connection, wanted.ids, dataset, labeller)
-    places = [at for at, name in enumerate(wanted.ids) if name in found]
-    known = [at for at in places if any(row.digest for _, row in found[wanted.ids[at]])]
-    texts = dict(zip(known, wanted.digests_at(known), strict=True))
-    fits = {at: [one for one in found[wanted.ids[at]] if _is_of(one, texts.get(at, ""))] for at in places}
-    return {at: those[-1] for at, those in fits.items() if those}
+    by_id = tops(connection, samples.ids, dataset, labeller)
+    places = [at for at, name in enumerate(samples.ids) if name in by_id]
+    with_digest = [at for at in places if any(row.digest for _, row in by_id[samples.ids[at]])]
+    texts = dict(zip(with_digest, samples.digests_at(with_digest), strict=True))
+    matching = {
+        at: [top for top in by_id[samples.ids[at]] if _is_of(top, texts.get(at, ""))] for at in places
+    }
+    return {at: candidates[-1] for at, candidates in matching.items() if candidates}
 
 
 def tops(
     connection: Connection, names: Sequence[str] | None, dataset: str, labeller: str | None = None
 ) -> dict[str, list[Top]]:
-    """The labels on top, one of each labeller and digest, by sample: as they were given, the last one last.
+    """The top label of each labeller and digest, by sample, in the order in which they were given.
 
     Args:
         connection: To the store.
@@ -68,17 +70,17 @@ def tops(
     where = _where(dataset, labeller)
     c = labels.c
     newest = sa.select(sa.func.max(c.id)).where(*where).group_by(c.labeller, c.sample_key, c.digest)
-    found: dict[str, list[Top]] = {}
+    by_id: dict[str, list[Top]] = {}
     for name, row in _rows(connection, names, sa.select(labels), newest):
         if row.value != NONE:
-            found.setdefault(name, []).append((row.id, row))
-    if several := [name for name, those in found.items() if len(those) > 1]:
+            by_id.setdefault(name, []).append((row.id, row))
+    if ambiguous := [name for name, candidates in by_id.items() if len(candidates) > 1]:
         # Only here does it matter when a label that an undo brought back was given.
-        all_rows = _rows(connection, several, sa.select(labels).where(*where), None)
-        when = given(row for _, row in all_rows)
-        for name in several:
-            found[name] = sorted(((when[row.id], row) for _, row in found[name]), key=lambda one: one[0])
-    return found
+        all_rows = _rows(connection, ambiguous, sa.select(labels).where(*where), None)
+        when = first_given(row for _, row in all_rows)
+        for name in ambiguous:
+            by_id[name] = sorted(((when[row.id], row) for _, row in by_id[name]), key=lambda top: top[0])
+    return by_id
 
 
 def is_same(connection: Connection, row: Any, number: int) -> bool:
@@ -92,59 +94,63 @@ def is_same(connection: Connection, row: Any, number: int) -> bool:
     if row.id == number:
         return True
     c = labels.c
-    of = (c.dataset == row.dataset, c.labeller == row.labeller, c.sample_key == row.sample_key)
-    when = given(connection.execute(sa.select(labels).where(*of).order_by(c.id)))
+    same_sample = (c.dataset == row.dataset, c.labeller == row.labeller, c.sample_key == row.sample_key)
+    when = first_given(connection.execute(sa.select(labels).where(*same_sample).order_by(c.id)))
     return when[row.id] == when.get(number)
 
 
-def given(rows: Iterable[Any]) -> dict[int, int]:
+def first_given(rows: Iterable[Any]) -> dict[int, int]:
     """Number of each row, to the number of the row that first gave the label it keeps.
 
-    A row that was put names the top of its pile as the one before; one that an undo added names the one before that.
+    A row that was put names the top of its stack as the one before; one that an undo added names the one before that.
 
     Args:
         rows: All rows of the samples they are of, by number.
     """
-    seen: dict[int, Any] = {}
+    rows_by_number: dict[int, Any] = {}
     top: dict[tuple[str, str, str], Any] = {}
-    found: dict[int, int] = {}
+    numbers: dict[int, int] = {}
     for row in rows:
-        pile = (row.sample_key, row.labeller, row.digest)
-        last = top.get(pile)
-        below = None if last is None else seen.get(last.before)
-        found[row.id] = row.id
+        stack = (row.sample_key, row.labeller, row.digest)
+        last = top.get(stack)
+        below = None if last is None else rows_by_number.get(last.before)
+        numbers[row.id] = row.id
         if below is not None and row.value != NONE and row.before == below.before:
-            found[row.id] = found[below.id]
-        seen[row.id] = top[pile] = row
-    return found
+            numbers[row.id] = numbers[below.id]
+        rows_by_number[row.id] = top[stack] = row
+    return numbers
 
 
 def _where(dataset: str, labeller: str | None) -> list[Any]:
-    mine = [] if labeller is None else [labels.c.labeller == labeller]
-    return [labels.c.dataset == dataset, *mine]
+    conditions = [] if labeller is None else [labels.c.labeller == labeller]
+    return [labels.c.dataset == dataset, *conditions]
 
 
 def _rows(
-    connection: Connection, names: Sequence[str] | None, wanted: sa.Select[Any], among: sa.Select[Any] | None
+    connection: Connection, names: Sequence[str] | None, columns: sa.Select[Any], among: sa.Select[Any] | None
 ) -> list[tuple[str, Any]]:
     """Rows of these samples, by number, each with its sample's id.
 
     Args:
         connection: To the store.
         names: The samples; None for all.
-        wanted: What is selected.
+        columns: What is selected.
         among: Numbers of rows to keep to; None for any.
     """
     parts = [None] if names is None or len(names) > _MANY else _parts(list(dict.fromkeys(names)))
-    asked = None if names is None else set(names)
-    found: list[tuple[str, Any]] = []
+    ids = None if names is None else set(names)
+    matches: list[tuple[str, Any]] = []
     for part in parts:
-        of = [] if part is None else [labels.c.sample_key.in_([key_of(one) for one in part])]
-        some = wanted.where(*of) if among is None else wanted.where(labels.c.id.in_(among.where(*of)))
-        rows = connection.execute(some.order_by(labels.c.id))
+        conditions = [] if part is None else [labels.c.sample_key.in_([key_of(sample) for sample in part])]
+        query = (
+            columns.where(*conditions)
+            if among is None
+            else columns.where(labels.c.id.in_(among.where(*conditions)))
+        )
+        rows = connection.execute(query.order_by(labels.c.id))
         named_rows = ((read(row.sample), row) for row in rows)
-        found += [(name, row) for name, row in named_rows if asked is None or name in asked]
-    return found
+        matches += [(name, row) for name, row in named_rows if ids is None or name in ids]
+    return matches
 
 
 def _parts(names: Sequence[str]) -> list[Sequence[str]]:
@@ -152,6 +158,6 @@ def _parts(names: Sequence[str]) -> list[Sequence[str]]:
 
 
 def _is_of(top: Top, text: str) -> bool:
-    """Whether a label counts for a text: as far as both are known they are the same."""
+    """Whether a label counts for a text: their digests are the same, or one of them is not known."""
     digest = top[1].digest
     return not (digest and text) or digest == text

@@ -18,7 +18,7 @@ _VALUES: dict[str, bool | None] = {word: value for value, word in WORDS.items()}
 
 @dataclass(frozen=True)
 class Label:
-    """What one labeller said of one sample.
+    """The label that one labeller gave one sample.
 
     Attributes:
         sample: The sample's id.

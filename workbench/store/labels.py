@@ -19,7 +19,7 @@ from workbench.store.label import NONE, WORDS, Label, label_of
 from workbench.store.listing import Listing
 from workbench.store.named import Named, Which, named
 from workbench.store.schema import labels, lock_labels, now
-from workbench.store.texts import kept
+from workbench.store.texts import storable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,12 +28,12 @@ __all__ = ["Label", "Labels"]
 
 
 class Labels:
-    """The labels of a store. The last of a sample and labeller holds; all are kept.
+    """The labels of a store. The last one of a sample and labeller counts; all are kept.
 
     Every method takes `dataset`, a name of your choice, so that the samples of two datasets do not mix.
 
     A label belongs to the text that was labelled: for a `Sample` or `Samples` only labels of what it says count, so that
-    new completions under the ids of old ones have no labels. For ids alone, whatever was last said of them holds.
+    new completions under the ids of old ones have no labels. For ids alone, the last label given under an id counts.
     """
 
     def __init__(self, database: Database) -> None:
@@ -62,13 +62,13 @@ class Labels:
         """
         _check(labeller, dataset)
         check_name("how rows were drawn", drawn, empty=True)
-        wanted = named(samples)
-        said = _said(wanted, value, note, drawn)
+        selection = named(samples)
+        entries = _entries(selection, value, note, drawn)
         with self._database.writing() as connection:
             lock_labels(connection)
-            for places in _rounds(wanted.ids, said):
-                some = [(wanted.ids[at], said[at]) for at in places]
-                rows = _rows(connection, some, (dataset, labeller))
+            for places in _rounds(selection.ids, entries):
+                batch = [(selection.ids[at], entries[at]) for at in places]
+                rows = _rows(connection, batch, (dataset, labeller))
                 if isinstance(samples, str | Sample):
                     return label_of(_by_id(connection, _insert(connection, rows[0])))
                 connection.execute(labels.insert(), rows)
@@ -91,22 +91,22 @@ class Labels:
             StoreError: There is no label to undo, or `only` is not the last one any more; nothing was changed.
         """
         _check(labeller, dataset)
-        wanted = named(sample)
-        (name,) = wanted.ids
+        selection = named(sample)
+        (name,) = selection.ids
         with self._database.writing() as connection:
             lock_labels(connection)
-            _, last = holding(connection, wanted, dataset, labeller).get(0, (0, None))
+            _, last = holding(connection, selection, dataset, labeller).get(0, (0, None))
             if only is not None and (last is None or not is_same(connection, last, only.id)):
                 raise _labelled_since(name, last)
             if last is None:
                 raise StoreError(f"sample {name!r} has no label to undo"[:300])
             below = _by_id(connection, last.before)
-            held = {"value": NONE, "note": "", "before": None, "drawn": ""}
+            columns = {"value": NONE, "note": "", "before": None, "drawn": ""}
             if below is not None:
-                held = {key: getattr(below, key) for key in held}
-            held |= {"digest": last.digest, "at": now()}
-            _insert(connection, _row(name, dataset, labeller) | held)
-            now_held = holding(connection, wanted, dataset, labeller)
+                columns = {key: getattr(below, key) for key in columns}
+            columns |= {"digest": last.digest, "at": now()}
+            _insert(connection, _row(name, dataset, labeller) | columns)
+            now_held = holding(connection, selection, dataset, labeller)
         return label_of(now_held[0][1]) if now_held else None
 
     def get(self, samples: Which, *, labeller: str | None = None, dataset: str = "") -> list[bool | None]:
@@ -119,8 +119,8 @@ class Labels:
             labeller: Whose; by default the last word, whoever said it.
             dataset: Whose samples they are.
         """
-        wanted = named(samples)
-        return self._values(wanted, labeller, dataset)
+        selection = named(samples)
+        return self._values(selection, labeller, dataset)
 
     def latest(
         self, samples: Which | None = None, *, labeller: str | None = None, dataset: str = ""
@@ -133,38 +133,41 @@ class Labels:
             labeller: Whose; by default the last word, whoever said it.
             dataset: Whose samples they are.
         """
-        wanted = None if samples is None else named(samples)
+        selection = None if samples is None else named(samples)
         _check(labeller or "", dataset)
         with self._database.reading() as connection:
-            if wanted is None:
-                last = {name: those[-1] for name, those in tops(connection, None, dataset, labeller).items()}
+            if selection is None:
+                last = {
+                    name: candidates[-1]
+                    for name, candidates in tops(connection, None, dataset, labeller).items()
+                }
             else:
-                found = holding(connection, wanted, dataset, labeller)
-                by_time = sorted(found.items(), key=lambda one: one[1][0])
-                last = {wanted.ids[at]: top for at, top in by_time}
+                holding_labels = holding(connection, selection, dataset, labeller)
+                by_time = sorted(holding_labels.items(), key=lambda entry: entry[1][0])
+                last = {selection.ids[at]: top for at, top in by_time}
         return {name: label_of(row) for name, (_, row) in last.items()}
 
     def columns(self, samples: Which, *, dataset: str = "") -> pd.DataFrame:
         """One line a sample in order (index: ids), a column a labeller: True, False or None."""
         import pandas as pd
 
-        wanted, names = named(samples), self.labellers(dataset=dataset)
-        columns = {name: self._values(wanted, name, dataset) for name in names}
+        selection, names = named(samples), self.labellers(dataset=dataset)
+        columns = {name: self._values(selection, name, dataset) for name in names}
         return pd.DataFrame(
-            columns, index=pd.Index(wanted.ids, name="sample"), columns=list(names), dtype=object
+            columns, index=pd.Index(selection.ids, name="sample"), columns=list(names), dtype=object
         )
 
-    def _values(self, wanted: Named, labeller: str | None, dataset: str) -> list[bool | None]:
+    def _values(self, selection: Named, labeller: str | None, dataset: str) -> list[bool | None]:
         _check(labeller or "", dataset)
         with self._database.reading() as connection:
-            found = holding(connection, wanted, dataset, labeller)
-        return [label_of(found[at][1]).value if at in found else None for at in range(len(wanted.ids))]
+            labels_ = holding(connection, selection, dataset, labeller)
+        return [label_of(labels_[at][1]).value if at in labels_ else None for at in range(len(selection.ids))]
 
     def labellers(self, *, dataset: str = "") -> list[str]:
         """Who labelled, sorted."""
-        wanted = sa.select(labels.c.labeller).where(labels.c.dataset == dataset).distinct()
+        query = sa.select(labels.c.labeller).where(labels.c.dataset == dataset).distinct()
         with self._database.reading() as connection:
-            return sorted(connection.execute(wanted).scalars())
+            return sorted(connection.execute(query).scalars())
 
     def datasets(self) -> list[str]:
         """Which datasets have labels, sorted."""
@@ -174,9 +177,9 @@ class Labels:
     def history(self, sample: str | Sample, *, dataset: str = "") -> Listing[Label]:
         """All that was ever said of a sample, oldest first, whatever it said then; an undo repeats what holds since."""
         (name,) = named(sample).ids
-        wanted = sa.select(labels).where(labels.c.dataset == dataset, labels.c.sample_key == key_of(name))
+        query = sa.select(labels).where(labels.c.dataset == dataset, labels.c.sample_key == key_of(name))
         with self._database.reading() as connection:
-            rows = connection.execute(wanted.order_by(labels.c.id)).all()
+            rows = connection.execute(query.order_by(labels.c.id)).all()
         return Listing(map(label_of, rows))
 
     def __repr__(self) -> str:
@@ -188,24 +191,26 @@ def _check(labeller: str, dataset: str) -> None:
     check_name("a dataset", dataset, empty=True)
 
 
-def _said(wanted: Named, value: Any, note: Any, drawn: str) -> list[dict[str, str]]:
-    """What is said of each of these samples, and what they say, as columns hold it."""
-    n = len(wanted.ids)
-    words = [_word(one) for one in _each(value, n, "values")]
-    notes = [_note(one) for one in _each(note, n, "notes")]
+def _entries(selection: Named, value: Any, note: Any, drawn: str) -> list[dict[str, str]]:
+    """The label's columns for each of these samples: value, note, how it was drawn, and the digest of its text."""
+    n = len(selection.ids)
+    words = [_word(item) for item in _one_each(value, n, "values")]
+    notes = [_note(item) for item in _one_each(note, n, "notes")]
     return [
         {"value": word, "note": text, "drawn": drawn, "digest": digest}
-        for word, text, digest in zip(words, notes, wanted.digests, strict=True)
+        for word, text, digest in zip(words, notes, selection.digests, strict=True)
     ]
 
 
-def _each(value: Any, n: int, what: str) -> list[Any]:
+def _one_each(value: Any, n: int, plural: str) -> list[Any]:
     """One value for all, or one each."""
     if value is None or isinstance(value, str) or not isinstance(value, Iterable):
         return [value] * n
     values = list(value)
     if len(values) != n:
-        raise StoreError(f"there must be as many {what} as samples", found=str(len(values)), expected=str(n))
+        raise StoreError(
+            f"there must be as many {plural} as samples", found=str(len(values)), expected=str(n)
+        )
     return values
 
 
@@ -218,47 +223,47 @@ def _word(value: Any) -> str:
 def _note(text: Any) -> str:
     if not isinstance(text, str):
         raise StoreError("a note must be text", found=repr(text)[:80])
-    return kept(text)
+    return storable(text)
 
 
 def _row(name: str, dataset: str, labeller: str) -> dict[str, Any]:
-    return {"sample": kept(name), "sample_key": key_of(name), "dataset": dataset, "labeller": labeller}
+    return {"sample": storable(name), "sample_key": key_of(name), "dataset": dataset, "labeller": labeller}
 
 
 def _insert(connection: Connection, row: Mapping[str, Any]) -> int:
     """Add a row; its number."""
-    made = connection.execute(labels.insert().values(row)).inserted_primary_key
-    assert made is not None
-    return int(made[0])
+    key = connection.execute(labels.insert().values(row)).inserted_primary_key
+    assert key is not None
+    return int(key[0])
 
 
-def _rounds(ids: Sequence[str], said: Sequence[dict[str, str]]) -> Iterable[list[int]]:
+def _rounds(ids: Sequence[str], entries: Sequence[dict[str, str]]) -> Iterable[list[int]]:
     """Places to label at once: of a text that is given again, the label goes on top of the one before."""
-    seen: Counter[tuple[str, str]] = Counter()
+    counts: Counter[tuple[str, str]] = Counter()
     rounds: dict[int, list[int]] = {}
-    for at, (name, one) in enumerate(zip(ids, said, strict=True)):
-        text = (name, one["digest"])
-        rounds.setdefault(seen[text], []).append(at)
-        seen[text] += 1
+    for at, (name, entry) in enumerate(zip(ids, entries, strict=True)):
+        text = (name, entry["digest"])
+        rounds.setdefault(counts[text], []).append(at)
+        counts[text] += 1
     return rounds.values()
 
 
 def _rows(
-    connection: Connection, said: Sequence[tuple[str, dict[str, str]]], whose: tuple[str, str]
+    connection: Connection, entries: Sequence[tuple[str, dict[str, str]]], owner: tuple[str, str]
 ) -> list[dict[str, Any]]:
     """What is to be added, each on top of the last label of the same text, where that was not taken back.
 
     Args:
         connection: To the store.
-        said: Samples' ids, and what is said of each; no text twice.
-        whose: Dataset and labeller.
+        entries: Samples' ids, each with the columns of its new label; no text twice.
+        owner: Dataset and labeller.
     """
-    found = tops(connection, [name for name, _ in said], *whose)
-    before = {(name, row.digest): row.id for name, those in found.items() for _, row in those}
+    by_id = tops(connection, [name for name, _ in entries], *owner)
+    before = {(name, row.digest): row.id for name, candidates in by_id.items() for _, row in candidates}
     at = now()
     return [
-        _row(name, *whose) | one | {"at": at, "before": before.get((name, one["digest"]))}
-        for name, one in said
+        _row(name, *owner) | entry | {"at": at, "before": before.get((name, entry["digest"]))}
+        for name, entry in entries
     ]
 
 

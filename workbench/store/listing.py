@@ -29,7 +29,7 @@ class Listing(tuple[Entry, ...]):
         import pandas as pd
 
         return pd.DataFrame(
-            [{f: getattr(one, f) for f in _names(self)} for one in self], columns=_names(self)
+            [{f: getattr(record, f) for f in _names(self)} for record in self], columns=_names(self)
         )
 
     def __repr__(self) -> str:
@@ -58,7 +58,7 @@ def _names(records: Sequence[Any]) -> list[str]:
 
 
 def _cells(records: Sequence[Any]) -> list[list[str]]:
-    return [[_cell(getattr(one, name)) for name in _names(records)] for one in records]
+    return [[_cell(getattr(record, name)) for name in _names(records)] for record in records]
 
 
 def _cell(value: Any) -> str:

@@ -23,11 +23,11 @@ _DIGEST = re.compile("[0-9a-f]{16}|")
 
 @dataclass(frozen=True)
 class Named:
-    """Samples somebody asks about.
+    """Samples by their ids, with digests of their texts.
 
     Attributes:
         ids: Their ids, in the caller's order.
-        digests_at: Digests of what the samples at these places say; "" where only the id is known.
+        digests_at: Digests of the texts of the samples at these places; "" where only the id is known.
     """
 
     ids: list[str]
@@ -35,7 +35,7 @@ class Named:
 
     @property
     def digests(self) -> list[str]:
-        """What each says."""
+        """The digest of each sample's text."""
         return list(self.digests_at(range(len(self.ids))))
 
 
@@ -48,31 +48,31 @@ def named(samples: Any) -> Named:
     if isinstance(samples, Samples):
         return Named([str(name) for name in samples.ids], lambda rows: digests_of(samples, rows))
     if isinstance(samples, Mapping):
-        digests = [_told(one) for one in samples.values()]
+        digests = [_known_digest(item) for item in samples.values()]
         return Named(_checked(list(samples)), lambda rows: [digests[row] for row in rows])
-    given = [samples] if isinstance(samples, str | Sample) else list(samples)
-    ids = [str(one.id) if isinstance(one, Sample) else one for one in given]
-    return Named(_checked(ids), lambda rows: [_digest(given[row]) for row in rows])
+    items = [samples] if isinstance(samples, str | Sample) else list(samples)
+    ids = [str(item.id) if isinstance(item, Sample) else item for item in items]
+    return Named(_checked(ids), lambda rows: [_digest(items[row]) for row in rows])
 
 
-def _digest(one: str | Sample) -> str:
-    return digest_of(one.thread) if isinstance(one, Sample) else ""
+def _digest(sample: str | Sample) -> str:
+    return digest_of(sample.thread) if isinstance(sample, Sample) else ""
 
 
-def _told(one: Any) -> str:
-    """The digest that a mapping has of a sample."""
-    digest = one.digest if isinstance(one, Label) else one
+def _known_digest(value: Any) -> str:
+    """The digest that a mapping gives for a sample."""
+    digest = value.digest if isinstance(value, Label) else value
     if isinstance(digest, str) and _DIGEST.fullmatch(digest):
         return digest
     raise StoreError(
         "a mapping of samples names what each says",
-        found=repr(one)[:80],
+        found=repr(value)[:80],
         expected='16 hexadecimal digits, "" where they are not known, or a Label',
         hint="for ids alone give a list of them",
     )
 
 
 def _checked(ids: list[Any]) -> list[str]:
-    if wrong := [one for one in ids if not isinstance(one, str)]:
+    if wrong := [name for name in ids if not isinstance(name, str)]:
         raise StoreError("a sample is named by its id, a text", found=repr(wrong[0])[:80])
     return ids

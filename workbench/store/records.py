@@ -25,8 +25,8 @@ def prove(grader: Grader) -> None:
     """
     for part in parts(grader):
         if isinstance(part, SandboxedGrader):
-            known = part.validation
-            (part.validate() if known is None or known.claimed else known).raise_for_failure()
+            validation = part.validation
+            (part.validate() if validation is None or validation.claimed else validation).raise_for_failure()
 
 
 def write_record(grader: Grader) -> str:
@@ -37,8 +37,8 @@ def write_record(grader: Grader) -> str:
         StoreError: It holds what JSON cannot say.
     """
     text = to_json(record_of(grader))
-    again = read_record(text, where=f"grader {grader.name!r}", own=True)
-    if to_json(spec_of(again)) != to_json(spec_of(grader)):
+    reread = read_record(text, where=f"grader {grader.name!r}", own=True)
+    if to_json(spec_of(reread)) != to_json(spec_of(grader)):
         raise StoreError(
             f"grader {grader.name!r} would not come back as it is", found=f"a {grader.kind} grader with fields JSON changes",
             hint="give its fields plain values: texts, numbers, lists and dicts with text keys",
@@ -47,7 +47,7 @@ def write_record(grader: Grader) -> str:
 
 
 def read_record(text: str, *, where: str, trust: bool = False, own: bool = False) -> Grader:
-    """The grader of a record, as somebody else's. Nothing of it runs.
+    """The grader of a record, marked as imported. Nothing of it runs.
 
     Args:
         text: The record.

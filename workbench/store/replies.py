@@ -17,7 +17,7 @@ from workbench.store.batches import Batches
 from workbench.store.database import Database
 from workbench.store.errors import StoreError
 from workbench.store.schema import count_or_none, now, replies
-from workbench.store.texts import from_json, kept, read, to_json
+from workbench.store.texts import from_json, read, storable, to_json
 
 __all__ = ["Replies"]
 
@@ -85,17 +85,17 @@ class Replies:
         return f"Replies in {self._database.address.shown}"
 
     def _read(self, keys: Sequence[str]) -> Sequence[Reply | Exception | None]:
-        found: dict[str, Reply | Exception] = {}
-        wanted = list(dict.fromkeys(keys))
+        replies_by_key: dict[str, Reply | Exception] = {}
+        unique = list(dict.fromkeys(keys))
         with self._database.reading() as connection:
-            for start in range(0, len(wanted), _CHUNK):
-                chunk = wanted[start : start + _CHUNK]
+            for start in range(0, len(unique), _CHUNK):
+                chunk = unique[start : start + _CHUNK]
                 statement, names = self._selects[next(size for size in _SIZES if size >= len(chunk))]
                 filled = chunk + chunk[-1:] * (len(names) - len(chunk))
-                given = tuple(filled) if self._positional else dict(zip(names, filled, strict=True))
-                for key, text, rest in connection.exec_driver_sql(statement, given).all():
-                    found[key] = _reply(text, rest)
-        return [found.get(key) for key in keys]
+                parameters = tuple(filled) if self._positional else dict(zip(names, filled, strict=True))
+                for key, text, rest in connection.exec_driver_sql(statement, parameters).all():
+                    replies_by_key[key] = _reply(text, rest)
+        return [replies_by_key.get(key) for key in keys]
 
     @cached_property
     def _positional(self) -> bool:
@@ -109,8 +109,8 @@ class Replies:
     def _select(self, size: int) -> tuple[str, list[str]]:
         names = [f"k{number}" for number in range(size)]
         keys = sa.or_(replies.c.key.in_([sa.bindparam(name, type_=sa.String) for name in names]))
-        asked = sa.select(replies.c.key, replies.c.text, replies.c.rest).where(keys)
-        return str(asked.compile(dialect=self._database.engine.dialect)), names
+        query = sa.select(replies.c.key, replies.c.text, replies.c.rest).where(keys)
+        return str(query.compile(dialect=self._database.engine.dialect)), names
 
     def _write(self, rows: Sequence[_Row]) -> Sequence[None]:
         # One row a key, the last; in one order everywhere, or two processes could wait for each other.
@@ -124,8 +124,8 @@ class Replies:
 def _upsert(connection: Connection, values: list[dict[str, Any]]) -> None:
     dialects = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}
     insert = dialects.get(connection.dialect.name)
-    if insert is None:  # no common word for it: replace by hand
-        keys = [one["key"] for one in values]
+    if insert is None:  # SQL has no upsert that all databases know: delete and insert
+        keys = [row["key"] for row in values]
         connection.execute(replies.delete().where(replies.c.key.in_(keys)))
         connection.execute(replies.insert(), values)
         return
@@ -135,7 +135,7 @@ def _upsert(connection: Connection, values: list[dict[str, Any]]) -> None:
 
 
 def _of(model: str | None) -> list[sa.ColumnElement[bool]]:
-    return [] if model is None else [replies.c.model == kept(model)]
+    return [] if model is None else [replies.c.model == storable(model)]
 
 
 def _check_key(key: str) -> None:
@@ -148,12 +148,12 @@ def _check_key(key: str) -> None:
 
 def _values(key: str, reply: Reply, model: str) -> dict[str, Any]:
     usage = reply.usage
-    told = None if usage is None else vars(usage)
+    usage_fields = None if usage is None else vars(usage)
     return {
         "key": key,
-        "model": kept(model),
-        "text": kept(reply.text),
-        "rest": to_json([dict(reply.raw), told]),
+        "model": storable(model),
+        "text": storable(reply.text),
+        "rest": to_json([dict(reply.raw), usage_fields]),
         "tokens": None if usage is None else count_or_none(usage.tokens),
         "cost": None if usage is None or usage.cost is None or not math.isfinite(usage.cost) else usage.cost,
         "at": now(),
@@ -161,7 +161,7 @@ def _values(key: str, reply: Reply, model: str) -> dict[str, Any]:
 
 
 def _reply(text: str, rest: str) -> Reply | StoreError:
-    """The answer of a row; one that cannot be read is an error of its own and not its neighbours'."""
+    """The answer of a row; one that cannot be read is an error for its own key only."""
     try:
         raw, usage = json.loads(rest) if rest[0] == "[" else from_json(rest)
         return Reply(read(text), None if usage is None else Usage(**usage), raw)

@@ -1,4 +1,4 @@
-"""What became of each run: when, which graders, their numbers, findings and cost; not the rows."""
+"""The summary of each run: when, which graders, their numbers, findings and cost; not the rows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from workbench.store.database import Database
 from workbench.store.errors import StoreError
 from workbench.store.listing import Listing
 from workbench.store.schema import count_or_none, now, runs
-from workbench.store.texts import from_json, kept, read, to_json
+from workbench.store.texts import from_json, read, storable, to_json
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -86,11 +86,11 @@ class Runs:
         """
         if not isinstance(report, Report):
             raise TypeError(f"a run is stored by its report, not by {type(report).__name__}")
-        values = _values(report) | {"name": kept(name), "dataset": kept(dataset), "at": now()}
+        values = _values(report) | {"name": storable(name), "dataset": storable(dataset), "at": now()}
         with self._database.writing() as connection:
-            made = connection.execute(runs.insert().values(**values)).inserted_primary_key
-        assert made is not None
-        return self.get(int(made[0]))
+            key = connection.execute(runs.insert().values(**values)).inserted_primary_key
+        assert key is not None
+        return self.get(int(key[0]))
 
     def list(self) -> Listing[Run]:
         """All runs, the newest first."""
@@ -134,8 +134,8 @@ def _finding_record(finding: Finding) -> dict[str, Any]:
 
 
 def _total(column: Iterable[Any]) -> float | None:
-    known = [float(value) for value in column if math.isfinite(value)]
-    return sum(known) if known else None
+    finite = [float(value) for value in column if math.isfinite(value)]
+    return sum(finite) if finite else None
 
 
 def _table(frame: pd.DataFrame) -> dict[str, Any]:
@@ -147,9 +147,9 @@ def _table(frame: pd.DataFrame) -> dict[str, Any]:
 def _plain(value: Any) -> Any:
     """A value as strict JSON has it: NaN is null."""
     if isinstance(value, Mapping):
-        return {key: _plain(one) for key, one in value.items()}
+        return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
+        return [_plain(item) for item in value]
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     return value

@@ -1,4 +1,4 @@
-"""The store's tables, and how those of an older store become today's.
+"""The store's tables, and how those of an older store are brought up to date.
 
 A new database gets the tables below. One of an older version goes through the steps from its version to
 ours, all in one transaction: it ends as it was or as it should be. Whoever changes a table raises
@@ -164,12 +164,12 @@ def version_of(connection: Connection) -> int:
     """
     if not sa.inspect(connection).has_table(meta.name):
         return 0
-    found = connection.execute(sa.select(meta.c.value).where(meta.c.name == "version")).scalar()
-    if not isinstance(found, str) or not found.isdecimal():
+    version = connection.execute(sa.select(meta.c.value).where(meta.c.name == "version")).scalar()
+    if not isinstance(version, str) or not version.isdecimal():
         raise StoreError(
-            "the store has no readable version", found=repr(found)[:80], expected=f"1 to {VERSION}"
+            "the store has no readable version", found=repr(version)[:80], expected=f"1 to {VERSION}"
         )
-    return int(found)
+    return int(version)
 
 
 def prepare(connection: Connection) -> None:
@@ -180,24 +180,24 @@ def prepare(connection: Connection) -> None:
     """
     if connection.dialect.name == "postgresql":
         connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_ADVISORY_LOCK)))
-    found = version_of(connection)
-    refuse_newer(found)
-    if found == 0:
+    version = version_of(connection)
+    refuse_newer(version)
+    if version == 0:
         metadata.create_all(connection)
         connection.execute(meta.insert().values(name="version", value=str(VERSION)))
         return
-    for step in range(found + 1, VERSION + 1):
+    for step in range(version + 1, VERSION + 1):
         STEPS[step](connection)
-    if found < VERSION:
+    if version < VERSION:
         connection.execute(meta.update().where(meta.c.name == "version").values(value=str(VERSION)))
 
 
-def refuse_newer(found: int) -> None:
+def refuse_newer(version: int) -> None:
     """Refuse tables of a later release; nothing was touched."""
-    if found > VERSION:
+    if version > VERSION:
         raise StoreError(
             "the store was made by a newer workbench",
-            found=f"version {found} of its tables",
+            found=f"version {version} of its tables",
             expected=f"at most version {VERSION}",
             hint="upgrade grader-workbench, or open another store; this one was not changed",
         )

@@ -78,7 +78,7 @@ class Store:
 
     @property
     def lost(self) -> str:
-        """What became of its file, such as "is gone", where that cannot be found any more; "" where all is well."""
+        """What became of its file, such as "is gone", where that cannot be found any more; "" where it is in its place."""
         return self._database.lost
 
     def close(self) -> None:

@@ -12,21 +12,21 @@ from typing import Any
 
 from workbench.store.errors import StoreError
 
-__all__ = ["from_json", "kept", "read", "to_json"]
+__all__ = ["from_json", "read", "storable", "to_json"]
 
 _MARK = "\x1bescaped:"
-_UNKEPT = re.compile("[\x00\ud800-\udfff]")
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
-def kept(text: str) -> str:
-    """The text as a column holds it."""
-    if _UNKEPT.search(text) is None and not text.startswith(_MARK):
+def storable(text: str) -> str:
+    """The text in the form in which any database can store it."""
+    if _UNSTORABLE.search(text) is None and not text.startswith(_MARK):
         return text
     return _MARK + text.encode("unicode_escape").decode("ascii")
 
 
 def read(column: str) -> str:
-    """The text a column holds."""
+    """The text that `storable` was given."""
     if not column.startswith(_MARK):
         return column
     return column[len(_MARK) :].encode("ascii").decode("unicode_escape")
@@ -39,7 +39,7 @@ def to_json(value: Any) -> str:
         StoreError: JSON cannot say it.
     """
     try:
-        return kept(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
+        return storable(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
     except (TypeError, ValueError, RecursionError) as error:
         raise StoreError("this cannot be stored: JSON cannot say it", found=str(error)[:200]) from None
 

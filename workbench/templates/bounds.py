@@ -12,7 +12,7 @@ MAX_SOURCE = 2**20
 """Characters of a template."""
 
 MAX_OUTPUT = 4 * 2**20
-"""Characters one rendering may write: more than any judge reads, room for a completion of a mebibyte."""
+"""Characters one rendering may write: more than any judge reads, and enough for a completion of a mebibyte."""
 
 MAX_STEPS = 500_000
 """Tags rendered and turns of loops in one rendering; about a second."""
@@ -25,7 +25,7 @@ SECONDS = 10.0
 
 
 class Page:
-    """What one rendering has written, and what it has left.
+    """What one rendering has written, and how much more it may write and do.
 
     Raises:
         TemplateRunError: From `write` and `step`, when it is too much.
@@ -33,15 +33,15 @@ class Page:
 
     def __init__(self) -> None:
         self.parts: list[str] = []
-        self.room = MAX_OUTPUT
+        self.characters_left = MAX_OUTPUT
         self.steps = MAX_STEPS
         self.until = time.monotonic() + SECONDS
 
     def put(self, text: str) -> None:
         """Add text as one step of work: `step` and `write` in one, for renderings in many small pieces."""
         self.steps -= 1
-        self.room -= len(text)
-        if self.steps < 0 or self.room < 0 or time.monotonic() > self.until:
+        self.characters_left -= len(text)
+        if self.steps < 0 or self.characters_left < 0 or time.monotonic() > self.until:
             self.step(0)
             self.take(0)
         self.parts.append(text)
@@ -53,8 +53,8 @@ class Page:
 
     def take(self, characters: int) -> None:
         """Count characters made, written or not."""
-        self.room -= characters
-        if self.room < 0:
+        self.characters_left -= characters
+        if self.characters_left < 0:
             raise TemplateRunError(
                 "the template writes too much", expected=f"at most {MAX_OUTPUT:,} characters"
             )

@@ -42,8 +42,8 @@ class Braces:
         if release == "0.17":
             check_names(names)
         self.pattern = _NAME if release == "0.17" else _listed(self.names)
-        found = (match[1] for match in self.pattern.finditer(text) if match.lastindex)
-        self.variables = frozenset(found)
+        names_in_text = (match[1] for match in self.pattern.finditer(text) if match.lastindex)
+        self.variables = frozenset(names_in_text)
 
     def render(self, values: Mapping[str, Any], page: Page) -> None:
         """Write the text."""
@@ -62,9 +62,9 @@ def check_names(names: tuple[str, ...]) -> None:
     Raises:
         TemplateError: One is called input, submission or ground_truth.
     """
-    if taken := [name for name in names if name in RESERVED]:
+    if reserved := [name for name in names if name in RESERVED]:
         raise TemplateError(
-            f"a rubric variable cannot be called {taken[0]!r}",
+            f"a rubric variable cannot be called {reserved[0]!r}",
             expected=f"a name other than {', '.join(RESERVED)}",
         )
 

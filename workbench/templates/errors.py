@@ -1,4 +1,4 @@
-"""The two ways a template goes wrong: as it is read, and as it meets its values."""
+"""Errors of templates: those found when one is read, and those found when it is rendered."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["MissingVariableError", "TemplateError", "TemplateRunError", "at", "p
 
 
 class TemplateError(FormatError):
-    """A template that cannot be read, or that says what its dialect cannot.
+    """A template that cannot be read, or that uses what its dialect does not have.
 
     Attributes:
         line: Counted from 1; 0 where no place is known.
@@ -20,7 +20,7 @@ class TemplateError(FormatError):
 
 
 class TemplateRunError(WorkbenchError, ValueError):
-    """A template that does not fit its values, or that wants more room or time than it may have."""
+    """A template that does not fit its values, or that needs more characters or time than it may have."""
 
 
 class MissingVariableError(TemplateRunError, KeyError):
@@ -35,12 +35,12 @@ def place(text: str, position: int) -> tuple[int, int]:
     return before.count("\n") + 1, position - (before.rfind("\n") + 1) + 1
 
 
-def at(text: str, position: int, what: str, *, expected: str = "", hint: str = "") -> TemplateError:
+def at(text: str, position: int, problem: str, *, expected: str = "", hint: str = "") -> TemplateError:
     """An error about one place of a template, with the text that stands there."""
     line, column = place(text, position)
-    found = text[position : position + 60].split("\n", maxsplit=1)[0]
+    excerpt = text[position : position + 60].split("\n", maxsplit=1)[0]
     error = TemplateError(
-        what, where=f"line {line}, column {column}", found=found, expected=expected, hint=hint
+        problem, where=f"line {line}, column {column}", found=excerpt, expected=expected, hint=hint
     )
     error.line, error.column = line, column
     return error

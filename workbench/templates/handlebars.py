@@ -43,7 +43,7 @@ class Handlebars:
 
 
 class _Checker:
-    """Refuses what only a helper could mean, and collects the names asked of the outermost context."""
+    """Refuses what would need a helper that does not exist, and collects the names asked of the outermost context."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -90,20 +90,24 @@ class _Checker:
         yield from self.values(call, names, nested=nested, head=helper is None)
 
     def arguments(self, call: Call, helper: str, count: int) -> None:
-        known = {"includeZero"} if helper in {"if", "unless"} else set()
-        if len(call.params) != count or {name for name, _ in call.options} - known:
+        options = {"includeZero"} if helper in {"if", "unless"} else set()
+        if len(call.params) != count or {name for name, _ in call.options} - options:
             raise at(
                 self.text, call.position, f"{helper} takes {count} argument{'s' * (count > 1)}, no other"
             )
 
     def values(self, call: Call, names: frozenset[str], *, nested: bool, head: bool) -> Iterator[str]:
-        for one in (*((call.head,) if head else ()), *call.params, *(value for _, value in call.options)):
-            if isinstance(one, Call):
-                yield from self.put(one, names, nested=nested)
-            elif isinstance(one, Path):
-                yield from _outer_name(one, names, nested=nested)
-            elif head and one is call.head and not nested:
-                yield one.original
+        for expression in (
+            *((call.head,) if head else ()),
+            *call.params,
+            *(value for _, value in call.options),
+        ):
+            if isinstance(expression, Call):
+                yield from self.put(expression, names, nested=nested)
+            elif isinstance(expression, Path):
+                yield from _outer_name(expression, names, nested=nested)
+            elif head and expression is call.head and not nested:
+                yield expression.original
 
 
 def _outer_name(path: Path, names: frozenset[str], *, nested: bool) -> Iterator[str]:
@@ -140,8 +144,8 @@ class _Scope:
 
     def into(self, context: Any, names: Mapping[str, Any]) -> _Scope:
         # Handlebars goes down a level only where the context is another one, by JavaScript's ==.
-        same = loosely_equal(context, self.contexts[0])
-        contexts = self.contexts if same else (context, *self.contexts)
+        is_same = loosely_equal(context, self.contexts[0])
+        contexts = self.contexts if is_same else (context, *self.contexts)
         return replace(self, contexts=contexts, names={**self.names, **names} if names else self.names)
 
 
@@ -191,7 +195,7 @@ class _Writer:
     def with_(self, block: Block, value: Any, scope: _Scope) -> None:
         if _empty(value):
             return self.program(block.inverse, scope)
-        names = _named(block.program, value)
+        names = _block_names(block.program, value)
         return self.program(block.program, scope.into(value, names))
 
     def each(self, block: Block, value: Any, scope: _Scope) -> None:
@@ -202,23 +206,23 @@ class _Writer:
             pairs = list(value.items())
         for place, (key, item) in enumerate(pairs):
             self.page.step()
-            news = {"key": key, "index": place, "first": place == 0, "last": place == len(pairs) - 1}
-            inner = replace(scope, data={**scope.data, **news}, outer=scope)
-            self.program(block.program, inner.into(item, _named(block.program, item, key)))
+            loop_names = {"key": key, "index": place, "first": place == 0, "last": place == len(pairs) - 1}
+            inner = replace(scope, data={**scope.data, **loop_names}, outer=scope)
+            self.program(block.program, inner.into(item, _block_names(block.program, item, key)))
         if not pairs:
             self.program(block.inverse, scope)
 
-    def value(self, one: Path | Literal | Call, scope: _Scope) -> Any:
-        if isinstance(one, Literal):
-            return one.value
-        if isinstance(one, Path):
-            return _found(one, scope)
-        if _helper(one, frozenset(scope.names)) == "lookup":
-            held, name = (self.value(param, scope) for param in one.params)
-            return held if falsy(held) else member(held, script_text(name))
+    def value(self, expression: Path | Literal | Call, scope: _Scope) -> Any:
+        if isinstance(expression, Literal):
+            return expression.value
+        if isinstance(expression, Path):
+            return _resolved(expression, scope)
+        if _helper(expression, frozenset(scope.names)) == "lookup":
+            container, name = (self.value(param, scope) for param in expression.params)
+            return container if falsy(container) else member(container, script_text(name))
         # A literal where a name is expected is a name: {{"two words"}}.
-        head = one.head
-        return _found(head, scope) if isinstance(head, Path) else member(scope.contexts[0], head.original)
+        head = expression.head
+        return _resolved(head, scope) if isinstance(head, Path) else member(scope.contexts[0], head.original)
 
 
 _RUN: dict[str, Callable[[_Writer, Block, Any, _Scope], None]] = {
@@ -237,26 +241,26 @@ def _empty(value: Any) -> bool:
     return falsy(value) and not zero
 
 
-def _named(program: Program | None, *values: Any) -> dict[str, Any]:
-    given = (*values, None, None)
+def _block_names(program: Program | None, *values: Any) -> dict[str, Any]:
+    padded = (*values, None, None)
     return (
-        {name: given[at] if at < len(given) else None for at, name in enumerate(program.names)}
+        {name: padded[at] if at < len(padded) else None for at, name in enumerate(program.names)}
         if program
         else {}
     )
 
 
-def _found(path: Path, scope: _Scope) -> Any:
+def _resolved(path: Path, scope: _Scope) -> Any:
     parts = path.parts
     if path.data:
-        held: Any = _data(path, scope)
+        value: Any = _data(path, scope)
     elif parts and not path.depth and not path.scoped and parts[0] in scope.names:
-        held, parts = scope.names[parts[0]], parts[1:]
+        value, parts = scope.names[parts[0]], parts[1:]
     else:
-        held = scope.contexts[path.depth] if path.depth < len(scope.contexts) else None
+        value = scope.contexts[path.depth] if path.depth < len(scope.contexts) else None
     for part in parts:
-        held = member(held, part)
-    return held
+        value = member(value, part)
+    return value
 
 
 def _data(path: Path, scope: _Scope) -> Any:

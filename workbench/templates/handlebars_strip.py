@@ -17,7 +17,7 @@ _REST_OF_LINE = re.compile(r"[ \t]*\r?\n?")
 
 
 def strip_whitespace(program: Program, *, root: bool = True) -> None:
-    """Take out of the tree's texts what the language takes out."""
+    """Remove the whitespace that Handlebars removes from the texts of the tree."""
     body = program.body
     for at, statement in enumerate(body):
         match statement:
@@ -67,7 +67,7 @@ def _inside(block: Block) -> tuple[bool, bool]:
     program = _body(block.program or block.inverse)
     inverse = block.inverse if block.program is not None else None
     first, last = _inverses(inverse)
-    found = _line_ends(program, -1), _line_starts(program if first is None else first, None)
+    lone = _line_ends(program, -1), _line_starts(program if first is None else first, None)
     if block.open_strip.close:
         _cut_after(program, 0, everything=True)
     if first is None or last is None:
@@ -75,7 +75,7 @@ def _inside(block: Block) -> tuple[bool, bool]:
             _cut_before(program, None, everything=True)
     else:
         _around_else(block, program, first, last)
-    return found
+    return lone
 
 
 def _around_else(

@@ -118,11 +118,11 @@ def _tag(text: str, start: int) -> tuple[Tag, int]:
     if kind in {"comment", "else"}:
         return Tag(kind, start, _flags(opening, opening)), start + len(opening)
     if "*" in opening or kind == "partial":
-        what = "decorators" if "*" in opening else "partials"
+        feature = "decorators" if "*" in opening else "partials"
         raise at(
             text,
             start,
-            f"{what} are not supported",
+            f"{feature} are not supported",
             hint="write the partial's text here" if kind == "partial" else "",
         )
     words, closing, end = _inside(text, start, start + len(opening))
@@ -137,8 +137,8 @@ def _tag(text: str, start: int) -> tuple[Tag, int]:
 
 def _opening(text: str, start: int) -> tuple[str, str]:
     for kind, pattern in _OPENINGS:
-        if found := pattern.match(text, start):
-            return kind, found[0]
+        if match := pattern.match(text, start):
+            return kind, match[0]
     raise at(text, start, "this comment is not closed")  # pragma: no cover (the last pattern fits all)
 
 
@@ -149,14 +149,14 @@ def _flags(opening: str, closing: str) -> Strip:
 def _inside(text: str, start: int, position: int) -> tuple[tuple[Word, ...], str, int]:
     words: list[Word] = []
     while position < len(text):
-        found = _WORDS.match(text, position)
-        if found is None or found.lastgroup is None:
+        match = _WORDS.match(text, position)
+        if match is None or match.lastgroup is None:
             _no_word(text, start, position)
-        position = found.end()
-        if found.lastgroup in {"close", "raw"}:
-            return tuple(words), found[0], position
-        if found.lastgroup != "space":
-            words.append(Word(found.lastgroup, found[0], found.start()))
+        position = match.end()
+        if match.lastgroup in {"close", "raw"}:
+            return tuple(words), match[0], position
+        if match.lastgroup != "space":
+            words.append(Word(match.lastgroup, match[0], match.start()))
     raise at(text, start, "this tag is not closed", expected="}}", hint=_LITERAL_HINT)
 
 

@@ -102,16 +102,16 @@ def _delimiters(text: str, start: int, name: str) -> tuple[str, str]:
 
 def _without_lone_lines(tags: list[Tag]) -> list[Tag]:
     """Drop the whitespace of lines that hold tags which put nothing, and nothing else."""
-    kept: list[Tag] = []
+    remaining: list[Tag] = []
     line: list[Tag] = []
     for tag in tags:
         pieces = re.findall(r"[^\n]*\n|[^\n]+", tag.text) if tag.kind == "text" else [None]
         for piece in pieces:
             line.append(tag if piece is None else Tag("text", piece, tag.position))
             if piece is not None and piece.endswith("\n"):
-                kept += _line(line)
+                remaining += _line(line)
                 line = []
-    return kept + _line(line)
+    return remaining + _line(line)
 
 
 def _line(line: list[Tag]) -> list[Tag]:
@@ -161,13 +161,13 @@ def _write(tags: list[Tag], contexts: tuple[Any, ...], page: Page) -> None:
         if tag.kind == "text":
             page.write(tag.text)
         elif tag.kind == "put":
-            page.write(script_text(_found(tag.text, contexts)))
+            page.write(script_text(_resolved(tag.text, contexts)))
         elif tag.kind == "^":
-            value = _found(tag.text, contexts)
+            value = _resolved(tag.text, contexts)
             if falsy(value) or value == []:
                 _write(tag.body, contexts, page)
         else:
-            _section(tag, _found(tag.text, contexts), contexts, page)
+            _section(tag, _resolved(tag.text, contexts), contexts, page)
 
 
 def _section(tag: Tag, value: Any, contexts: tuple[Any, ...], page: Page) -> None:
@@ -181,24 +181,24 @@ def _section(tag: Tag, value: Any, contexts: tuple[Any, ...], page: Page) -> Non
         _write(tag.body, (item, *contexts), page)
 
 
-def _found(name: str, contexts: tuple[Any, ...]) -> Any:
+def _resolved(name: str, contexts: tuple[Any, ...]) -> Any:
     if name == ".":
         return contexts[0]
     parts = name.split(".") if name.find(".") > 0 else [name]
     for context in contexts:
-        held = context
+        value = context
         for part in parts[:-1]:
-            held = member(held, part)
-        if _has(held, parts[-1], plain_name=len(parts) == 1):
-            return member(held, parts[-1])
+            value = member(value, part)
+        if _has(value, parts[-1], plain_name=len(parts) == 1):
+            return member(value, parts[-1])
     return None
 
 
-def _has(held: Any, name: str, *, plain_name: bool) -> bool:
-    if isinstance(held, Mapping):
-        return name in held
-    if isinstance(held, list):
+def _has(value: Any, name: str, *, plain_name: bool) -> bool:
+    if isinstance(value, Mapping):
+        return name in value
+    if isinstance(value, list):
         place = index(name)
-        return name == "length" or (place is not None and place < len(held))
+        return name == "length" or (place is not None and place < len(value))
     # Text has its length by a dotted name only.
-    return isinstance(held, str) and not plain_name and member(held, name) is not None
+    return isinstance(value, str) and not plain_name and member(value, name) is not None

@@ -104,10 +104,10 @@ def parsed(text: str) -> Any:
     return tree
 
 
-def _placed(what: str, line: int, text: str, expected: str = "") -> TemplateError:
+def _placed(problem: str, line: int, text: str, expected: str = "") -> TemplateError:
     lines = text.split("\n")
-    found = lines[line - 1].strip()[:60] if 0 < line <= len(lines) else ""
-    error = TemplateError(what, where=f"line {line}", found=found, expected=expected)
+    excerpt = lines[line - 1].strip()[:60] if 0 < line <= len(lines) else ""
+    error = TemplateError(problem, where=f"line {line}", found=excerpt, expected=expected)
     error.line = line
     return error
 
@@ -130,9 +130,9 @@ def _check_name(node: Any, text: str) -> None:
     from workbench.templates.native_sandbox import environment
 
     kind = type(node).__name__.lower()
-    known = {name for name in getattr(environment(), f"{kind}s") if name[:1].isalpha()}
-    if node.name not in known:
-        raise _placed(f"there is no {kind} {node.name!r}", node.lineno, text, ", ".join(sorted(known)))
+    names = {name for name in getattr(environment(), f"{kind}s") if name[:1].isalpha()}
+    if node.name not in names:
+        raise _placed(f"there is no {kind} {node.name!r}", node.lineno, text, ", ".join(sorted(names)))
 
 
 def _counted(tree: Any) -> Any:
@@ -155,7 +155,7 @@ def _counted(tree: Any) -> Any:
             elif isinstance(node, nodes.List | nodes.Dict) or (
                 isinstance(node, nodes.Tuple) and node.ctx == "load"
             ):
-                return through("_made", node)
+                return through("_bounded", node)
             return node
 
     return Counting().visit(tree)

@@ -70,7 +70,7 @@ class Missing(ChainableUndefined):
 
 
 class Sandbox(ImmutableSandboxedEnvironment):
-    """Plain data, a few methods, and operators that say no before they fill the memory."""
+    """Plain data, a few methods, and operators that refuse a result that is too large before they make it."""
 
     intercepted_binops = frozenset({"+", "*", "**", "%"})
 
@@ -93,23 +93,23 @@ class Sandbox(ImmutableSandboxedEnvironment):
         return
 
     def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
-        """An operator, if its result has a bearable size."""
+        """Apply an operator if its result will not be too large."""
         PAGE.get().step()
         if not _bearable(operator, left, right):
             raise TemplateRunError(f"the result of {operator} is too large, or it takes numbers only")
         result = super().call_binop(context, operator, left, right)
-        return _made(result) if isinstance(result, list | tuple) else result
+        return _bounded(result) if isinstance(result, list | tuple) else result
 
 
 def _bearable(operator: str, left: Any, right: Any) -> bool:
-    many = [side for side in (left, right) if isinstance(side, str | list | tuple)]
+    sequences = [side for side in (left, right) if isinstance(side, str | list | tuple)]
     if operator == "%":
         return not isinstance(left, str | bytes)
-    if many and operator == "+":
-        return sum(map(len, many)) <= MAX_OUTPUT
-    if many and operator == "*":
-        times = right if many[0] is left else left
-        return isinstance(times, int) and len(many[0]) * times <= MAX_OUTPUT
+    if sequences and operator == "+":
+        return sum(map(len, sequences)) <= MAX_OUTPUT
+    if sequences and operator == "*":
+        times = right if sequences[0] is left else left
+        return isinstance(times, int) and len(sequences[0]) * times <= MAX_OUTPUT
     if isinstance(left, int) and isinstance(right, int):
         bits = left.bit_length() * right if operator == "**" else left.bit_length() + right.bit_length()
         return bits <= _MAX_BITS
@@ -120,19 +120,19 @@ def _measure(value: Any, limit: int) -> None:
     """Refuse what is no plain data, or has too many parts when each is counted where it appears."""
     waiting, count = [value], 0
     while waiting:
-        one = waiting.pop()
-        count += len(one) if isinstance(one, str) and limit > _MAX_MADE else 1
+        item = waiting.pop()
+        count += len(item) if isinstance(item, str) and limit > _MAX_MADE else 1
         if count > limit:
             raise TemplateRunError("a list or dict of the template is too large", expected=f"{limit:,} parts")
-        if isinstance(one, Mapping):
-            waiting += [*one.keys(), *one.values()]
-        elif isinstance(one, list | tuple):
-            waiting += one
-        elif not isinstance(one, str | int | float | None):
-            raise TemplateRunError(f"a {type(one).__name__} is no data and has no text")
+        if isinstance(item, Mapping):
+            waiting += [*item.keys(), *item.values()]
+        elif isinstance(item, list | tuple):
+            waiting += item
+        elif not isinstance(item, str | int | float | None):
+            raise TemplateRunError(f"a {type(item).__name__} is no data and has no text")
 
 
-def _shown(value: Any) -> Any:
+def _printable(value: Any) -> Any:
     """What an expression puts: text as it is, the rest as Python writes it, no larger than a page."""
     if isinstance(value, str) or (isinstance(value, int | float) or value is None):
         return value
@@ -144,16 +144,16 @@ def _shown(value: Any) -> Any:
     return str(value)
 
 
-def _made(value: Any) -> Any:
+def _bounded(value: Any) -> Any:
     _measure(value, _MAX_MADE)
     return value
 
 
 def _turns(value: Any) -> Iterator[Any]:
     page = PAGE.get()
-    for one in value:
+    for item in value:
         page.step()
-        yield one
+        yield item
 
 
 def _joined(values: Iterable[Any], separator: str = "") -> str:
@@ -161,7 +161,7 @@ def _joined(values: Iterable[Any], separator: str = "") -> str:
     size = 0
     for value in values:
         PAGE.get().step()
-        texts.append(str(_shown(value)))
+        texts.append(str(_printable(value)))
         size += len(texts[-1]) + len(separator)
         if size > MAX_OUTPUT:
             raise TemplateRunError(
@@ -176,7 +176,7 @@ def _join(env: Environment, value: Any, d: str = "", attribute: str | int | None
 
 
 def _replace(value: Any, old: str, new: str, count: int | None = None) -> str:
-    text, times = str(_shown(value)), -1 if count is None else count
+    text, times = str(_printable(value)), -1 if count is None else count
     if len(text) + text.count(old) * len(new) > MAX_OUTPUT:
         raise TemplateRunError("a text of the template is too long", expected=f"{MAX_OUTPUT:,} characters")
     return text.replace(old, new, times)
@@ -193,7 +193,7 @@ def _tojson(value: Any, indent: int | None = None) -> str:
 
 
 def _indent(value: Any, width: int = 4, first: bool = False) -> str:
-    lines = str(_shown(value)).split("\n")
+    lines = str(_printable(value)).split("\n")
     space = " " * min(width, 40)
     rest = [space + line if line else line for line in lines[1:]]
     return _joined([(space if first else "") + lines[0], *rest], "\n")
@@ -210,7 +210,7 @@ def _range(*bounds: int) -> range:
 
 
 def _dict(*values: Any, **named: Any) -> dict[str, Any]:
-    result: dict[str, Any] = _made(dict(*values, **named))
+    result: dict[str, Any] = _bounded(dict(*values, **named))
     return result
 
 
@@ -218,14 +218,14 @@ GLOBALS: dict[str, Any] = {"range": _range, "dict": _dict, "namespace": Namespac
 
 
 def _charged(rule: Callable[..., Any]) -> Callable[..., Any]:
-    """The filter, paying for the length of what it is given."""
+    """The filter, with the length of its arguments counted as steps of the rendering."""
 
     @wraps(rule)
     def charged(*values: Any, **named: Any) -> Any:
         sizes = [
-            len(one) // (1000 if isinstance(one, str) else 1)
-            for one in values
-            if isinstance(one, str | list | dict | range)
+            len(value) // (1000 if isinstance(value, str) else 1)
+            for value in values
+            if isinstance(value, str | list | dict | range)
         ]
         PAGE.get().step(1 + sum(sizes))
         return rule(*values, **named)
@@ -235,19 +235,19 @@ def _charged(rule: Callable[..., Any]) -> Callable[..., Any]:
 
 @cache
 def environment() -> Sandbox:
-    """The one environment."""
-    made = Sandbox(
-        autoescape=False, undefined=Missing, finalize=_shown, optimized=False, keep_trailing_newline=True
+    """The environment that all templates share."""
+    sandbox = Sandbox(
+        autoescape=False, undefined=Missing, finalize=_printable, optimized=False, keep_trailing_newline=True
     )
     own: dict[str, Callable[..., Any]] = {
         "indent": _indent, "join": _join, "replace": _replace, "round": _round, "tojson": _tojson,
-        "string": lambda value: str(_shown(value)), "safe": lambda value: value,
+        "string": lambda value: str(_printable(value)), "safe": lambda value: value,
     }  # fmt: skip
-    kept = {name: made.filters[name] for name in _KEPT_FILTERS.split()}
-    made.filters = {name: _charged(rule) for name, rule in {**kept, **own}.items()}
-    made.filters |= {"_turns": _turns, "_joined": _joined, "_made": _made}
-    made.globals = dict(GLOBALS)
-    return made
+    builtin = {name: sandbox.filters[name] for name in _KEPT_FILTERS.split()}
+    sandbox.filters = {name: _charged(rule) for name, rule in {**builtin, **own}.items()}
+    sandbox.filters |= {"_turns": _turns, "_joined": _joined, "_bounded": _bounded}
+    sandbox.globals = dict(GLOBALS)
+    return sandbox
 
 
-assert JsonList.__str__ is not list.__str__  # what `_shown` relies on for the lists that read as JSON
+assert JsonList.__str__ is not list.__str__  # what `_printable` relies on for the lists that read as JSON

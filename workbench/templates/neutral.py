@@ -1,4 +1,4 @@
-"""What the dialects have in common, as a tree no dialect owns.
+"""The tree of a template, in a form common to all dialects.
 
 A text is a list of parts. A name is where its value comes from: an outermost variable, or what an enclosing each or
 with has put in its place, counted from the outside (1, 2, ...), and the steps from there.

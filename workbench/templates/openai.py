@@ -49,17 +49,17 @@ class OpenAI:
             page.write(piece if isinstance(piece, str) else self._text(piece, values))
 
     def _text(self, piece: tuple[str, tuple[str | int, ...], int], values: Mapping[str, Any]) -> str:
-        written, parts, position = piece
-        held: Any = values
+        path, parts, position = piece
+        value: Any = values
         for part in parts:
-            held = _step(held, part)
-        if held is _MISSING and not self.lenient:
+            value = _step(value, part)
+        if value is _MISSING and not self.lenient:
             line, column = place(self.text, position)
             raise TemplateRunError(
-                f"the path {written!r} leads nowhere", where=f"line {line}, column {column}",
-                hint="a sample has output_json only where its text is JSON" if "output_json" in written else "",
+                f"the path {path!r} leads nowhere", where=f"line {line}, column {column}",
+                hint="a sample has output_json only where its text is JSON" if "output_json" in path else "",
             )  # fmt: skip
-        return "" if held is _MISSING else held if isinstance(held, str) else json_text(held)
+        return "" if value is _MISSING else value if isinstance(value, str) else json_text(value)
 
 
 def path_parts(text: str, path: str, position: int) -> tuple[str | int, ...]:
@@ -80,10 +80,10 @@ def path_parts(text: str, path: str, position: int) -> tuple[str | int, ...]:
     return tuple(int(number) if number else name for number, name in re.findall(r"\[(\d+)\]|([\w-]+)", path))
 
 
-def _step(held: Any, part: str | int) -> Any:
-    if isinstance(held, Mapping):
-        return held.get(str(part), _MISSING)
+def _step(value: Any, part: str | int) -> Any:
+    if isinstance(value, Mapping):
+        return value.get(str(part), _MISSING)
     place = part if isinstance(part, int) else int(part) if part.isascii() and part.isdigit() else None
-    if isinstance(held, list | tuple) and place is not None and place < len(held):
-        return held[place]
+    if isinstance(value, list | tuple) and place is not None and place < len(value):
+        return value[place]
     return _MISSING

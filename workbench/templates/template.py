@@ -51,7 +51,7 @@ class Template:
 
         Raises:
             TemplateRunError: A value that is missing where the dialect says so, that is no plain data, or
-                a rendering that wants more room or time than it may have.
+                a rendering that needs more characters or time than it may have.
         """
         page = Page()
         try:

@@ -43,17 +43,17 @@ def translate(text: str, source: str, target: str) -> str:
     if source == target:
         return compile_template(text, source).text
     parts = READERS[source](text)
-    written = _WRITERS[target](parts)
-    if READERS[target](written) != parts:
+    translated = _WRITERS[target](parts)
+    if READERS[target](translated) != parts:
         raise TemplateError(
-            f"{target} cannot say this template as it is", found=written[:80],
+            f"{target} cannot say this template as it is", found=translated[:80],
             hint="text that looks like a tag, or a tag alone on its line, would read differently there",
         )  # fmt: skip
-    return written
+    return translated
 
 
-def _refuse(what: str, target: str, hint: str = "") -> TemplateError:
-    return TemplateError(f"{what} cannot be said in {target}", hint=hint)
+def _refuse(construct: str, target: str, hint: str = "") -> TemplateError:
+    return TemplateError(f"{construct} cannot be said in {target}", hint=hint)
 
 
 def _dotted(name: Name) -> str:
@@ -111,11 +111,11 @@ def _handlebars_part(part: Part, level: int) -> str:
     if isinstance(part, Put):
         return f"{{{{{{{name}}}}}}}"
     inside = level + isinstance(part, Repeat)
-    word, then, other = (part.word if isinstance(part, Repeat) else "if"), part.then, part.other
-    if not then and isinstance(part, Branch):
-        word, then, other = "unless", part.other, ()
+    word, body, other = (part.word if isinstance(part, Repeat) else "if"), part.then, part.other
+    if not body and isinstance(part, Branch):
+        word, body, other = "unless", part.other, ()
     middle = f"{{{{else}}}}{_guarded(other, level)}" if other else ""
-    return f"{{{{#{word} {name}}}}}{_guarded(then, inside)}{middle}{{{{/{word}}}}}"
+    return f"{{{{#{word} {name}}}}}{_guarded(body, inside)}{middle}{{{{/{word}}}}}"
 
 
 def _guarded(parts: Parts, level: int) -> str:
@@ -144,42 +144,42 @@ _HELPERS = frozenset({"if", "unless", "each", "with", "lookup", "log"})
 
 
 def _mustache(parts: Parts) -> str:
-    def one(part: Part) -> str:
+    def write(part: Part) -> str:
         if isinstance(part, Text):
             return part.text
         if isinstance(part, Put):
             return f"{{{{{{{_dotted(part.name)}}}}}}}"
         if isinstance(part, Branch) and not part.then:
             return f"{{{{^{_dotted(part.name)}}}}}{_mustache(part.other)}{{{{/{_dotted(part.name)}}}}}"
-        what = part.word if isinstance(part, Repeat) else "if"
+        word = part.word if isinstance(part, Repeat) else "if"
         raise _refuse(
-            f"{what} {_dotted(part.name)}", "mustache", "its sections test, enter or repeat by the value"
+            f"{word} {_dotted(part.name)}", "mustache", "its sections test, enter or repeat by the value"
         )
 
-    return "".join(map(one, parts))
+    return "".join(map(write, parts))
 
 
 def _flat(parts: Parts, target: str) -> Iterator[Text | Put]:
     for part in parts:
         if not isinstance(part, Text | Put):
-            what = part.word if isinstance(part, Repeat) else "if"
-            raise _refuse(f"{what} {_dotted(part.name)}", target, "it has names only")
+            word = part.word if isinstance(part, Repeat) else "if"
+            raise _refuse(f"{word} {_dotted(part.name)}", target, "it has names only")
         yield part
 
 
 def _braces(parts: Parts) -> str:
-    def one(part: Text | Put) -> str:
+    def write(part: Text | Put) -> str:
         if isinstance(part, Text):
             return re.sub(r"\{\{|\}\}|\{(?=[A-Za-z_][A-Za-z0-9_]*\})", lambda found: found[0] * 2, part.text)
         if len(part.name.steps) != 1 or not _WORD.fullmatch(part.name.steps[0]):
             raise _refuse(f"the path {_dotted(part.name)}", "braces", "it has single names only")
         return f"{{{part.name.steps[0]}}}"
 
-    return "".join(map(one, _flat(parts, "braces")))
+    return "".join(map(write, _flat(parts, "braces")))
 
 
 def _openai(parts: Parts) -> str:
-    def one(part: Text | Put) -> str:
+    def write(part: Text | Put) -> str:
         if isinstance(part, Text):
             return part.text
         first, *rest = part.name.steps
@@ -188,7 +188,7 @@ def _openai(parts: Parts) -> str:
         steps = (f"[{step}]" if step.isdigit() else f".{step}" for step in rest)
         return f"{{{{ {first}{''.join(steps)} }}}}"
 
-    return "".join(map(one, _flat(parts, "openai")))
+    return "".join(map(write, _flat(parts, "openai")))
 
 
 _WRITERS: dict[str, Callable[[Parts], str]] = {

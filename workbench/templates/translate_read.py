@@ -27,48 +27,57 @@ class _Handlebars:
     def __init__(self, text: str) -> None:
         self.text = text
 
-    def parts(self, program: hbs.Program | None, contexts: tuple[Name, ...], named: dict[str, Name]) -> Parts:
-        found: list[Part] = []
-        for one in program.body if program else ():
-            if isinstance(one, hbs.Content):
-                found.append(Text(one.value))
-            elif isinstance(one, hbs.Put):
-                found.append(Put(self.name(one.call, contexts, named)))
-            elif isinstance(one, hbs.Block):
-                found += self.block(one, contexts, named)
-        return joined(found)
+    def parts(
+        self, program: hbs.Program | None, contexts: tuple[Name, ...], block_names: dict[str, Name]
+    ) -> Parts:
+        parts: list[Part] = []
+        for statement in program.body if program else ():
+            if isinstance(statement, hbs.Content):
+                parts.append(Text(statement.value))
+            elif isinstance(statement, hbs.Put):
+                parts.append(Put(self.name(statement.call, contexts, block_names)))
+            elif isinstance(statement, hbs.Block):
+                parts += self.block(statement, contexts, block_names)
+        return joined(parts)
 
-    def block(self, block: hbs.Block, contexts: tuple[Name, ...], named: dict[str, Name]) -> Parts:
+    def block(self, block: hbs.Block, contexts: tuple[Name, ...], block_names: dict[str, Name]) -> Parts:
         if block.raw:
-            return self.parts(block.program, contexts, named)
+            return self.parts(block.program, contexts, block_names)
         word, position = block.call.head.original, block.call.position
         if word not in {"if", "unless", "each", "with"} or block.call.options:
             raise at(self.text, position, "this block has no counterpart: by its value it tests, enters or repeats",
                      hint="say which: #if, #with or #each")  # fmt: skip
-        name = self.name(block.call.params[0], contexts, named)
-        other = self.parts(block.inverse, contexts, named)
+        name = self.name(block.call.params[0], contexts, block_names)
+        other = self.parts(block.inverse, contexts, block_names)
         if word in {"if", "unless"}:
-            then = self.parts(block.program, contexts, named)
-            return (Branch(name, then, other) if word == "if" else Branch(name, other, then),)
-        inner = Name(_level(contexts, named) + 1, ())
+            body = self.parts(block.program, contexts, block_names)
+            return (Branch(name, body, other) if word == "if" else Branch(name, other, body),)
+        inner = Name(_level(contexts, block_names) + 1, ())
         names = block.program.names if block.program else ()
-        news = dict(zip(names, (inner, Name(inner.level, ("@index",))), strict=False))
-        return (Repeat(word, name, self.parts(block.program, (inner, *contexts), {**named, **news}), other),)
+        parameters = dict(zip(names, (inner, Name(inner.level, ("@index",))), strict=False))
+        return (
+            Repeat(
+                word,
+                name,
+                self.parts(block.program, (inner, *contexts), {**block_names, **parameters}),
+                other,
+            ),
+        )
 
-    def name(self, one: Any, contexts: tuple[Name, ...], named: dict[str, Name]) -> Name:
-        path = one.head if isinstance(one, hbs.Call) and not one.params else one
+    def name(self, expression: Any, contexts: tuple[Name, ...], block_names: dict[str, Name]) -> Name:
+        path = expression.head if isinstance(expression, hbs.Call) and not expression.params else expression
         if not isinstance(path, hbs.Path):
-            raise at(self.text, one.position, "only names have a counterpart, not values or lookups")
+            raise at(self.text, expression.position, "only names have a counterpart, not values or lookups")
         if path.data:
             return self.data(path, contexts)
-        if path.parts and path.parts[0] in named and not path.depth and not path.scoped:
-            base, steps = named[path.parts[0]], path.parts[1:]
+        if path.parts and path.parts[0] in block_names and not path.depth and not path.scoped:
+            base, steps = block_names[path.parts[0]], path.parts[1:]
         else:
             base, steps = contexts[min(path.depth, len(contexts) - 1)], path.parts
-        found = Name(base.level, (*base.steps, *steps))
-        if path.depth >= len(contexts) or (not found.level and not found.steps):
+        name = Name(base.level, (*base.steps, *steps))
+        if path.depth >= len(contexts) or (not name.level and not name.steps):
             raise at(self.text, path.position, f"{path.original!r} names all variables, or none")
-        return found
+        return name
 
     def data(self, path: hbs.Path, contexts: tuple[Name, ...]) -> Name:
         if path.parts[:1] == ("root",) and len(path.parts) > 1:
@@ -84,8 +93,8 @@ class _Handlebars:
         return Name(contexts[0].level, (word,))
 
 
-def _level(contexts: tuple[Name, ...], named: dict[str, Name]) -> int:
-    return max(name.level for name in (*contexts, *named.values()))
+def _level(contexts: tuple[Name, ...], block_names: dict[str, Name]) -> int:
+    return max(name.level for name in (*contexts, *block_names.values()))
 
 
 def _mustache(text: str) -> Parts:
@@ -93,35 +102,38 @@ def _mustache(text: str) -> Parts:
 
 
 def _mustache_parts(text: str, tags: Any) -> Parts:
-    found: list[Part] = []
+    parts: list[Part] = []
     for tag in tags:
         if tag.kind == "text":
-            found.append(Text(tag.text))
+            parts.append(Text(tag.text))
             continue
         if tag.kind == "#" or tag.text == ".":
             raise at(text, tag.position, "a section has no counterpart: by its value it tests, enters or repeats",
                      hint="in handlebars say which: #if, #with or #each")  # fmt: skip
         name = Name(0, tuple(tag.text.split(".")) if tag.text.find(".") > 0 else (tag.text,))
-        found.append(Put(name) if tag.kind == "put" else Branch(name, (), _mustache_parts(text, tag.body)))
-    return joined(found)
+        parts.append(Put(name) if tag.kind == "put" else Branch(name, (), _mustache_parts(text, tag.body)))
+    return joined(parts)
 
 
 def _braces(text: str) -> Parts:
     # Every name in braces, as the later release takes them.
     pattern = Braces(text, release="0.17").pattern
-    found: list[Part] = []
+    parts: list[Part] = []
     start = 0
     for match in pattern.finditer(text):
-        found.append(Text(text[start : match.start()]))
-        found.append(Put(Name(0, (match[1],))) if match[1] else Text(match[0][0]))
+        parts.append(Text(text[start : match.start()]))
+        parts.append(Put(Name(0, (match[1],))) if match[1] else Text(match[0][0]))
         start = match.end()
-    return joined([*found, Text(text[start:])])
+    return joined([*parts, Text(text[start:])])
 
 
 def _openai(text: str) -> Parts:
     pieces = OpenAI(text).pieces
     return joined(
-        [Text(one) if isinstance(one, str) else Put(Name(0, tuple(map(str, one[1])))) for one in pieces]
+        [
+            Text(piece) if isinstance(piece, str) else Put(Name(0, tuple(map(str, piece[1]))))
+            for piece in pieces
+        ]
     )
 
 
@@ -135,28 +147,28 @@ class _Jinja:
     def __init__(self, text: str) -> None:
         self.text = text
 
-    def refuse(self, node: Any, what: str) -> TemplateError:
+    def refuse(self, node: Any, construct: str) -> TemplateError:
         line = self.text.split("\n")[node.lineno - 1 : node.lineno]
-        found = line[0].strip()[:60] if line else ""
-        error = TemplateError(f"{what} has no counterpart", where=f"line {node.lineno}", found=found)
+        excerpt = line[0].strip()[:60] if line else ""
+        error = TemplateError(f"{construct} has no counterpart", where=f"line {node.lineno}", found=excerpt)
         error.line = node.lineno
         return error
 
-    def parts(self, body: Any, named: dict[str, int], level: int) -> Parts:
-        found: list[Part] = []
+    def parts(self, body: Any, levels: dict[str, int], level: int) -> Parts:
+        parts: list[Part] = []
         for node in body:
             match type(node).__name__:
                 case "Output":
-                    found += [self.output(one, named) for one in node.nodes]
+                    parts += [self.output(output_node, levels) for output_node in node.nodes]
                 case "If":
-                    found.append(self.branch(node, named, level))
+                    parts.append(self.branch(node, levels, level))
                 case "For":
-                    found.append(self.loop(node, named, level))
+                    parts.append(self.loop(node, levels, level))
                 case kind:
                     raise self.refuse(node, f"a {kind.lower()} tag")
-        return joined(found)
+        return joined(parts)
 
-    def output(self, node: Any, named: dict[str, int]) -> Part:
+    def output(self, node: Any, levels: dict[str, int]) -> Part:
         kind = type(node).__name__
         if kind == "TemplateData":
             return Text(node.data)
@@ -169,29 +181,29 @@ class _Jinja:
             and len(node.args) == 1
             and getattr(node.args[0], "value", 0) == ""
         )
-        return Put(self.name(node.node if plain else node, named))
+        return Put(self.name(node.node if plain else node, levels))
 
-    def branch(self, node: Any, named: dict[str, int], level: int) -> Part:
-        other = self.parts(node.else_, named, level)
-        for one in reversed(node.elif_):
-            other = (self.branch_of(one, other, named, level),)
-        return self.branch_of(node, other, named, level)
+    def branch(self, node: Any, levels: dict[str, int], level: int) -> Part:
+        other = self.parts(node.else_, levels, level)
+        for elif_node in reversed(node.elif_):
+            other = (self.branch_of(elif_node, other, levels, level),)
+        return self.branch_of(node, other, levels, level)
 
-    def branch_of(self, node: Any, other: Parts, named: dict[str, int], level: int) -> Part:
+    def branch_of(self, node: Any, other: Parts, levels: dict[str, int], level: int) -> Part:
         negated = type(node.test).__name__ == "Not"
-        name = self.name(node.test.node if negated else node.test, named)
-        then = self.parts(node.body, named, level)
-        return Branch(name, other, then) if negated else Branch(name, then, other)
+        name = self.name(node.test.node if negated else node.test, levels)
+        body = self.parts(node.body, levels, level)
+        return Branch(name, other, body) if negated else Branch(name, body, other)
 
-    def loop(self, node: Any, named: dict[str, int], level: int) -> Part:
+    def loop(self, node: Any, levels: dict[str, int], level: int) -> Part:
         if type(node.target).__name__ != "Name" or node.test is not None:
             raise self.refuse(node, "a loop over pairs or with a condition")
-        name = self.name(node.iter, named)
-        inner = {**named, node.target.name: level + 1, "loop": level + 1}
-        then, other = self.parts(node.body, inner, level + 1), self.parts(node.else_, named, level)
-        return Repeat("each", name, then, other)
+        name = self.name(node.iter, levels)
+        inner = {**levels, node.target.name: level + 1, "loop": level + 1}
+        body, other = self.parts(node.body, inner, level + 1), self.parts(node.else_, levels, level)
+        return Repeat("each", name, body, other)
 
-    def name(self, node: Any, named: dict[str, int]) -> Name:
+    def name(self, node: Any, levels: dict[str, int]) -> Name:
         steps: list[str] = []
         while type(node).__name__ in {"Getattr", "Getitem"}:
             step = node.attr if type(node).__name__ == "Getattr" else getattr(node.arg, "value", None)
@@ -201,12 +213,14 @@ class _Jinja:
             node = node.node
         if type(node).__name__ != "Name":
             raise self.refuse(node, "anything but a name")
-        if node.name == "loop" and "loop" in named:
-            word = next((ours for ours, theirs in LOOP_NAMES.items() if steps == [theirs]), None)
+        if node.name == "loop" and "loop" in levels:
+            word = next(
+                (neutral_name for neutral_name, spelling in LOOP_NAMES.items() if steps == [spelling]), None
+            )
             if word is None:
                 raise self.refuse(node, f"loop.{'.'.join(steps)}")
-            return Name(named["loop"], (word,))
-        level = named.get(node.name, 0)
+            return Name(levels["loop"], (word,))
+        level = levels.get(node.name, 0)
         return Name(level, tuple(steps) if level else (node.name, *steps))
 
 

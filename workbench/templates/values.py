@@ -32,7 +32,7 @@ JS_SPACE = "\t\n\v\f\r \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\u
 
 
 class JsonList(list[Any]):
-    """A list that reads as its JSON text where it is put whole, and as nothing when it is empty."""
+    """A list that is written as JSON text, and as an empty text when it has no items."""
 
     def __str__(self) -> str:
         return json_text(list(self)) if self else ""
@@ -77,7 +77,7 @@ def _script_text(value: Any, depth: int) -> str:
     if isinstance(value, float):
         return _script_number(value)
     if isinstance(value, list) and not isinstance(value, JsonList) and depth <= MAX_DEPTH:
-        return ",".join("" if one is None else _script_text(one, depth + 1) for one in value)
+        return ",".join("" if item is None else _script_text(item, depth + 1) for item in value)
     if isinstance(value, Mapping):
         return "[object Object]"
     if isinstance(value, bytes):
@@ -115,7 +115,7 @@ def falsy(value: Any) -> bool:
 
 
 def member(value: Any, name: str) -> Any:
-    """What a name finds in a value: a dict's key, a list's or text's place or `length`; else None."""
+    """The member of a value by its name: a dict's key, a list's or text's place or `length`; else None."""
     if isinstance(value, Mapping):
         return value.get(name)
     if isinstance(value, str):
@@ -148,15 +148,15 @@ def index(name: str) -> int | None:
     return int(name) if re.fullmatch(r"0|[1-9][0-9]{0,8}", name) else None
 
 
-def loosely_equal(one: Any, other: Any) -> bool:
+def loosely_equal(left: Any, right: Any) -> bool:
     """JavaScript's `==`, for plain data."""
     kinds = (list, dict)
-    if one is None or other is None or (isinstance(one, kinds) and isinstance(other, kinds)):
-        return one is other
-    one, other = (script_text(side) if isinstance(side, kinds) else side for side in (one, other))
-    if isinstance(one, str) and isinstance(other, str):
-        return one == other
-    return _number(one) == _number(other)
+    if left is None or right is None or (isinstance(left, kinds) and isinstance(right, kinds)):
+        return left is right
+    left, right = (script_text(side) if isinstance(side, kinds) else side for side in (left, right))
+    if isinstance(left, str) and isinstance(right, str):
+        return left == right
+    return _number(left) == _number(right)
 
 
 def _number(value: Any) -> float:

@@ -1,4 +1,4 @@
-"""What each platform gives its prompts of a thread."""
+"""The variables that each platform's prompts get from a thread."""
 
 from __future__ import annotations
 
@@ -53,11 +53,11 @@ def _adaptive(sample: Sample, completion: str | None) -> dict[str, Any]:
     thread = sample.thread
     turns = [{"role": turn.role, "content": turn.content} for turn in thread.get_turns()]
     context = turns[: len(thread.messages())]
-    asked = max((at for at, turn in enumerate(context) if turn["role"] == "user"), default=None)
-    before = [turn for at, turn in enumerate(context) if at != asked]
+    last_user = max((at for at, turn in enumerate(context) if turn["role"] == "user"), default=None)
+    before = [turn for at, turn in enumerate(context) if at != last_user]
     return {
         "completion": (thread.completion() or "") if completion is None else completion,
-        "last_user_turn_content": "" if asked is None else context[asked]["content"],
+        "last_user_turn_content": "" if last_user is None else context[last_user]["content"],
         "context_str": context_text(context),
         "context_str_without_last_user": context_text(before),
         "turns": turns,
@@ -70,12 +70,12 @@ def _adaptive(sample: Sample, completion: str | None) -> dict[str, Any]:
 def _vllora(sample: Sample, completion: str | None) -> dict[str, Any]:
     thread = sample.thread
     messages = chat_messages(thread)[: len(thread.messages())]
-    said = {role: [m["content"] for m in messages if m["role"] == role] for role in ("user", "system")}
+    texts = {role: [m["content"] for m in messages if m["role"] == role] for role in ("user", "system")}
     return {
         "messages": JsonList(messages),
         "response": (thread.completion() or "") if completion is None else completion,
-        "lastUserMessage": said["user"][-1] if said["user"] else "",
-        "systemPrompt": said["system"][0] if said["system"] else "",
+        "lastUserMessage": texts["user"][-1] if texts["user"] else "",
+        "systemPrompt": texts["system"][0] if texts["system"] else "",
         "tools": JsonList(thread.tools),
         "toolCalls": JsonList(last_calls(thread)),
     }
@@ -99,8 +99,8 @@ def _no_constant(name: str) -> None:
 
 def _item(sample: Sample) -> dict[str, Any]:
     """The row's columns, and its reference where no column is called so."""
-    held = sample.thread.metadata
-    item = dict(held) if isinstance(held, Mapping) else {}
+    metadata = sample.thread.metadata
+    item = dict(metadata) if isinstance(metadata, Mapping) else {}
     return item if sample.reference is None else {"reference": sample.reference, **item}
 
 

@@ -1,7 +1,7 @@
-"""Other people's functions: where they may block without holding up the house.
+"""Run functions that users wrote where they may block without holding up the workbench.
 
 Coroutines share a loop, functions a few threads, all of them daemons. What does not end in time cannot be stopped: it
-is left to itself, and a fresh loop or thread takes its place, until too many are left. Nothing starts at import.
+is left running, and a fresh loop or thread takes its place, until too many are left. Nothing starts at import.
 """
 
 from workbench.user_functions.late import LateError

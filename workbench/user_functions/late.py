@@ -1,4 +1,4 @@
-"""What is told of a function that did not end in time, or was not begun."""
+"""The errors of a function that did not end in time, or could not be started."""
 
 from __future__ import annotations
 

@@ -27,17 +27,17 @@ _LEFT = 64
 """Loops left to coroutines that still run; beyond them no fresh one is made. Each holds three open files."""
 
 _lock = threading.RLock()
-_side: _Side | None = None
-_left: set[_Side] = set()
-_pending: deque[_Call[Any]] = deque()
+_loop_thread: _LoopThread | None = None
+_left: set[_LoopThread] = set()
+_waiting_calls: deque[_Call[Any]] = deque()
 
 
 def _after_fork() -> None:
     """A fork has our module and not our threads; a lock some other thread held stays locked for ever."""
-    global _lock, _side
-    _lock, _side = threading.RLock(), None
+    global _lock, _loop_thread
+    _lock, _loop_thread = threading.RLock(), None
     _left.clear()
-    _pending.clear()
+    _waiting_calls.clear()
 
 
 if hasattr(os, "register_at_fork"):
@@ -45,7 +45,7 @@ if hasattr(os, "register_at_fork"):
 
 
 async def awaited(work: Callable[[], Awaitable[T]], seconds: float | None = None) -> T:
-    """Await somebody else's coroutine on a loop where it may block without holding up the house.
+    """Await somebody else's coroutine on a loop where it may block without holding up the workbench.
 
     All share one loop in a daemon thread, so that what is bound to a loop (clients, semaphores) serves every call.
     A loop that does not answer when a call is late or cancelled gets no more calls: a fresh one serves those that
@@ -65,7 +65,7 @@ async def awaited(work: Callable[[], Awaitable[T]], seconds: float | None = None
     ended = asyncio.wrap_future(call.ended)
     _queue(call)
     try:
-        await _begun(call, ended, seconds)
+        await _wait_for_start(call, ended, seconds)
         await asyncio.wait({ended}, timeout=seconds)
     except asyncio.CancelledError:
         await _cut(call, ended)
@@ -76,18 +76,18 @@ async def awaited(work: Callable[[], Awaitable[T]], seconds: float | None = None
 
 
 class _Call(Generic[T]):
-    """A coroutine that is to run here, and what is told of it."""
+    """A coroutine that is to run on a loop here, with futures for its start and its end."""
 
     def __init__(self, work: Callable[[], Awaitable[T]]) -> None:
         self.work, self.context = work, copy_context()
-        self.begun: Future[None] = Future()
+        self.started: Future[None] = Future()
         self.ended: Future[T] = Future()
         self.ended.set_running_or_notify_cancel()  # who stops waiting does not end it
-        self.side: _Side | None = None
+        self.loop_thread: _LoopThread | None = None
         self.task: asyncio.Task[None] | None = None
 
     async def go(self, begin_next: Callable[[], object]) -> None:
-        """Run it; whatever it ends with is told."""
+        """Run it; its result or its error goes to `ended`."""
         asyncio.get_running_loop().call_soon(begin_next)
         try:
             self.ended.set_result(await self.work())
@@ -95,12 +95,12 @@ class _Call(Generic[T]):
             self.fail(error)
 
     def fail(self, error: BaseException) -> None:
-        """Tell who waits, unless it has ended before."""
+        """Give an error to whoever waits, unless the call has ended before."""
         if not self.ended.done():
             self.ended.set_exception(as_held(error))
 
 
-class _Side:
+class _LoopThread:
     """A loop in a thread of its own that takes calls one after the other until it is given up.
 
     Raises:
@@ -114,14 +114,14 @@ class _Side:
         self._runner = asyncio.Runner(loop_factory=asyncio.new_event_loop)
         self.loop = self._runner.get_loop()
         try:
-            threading.Thread(target=self._run, name="workbench-aside", daemon=True).start()
+            threading.Thread(target=self._run, name="workbench-user-loop", daemon=True).start()
         except BaseException:
             self.loop.close()
             raise
 
     def _run(self) -> None:
         background.refuse_waiting()
-        with contextlib.suppress(BaseException), self._runner:  # whose end cancels what is left
+        with contextlib.suppress(BaseException), self._runner:  # its end cancels the tasks left
             try:
                 self.loop.run_forever()
             finally:  # by us, or by a function: loop.stop(), a SystemExit in a callback
@@ -136,10 +136,10 @@ class _Side:
         for call in self._calls:
             call.fail(RuntimeError("the event loop that async functions share was stopped by one of them"))
 
-    def tell(self, what: Callable[[], object]) -> None:
+    def call_soon(self, function: Callable[[], object]) -> None:
         """Call something on the loop, as soon as it is free."""
         with contextlib.suppress(RuntimeError):  # it has ended
-            self.loop.call_soon_threadsafe(what)
+            self.loop.call_soon_threadsafe(function)
 
     def wake(self) -> None:
         """There are calls to begin."""
@@ -150,17 +150,17 @@ class _Side:
     def _begin(self) -> None:
         """Start one call, whose first step starts the next: behind a call that blocks nothing is begun."""
         with _lock:
-            self._beginning = bool(_pending) and not self.given_up
+            self._beginning = bool(_waiting_calls) and not self.given_up
             if not self._beginning:
                 return
-            call = _pending.popleft()
-            call.side = self
+            call = _waiting_calls.popleft()
+            call.loop_thread = self
         self._calls.add(call)
         call.task = self.loop.create_task(call.go(self._begin), context=call.context)
-        call.task.add_done_callback(lambda _: self._done(call))
-        call.begun.set_result(None)
+        call.task.add_done_callback(lambda _: self._discard(call))
+        call.started.set_result(None)
 
-    def _done(self, call: _Call[Any]) -> None:
+    def _discard(self, call: _Call[Any]) -> None:
         self._calls.discard(call)
         if not call.ended.done():  # cancelled before its first step
             call.fail(asyncio.CancelledError())
@@ -175,73 +175,73 @@ class _Side:
     async def answers(self) -> bool:
         """Whether the loop answers soon: nothing blocks it."""
         answer: Future[None] = Future()
-        self.tell(lambda: answer.set_result(None))
-        done, _ = await asyncio.wait({asyncio.wrap_future(answer)}, timeout=_PATIENCE)
-        return bool(done)
+        self.call_soon(lambda: answer.set_result(None))
+        answered, _ = await asyncio.wait({asyncio.wrap_future(answer)}, timeout=_PATIENCE)
+        return bool(answered)
 
 
 def _queue(call: _Call[Any]) -> None:
     with _lock:
-        _pending.append(call)
+        _waiting_calls.append(call)
     _serve()
 
 
 def _serve() -> None:
     """See to it that somebody begins the next call; where nobody can, those that wait fail."""
-    global _side  # noqa: PLW0603 (one at a time is the point)
+    global _loop_thread  # noqa: PLW0603 (one at a time is the point)
     with _lock:
-        if _side is None and _pending:
+        if _loop_thread is None and _waiting_calls:
             try:
                 refuse_beyond(_LEFT, len(_left))
-                _side = _Side()
-            except Exception as error:  # noqa: BLE001 (told to who waits)
-                while _pending:
-                    _pending.popleft().fail(error)
-        side = _side
-    if side is not None:
-        side.tell(side.wake)
+                _loop_thread = _LoopThread()
+            except Exception as error:  # noqa: BLE001 (raised where the calls are awaited)
+                while _waiting_calls:
+                    _waiting_calls.popleft().fail(error)
+        loop_thread = _loop_thread
+    if loop_thread is not None:
+        loop_thread.call_soon(loop_thread.wake)
 
 
-def _give_up(side: _Side) -> None:
-    global _side  # noqa: PLW0603 (see _serve)
+def _give_up(loop_thread: _LoopThread) -> None:
+    global _loop_thread  # noqa: PLW0603 (see _serve)
     with _lock:
-        if not side.given_up:
-            side.given_up = True
-            _left.add(side)
-        if _side is side:
-            _side = None
-    side.tell(side.end_if_done)
+        if not loop_thread.given_up:
+            loop_thread.given_up = True
+            _left.add(loop_thread)
+        if _loop_thread is loop_thread:
+            _loop_thread = None
+    loop_thread.call_soon(loop_thread.end_if_done)
     _serve()
 
 
-async def _begun(call: _Call[Any], ended: asyncio.Future[Any], seconds: float | None) -> None:
+async def _wait_for_start(call: _Call[Any], ended: asyncio.Future[Any], seconds: float | None) -> None:
     """Wait for a call's turn; a loop that is blocked meanwhile is given up."""
-    begun = asyncio.wrap_future(call.begun)
-    while not (await asyncio.wait({begun, ended}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED))[0]:
-        side = _side
-        if side is not None and not await side.answers():
-            _give_up(side)
+    started = asyncio.wrap_future(call.started)
+    while not (await asyncio.wait({started, ended}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED))[0]:
+        loop_thread = _loop_thread
+        if loop_thread is not None and not await loop_thread.answers():
+            _give_up(loop_thread)
 
 
 async def _cut(call: _Call[Any], ended: asyncio.Future[Any]) -> bool:
     """Cancel a call and wait for its end, or give up its loop; whether that was blocked."""
     with _lock:
-        if call in _pending:
-            _pending.remove(call)
-        side = call.side
-    heard = side is None or await _cancelled(side, call, ended)
+        if call in _waiting_calls:
+            _waiting_calls.remove(call)
+        loop_thread = call.loop_thread
+    responsive = loop_thread is None or await _cancelled(loop_thread, call, ended)
     if not ended.cancel():
         ended.exception()  # nobody reads it any more
-    return not heard
+    return not responsive
 
 
-async def _cancelled(side: _Side, call: _Call[Any], ended: asyncio.Future[Any]) -> bool:
+async def _cancelled(loop_thread: _LoopThread, call: _Call[Any], ended: asyncio.Future[Any]) -> bool:
     """Cancel a call that has begun; whether its loop answers. One that does not is given up."""
-    side.tell(lambda: call.task and call.task.cancel())
-    heard = await side.answers()
-    if heard:
+    loop_thread.call_soon(lambda: call.task and call.task.cancel())
+    responsive = await loop_thread.answers()
+    if responsive:
         await asyncio.wait({ended}, timeout=_GRACE)
-        heard = ended.done() or await side.answers()
-    if not heard:
-        _give_up(side)
-    return heard
+        responsive = ended.done() or await loop_thread.answers()
+    if not responsive:
+        _give_up(loop_thread)
+    return responsive

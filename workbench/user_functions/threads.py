@@ -125,8 +125,8 @@ def _leave(thread: threading.Thread, result: Future[Any], ended: asyncio.Future[
 
 def _close(result: Future[Any]) -> None:
     """Close a coroutine that came too late to be awaited: else Python complains."""
-    if not result.exception() and inspect.iscoroutine(made := result.result()):
-        made.close()
+    if not result.exception() and inspect.iscoroutine(coroutine := result.result()):
+        coroutine.close()
 
 
 if hasattr(os, "register_at_fork"):

@@ -24,7 +24,7 @@ MAX_MESSAGE = 2000
 
 
 class CheckFailed(Exception):  # noqa: N818 (a verdict, not an error)
-    """One check's cross, with the sentence for the author."""
+    """A check has failed; the message is for the author of the grader."""
 
 
 class Loading:
@@ -57,7 +57,7 @@ class Loading:
         return self.thread_type.from_wire(wire)  # type: ignore[attr-defined]
 
     def static(self) -> bool:
-        """Checks one to three; False at the first cross."""
+        """Run checks one to three; False as soon as one fails."""
         steps = (self._syntax, self._structure, self._signature)
         return all(self.check(step.__name__.strip("_"), step) for step in steps)
 
@@ -66,7 +66,7 @@ class Loading:
         return self.check("execution", self._execution)
 
     @property
-    def crossed(self) -> bool:
+    def has_failed(self) -> bool:
         """Whether a check has failed."""
         return not all(passed for _, passed, _, _ in self.results)
 
@@ -92,18 +92,18 @@ class Loading:
             self._code = compile(self.text, FILENAME, "exec", dont_inherit=True)
         except SyntaxError as error:
             line = f"line {error.lineno}: " if error.lineno else ""
-            shown = f" in `{error.text.strip()[:120]}`" if error.text else ""
-            raise CheckFailed(f"{line}{error.msg}{shown}") from None
+            excerpt = f" in `{error.text.strip()[:120]}`" if error.text else ""
+            raise CheckFailed(f"{line}{error.msg}{excerpt}") from None
         except (ValueError, RecursionError, MemoryError) as error:
             raise CheckFailed(f"the source cannot be compiled: {type(error).__name__}: {error}") from None
         return f"{len(self.text.splitlines())} lines compile"
 
     def _structure(self) -> str:
-        found = [node for node in self._tree.body if getattr(node, "name", None) == "grade"]
-        if found and isinstance(found[-1], ast.AsyncFunctionDef):
-            self._definition = found[-1]
-            return f"async def grade at line {found[-1].lineno}"
-        raise CheckFailed(_structure_problem(self._tree, found[-1] if found else None))
+        definitions = [node for node in self._tree.body if getattr(node, "name", None) == "grade"]
+        if definitions and isinstance(definitions[-1], ast.AsyncFunctionDef):
+            self._definition = definitions[-1]
+            return f"async def grade at line {definitions[-1].lineno}"
+        raise CheckFailed(_structure_problem(self._tree, definitions[-1] if definitions else None))
 
     def _signature(self) -> str:
         assert self._definition is not None
@@ -124,12 +124,12 @@ class Loading:
         # dataclasses and enums look their module up by name while they are made.
         sys.modules[MODULE] = module
         self.namespace = module.__dict__
-        self.namespace.update(self._given())
+        self.namespace.update(self._provided_names())
         linecache.cache[FILENAME] = (len(self.text), None, self.text.splitlines(keepends=True), FILENAME)
         exec(self._code, self.namespace)  # noqa: S102 (this is the sandbox)
         return self._loaded()
 
-    def _given(self) -> dict[str, Any]:
+    def _provided_names(self) -> dict[str, Any]:
         """Names the module has without importing them, as on the platform it is written for."""
         return {"StringThread": self.thread_type}
 
@@ -141,11 +141,13 @@ class Loading:
         return "the module runs and grade is callable"
 
 
-def _structure_problem(tree: ast.Module, found: ast.AST | None) -> str:
-    if isinstance(found, ast.FunctionDef):
-        return f"grade must be async: write `async def grade` at line {found.lineno}"
-    if isinstance(found, ast.ClassDef):
-        return f"grade is a class at line {found.lineno}; a top-level `async def grade(thread)` is needed"
+def _structure_problem(tree: ast.Module, definition: ast.AST | None) -> str:
+    if isinstance(definition, ast.FunctionDef):
+        return f"grade must be async: write `async def grade` at line {definition.lineno}"
+    if isinstance(definition, ast.ClassDef):
+        return (
+            f"grade is a class at line {definition.lineno}; a top-level `async def grade(thread)` is needed"
+        )
     nested = [
         node
         for node in ast.walk(tree)
@@ -154,21 +156,21 @@ def _structure_problem(tree: ast.Module, found: ast.AST | None) -> str:
     if nested:
         return f"grade at line {nested[0].lineno} is nested; it must stand at the top level of the module"
     names = [n.name for n in tree.body if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
-    there = f"; the functions there are {', '.join(names)}" if names else ""
-    return f"no top-level `async def grade(thread)`{there}"
+    others = f"; the functions there are {', '.join(names)}" if names else ""
+    return f"no top-level `async def grade(thread)`{others}"
 
 
 def _annotation_warnings(parameter: ast.arg, returns: ast.expr | None) -> list[str]:
-    found = []
-    for what, annotation, wanted in (
+    warnings = []
+    for subject, annotation, expected in (
         (f"parameter {parameter.arg}", parameter.annotation, ("StringThread",)),
         ("the return", returns, ("float", "Grade")),
     ):
         if annotation is None:
-            found.append(f"{what} is not annotated; write {wanted[0]}")
-        elif not _annotation_names(annotation) <= set(wanted):
-            found.append(f"{what} is annotated {ast.unparse(annotation)}, not {wanted[0]}")
-    return found
+            warnings.append(f"{subject} is not annotated; write {expected[0]}")
+        elif not _annotation_names(annotation) <= set(expected):
+            warnings.append(f"{subject} is annotated {ast.unparse(annotation)}, not {expected[0]}")
+    return warnings
 
 
 def _annotation_names(annotation: ast.expr) -> set[str]:
@@ -188,8 +190,10 @@ def _metadata_warnings(tree: ast.Module) -> list[str]:
             and isinstance(node.value, ast.Attribute)
             and node.value.attr == "metadata"
         ):
-            told = "metadata is None on threads made without it, where .get fails; samples always have a dict"
-            return [f"line {node.lineno}: {told}"]
+            message = (
+                "metadata is None on threads made without it, where .get fails; samples always have a dict"
+            )
+            return [f"line {node.lineno}: {message}"]
     return []
 
 

@@ -1,4 +1,4 @@
-"""Lock the calling process down, and say what the locks are worth.
+"""Lock the calling process down, layer by layer.
 
 Standard library only, and alone: the zygote loads this file by its path. The layers, in the order
 they are put on:
@@ -147,7 +147,7 @@ def _libc() -> ctypes.CDLL:
 
 
 def _drop_root() -> None:
-    """Give up root where we have it: the filter does not need this, but two locks are better than one."""
+    """Give up root where we have it. The seccomp filter does not need this; it is a second lock."""
     if not hasattr(os, "setresuid") or os.geteuid() != 0:
         return
     try:
@@ -190,17 +190,17 @@ def _restrict_files() -> bool:
         return False
     libc = _libc()
     abi = libc.syscall(_LANDLOCK_CREATE, None, 0, _LANDLOCK_CREATE_VERSION)
-    known = [entry for entry in _LANDLOCK_ABIS if entry[0] <= abi]
-    if not known:
+    supported = [entry for entry in _LANDLOCK_ABIS if entry[0] <= abi]
+    if not supported:
         return False
-    attributes = struct.pack("<QQQ", *known[-1][1:])
+    attributes = struct.pack("<QQQ", *supported[-1][1:])
     size = 8 if abi < 4 else 16 if abi < 6 else 24
     ruleset = libc.syscall(_LANDLOCK_CREATE, attributes, size, 0)
     if ruleset < 0:
         return False
-    done = libc.syscall(_LANDLOCK_RESTRICT, ruleset, 0) == 0
+    restricted = libc.syscall(_LANDLOCK_RESTRICT, ruleset, 0) == 0
     os.close(ruleset)
-    return bool(done)
+    return bool(restricted)
 
 
 def _filter_calls(read_fd: int, write_fd: int) -> bool:
@@ -209,8 +209,8 @@ def _filter_calls(read_fd: int, write_fd: int) -> bool:
     program = seccomp_filter(os.uname().machine, read_fd=read_fd, write_fd=write_fd)
     buffer = ctypes.create_string_buffer(program, len(program))
     header = struct.pack("<HxxxxxxQ", len(program) // 8, ctypes.addressof(buffer))
-    done = _libc().prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.c_char_p(header), 0, 0)
-    return bool(done == 0)
+    result = _libc().prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.c_char_p(header), 0, 0)
+    return bool(result == 0)
 
 
 # Events of the audit hook that a grader has no business with, by prefix.
@@ -240,7 +240,7 @@ def level(installed: list[str], leaks: list[str]) -> str:
 
     *kernel* asks for the filter and for a clean self-test. *partial* asks that no file, socket or
     process can be had, and no other process's memory; names and signals may leak. Anything else is only
-    another *process*: who writes the host's memory has all that the host has.
+    another *process*: a process that can write the host's memory can do all that the host can.
     """
     if "seccomp" in installed and not leaks:
         return "kernel"

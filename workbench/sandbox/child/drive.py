@@ -37,7 +37,7 @@ class RowTimeout(BaseException):
 
 
 class Refused(BaseException):
-    """A loader's own verdict on a row: an error kind and the sentence for the author."""
+    """Raised by a loader to fail a row: an error kind and a message for the author."""
 
     plain = True
 
@@ -47,7 +47,7 @@ class Refused(BaseException):
 
 
 class Noted:
-    """What a grader said beside a number, or instead of one.
+    """What a grader gave beside a number, or instead of one.
 
     Attributes:
         score: The number; None for a row that is skipped or failed.
@@ -64,19 +64,20 @@ class Noted:
 
 
 class Stuck(Exception):  # noqa: N818 (named for what happened)
-    """Everything is waiting and nothing can ever wake."""
+    """Every task waits, and nothing is left that could wake one."""
 
 
 class Alarm:
     """Raise `RowTimeout` in the main thread when `current()` has not moved for `seconds`."""
 
-    def __init__(self, seconds: float, current: Callable[[], int], *, what: str = "no score") -> None:
-        self._seconds, self._current, self._what = seconds, current, what
+    def __init__(self, seconds: float, current: Callable[[], int], *, missing: str = "no score") -> None:
+        self._seconds, self._current, self._missing = seconds, current, missing
         self._row, self._since = current(), 0.0
 
     def __enter__(self) -> Self:
         self._since = time.monotonic()
         signal.signal(signal.SIGALRM, self._tick)
+        # Several looks within the limit, since the clock starts anew only when a look finds another row.
         pause = max(self._seconds / 5, 0.001)
         signal.setitimer(signal.ITIMER_REAL, pause, pause)
         return self
@@ -89,7 +90,7 @@ class Alarm:
         if row != self._row:
             self._row, self._since = row, now
         elif now - self._since >= self._seconds:
-            raise RowTimeout(f"timed out: {self._what} within {self._seconds:g} s")
+            raise RowTimeout(f"timed out: {self._missing} within {self._seconds:g} s")
 
 
 def drive(
@@ -164,7 +165,7 @@ async def _each(
 
 
 class Tally:
-    """The notes of a range, and how much room they and its failures will take in the answer."""
+    """The notes of a range, and how many bytes they and its failures will take in the answer."""
 
     def __init__(
         self, notes: dict[int, Any], errors: dict[int, tuple[str, str]], bits: memoryview[int]
@@ -214,16 +215,20 @@ class Tally:
 
 
 def _encoded(note: dict[str, Any]) -> tuple[int, dict[str, Any]]:
-    """A note's size as JSON and what is read back; metadata that cannot travel leaves a mark that says so."""
+    """A note's size as JSON and what is read back; metadata that cannot be sent is replaced by a mark that says why."""
     try:
         text = _as_text(note)
         if len(text) <= _protocol.MAX_NOTE:
             return len(text), json.loads(text, parse_int=_whole)
-        told = {"code": "metadata_too_large", "size_bytes": len(text), "max_size_bytes": _protocol.MAX_NOTE}
+        problem = {
+            "code": "metadata_too_large",
+            "size_bytes": len(text),
+            "max_size_bytes": _protocol.MAX_NOTE,
+        }
     except (TypeError, ValueError, RecursionError) as error:
-        told = {"code": "metadata_not_serializable", "detail": str(error)[:500]}
+        problem = {"code": "metadata_not_serializable", "detail": str(error)[:500]}
     reasoning = str(note.get("reasoning") or "")[:MAX_REASONING]
-    marked = {"reasoning": reasoning, "metadata": {"_error": told}}
+    marked = {"reasoning": reasoning, "metadata": {"_error": problem}}
     return len(_protocol.compact(marked)), marked
 
 
@@ -238,7 +243,7 @@ def _is_deep(value: Any) -> bool:
     """Whether lists and dicts stand in each other more than `MAX_NESTING` levels deep."""
     level = [value]
     for _ in range(MAX_NESTING):
-        level = [child for one in level for child in _inside(one)]
+        level = [child for parent in level for child in _inside(parent)]
         if not level:
             return False
     return True
@@ -259,11 +264,11 @@ def _whole(digits: str) -> int:
 
 def _refusal(value: object) -> str:
     try:
-        shown = repr(value)[:80]
+        description = repr(value)[:80]
     except BaseException:  # noqa: BLE001 (a stranger's __repr__)
-        shown = "a value that cannot be shown"
+        description = "a value that cannot be shown"
     hint = "; write float(...)" if type(value) is bool else ""
-    return f"grade must return a number (int or float), not {shown} ({type(value).__name__}){hint}"
+    return f"grade must return a number (int or float), not {description} ({type(value).__name__}){hint}"
 
 
 def kind_of(error: BaseException) -> str:
@@ -278,7 +283,7 @@ def kind_of(error: BaseException) -> str:
 
 
 def message_of(error: BaseException) -> str:
-    """The sentence for the author."""
+    """The message for the author."""
     if isinstance(error, RowTimeout):
         return f"{error}{_checks.place(error)}"
     if isinstance(error, Stuck):
@@ -298,7 +303,7 @@ class SilentLoop(asyncio.base_events.BaseEventLoop):
         self._selector = self
 
     def select(self, timeout: float | None) -> list[Any]:
-        """Sleep; with nothing to wake up for, say so at once instead of for ever."""
+        """Sleep until the next timer; raise `Stuck` at once where there is none, instead of sleeping for ever."""
         if timeout is None:
             raise Stuck
         if timeout > 0:
@@ -312,4 +317,4 @@ class SilentLoop(asyncio.base_events.BaseEventLoop):
         """Nobody else is here to wake us."""
 
     def call_exception_handler(self, context: dict[str, Any]) -> None:
-        """A forgotten task's exception is nobody's score."""
+        """Ignore the exception of a task that nobody awaits: it belongs to no row."""

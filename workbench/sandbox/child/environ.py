@@ -40,7 +40,7 @@ def _strings() -> list[int]:
             table = ctypes.POINTER(ctypes.c_void_p).in_dll(libc, "environ")
     except (AttributeError, ValueError):
         return []  # a C library that does not show them
-    found: list[int] = []
-    while table and (address := table[len(found)]):
-        found.append(int(address))
-    return found
+    addresses: list[int] = []
+    while table and (address := table[len(addresses)]):
+        addresses.append(int(address))
+    return addresses

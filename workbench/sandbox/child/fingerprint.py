@@ -53,8 +53,8 @@ def describe(namespace: dict[str, Any], names: list[str]) -> dict[str, Any]:
         `["missing"]`; what cannot be described (open files, generators, locks) reads `["opaque", type]`.
     """
     walker = Walker()
-    found = {name: walker.value(namespace[name]) if name in namespace else ["missing"] for name in names}
-    return {"names": found, "nodes": walker.nodes}
+    values = {name: walker.value(namespace[name]) if name in namespace else ["missing"] for name in names}
+    return {"names": values, "nodes": walker.nodes}
 
 
 def code_facts(code: types.CodeType) -> list[Any]:
@@ -86,7 +86,7 @@ class Walker:
         self.nodes: list[Any] = []
         self.functions: list[types.FunctionType] = []
         self._numbers: dict[int, int] = {}
-        self._kept: list[Any] = []
+        self._alive: list[Any] = []
         self._count = 0
 
     def value(self, value: Any) -> list[Any]:
@@ -119,7 +119,7 @@ class Walker:
         number = self._numbers.get(id(value))
         if number is None:
             number = self._numbers[id(value)] = len(self.nodes)
-            self._kept.append(value)
+            self._alive.append(value)
             self.nodes.append(None)
             self.nodes[number] = self._parts(value)
         return ["ref", number]
@@ -139,7 +139,7 @@ class Walker:
         return self._special(value) or self._instance(value)
 
     def _unordered(self, values: Any) -> list[Any]:
-        """Items in an order of their descriptions, each told by itself: numbers of nodes depend on the order."""
+        """Items in an order of their descriptions, each described by a walker of its own: node numbers depend on the order."""
         return [self.value(item) for item in sorted(values, key=self._alone)]
 
     def _alone(self, value: Any) -> str:
@@ -153,7 +153,7 @@ class Walker:
     def _pairs(self, mapping: Any) -> list[Any]:
         return [[self.value(key), self.value(item)] for key, item in dict.items(mapping)]
 
-    def _named(self, mapping: Any, skip: frozenset[str] = frozenset()) -> dict[str, Any]:
+    def _by_name(self, mapping: Any, skip: frozenset[str] = frozenset()) -> dict[str, Any]:
         return {key: self.value(mapping[key]) for key in sorted(mapping) if key not in skip}
 
     def _function(self, function: types.FunctionType) -> list[Any]:
@@ -161,12 +161,12 @@ class Walker:
             # The package's decorators and ours differ; what they are put around must not.
             return ["compatible function", self.value(vars(function).get("__wrapped__"))]
         cells = [self._cell(cell) for cell in function.__closure__ or ()]
-        rest = [cells, self._named(vars(function))]
-        home = function.__globals__.get("__name__")
-        if _is_shared(home):
-            return ["library function", home, function.__code__.co_qualname, *rest]
+        rest = [cells, self._by_name(vars(function))]
+        module = function.__globals__.get("__name__")
+        if _is_shared(module):
+            return ["library function", module, function.__code__.co_qualname, *rest]
         self.functions.append(function)
-        defaults = [self.value(function.__defaults__), self._named(function.__kwdefaults__ or {})]
+        defaults = [self.value(function.__defaults__), self._by_name(function.__kwdefaults__ or {})]
         return ["function", code_facts(function.__code__), *defaults, *rest]
 
     def _cell(self, cell: types.CellType) -> list[Any]:
@@ -177,10 +177,10 @@ class Walker:
 
     def _class(self, cls: type) -> list[Any]:
         if _is_shared(cls.__module__) or _top(cls.__module__) in _OURS | _COMPATIBLE:
-            home = cls.__module__ if _is_shared(cls.__module__) else "ours"
-            return ["library class", home, cls.__qualname__]
+            module = cls.__module__ if _is_shared(cls.__module__) else "ours"
+            return ["library class", module, cls.__qualname__]
         bases = [self.value(base) for base in cls.__bases__]
-        members = self._named(_members(cls), _SHARED_MEMBERS)
+        members = self._by_name(_members(cls), _SHARED_MEMBERS)
         return ["class", cls.__name__, self.value(type(cls)), bases, members]
 
     def _special(self, value: Any) -> list[Any] | None:
@@ -200,7 +200,7 @@ class Walker:
         if _is_shared(kind.__module__):
             return self._reduced(value)
         state = dict(_slot_value(value, "__dict__")[0]) if _slot_value(value, "__dict__") else {}
-        parts = [self.value(kind), self._named(state), self._named(dict(_slots(value)))]
+        parts = [self.value(kind), self._by_name(state), self._by_name(dict(_slots(value)))]
         return ["instance", *parts, self._content(value)]
 
     def _content(self, value: Any) -> Any:
@@ -220,7 +220,8 @@ class Walker:
             return ["opaque", type(value).__name__]
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # copying iterators is deprecated; until it goes it tells
+                # Copying iterators is deprecated, and until it is removed it warns.
+                warnings.simplefilter("ignore")
                 parts = value.__reduce_ex__(4)
         except Exception:  # noqa: BLE001 (any failure means the same: this cannot be copied)
             return ["opaque", f"{type(value).__module__}.{type(value).__qualname__}"]
@@ -272,7 +273,7 @@ def _attributes(value: Any) -> list[Any] | None:
 
 def _slots(value: Any) -> list[tuple[str, Any]]:
     names = [name for cls in type(value).__mro__ for name in _slot_names(cls)]
-    return [(name, found) for name in names for found in _slot_value(value, name)]
+    return [(name, content) for name in names for content in _slot_value(value, name)]
 
 
 def _slot_names(cls: type) -> list[str]:
@@ -290,12 +291,12 @@ def _slot_value(value: Any, name: str) -> list[Any]:
 
 
 def _steps(code: types.CodeType) -> list[Any]:
-    every = [step for step in dis.get_instructions(code) if step.opname not in _PADDING]
-    places = [step.offset for step in every]
-    followers = [*every[1:], None]
+    steps = [step for step in dis.get_instructions(code) if step.opname not in _PADDING]
+    places = [step.offset for step in steps]
+    followers = [*steps[1:], None]
     return [
         _step(step, places)
-        for step, after in zip(every, followers, strict=True)
+        for step, after in zip(steps, followers, strict=True)
         if not _is_place(step, after)
     ]
 

@@ -14,25 +14,25 @@
     out.type = type; out.first = first; out.second = second; out.third = third;
     return stringify(out);
   }
-  const NO_ROOM = answer('thrown', 'InternalError', 'out of memory', '');
-  const UNTOLD = '{"_error":{"code":"metadata_not_serializable","detail":"a cycle, a BigInt, too deep, or too large"}}';
-  // Whether there is no memory left even to look at an error; told apart without needing any.
+  const NO_MEMORY = answer('thrown', 'InternalError', 'out of memory', '');
+  const UNSERIALIZABLE = '{"_error":{"code":"metadata_not_serializable","detail":"a cycle, a BigInt, too deep, or too large"}}';
+  // Whether there is no memory left even to look at an error; found out without needing any.
   function full(error) { return typeof Internal === 'function' && hasInstance(Internal, error); }
   function text(value) { return typeof value === 'string' ? slice(value, 0, 20000) : ''; }
   // What was thrown, which may be anything, and may have getters and a toString of its own.
   function thrown(error) {
     let name = '', message = '', stack = '';
     if (error !== null && (typeof error === 'object' || typeof error === 'function')) {
-      try { name = text(error.name); message = text(error.message); stack = text(error.stack); } catch (e) { if (full(e)) return NO_ROOM; }
+      try { name = text(error.name); message = text(error.message); stack = text(error.stack); } catch (e) { if (full(e)) return NO_MEMORY; }
       if (!name && !message) {
-        try { message = text(Str(error)); } catch (e) { if (full(e)) return NO_ROOM; message = 'something that cannot be shown'; }
+        try { message = text(Str(error)); } catch (e) { if (full(e)) return NO_MEMORY; message = 'something that cannot be shown'; }
       }
     } else {
       message = typeof error === 'symbol' ? 'a symbol' : text(Str(error));
     }
     return answer('thrown', name, slice(message, 0, 2000), stack);
   }
-  // What a script tells its console is kept, up to a limit, and shown as what a Python grader prints.
+  // What a script writes to its console is kept, up to a limit, and shown as what a Python grader prints.
   function spoken(value) {
     if (typeof value !== 'object' || value === null) return Str(value);
     try { return stringify(value) || 'an object'; } catch (e) { return 'an object'; }
@@ -68,7 +68,7 @@
       if (key !== 'score' && key !== 'reason' && key !== 'reasoning') rest[key] = value[key];
     }
     let extra;
-    try { extra = stringify(rest); } catch (e) { extra = UNTOLD; }
+    try { extra = stringify(rest); } catch (e) { extra = UNSERIALIZABLE; }
     return answer('result', Str(score), typeof reason === 'string' ? text(reason) : undefined, extra);
   }
   function settled(value) {
@@ -104,7 +104,7 @@
   return function (what, given, more) {
     if (what === 'run') return run(given);
     if (what === 'box') return box;
-    if (what === 'log') { const told = answer('log', log); log = ''; return told; }
+    if (what === 'log') { const printed = answer('log', log); log = ''; return printed; }
     if (what === 'compile') { try { new Fn(given); return answer('fine'); } catch (error) { return thrown(error); } }
     if (what === 'probe') return probe(given, more);
     grade = given; strict = more;

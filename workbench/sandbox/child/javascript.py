@@ -54,7 +54,7 @@ class Context:
         """The time one call may take from now on."""
         self._context.set_time_limit(seconds)
 
-    def told(self, *question: Any) -> list[str | None]:
+    def query(self, *question: Any) -> list[str | None]:
         """Ask the harness something that it answers with a type and up to three values."""
         return _parts(self.ask(*question))
 
@@ -69,8 +69,8 @@ class Context:
 
 
 def _parts(text: str) -> list[str | None]:
-    found = json.loads(text)
-    return [found.get(key) for key in ("type", "first", "second", "third")]
+    fields = json.loads(text)
+    return [fields.get(key) for key in ("type", "first", "second", "third")]
 
 
 class ScriptLoading(_checks.Loading):  # type: ignore[misc, name-defined]  # loaded by path
@@ -95,12 +95,12 @@ class ScriptLoading(_checks.Loading):  # type: ignore[misc, name-defined]  # loa
             raise CheckFailed("there is no JavaScript engine here: pip install quickjs-ng")
         if "\0" in self.text:
             raise CheckFailed("the script holds a null character")
-        type_, _, message, stack = self._fresh().told("compile", self.text)
+        type_, _, message, stack = self._fresh().query("compile", self.text)
         if type_ == "thrown":
-            # What is missing at the end is missed on the engine's own last line.
+            # An error at the end of the script (a missing brace) is reported on a line that the engine added.
             line = min(_line(stack, self._offset()), self.text.count("\n") + 1)
-            shown = self._shown(line)
-            raise CheckFailed(f"{f'line {line}: ' if line else ''}{message}{shown}")
+            excerpt = self._excerpt(line)
+            raise CheckFailed(f"{f'line {line}: ' if line else ''}{message}{excerpt}")
         return f"{len(self.text.splitlines())} lines compile"
 
     def _fresh(self) -> Context:
@@ -110,16 +110,16 @@ class ScriptLoading(_checks.Loading):  # type: ignore[misc, name-defined]  # loa
 
     def _offset(self) -> int:
         """Lines that the engine puts above what it compiles."""
-        stack = self._fresh().told("compile", "@")[3]
+        stack = self._fresh().query("compile", "@")[3]
         return (_line(stack, 0) or 1) - 1
 
-    def _shown(self, line: int) -> str:
+    def _excerpt(self, line: int) -> str:
         lines = self.text.splitlines()
         return f" in `{lines[line - 1].strip()[:120]}`" if 0 < line <= len(lines) else ""
 
     def _structure(self) -> str:
         for name in NAMES:
-            type_, count, source, _ = self._fresh().told("probe", name, self.text)
+            type_, count, source, _ = self._fresh().query("probe", name, self.text)
             if type_ != "none":
                 self._name, self._definition = name, (type_, count, source)
                 return f"function {name}" + ("" if type_ == "function" else ", made when the script runs")
@@ -138,8 +138,8 @@ class ScriptLoading(_checks.Loading):  # type: ignore[misc, name-defined]  # loa
         )
 
     def _one_parameter(self, count: Any, source: Any) -> str:
-        none = count == 0 and _NO_PARAMETERS.match(source or "")
-        if none or (count or 0) > 1:
+        takes_nothing = count == 0 and _NO_PARAMETERS.match(source or "")
+        if takes_nothing or (count or 0) > 1:
             raise CheckFailed(f"{self._name} must take exactly one parameter, the input; it takes {count}")
         return "one parameter"
 
@@ -156,11 +156,11 @@ class ScriptLoading(_checks.Loading):  # type: ignore[misc, name-defined]  # loa
             function = context.function(self._name)
         except _engine.JSException as error:
             endless = "interrupted" in str(error)
-            told = f"timed out: the script did not load within {self._load_seconds:g} s"
-            raise CheckFailed(told if endless else _engine_message(error)) from None
+            message = f"timed out: the script did not load within {self._load_seconds:g} s"
+            raise CheckFailed(message if endless else _engine_message(error)) from None
         if function is None:
             raise CheckFailed(f"after the script ran, {self._name} is no function")
-        _, count, source, _ = context.told("use", function, self._name == "grade")
+        _, count, source, _ = context.query("use", function, self._name == "grade")
         self._one_parameter(count, source)
         context.limit(self._seconds)
         self._context = context
@@ -171,7 +171,7 @@ class ScriptLoading(_checks.Loading):  # type: ignore[misc, name-defined]  # loa
         if self._context is None:
             self._start()
         try:
-            return self._read(self._called(_input_text(row)))
+            return self._read(self._answer(_input_text(row)))
         except _engine.JSException as error:
             raise self._ended(error) from None
         finally:
@@ -182,7 +182,7 @@ class ScriptLoading(_checks.Loading):  # type: ignore[misc, name-defined]  # loa
 
     def _restart(self) -> None:
         """A new context on the time of the row that spent the last one: the next row must not pay for it."""
-        # Only the host's watchdog may end this: the soft alarm would leave it to the next row after all.
+        # Only the host's watchdog may end this: ended by the soft alarm, it would have to be done in the next row.
         before = signal.signal(signal.SIGALRM, signal.SIG_IGN)
         try:
             with contextlib.suppress(CheckFailed, _engine.JSException):
@@ -191,11 +191,11 @@ class ScriptLoading(_checks.Loading):  # type: ignore[misc, name-defined]  # loa
             signal.signal(signal.SIGALRM, before)
 
     def _print(self) -> None:
-        """What the script told its console, as what a grader prints."""
-        if self._context is not None and (told := self._context.told("log")[1]):
-            print(told, end="")  # noqa: T201 (kept by the worker, up to its limit)
+        """What the script wrote to its console, as what a grader prints."""
+        if self._context is not None and (printed := self._context.query("log")[1]):
+            print(printed, end="")  # noqa: T201 (kept by the worker, up to its limit)
 
-    def _called(self, text: str) -> Any:
+    def _answer(self, text: str) -> Any:
         assert self._context is not None
         answer = self._context.ask("run", text)
         return self._awaited(self._context) if answer is None else answer
@@ -220,11 +220,11 @@ class ScriptLoading(_checks.Loading):  # type: ignore[misc, name-defined]  # loa
         kind = next((kind for sign, kind in _ENDS if sign in str(error)), "runtime")
         line = _line(str(error), 0)
         place = f" (line {line})" if line else ""
-        told = {
+        messages = {
             "timeout": f"timed out: no score within {self._seconds:g} s{place}",
             "memory": f"out of memory{place}",
         }
-        return self._refused(kind, told.get(kind) or _engine_message(error))
+        return self._refused(kind, messages.get(kind) or _engine_message(error))
 
     def _read(self, answer: Any) -> Any:
         if type(answer) in (int, float):
@@ -234,13 +234,13 @@ class ScriptLoading(_checks.Loading):  # type: ignore[misc, name-defined]  # loa
             return self._result(float(str(first)), second, third)
         if type_ == "thrown":
             raise self._thrown(first, second, third)
-        what = f"{self._name} must return a number"
+        rule = f"{self._name} must return a number"
         if type_ == "no score":
             raise _drive.Refused(
                 "return_type", f"{self._name}: score must be a number, not {first} ({second})"
             )
         hint = "; call the function evaluate to return {score, reason}" if second == "object" else ""
-        raise _drive.Refused("return_type", f"{what}, not {_once(first, second)}{hint}")
+        raise _drive.Refused("return_type", f"{rule}, not {_once(first, second)}{hint}")
 
     def _result(self, score: float, reason: str | None, extra: str | None) -> Any:
         if not math.isfinite(score):
@@ -257,25 +257,25 @@ class ScriptLoading(_checks.Loading):  # type: ignore[misc, name-defined]  # loa
         text = f"{name}: {message}" if name and message else name or message or "something without a message"
         kind = "memory" if (name, message) == ("InternalError", "out of memory") else "runtime"
         if (name, message) == ("", "null"):
-            # The engine throws null where there is no room left for an error.
+            # The engine throws null where there is no memory left for an error.
             text = f"null was thrown: by the script, or because its {self._megabytes} MiB of memory ran out"
         if kind == "memory" or message == "null":
             self._context = None
-        return self._refused(kind, text + (f" (line {line}){self._shown(line)}" if line else ""))
+        return self._refused(kind, text + (f" (line {line}){self._excerpt(line)}" if line else ""))
 
     def _refused(self, kind: str, message: str) -> BaseException:
         refused: BaseException = _drive.Refused(kind, message)
         return refused
 
 
-def _once(shown: Any, kind: Any) -> str:
-    return str(shown) if shown == kind else f"{shown} ({kind})"
+def _once(text: Any, kind: Any) -> str:
+    return str(text) if text == kind else f"{text} ({kind})"
 
 
 def _line(stack: str | None, offset: int) -> int:
     """The first line of the script's own in a stack; 0 where there is none."""
-    found = (int(match[1]) - offset for match in _PLACE.finditer(stack or ""))
-    return next((line for line in found if 0 < line < _FAR), 0)
+    numbers = (int(match[1]) - offset for match in _PLACE.finditer(stack or ""))
+    return next((line for line in numbers if 0 < line < _FAR), 0)
 
 
 def _engine_message(error: BaseException) -> str:

@@ -1,7 +1,7 @@
 """Python graders that answer with more than a number: `wb.Grade(...)` returned, `wb.Skip(...)` raised.
 
-Standard library only; loaded by its path. A grader whose text names neither goes the faster way, where a row is
-one number.
+Standard library only; loaded by its path. A grader whose text names neither is not
+loaded with this: each of its rows gives one number, which is faster.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def _noted(grade: Any) -> Any:
 
 
 def _failure(kind: str, message: str) -> tuple[str, str]:
-    """A failure of the grader's own making; kinds that say something of servers or of the sandbox are not its to use."""
+    """A failure of the grader's own making; it may not use the kinds that describe servers or the sandbox."""
     return (kind, message) if kind in _OWN_KINDS else ("runtime", f"{kind}: {message}")
 
 

@@ -1,4 +1,4 @@
-"""Try the locks of a locked process: what must fail is tried, and what succeeds is told.
+"""Try the locks of a locked process: what must fail is tried, and what succeeds is listed.
 
 Standard library only, and alone: the zygote loads this file by its path, before it forks a worker.
 """
@@ -65,9 +65,9 @@ class _Memory:
         where = libc["__errno_location"]
         where.restype = ctypes.POINTER(ctypes.c_int)
         self._errno = where()  # of the main thread, which is a forked worker's only one
-        self._here = ctypes.create_string_buffer(1)
+        self._byte = ctypes.create_string_buffer(1)
         # Nothing is ever mapped on the first page: EFAULT says that only the address was wrong.
-        self._local = (ctypes.c_size_t * 2)(ctypes.addressof(self._here), 1)
+        self._local = (ctypes.c_size_t * 2)(ctypes.addressof(self._byte), 1)
         self._remote = (ctypes.c_size_t * 2)(1, 1)
         self._transfers = {}
         for name in ("process_vm_readv", "process_vm_writev"):
@@ -78,8 +78,8 @@ class _Memory:
     def reaches(self, name: str, pid: int) -> bool:
         """Whether the kernel lets this process read, or write, another one's memory. None of it is touched."""
         self._errno[0] = 0
-        done = self._transfers[name](pid, self._local, 1, self._remote, 1, 0)
-        return bool(done >= 0 or self._errno[0] == errno.EFAULT)
+        count = self._transfers[name](pid, self._local, 1, self._remote, 1, 0)
+        return bool(count >= 0 or self._errno[0] == errno.EFAULT)
 
 
 def _memory() -> _Memory | None:

@@ -56,8 +56,8 @@ def answer(seq: int, reply: dict[str, Any]) -> None:
     errors = reply.pop("errors", {})
     reply["output"] = reply.get("output", "")[:4000]
     text = b""
-    for room in (2000, 400, 100, 20, 0):  # a count of failures must not become a lost batch
-        text = compact({**reply, **_error_table(errors, room)})
+    for limit in (2000, 400, 100, 20, 0):  # a count of failures must not become a lost batch
+        text = compact({**reply, **_error_table(errors, limit)})
         if len(text) <= MAX_TEXT:
             break
     else:
@@ -79,8 +79,8 @@ def compact(value: object) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-def _error_table(errors: dict[int, tuple[str, str]], room: int) -> dict[str, Any]:
+def _error_table(errors: dict[int, tuple[str, str]], limit: int) -> dict[str, Any]:
     """Errors with each text once: a thousand rows often fail for one reason."""
     texts: dict[str, int] = {}
-    rows = [(row, kind, texts.setdefault(text[:room], len(texts))) for row, (kind, text) in errors.items()]
+    rows = [(row, kind, texts.setdefault(text[:limit], len(texts))) for row, (kind, text) in errors.items()]
     return {"texts": list(texts), "errors": rows}

@@ -40,8 +40,8 @@ def main(config: dict[str, Any], fds: list[int]) -> None:
     page, blob = _take_descriptors(config, fds)
     rows = Rows(blob, config)
     output = Output()
-    _clean_house(output)
-    _confine.note_address_space()
+    _tidy_process(output)
+    _confine.note_address_space()  # before the locks: /proc cannot be read behind them
     installed = _confine.lock_down(
         tuple(config["layers"]), config["memory"], read_fd=_protocol.READ_FD, write_fd=_protocol.WRITE_FD
     )
@@ -59,6 +59,7 @@ def _take_descriptors(config: dict[str, Any], fds: list[int]) -> tuple[mmap.mmap
     """Map the shared memory and leave no descriptor open but the two pipes."""
     page = mmap.mmap(fds[2], config["page_bytes"])
     blob = mmap.mmap(fds[3], config["blob_bytes"], prot=mmap.PROT_READ) if len(fds) > 3 else None
+    # Moved up first: a pipe may have the very number that the other, or the null device, is about to get.
     high = [fcntl.fcntl(fd, fcntl.F_DUPFD, 64) for fd in fds[:2]]
     null = os.open(os.devnull, os.O_RDWR)
     for standard in (0, 1, 2):
@@ -69,13 +70,15 @@ def _take_descriptors(config: dict[str, Any], fds: list[int]) -> tuple[mmap.mmap
     return page, blob
 
 
-def _clean_house(output: Output) -> None:
+def _tidy_process(output: Output) -> None:
+    """Replace the streams, arguments, environment and folder that came from the parent process."""
     sys.stdin, sys.stdout, sys.stderr = io.StringIO(), output, output
     sys.__stdin__ = sys.__stdout__ = sys.__stderr__ = None  # type: ignore[misc]
     sys.argv = ["grader"]
     os.environ.clear()
     os.chdir("/")
     gc.set_threshold(50000, 20, 100)
+    # What is loaded by now stays to the end: the collector need not look at it, and its pages stay shared.
     gc.freeze()
     gc.enable()
     os.nice(5)
@@ -87,7 +90,7 @@ def _hide_modules() -> None:
         sys.modules.pop(name, None)
     for name, classes in _importable().items():
         module = sys.modules[name] = types.ModuleType(name)
-        module.__dict__.update({one.__name__: one for one in classes})
+        module.__dict__.update({cls.__name__: cls for cls in classes})
     sys.path[:] = []
     sys.path_hooks[:] = []
     sys.path_importer_cache.clear()
@@ -124,7 +127,7 @@ class Output(io.TextIOBase):
 
     def __init__(self) -> None:
         self.parts: list[str] = []
-        self.room = MAX_OUTPUT
+        self.remaining = MAX_OUTPUT
 
     def writable(self) -> bool:
         """Always."""
@@ -132,9 +135,9 @@ class Output(io.TextIOBase):
 
     def write(self, text: str) -> int:
         """Keep what fits."""
-        if self.room > 0:
-            self.parts.append(str(text)[: self.room])
-            self.room -= len(self.parts[-1])
+        if self.remaining > 0:
+            self.parts.append(str(text)[: self.remaining])
+            self.remaining -= len(self.parts[-1])
         return len(text)
 
     def take(self) -> str:
@@ -173,13 +176,13 @@ class Rows:
         return [make(wire) for wire in marshal.loads(self._blob[offset : offset + size])]
 
     def _batch(self, index: int) -> list[Any]:
-        kept = self._decoded.get(index)
-        if kept is None:
-            # Only one batch of the others' rows at a time: they are not ours to keep.
+        rows = self._decoded.get(index)
+        if rows is None:
+            # Of rows outside the own shard only one batch is kept at a time: another worker has them too.
             self._decoded.pop(self._recent, None)
-            kept = self._decoded[index] = self._decode(index)
+            rows = self._decoded[index] = self._decode(index)
             self._recent = index
-        return kept
+        return rows
 
     def range(self, first: int, count: int) -> list[Any]:
         """The threads of rows first to first + count."""
@@ -195,7 +198,7 @@ class Rows:
 
 
 class Server:
-    """Answers the host's commands, one after the other."""
+    """Answers the host's commands, one after another."""
 
     def __init__(self, rows: Rows, page: mmap.mmap, output: Output) -> None:
         self._rows = rows
@@ -210,9 +213,8 @@ class Server:
 
         A forked process pays for every page it first writes to; a worker that waits can pay beforehand.
         """
-        self.do_load(
-            {"text": "async def grade(thread):\n    return 0.0\n", "seconds": 5.0}
-        )  # any row will do
+        # A grader that fits every row.
+        self.do_load({"text": "async def grade(thread):\n    return 0.0\n", "seconds": 5.0})
         first = min(self._rows.count, self._half)
         for half in (0, 1):
             self.do_rows({"first": self._rows.first, "count": first, "half": half, "seconds": 5.0})
@@ -263,7 +265,7 @@ class Server:
         return self._reply(self._loading.results[-1:])
 
     def _time_to_load(self, command: dict[str, Any]) -> Any:
-        return _drive.Alarm(command["seconds"], lambda: 0, what="the module did not load")
+        return _drive.Alarm(command["seconds"], lambda: 0, missing="the module did not load")
 
     def _reply(self, checks: list[Any]) -> dict[str, Any]:
         warnings, self._loading.warnings = self._loading.warnings, []
@@ -275,9 +277,9 @@ class Server:
         errors: dict[int, tuple[str, str]] = {}
         notes: dict[int, Any] | None = {} if self._loading.noted else None
         rows = self._rows.range(command["first"], command["count"])
-        done = _drive.drive(self._loading.grade, rows, where, command["seconds"], errors, notes)
-        told = {} if notes is None else {"notes": list(notes.items()), "done": done}
-        return {"errors": errors, "output": self._output.take(), **told}
+        count = _drive.drive(self._loading.grade, rows, where, command["seconds"], errors, notes)
+        noted = {} if notes is None else {"notes": list(notes.items()), "done": count}
+        return {"errors": errors, "output": self._output.take(), **noted}
 
     def do_fingerprint(self, command: dict[str, Any]) -> dict[str, Any]:
         """What the loaded module's names hold, as plain data."""

@@ -67,8 +67,8 @@ def _load_zones() -> None:
 
     keys = zoneinfo.available_timezones()
     # The module keeps zones in a weak cache: somebody must hold them, or they cannot be had later.
-    held = {key: zoneinfo.ZoneInfo(key) for key in keys if not key.startswith(("posix/", "right/"))}
-    zoneinfo.available_timezones = lambda: set(held)
+    zones = {key: zoneinfo.ZoneInfo(key) for key in keys if not key.startswith(("posix/", "right/"))}
+    zoneinfo.available_timezones = lambda: set(zones)
 
 
 def load_file(name: str, *parts: str) -> types.ModuleType:
@@ -100,6 +100,7 @@ def main(control_fd: int, engine: str) -> None:
     preload()
     if engine:
         load_engine(engine)
+    # In this order: while a file is loaded it looks up those it needs in sys.modules.
     for name, parts in (
         ("_wb_thread", ("..", "..", "thread.py")),
         ("_wb_grade", ("..", "..", "grade.py")),
@@ -127,6 +128,7 @@ def main(control_fd: int, engine: str) -> None:
     sys.modules["_wb_loaders"].show_compatible_modules()
     sys.modules["_wb_probes"].note_processes()
     sys.modules["_wb_environ"].forget()
+    # Before the first fork: objects that the collector leaves alone stay shared with the workers.
     gc.collect()
     gc.freeze()
     control = socket.socket(fileno=control_fd)
@@ -148,7 +150,7 @@ def _receive(control: socket.socket) -> tuple[dict[str, object], list[int]] | No
     while len(data) < 4 + size:
         part = control.recv(65536)
         if not part:
-            return None  # the host died in mid-sentence
+            return None  # the host ended in the middle of a message
         data += part
     return json.loads(data[4:]), list(fds)
 
@@ -161,7 +163,7 @@ def _answer(control: socket.socket, reply: dict[str, object]) -> None:
 def _attempt(
     control: socket.socket, request: tuple[dict[str, object], list[int]], children: set[int]
 ) -> dict[str, object]:
-    """One request's answer; what the system refuses (no process, no memory) is told, not died of."""
+    """One request's answer; what the system refuses (no process, no memory) is reported and ends nothing."""
     try:
         return _serve(control, request, children)
     except OSError as error:
@@ -179,8 +181,8 @@ def _serve(
         return {"status": None}
     if message["op"] == "kill":
         os.kill(pid, signal.SIGKILL)
-    done, status = os.waitpid(pid, 0 if message["op"] == "kill" else os.WNOHANG)
-    if done == 0:
+    ended, status = os.waitpid(pid, 0 if message["op"] == "kill" else os.WNOHANG)
+    if ended == 0:
         return {"status": "running"}
     children.discard(pid)
     return {"status": status}

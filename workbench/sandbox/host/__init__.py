@@ -1,1 +1,1 @@
-"""The host's side of the sandbox: workers started, asked, watched and ended; nothing they say is taken on trust."""
+"""The host's side of the sandbox: it starts, watches and ends workers, and checks every answer before it is used."""

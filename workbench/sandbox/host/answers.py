@@ -1,4 +1,4 @@
-"""What comes out of a worker, read with nothing in it taken on trust.
+"""Read the answers of a worker, which may be forged, and check everything in them.
 
 A grader can write to its worker's answer descriptor itself, so every answer may be forged. It can lie about
 its own rows and its own last checks; it must not be able to raise anything here, or to make the host
@@ -56,7 +56,7 @@ CheckResult = tuple[str, bool, str, float]
 
 
 def read_checks(reply: Mapping[str, Any], names: Sequence[str]) -> list[CheckResult]:
-    """The checks of one stage: all of `names` passed, or those up to the first cross.
+    """The checks of one stage: all of `names` passed, or those up to the first that failed.
 
     Raises:
         Death: Anything else, which an honest worker does not send.
@@ -64,33 +64,33 @@ def read_checks(reply: Mapping[str, Any], names: Sequence[str]) -> list[CheckRes
     entries = reply.get("checks")
     if not isinstance(entries, list) or not 0 < len(entries) <= len(names):
         raise Death("it broke the protocol")
-    found = [_check(entry, name) for entry, name in zip(entries, names, strict=False)]
-    passed = [check[1] for check in found]
-    if not all(passed[:-1]) or (passed[-1] and len(found) < len(names)):
+    checks = [_check(entry, name) for entry, name in zip(entries, names, strict=False)]
+    passed = [check[1] for check in checks]
+    if not all(passed[:-1]) or (passed[-1] and len(checks) < len(names)):
         raise Death("it broke the protocol")
-    return found
+    return checks
 
 
 def _check(entry: Any, expected: str) -> CheckResult:
     if not isinstance(entry, list) or len(entry) != 4:
         raise Death("it broke the protocol")
     name, passed, message, seconds = entry
-    right = name == expected and isinstance(passed, bool) and isinstance(message, str)
-    if not right or not isinstance(seconds, int | float) or not 0 <= seconds < math.inf:
+    well_formed = name == expected and isinstance(passed, bool) and isinstance(message, str)
+    if not well_formed or not isinstance(seconds, int | float) or not 0 <= seconds < math.inf:
         raise Death("it broke the protocol")
     return (expected, passed, clean(message), float(seconds))
 
 
 def read_texts(reply: Mapping[str, Any], key: str) -> list[str]:
     """A list of texts, at most a hundred; what is no text is left out."""
-    found = reply.get(key)
-    return [clean(text) for text in found[:100] if isinstance(text, str)] if isinstance(found, list) else []
+    texts = reply.get(key)
+    return [clean(text) for text in texts[:100] if isinstance(text, str)] if isinstance(texts, list) else []
 
 
 def read_errors(reply: Mapping[str, Any], limit: int = 2000) -> dict[int, GradeError]:
     """The error table of a range of rows, each text cut to `limit` characters.
 
-    Forged entries are left out, and their rows say so; a kind that is not a worker's to give becomes *sandbox*.
+    Forged entries are left out, and their rows say so; a kind that no worker may give becomes *sandbox*.
     """
     texts, entries = reply.get("texts"), reply.get("errors")
     if not isinstance(texts, list) or not isinstance(entries, list):
@@ -98,16 +98,16 @@ def read_errors(reply: Mapping[str, Any], limit: int = 2000) -> dict[int, GradeE
     # Each text once: many rows fail for one reason, and share one object for it.
     messages = [clean(text, limit) if isinstance(text, str) else "" for text in texts]
     shared: dict[tuple[str, int], GradeError] = {}
-    found: dict[int, GradeError] = {}
+    errors: dict[int, GradeError] = {}
     for entry in entries:
         try:
             row, kind, text = entry
             if (kind, text) not in shared:
                 shared[kind, text] = _error(ErrorKind(kind), messages[text])
-            found[int(row)] = shared[kind, text]
+            errors[int(row)] = shared[kind, text]
         except (TypeError, ValueError, IndexError, OverflowError):
             continue
-    return found
+    return errors
 
 
 def _error(kind: ErrorKind, message: str) -> GradeError:
@@ -117,7 +117,7 @@ def _error(kind: ErrorKind, message: str) -> GradeError:
 
 
 def read_notes(reply: Mapping[str, Any], count: int) -> dict[int, dict[str, Any]]:
-    """Offset to what a grader said beside its number: `reasoning` (text), `metadata` (plain JSON), `passed` (a bool).
+    """Offset to what a grader gave beside its number: `reasoning` (text), `metadata` (plain JSON), `passed` (a bool).
 
     Texts are cut and cleaned like all that comes out of a worker. What is not of this shape is left out.
     """
@@ -126,17 +126,17 @@ def read_notes(reply: Mapping[str, Any], count: int) -> dict[int, dict[str, Any]
 
 def noted(reply: Mapping[str, Any], count: int) -> dict[int, dict[str, Any]]:
     """The notes of a reply as they came; only their place is checked."""
-    entries, found = reply.get("notes"), {}
+    entries, notes = reply.get("notes"), {}
     for entry in entries if isinstance(entries, list) else ():
-        right = (
+        well_formed = (
             isinstance(entry, list)
             and len(entry) == 2
             and type(entry[0]) is int
             and isinstance(entry[1], dict)
         )
-        if right and 0 <= entry[0] < count:
-            found[entry[0]] = entry[1]
-    return found
+        if well_formed and 0 <= entry[0] < count:
+            notes[entry[0]] = entry[1]
+    return notes
 
 
 def _note(entry: dict[str, Any]) -> dict[str, Any]:
@@ -164,15 +164,15 @@ def _cleaned(value: Any, depth: int) -> Any:
 
 
 def read_done(reply: Mapping[str, Any], count: int) -> int:
-    """Rows that a range was done for: all, or fewer where their notes filled the answer.
+    """How many rows of a range were graded: all, or fewer where their notes filled the answer.
 
     Raises:
         Death: No such number; a worker that does nothing would be asked for ever.
     """
-    done = reply.get("done", count)
-    if type(done) is not int or not 0 < done <= count:
+    rows = reply.get("done", count)
+    if type(rows) is not int or not 0 < rows <= count:
         raise Death("it broke the protocol")
-    return done
+    return rows
 
 
 def unscored(score: np.float64, bits: np.uint64) -> GradeError:
@@ -183,7 +183,7 @@ def unscored(score: np.float64, bits: np.uint64) -> GradeError:
 
 
 def ends_loading(death: Death, status: int | None) -> bool:
-    """Whether a worker that was lost while it loaded a module says something of the module.
+    """Whether a worker that was lost while it loaded a module says something about the module.
 
     One that was killed does not: the system, or a person, may have ended it, and the next one may load.
     """
@@ -191,11 +191,11 @@ def ends_loading(death: Death, status: int | None) -> bool:
     return death.reason != ENDED or not killed
 
 
-def verdict(death: Death, status: int | None, seconds: float, *, what: str = "no answer") -> GradeError:
-    """What a lost worker means for the row, or the check, it was at; `what` is told of one that took too long."""
+def verdict(death: Death, status: int | None, seconds: float, *, missing: str = "no answer") -> GradeError:
+    """What a lost worker means for the row, or the check, it was at; `missing` says what did not come in time."""
     if death.reason == TIMED_OUT:
         return GradeError(
-            ErrorKind.TIMEOUT, f"timed out: {what} within {seconds:g} s, the soft limit was ignored"
+            ErrorKind.TIMEOUT, f"timed out: {missing} within {seconds:g} s, the soft limit was ignored"
         )
     if death.reason != ENDED or status is None:
         return GradeError(ErrorKind.CRASH, f"the worker was ended: {death.reason}")

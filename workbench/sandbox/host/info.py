@@ -1,4 +1,4 @@
-"""What the sandbox of this machine really holds, in words."""
+"""How well the sandbox of this machine confines graders, in words."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ def sandbox_info() -> SandboxInfo:
     """Start a worker, let it try its locks, and say what was found."""
     system = f"{platform.system()} {platform.machine()}, Python {platform.python_version()}"
     try:
-        found = pool().probe()
+        probed = pool().probe()
     except SandboxError as error:
         return SandboxInfo(
-            "none", system=system, problem=error.told if isinstance(error, StartError) else error.what
+            "none", system=system, problem=error.message if isinstance(error, StartError) else error.what
         )
-    return SandboxInfo(found["level"], tuple(found["layers"]), tuple(found["leaks"]), system)
+    return SandboxInfo(probed["level"], tuple(probed["layers"]), tuple(probed["leaks"]), system)

@@ -1,4 +1,4 @@
-"""Start a clean interpreter for the sandbox: this one's program, an environment of ours, and no sandbox where it fails."""
+"""Start a clean interpreter for the sandbox: the same Python program, in an environment with fixed variables."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ class StartError(SandboxError):
     """No sandbox starts here, so that nothing can be graded in one."""
 
     @property
-    def told(self) -> str:
+    def message(self) -> str:
         """What went wrong, in one line."""
-        found = " ".join(self.found.split())
-        return f"{self.what} ({found})" if found else self.what
+        details = " ".join(self.found.split())
+        return f"{self.what} ({details})" if details else self.what
 
 
-def environment(ours: Mapping[str, str]) -> dict[str, str]:
+def environment(variables: Mapping[str, str]) -> dict[str, str]:
     """The variables that the sandbox's interpreter is started with; it drops the loader's before it makes a worker.
 
     Args:
-        ours: This process's variables.
+        variables: This process's variables.
     """
-    loader = {name: _absolute(ours[name]) for name in _LOADER if ours.get(name)}
+    loader = {name: _absolute(variables[name]) for name in _LOADER if variables.get(name)}
     return {**_FIXED, **loader}
 
 
@@ -88,12 +88,12 @@ def start(script: Path, control: int, engine: str) -> subprocess.Popen[bytes]:
 
 
 def warn_absent(error: StartError) -> None:
-    """Tell, once in a process, that graders which are code can be defined here and not be run."""
+    """Warn, once in a process, that graders which are code can be defined here and not be run."""
     if _warned:
         return
     _warned.append(error.what)
     warnings.warn(
-        f"{error.told}: graders that are code can be written here, but neither checked nor run. Rules, judges, "
+        f"{error.message}: graders that are code can be written here, but neither checked nor run. Rules, judges, "
         f"labels and comparing work. Next step: {error.hint or 'look at workbench.sandbox_info()'}",
         stacklevel=2,
     )

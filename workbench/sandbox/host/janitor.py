@@ -25,7 +25,7 @@ class Janitor:
         self._owner = 0
 
     def later(self, work: Callable[..., object], *args: object) -> Future[None]:
-        """Do something soon. Errors are kept in the future and bother nobody else."""
+        """Do something soon. An error is raised by the future's `result` and nowhere else."""
         if self._owner != os.getpid():  # the first job here, or after a fork: the jobs there are not ours
             self._jobs, self._owner, self._thread = SimpleQueue(), os.getpid(), None
         if self._thread is None:
@@ -37,9 +37,9 @@ class Janitor:
 
     def post(self, work: Callable[..., object], *args: object) -> Future[None]:
         """The same without starting the thread: for finalizers."""
-        done: Future[None] = Future()
-        self._jobs.put((work, args, done))
-        return done
+        future: Future[None] = Future()
+        self._jobs.put((work, args, future))
+        return future
 
     def close(self) -> None:
         """Finish the jobs at hand and end the thread."""
@@ -51,11 +51,11 @@ class Janitor:
 
 def _work(jobs: SimpleQueue[Job | None]) -> None:
     while (job := jobs.get()) is not None:
-        work, args, done = job
+        work, args, future = job
         try:
             work(*args)
-        except Exception as error:  # noqa: BLE001 (told to whoever asks the future)
-            done.set_exception(error)
+        except Exception as error:  # noqa: BLE001 (raised again by the future's `result`)
+            future.set_exception(error)
         else:
-            done.set_result(None)
-        del work, args, done, job  # a waiting thread must not keep a dataset alive
+            future.set_result(None)
+        del work, args, future, job  # a waiting thread must not keep a dataset alive

@@ -131,10 +131,10 @@ class Program:
     def load_command(self, op: str) -> dict[str, Any]:
         """The command that makes a worker read this program."""
         command = {"op": op, "text": self.text, "seconds": self.limits.load_seconds}
-        how = {
+        settings = {
             "language": self.language, "signature": self.signature, "options": dict(self.options), "noted": self.noted,
         }  # fmt: skip
-        return {**command, **how, "row_seconds": self.limits.row_seconds}
+        return {**command, **settings, "row_seconds": self.limits.row_seconds}
 
     def require(self, level: str) -> None:
         """Refuse a worker that does not confine this program well enough.

@@ -1,4 +1,4 @@
-"""How many lost workers are enough to stop a run."""
+"""When a run stops because it lost too many workers."""
 
 from __future__ import annotations
 

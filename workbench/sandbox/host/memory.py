@@ -1,4 +1,4 @@
-"""Memory that host and workers share: the rows, which nobody may change, and the score pages."""
+"""Memory that host and workers share: the rows, which are read-only, and the score pages."""
 
 from __future__ import annotations
 

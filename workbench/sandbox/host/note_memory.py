@@ -19,7 +19,7 @@ _ATOM = 32  # bytes of a number
 
 
 class NoteMemory:
-    """The room of one run.
+    """The memory that the notes and error texts of one run may take.
 
     Args:
         total: Bytes.
@@ -29,18 +29,18 @@ class NoteMemory:
         self._total = self._left = total
 
     def errors(self, reply: Mapping[str, Any]) -> dict[int, GradeError]:
-        """The error table of an answer; where there is no room left, the texts are cut to 100 characters."""
-        found = read_errors(reply) if self._left > 0 else read_errors(reply, _SHORT)
-        self._left -= sum(map(sys.getsizeof, {error.message for error in found.values()}))
-        return found
+        """The error table of an answer; where no memory is left, the texts are cut to 100 characters."""
+        errors = read_errors(reply) if self._left > 0 else read_errors(reply, _SHORT)
+        self._left -= sum(map(sys.getsizeof, {error.message for error in errors.values()}))
+        return errors
 
     def notes(self, reply: Mapping[str, Any], count: int) -> dict[int, dict[str, Any]]:
-        """The notes of an answer; where there is no room left, a mark stands in the place of each."""
+        """The notes of an answer; where no memory is left, a mark stands in the place of each."""
         if self._left <= 0:  # not even looked at: that takes time
             return {offset: self._mark() for offset in noted(reply, count)}
-        found = read_notes(reply, count)
-        self._left -= sum(map(weight, found.values()))
-        return found
+        notes = read_notes(reply, count)
+        self._left -= sum(map(weight, notes.values()))
+        return notes
 
     def _mark(self) -> dict[str, Any]:
         return {"metadata": {"_error": {"code": "run_notes_too_large", "max_size_bytes": self._total}}}

@@ -14,15 +14,15 @@ __all__ = ["osmosis_names"]
 
 @contextmanager
 def osmosis_names() -> Iterator[None]:
-    """Let `from osmosis_ai.rollout import ...` give our classes in this process, and put back what was there."""
-    ours = stand_ins(OSMOSIS, osmosis, osmosis_legacy)
+    """Let `from osmosis_ai.rollout import ...` give our classes in this process; afterwards the earlier modules are back."""
+    modules = stand_ins(OSMOSIS, osmosis, osmosis_legacy)
     before = {name: module for name, module in sys.modules.items() if name.partition(".")[0] == "osmosis_ai"}
     for name in before:
         del sys.modules[name]
-    sys.modules.update(ours)
+    sys.modules.update(modules)
     try:
         yield
     finally:
-        for name in ours:
+        for name in modules:
             sys.modules.pop(name, None)
         sys.modules.update(before)

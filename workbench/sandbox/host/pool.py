@@ -1,4 +1,4 @@
-"""Workers kept warm, and the four things the rest of the house asks of the sandbox.
+"""Workers kept warm, and the four things the rest of the package asks of the sandbox.
 
 `check` runs the five checks, `run` grades a dataset, `fingerprint` describes a module's names,
 `warm` gets workers ready for a dataset before they are needed. One zygote serves the whole process.
@@ -88,7 +88,7 @@ class Pool:
         return info
 
     def check(self, program: Program, threads: Sequence[tuple[str, StringThread | Wire]] = ()) -> Checked:
-        """Run the checks on a source, and a test run on each labelled thread, stopping at the first cross.
+        """Run the checks on a source, and a test run on each labelled thread, stopping at the first that fails.
 
         Graders that are given more than a thread take rows, as `rows.row_wire` makes them.
 
@@ -139,7 +139,7 @@ class Pool:
             SandboxError: The sandbox cannot start here.
         """
         shards = _shards(packed.rows, workers or default_workers())
-        ready = self._take_spares(packed, shards, program.limits)
+        spares = self._take_spares(packed, shards, program.limits)
         fresh = dict(shards)
 
         def new_worker(first: int) -> Worker:
@@ -148,7 +148,7 @@ class Pool:
                 # In the place of a lost worker, so it decodes what it is asked for and no more: else each crash
                 # would cost as much as all the rows that still wait.
                 return self._worker(program.limits, packed)
-            return ready.pop(first, None) or self._worker(program.limits, packed, (first, last))
+            return spares.pop(first, None) or self._worker(program.limits, packed, (first, last))
 
         run = Run(
             program, packed.rows, new_worker=new_worker, on_progress=on_progress, cancel=cancel,
@@ -157,7 +157,7 @@ class Pool:
         try:
             return run.go(shards)
         finally:
-            for worker in ready.values():
+            for worker in spares.values():
                 self._janitor.later(worker.close)
             if packed.rows >= WARM_ROWS:
                 # Fresh workers decode the rows again while the user reads the result.
@@ -170,12 +170,12 @@ class Pool:
 
         Only the last dataset is kept warm, and only up to `RESIDENT_ROWS` rows.
         """
-        done = self._janitor.later(self._warm, packed, workers or default_workers(), limits or Limits())
+        future = self._janitor.later(self._warm, packed, workers or default_workers(), limits or Limits())
         if wait:
-            done.result()
+            future.result()
 
     def _warm(self, packed: Packed, workers: int, limits: Limits) -> None:
-        """On the janitor's thread, so that two wishes never pull at the same workers."""
+        """Runs on the janitor's thread only, so that two calls of `warm` never change the same workers at once."""
         shards = _shards(packed.rows, workers)
         key = _key(packed, shards, limits)
         with self._lock:
@@ -187,6 +187,7 @@ class Pool:
             blob = self._blob(packed)
             layouts = [self._layout(limits, shard, packed) for shard in shards]
             spares = [Worker.start(self._alive(), layout, blob) for layout in layouts]
+        # Outside the lock: decoding takes a while, and a run may want a worker meanwhile.
         try:
             for worker in spares:
                 worker.await_ready()
@@ -207,7 +208,7 @@ class Pool:
         return {worker.layout.shard[0]: worker for worker in workers}
 
     def _forget(self, blob: Blob, dataset: int) -> None:
-        """A dataset is gone: give back its bytes and the workers that hold its rows."""
+        """Free the bytes of a dataset that no longer exists, and end the workers that hold its rows."""
         with self._lock:
             if self._spares is not None and self._spares.key[0] == dataset:
                 self._drop_spares()
@@ -249,9 +250,9 @@ class Pool:
         return blob
 
     def _alive(self) -> Zygote:
-        """The zygote, started when there is none that lives."""
+        """The running zygote; starts one where there is none."""
         if self._zygote is not None and not self._zygote.alive:
-            self._zygote.close()  # it is dead; its descriptors are not
+            self._zygote.close()  # the process has ended; our descriptors of it are still open
             self._zygote = None
         if self._zygote is None:
             self._zygote, self._closed = Zygote(), False
@@ -259,7 +260,7 @@ class Pool:
         return self._zygote
 
     def after_fork(self) -> None:
-        """In a fork: let go of everything that is the parent's, and end none of it."""
+        """In a forked process: drop the parent's workers and zygote without ending them."""
         self._lock = threading.RLock()  # another thread of the parent may have held it
         self._janitor = Janitor()
         for worker in self._spares.workers if self._spares else ():
@@ -299,8 +300,8 @@ _POOLS: weakref.WeakSet[Pool] = weakref.WeakSet()
 
 
 def _after_fork() -> None:
-    for each in list(_POOLS):
-        each.after_fork()
+    for instance in list(_POOLS):
+        instance.after_fork()
 
 
 if hasattr(os, "register_at_fork"):

@@ -19,10 +19,10 @@ __all__ = ["Checked", "check", "fingerprint"]
 
 @dataclass
 class Checked:
-    """What the checks said, up to the first cross.
+    """The results of the checks, up to the first that failed.
 
-    Checks one to three are the worker's word before any of the source ran. Execution and test run are its
-    word after that: a hostile module can lie about itself, and about nothing else.
+    The worker reports checks one to three before any of the source ran, and execution and test run after it
+    ran: a hostile module can forge its own last two results, and nothing else.
     """
 
     level: str
@@ -31,57 +31,57 @@ class Checked:
     output: str = ""
 
     @property
-    def crossed(self) -> bool:
+    def has_failed(self) -> bool:
         """Whether a check has failed."""
         return not all(passed for _, passed, _, _ in self.checks)
 
 
 def check(worker: Worker, program: Program, rows: Sequence[tuple[str, Sequence[Any]]]) -> Checked:
-    """Run the stages one after the other; a lost worker is a cross of the check it was at.
+    """Run the stages one after the other; where a worker is lost, the check it was at has failed.
 
     Args:
         worker: A ready worker.
         program: What to check.
         rows: Labels and wire tuples of the test runs, of the kind this program takes.
     """
-    limits, found = program.limits, Checked(worker.level)
+    limits, checked = program.limits, Checked(worker.level)
     execute = {"op": "execute", "seconds": limits.load_seconds}
     for names, command in ((CHECKS[:3], program.load_command("static")), (CHECKS[3:4], execute)):
-        _stage(worker, found, command, (names, limits.hard_load_seconds))
-        if found.crossed:
-            return found
+        _stage(worker, checked, command, (names, limits.hard_load_seconds))
+        if checked.has_failed:
+            return checked
     for row in rows:
-        _test(worker, found, row, limits)
-        if found.crossed:
+        _test(worker, checked, row, limits)
+        if checked.has_failed:
             break
-    return found
+    return checked
 
 
 def _stage(
-    worker: Worker, found: Checked, command: dict[str, Any], terms: tuple[Sequence[str], float]
+    worker: Worker, checked: Checked, command: dict[str, Any], terms: tuple[Sequence[str], float]
 ) -> None:
     names, seconds = terms
     try:
         reply = worker.answer(command, seconds)
-        found.checks += read_checks(reply, names)
+        checked.checks += read_checks(reply, names)
     except Death as death:
-        what = "no answer" if names == CHECKS[4:] else "the module did not load"
-        message = verdict(death, worker.close(), seconds, what=what).message
-        found.checks.append((names[0], False, message, seconds))
+        missing = "no answer" if names == CHECKS[4:] else "the module did not load"
+        message = verdict(death, worker.close(), seconds, missing=missing).message
+        checked.checks.append((names[0], False, message, seconds))
         return
-    found.warnings += read_texts(reply, "warnings")
-    _note_output(found, reply)
+    checked.warnings += read_texts(reply, "warnings")
+    _note_output(checked, reply)
 
 
-def _test(worker: Worker, found: Checked, labelled: tuple[str, Sequence[Any]], limits: Limits) -> None:
+def _test(worker: Worker, checked: Checked, labelled: tuple[str, Sequence[Any]], limits: Limits) -> None:
     """One test run. The score is read from the page, as in a run, and not from the answer."""
     label, wire = labelled
     worker.bits[0] = NOT_SCORED
     command = {"op": "test", "label": label, "thread": wire, "seconds": limits.row_seconds}
-    _stage(worker, found, command, (CHECKS[4:], limits.hard_row_seconds))
-    name, passed, message, seconds = found.checks[-1]
+    _stage(worker, checked, command, (CHECKS[4:], limits.hard_row_seconds))
+    name, passed, message, seconds = checked.checks[-1]
     if passed and worker.bits[0] == SKIPPED:
-        found.checks[-1] = (name, True, f"{label} is skipped", seconds)
+        checked.checks[-1] = (name, True, f"{label} is skipped", seconds)
     elif passed:
         score = float(worker.scores[0])
         right = math.isfinite(score)
@@ -90,13 +90,13 @@ def _test(worker: Worker, found: Checked, labelled: tuple[str, Sequence[Any]], l
             if right
             else f"on {label}: grade returned {score!r}, which is not finite"
         )
-        found.checks[-1] = (name, right, message, seconds)
+        checked.checks[-1] = (name, right, message, seconds)
 
 
-def _note_output(found: Checked, reply: dict[str, Any]) -> None:
+def _note_output(checked: Checked, reply: dict[str, Any]) -> None:
     output = reply.get("output")
     if isinstance(output, str):
-        found.output = clean(found.output + output, 4000)
+        checked.output = clean(checked.output + output, 4000)
 
 
 def fingerprint(worker: Worker, text: str, names: Sequence[str]) -> dict[str, Any]:
@@ -114,7 +114,7 @@ def fingerprint(worker: Worker, text: str, names: Sequence[str]) -> dict[str, An
         reply = worker.answer({"op": "fingerprint", "names": list(names), "seconds": seconds}, until)
     except Death as death:
         raise SandboxError("the captured module could not be examined", found=death.reason) from death
-    found = reply.get("names")
-    if not isinstance(found, dict):
+    fingerprints = reply.get("names")
+    if not isinstance(fingerprints, dict):
         raise SandboxError("the captured module could not be examined", found="no description came back")
-    return found
+    return fingerprints

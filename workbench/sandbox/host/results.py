@@ -1,4 +1,4 @@
-"""What workers answer, written into the columns of grades: scores, notes, failures, and what a lost worker left."""
+"""What workers answer, written into the columns of grades: scores, notes, failures, and the finished rows of lost workers."""
 
 from __future__ import annotations
 
@@ -114,21 +114,22 @@ class Results:
         open_rows = np.flatnonzero(bits == NOT_SCORED)
         blamed = int(open_rows[0]) if len(open_rows) else request.count
         if self._noted and blamed == request.count:
-            # All were done, so the answer itself was what broke: one row at a time finds whose part it was.
-            slot.want, blamed = 1, 0 if request.count == 1 else blamed
+            # Every row was graded, so the answer itself broke: asked one at a time, the row at fault is found.
+            slot.batch_rows, blamed = 1, 0 if request.count == 1 else blamed
         if self._noted:
-            again = [(0, blamed)] if blamed else []  # their notes are lost with the worker
+            # Their notes are lost with the worker, so all rows before it are graded again.
+            ranges = [(0, blamed)] if blamed else []
             any_kept = False
         else:
-            again = [(int(offset), int(offset) + 1) for offset in np.flatnonzero(bits[:blamed] == FAILED)]
+            ranges = [(int(offset), int(offset) + 1) for offset in np.flatnonzero(bits[:blamed] == FAILED)]
             any_kept = self.keep(request, (scores[:blamed], bits[:blamed]))
         if blamed < request.count:
             self.grades.fail(request.first + blamed, verdict)
             self.done, self.failed = self.done + 1, self.failed + 1
             if blamed + 1 < request.count:
                 slot.ranges.appendleft((request.first + blamed + 1, request.first + request.count))
-        # Failed rows before it lost their messages with the worker: they are asked again.
-        for start, stop in reversed(again):
+        # The messages of failed rows before it were lost with the worker: these rows are graded again.
+        for start, stop in reversed(ranges):
             slot.ranges.appendleft((request.first + start, request.first + stop))
         return any_kept
 

@@ -1,7 +1,7 @@
-"""Rows for graders that are given more than a thread: reference and id travel beside it.
+"""Rows for graders that are given more than a thread: the reference and the id are sent with it.
 
 A thread's wire tuple has no place for a reference, and its metadata must not get one that the grader's
-platform would not show. So these graders' rows are packed apart: the same tuples with three values more,
+platform would not show. So these graders' rows are packed separately: the same tuples with three values more,
 the reference, the metadata key under which samples keep it, and the id.
 """
 
@@ -46,12 +46,12 @@ def pack_rows(
         names: One id a row.
         column: The column of the references; by default whichever of `REFERENCE_NAMES` holds the value.
     """
-    kept = _KEPT.setdefault(packed, {})
-    if column not in kept:
+    columns = _KEPT.setdefault(packed, {})
+    if column not in columns:
         wires = zip(_wires(packed), references, names, strict=True)
         rows = pack(_row(wire, reference, str(name), column) for wire, reference, name in wires)
-        kept[column] = PackedRows(rows.batches, rows.counts)
-    return kept[column]
+        columns[column] = PackedRows(rows.batches, rows.counts)
+    return columns[column]
 
 
 def _wires(packed: Packed) -> Iterator[Sequence[Any]]:

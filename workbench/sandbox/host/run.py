@@ -1,4 +1,4 @@
-"""One grader over one packed dataset: ranges of rows to workers, scores back, the dead replaced.
+"""One grader over one packed dataset: ranges of rows to workers, scores back, lost workers replaced.
 
 Every worker owns a stretch of rows it decoded beforehand and takes ranges from its front; one that is
 done takes from the back of the longest stretch left. Two ranges are in flight a worker, one in each half
@@ -36,7 +36,7 @@ _GRACE_SECONDS = 0.3  # for ranges in work when a run is stopped
 
 @dataclass
 class Outcome:
-    """What a run left.
+    """The result of a run.
 
     Attributes:
         grades: One a row; rows never reached are failed with kind *cancelled*, or *load*.
@@ -82,7 +82,7 @@ class Run:
         self._outcome = Outcome(self._grades)
         self._slots: list[WorkerSlot] = []
         self._lost = Lost(self._limits.lost_workers)
-        self._told = 0.0
+        self._reported_at = 0.0
         self._load_problem: GradeError | None = None
 
     def go(self, shards: list[tuple[int, int]]) -> Outcome:
@@ -93,7 +93,7 @@ class Run:
                 self._step()
         finally:
             self._close()
-        self._tell(force=True)
+        self._report_progress(force=True)
         self._finish()
         return self._outcome
 
@@ -114,40 +114,40 @@ class Run:
                 self._guard(slot, self._collect)
             else:
                 self._guard(slot, self._watch)
-        self._tell()
+        self._report_progress()
 
     def _guard(self, slot: WorkerSlot, action: Callable[[WorkerSlot], None]) -> None:
         try:
             action(slot)
         except Death as death:
-            self._bury(slot, death)
+            self._handle_death(slot, death)
         except SandboxError as error:
             if isinstance(error, IsolationError) or not self._results.done:
                 raise
             self._outcome.stopped = f"the sandbox failed: {error.what}"  # what was graded is kept
 
     def _feed(self, slot: WorkerSlot) -> None:
-        """Keep two ranges in flight."""
+        """Ask a worker for ranges of rows until two are under way."""
         while len(slot.requests) < 2 and not self._outcome.stopped:
-            rows = slot.take(slot.want) or self._borrow(slot)
+            rows = slot.take(slot.batch_rows) or self._borrow(slot)
             if rows is None:
                 return
             if slot.worker is None:
                 slot.ranges.appendleft(rows)
-                self._hire(slot)
+                self._start_worker(slot)
                 if self._cancel.is_set():
                     return
                 continue
             self._request(slot, rows)
 
     def _borrow(self, slot: WorkerSlot) -> tuple[int, int] | None:
-        # A slot with work in flight does not reach for more, and small leftovers are not worth a decode.
+        # A slot with work in flight does not take more, and small leftovers are not worth a decode.
         if slot.requests:
             return None
-        rich = max(self._slots, key=lambda other: other.left)
-        return rich.give(slot.want) if rich.left > 2 * slot.want else None
+        largest = max(self._slots, key=lambda other: other.left)
+        return largest.give(slot.batch_rows) if largest.left > 2 * slot.batch_rows else None
 
-    def _hire(self, slot: WorkerSlot) -> None:
+    def _start_worker(self, slot: WorkerSlot) -> None:
         worker = slot.worker = self._new_worker(slot.ranges[0][0])
         slot.loaded = False
         self._program.require(worker.level)
@@ -157,9 +157,9 @@ class Run:
         if reply is None:
             return  # cancelled: the next step sees it
         self._note_output(reply)
-        crosses = [check for check in read_checks(reply, CHECKS[:4]) if not check[1]]
-        if crosses:
-            self._refuse(f"{crosses[0][0]}: {crosses[0][2]}")
+        failed = [check for check in read_checks(reply, CHECKS[:4]) if not check[1]]
+        if failed:
+            self._refuse(f"{failed[0][0]}: {failed[0][2]}")
         slot.loaded = True
 
     def _refuse(self, message: str) -> None:
@@ -183,7 +183,7 @@ class Run:
         slot.requests.append(Request(start, stop - start, half, seq))
 
     def _collect(self, slot: WorkerSlot) -> None:
-        """Take every answer that has come whole: a second one may wait where `select` cannot see it."""
+        """Take every complete answer: a second one may be in our buffer already, where `select` cannot see it."""
         while slot.requests and slot.worker:
             reply = slot.worker.poll(slot.requests[0].seq)
             if reply is None:
@@ -193,17 +193,19 @@ class Run:
 
     def _take(self, slot: WorkerSlot, request: Request, reply: Mapping[str, Any]) -> None:
         seconds = time.monotonic() - slot.since
-        done = read_done(reply, request.count) if self._program.noted else request.count
-        if done < request.count:
+        graded = read_done(reply, request.count) if self._program.noted else request.count
+        if graded < request.count:
             # Its notes filled the answer: the rest is asked again, and less at a time.
-            slot.ranges.appendleft((request.first + done, request.first + request.count))
-            slot.want, request.count = done, done
+            slot.ranges.appendleft((request.first + graded, request.first + request.count))
+            slot.batch_rows, request.count = graded, graded
         self._results.take(slot, request, reply, seconds)
         self._lost.in_row = 0
         slot.requests.popleft()
         slot.mark, slot.since = -1, time.monotonic()
         per_row = seconds / request.count
-        slot.want = int(min(self._most, 8 * slot.want, max(1, _TARGET_SECONDS / max(per_row, 1e-9))))
+        slot.batch_rows = int(
+            min(self._most, 8 * slot.batch_rows, max(1, _TARGET_SECONDS / max(per_row, 1e-9)))
+        )
         self._note_output(reply)
 
     def _watch(self, slot: WorkerSlot) -> None:
@@ -211,7 +213,7 @@ class Run:
         assert slot.worker is not None
         request, now = slot.requests[0], time.monotonic()
         if now - slot.since > request.count * self._limits.hard_row_seconds + 1:
-            raise Death(TIMED_OUT)  # it moves, or pretends to, but not at the speed it was given
+            raise Death(TIMED_OUT)  # its mark moves, or is forged, but more slowly than the limit allows
         _, bits = page_of(slot, request)
         mark = int((bits != NOT_SCORED).sum())
         if mark != slot.mark:
@@ -219,8 +221,8 @@ class Run:
         elif now - slot.since_mark > self._limits.hard_row_seconds:
             raise Death(TIMED_OUT)
 
-    def _bury(self, slot: WorkerSlot, death: Death) -> None:
-        """A worker is gone: keep its finished rows, blame the row it was at, put the rest back."""
+    def _handle_death(self, slot: WorkerSlot, death: Death) -> None:
+        """Keep the finished rows of a worker that is gone, blame the row it was at, put the rest back."""
         requests, slot.requests = list(slot.requests), deque()
         pages = [(request, *page_of(slot, request)) for request in requests[:1]] if slot.worker else []
         status = slot.worker.close() if slot.worker else None
@@ -236,7 +238,7 @@ class Run:
                 self._lost.in_row = 1
         if not slot.loaded and ends_loading(death, status):
             seconds = self._limits.hard_load_seconds
-            self._refuse(verdict(death, status, seconds, what="the module did not load").message)
+            self._refuse(verdict(death, status, seconds, missing="the module did not load").message)
         if not self._outcome.stopped and self._busy():
             self._outcome.stopped = self._lost.enough(self._results.done, death.reason)
 
@@ -244,10 +246,10 @@ class Run:
         if not self._outcome.output and isinstance(reply.get("output"), str):
             self._outcome.output = clean(reply["output"], 4000)
 
-    def _tell(self, *, force: bool = False) -> None:
+    def _report_progress(self, *, force: bool = False) -> None:
         now = time.monotonic()
-        if self._on_progress and (force or now - self._told >= 0.1):
-            self._told = now
+        if self._on_progress and (force or now - self._reported_at >= 0.1):
+            self._reported_at = now
             in_work = sum(max(slot.mark, 0) for slot in self._slots if slot.requests)
             self._on_progress(self._results.done + in_work, self._results.failed)
 
@@ -270,5 +272,5 @@ class Run:
         elif self._outcome.stopped:
             self._grades.ended = self._outcome.stopped
             self._grades.finish(ErrorKind.CANCELLED, f"not graded: {self._outcome.stopped}")
-        # Nothing should be left; if anything is, it is a failure and not a gap.
+        # No row should be missing here; one that is counts as failed, so that no gap stays in the grades.
         self._grades.finish(ErrorKind.SANDBOX, "the row was lost with its worker")

@@ -1,6 +1,6 @@
-"""The five checks a source passes before anybody believes its scores.
+"""The five checks a source has to pass before its scores count.
 
-Syntax, structure, signature, execution, test run: in this order, stopping at the first cross, all of
+Syntax, structure, signature, execution, test run: in this order, stopping at the first that fails, all of
 them in the sandbox. The test run uses Adaptive's mock thread (user "What is 2+2?", assistant "4",
 metadata {}), and after it any threads of the author's own.
 """
@@ -75,7 +75,7 @@ _ADVICE_FOR: dict[str, dict[str, str]] = {
 
 
 def advice(check: Check, form: str = "thread") -> str:
-    """The next step after a failed check, by the form of the grader and what the message tells of the cause."""
+    """The next step after a failed check, by the form of the grader and the cause that its message shows."""
     if form != "thread" and check.name in _ADVICE_FOR[form]:
         return _ADVICE_FOR[form][check.name]
     if check.name in {"execution", "test_run"}:
@@ -96,7 +96,7 @@ class Check:
 
     Attributes:
         name: Out of `CHECKS`.
-        passed: Tick or cross.
+        passed: Whether the source passed it.
         message: What was found.
         seconds: Time it took.
     """
@@ -109,7 +109,7 @@ class Check:
 
 @dataclass(frozen=True)
 class Validation:
-    """The result of the checks, in order, up to the first cross.
+    """The results of the checks, in order, up to the first that failed.
 
     Attributes:
         checks: At most one a name, but one *test_run* for each thread tried.
@@ -117,7 +117,7 @@ class Validation:
         isolation: The sandbox level they ran at.
         sha256: Of the source that was checked.
         output: What the source printed meanwhile.
-        claimed: Read from a file: somebody's word, which is checked again before it counts.
+        claimed: Read from a file: not proved here, so it is checked again before it counts.
         form: What was checked: the language, or for Python functions the signature.
     """
 
@@ -138,11 +138,11 @@ class Validation:
 
     @property
     def failure(self) -> Check | None:
-        """The first cross."""
+        """The first check that failed."""
         return next((check for check in self.checks if not check.passed), None)
 
     def raise_for_failure(self) -> None:
-        """Turn a cross into an error.
+        """Raise the first failed check as an error.
 
         Raises:
             ValidationError: A `ValueError` naming the check and its message.
@@ -225,12 +225,12 @@ def validate_program(
     Raises:
         SandboxError: The sandbox cannot start here.
     """
-    found = pool().check(program, rows)
+    checked = pool().check(program, rows)
     return Validation(
-        checks=tuple(Check(*result) for result in found.checks),
-        warnings=tuple(found.warnings),
-        isolation=found.level,
+        checks=tuple(Check(*result) for result in checked.checks),
+        warnings=tuple(checked.warnings),
+        isolation=checked.level,
         sha256=sha256,
-        output=found.output,
+        output=checked.output,
         form=program.signature if program.language == "python" else program.language,
     )

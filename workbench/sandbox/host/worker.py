@@ -35,7 +35,7 @@ _SEND_SECONDS = 5.0
 
 
 class Death(Exception):  # noqa: N818 (a fact about a worker, handled by the pool)
-    """A worker ended, or spoke nonsense and was ended.
+    """A worker ended by itself, or was ended because it broke the protocol.
 
     Attributes:
         status: The wait status, None where it is unknown.
@@ -161,7 +161,7 @@ class Worker:
             except BlockingIOError:
                 if time.monotonic() > deadline:
                     raise Death(TIMED_OUT) from None
-                _await_room(self._in, deadline - time.monotonic())
+                _await_writable(self._in, deadline - time.monotonic())
 
     def receive(
         self, seq: int, seconds: float, *, unless: Callable[[], bool] = lambda: False
@@ -169,7 +169,7 @@ class Worker:
         """Wait for the answer to one command; None if `unless` says to stop waiting.
 
         Raises:
-            Death: The worker ended, spoke nonsense, or took longer than `seconds`.
+            Death: The worker ended, broke the protocol, or took longer than `seconds`.
         """
         deadline = time.monotonic() + seconds
         while (frame := self.poll(seq)) is None:
@@ -189,13 +189,13 @@ class Worker:
         """The answer to command `seq` if it has come whole, else None.
 
         Raises:
-            Death: The worker ended or spoke nonsense.
+            Death: The worker ended or broke the protocol.
         """
         self._fill()
         if len(self._buffer) < HEADER.size:
             return None
-        magic, got, size = HEADER.unpack_from(self._buffer)
-        if magic != MAGIC or got != seq or size > MAX_TEXT:
+        magic, number, size = HEADER.unpack_from(self._buffer)
+        if magic != MAGIC or number != seq or size > MAX_TEXT:
             raise Death("it broke the protocol")
         end = HEADER.size + size
         if len(self._buffer) < end:
@@ -229,7 +229,7 @@ class Worker:
         return status if isinstance(status, int) else None
 
     def forget(self) -> None:
-        """In a fork: let go of a worker of the parent's without touching it."""
+        """In a forked process: close the descriptors of the parent's worker, and leave the worker running."""
         if not self._closed:
             self._closed = True
             self._free()
@@ -242,7 +242,7 @@ class Worker:
             self._page.close()
 
 
-def _await_room(fd: int, seconds: float) -> None:
+def _await_writable(fd: int, seconds: float) -> None:
     """Until a pipe takes more, at most so long."""
     if hasattr(select, "poll"):
         poll = select.poll()

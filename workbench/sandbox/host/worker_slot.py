@@ -31,7 +31,7 @@ class WorkerSlot:
     worker: Worker | None = None
     loaded: bool = False
     requests: deque[Request] = field(default_factory=deque)
-    want: int = FIRST_ROWS
+    batch_rows: int = FIRST_ROWS
     mark: int = -1
     since: float = 0.0
     since_mark: float = 0.0
@@ -41,12 +41,12 @@ class WorkerSlot:
         """Rows not yet asked for."""
         return sum(stop - start for start, stop in self.ranges)
 
-    def take(self, want: int) -> tuple[int, int] | None:
+    def take(self, count: int) -> tuple[int, int] | None:
         """Rows from the front."""
         if not self.ranges:
             return None
         start, stop = self.ranges.popleft()
-        cut = min(stop, start + want)
+        cut = min(stop, start + count)
         if cut < stop:
             self.ranges.appendleft((cut, stop))
         return start, cut

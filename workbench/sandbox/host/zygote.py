@@ -31,15 +31,15 @@ class Zygote:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._number, self._broken = 0, False
-        ours, theirs = socket.socketpair()
-        with theirs:
+        own_socket, child_socket = socket.socketpair()
+        with child_socket:
             try:
                 script = Path(child.__file__).with_name("zygote.py")
-                self._process = start(script, theirs.fileno(), engine_path())
+                self._process = start(script, child_socket.fileno(), engine_path())
             except BaseException:
-                ours.close()
+                own_socket.close()
                 raise
-        self._control = ours
+        self._control = own_socket
         self._control.settimeout(START_SECONDS)
         self._await_ready()
         if self._process.stderr is not None:
@@ -121,6 +121,6 @@ class Zygote:
             self._process.stderr.close()
 
     def forget(self) -> None:
-        """In a fork: let go of the parent's zygote without touching it."""
+        """In a forked process: close this process's end of the parent's zygote, and leave the zygote running."""
         self._control.close()
         self._process.returncode = 0  # it is not this process's child; nobody here waits for it

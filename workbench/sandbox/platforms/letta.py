@@ -96,34 +96,34 @@ def extractor(func: Any = None, *, name: str | None = None) -> Any:
     Raises:
         TypeError: Other parameters, or a return annotation that is not `str`.
     """
-    wanted = (("trajectory", "config"), ("trajectory", "config", "agent_state"))
-    return _decorator(func, name, "extractor", wanted, "str")
+    forms = (("trajectory", "config"), ("trajectory", "config", "agent_state"))
+    return _decorator(func, name, "extractor", forms, "str")
 
 
 def _decorator(
-    func: Any, name: str | None, what: str, wanted: tuple[tuple[str, ...], ...], returns: str
+    func: Any, name: str | None, kind: str, forms: tuple[tuple[str, ...], ...], returns: str
 ) -> Any:
     def mark(function: Any) -> Any:
-        _check(function, what, wanted, returns)
+        _check(function, kind, forms, returns)
 
         @functools.wraps(function)
         def marked(*args: Any, **kwargs: Any) -> Any:
             return function(*args, **kwargs)
 
-        marked._letta = what  # type: ignore[attr-defined]  # noqa: SLF001 (our own mark)
+        marked._letta = kind  # type: ignore[attr-defined]  # noqa: SLF001 (our own mark)
         marked._letta_name = name or function.__name__  # type: ignore[attr-defined]  # noqa: SLF001
         return marked
 
     return mark if func is None else mark(func)
 
 
-def _check(function: Any, what: str, wanted: tuple[tuple[str, ...], ...], returns: str) -> None:
+def _check(function: Any, kind: str, forms: tuple[tuple[str, ...], ...], returns: str) -> None:
     signature = inspect.signature(function)
     names = tuple(signature.parameters)
-    if names not in wanted:
-        told = " or ".join(f"({', '.join(each)})" for each in wanted)
-        raise TypeError(f"@{what} {function.__name__} must take {told}, not ({', '.join(names)})")
-    found = signature.return_annotation
-    text = found if isinstance(found, str) else getattr(found, "__name__", str(found))
-    if found is not inspect.Signature.empty and text.rpartition(".")[2] != returns:
-        raise TypeError(f"@{what} {function.__name__} must return {returns}, not {text}")
+    if names not in forms:
+        choices = " or ".join(f"({', '.join(form)})" for form in forms)
+        raise TypeError(f"@{kind} {function.__name__} must take {choices}, not ({', '.join(names)})")
+    annotation = signature.return_annotation
+    text = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", str(annotation))
+    if annotation is not inspect.Signature.empty and text.rpartition(".")[2] != returns:
+        raise TypeError(f"@{kind} {function.__name__} must return {returns}, not {text}")

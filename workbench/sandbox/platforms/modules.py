@@ -32,12 +32,12 @@ def stand_ins(names: tuple[str, ...], *sources: types.ModuleType) -> dict[str, t
         sources: Files of ours.
     """
     public: Mapping[str, Any] = {name: getattr(file, name) for file in sources for name in file.__all__}
-    made: dict[str, types.ModuleType] = {}
+    modules: dict[str, types.ModuleType] = {}
     for name in names:
-        module = made[name] = types.ModuleType(name)
+        module = modules[name] = types.ModuleType(name)
         module.__path__ = []
         module.__dict__.update(public)
         parent, _, own = name.rpartition(".")
         if parent:
-            setattr(made[parent], own, module)
-    return made
+            setattr(modules[parent], own, module)
+    return modules

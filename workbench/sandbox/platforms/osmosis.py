@@ -181,8 +181,8 @@ def sanitize_artifacts(artifacts: Any, max_bytes: int = MAX_ARTIFACT_BYTES) -> A
     except (TypeError, ValueError, RecursionError) as error:
         return {"_error": {"code": "artifacts_not_serializable", "detail": str(error)[:500]}}
     if size > max_bytes:
-        told = {"code": "artifacts_too_large", "size_bytes": size, "max_size_bytes": max_bytes}
-        return {"_error": told}
+        problem = {"code": "artifacts_too_large", "size_bytes": size, "max_size_bytes": max_bytes}
+        return {"_error": problem}
     return artifacts
 
 
@@ -238,17 +238,17 @@ def _is_grader(cls: type) -> bool:
 
 def _is_base(base: type, *classes: type) -> bool:
     """Whether a base class of ours is among some classes, or the package's own of that name."""
-    named = [cls for cls in classes if cls.__name__ == base.__name__]
-    return any(cls is base or cls.__module__.partition(".")[0] == "osmosis_ai" for cls in named)
+    namesakes = [cls for cls in classes if cls.__name__ == base.__name__]
+    return any(cls is base or cls.__module__.partition(".")[0] == "osmosis_ai" for cls in namesakes)
 
 
-def _only(found: dict[str, Any], what: str) -> Any:
-    named: dict[int, list[str]] = {}
-    for name, value in found.items():
-        named.setdefault(id(value), []).append(name)
-    if len(named) > 1:
-        raise ValueError(f"Multiple {what} found: {', '.join(names[0] for names in named.values())}")
-    return next(iter(found.values()), None)
+def _only(candidates: dict[str, Any], plural: str) -> Any:
+    by_identity: dict[int, list[str]] = {}
+    for name, value in candidates.items():
+        by_identity.setdefault(id(value), []).append(name)
+    if len(by_identity) > 1:
+        raise ValueError(f"Multiple {plural} found: {', '.join(names[0] for names in by_identity.values())}")
+    return next(iter(candidates.values()), None)
 
 
 def validate_backend(

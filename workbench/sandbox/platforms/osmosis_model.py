@@ -22,45 +22,45 @@ NAMES: dict[str, Any] = {"typing": typing, "Any": Any}
 
 def _fields(cls: type) -> dict[str, Any]:
     """Annotated public names of a config class with their types, in the order they were defined."""
-    found: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     for base in reversed(cls.__mro__):
         names = [name for name in inspect.get_annotations(base) if not name.startswith("_")]
         hints = _hints(base) if names else {}
-        found.update({name: hints.get(name, Any) for name in names})
-    return found
+        fields.update({name: hints.get(name, Any) for name in names})
+    return fields
 
 
-def _hints(thing: Any) -> dict[str, Any]:
+def _hints(cls: Any) -> dict[str, Any]:
     """Annotations as types, as far as they can be read: a name in quotes may not exist."""
     try:
-        return typing.get_type_hints(thing, {**vars(sys.modules.get(thing.__module__, types)), **NAMES})
+        return typing.get_type_hints(cls, {**vars(sys.modules.get(cls.__module__, types)), **NAMES})
     except Exception:  # noqa: BLE001 (a stranger's annotations)
-        return dict.fromkeys(inspect.get_annotations(thing), Any)
+        return dict.fromkeys(inspect.get_annotations(cls), Any)
 
 
-def _fitted(value: Any, wanted: Any, where: str) -> Any:
-    """The value as its annotation asks for it; numbers and texts that mean the same are turned.
+def _fitted(value: Any, expected: Any, where: str) -> Any:
+    """The value as its annotation asks for it; a number or text that means the same is converted.
 
     Raises:
         ValueError: It does not fit.
     """
-    origin, parts = typing.get_origin(wanted), typing.get_args(wanted)
-    if wanted is Any or isinstance(wanted, str | typing.TypeVar):
+    origin, parts = typing.get_origin(expected), typing.get_args(expected)
+    if expected is Any or isinstance(expected, str | typing.TypeVar):
         return value
     if origin in (typing.Union, types.UnionType):
         return _fitted_any(value, parts, where)
     if origin is typing.Literal:
-        fits = value in parts
-    elif isinstance(wanted, type) and issubclass(wanted, Model) and isinstance(value, dict):
-        return wanted(**value)
-    elif wanted in (int, float, bool):
-        fits, value = _number(value, wanted)
+        valid = value in parts
+    elif isinstance(expected, type) and issubclass(expected, Model) and isinstance(value, dict):
+        return expected(**value)
+    elif expected in (int, float, bool):
+        valid, value = _number(value, expected)
     else:
-        kind = origin or wanted
-        fits = not isinstance(kind, type) or isinstance(value, kind)
-    if not fits:
-        named = getattr(wanted, "__name__", str(wanted))
-        raise ValueError(f"{where}: {value!r} ({type(value).__name__}) is no {named}")
+        kind = origin or expected
+        valid = not isinstance(kind, type) or isinstance(value, kind)
+    if not valid:
+        type_name = getattr(expected, "__name__", str(expected))
+        raise ValueError(f"{where}: {value!r} ({type(value).__name__}) is no {type_name}")
     return value
 
 
@@ -76,17 +76,17 @@ def _fitted_any(value: Any, parts: tuple[Any, ...], where: str) -> Any:
     raise problem
 
 
-def _number(value: Any, wanted: type) -> tuple[bool, Any]:
-    if wanted is bool:
-        known = {"true": True, "false": False, "1": True, "0": False}
-        found = known.get(str(value).lower()) if isinstance(value, str | int | bool) else None
-        return found is not None, value if found is None else found
+def _number(value: Any, expected: type) -> tuple[bool, Any]:
+    if expected is bool:
+        booleans = {"true": True, "false": False, "1": True, "0": False}
+        boolean = booleans.get(str(value).lower()) if isinstance(value, str | int | bool) else None
+        return boolean is not None, value if boolean is None else boolean
     if not isinstance(value, str | int | float):
         return False, value
     try:
         number = float(value)
-        fits = wanted is float or number.is_integer()
-        return fits, (wanted(value) if isinstance(value, int) else wanted(number)) if fits else value
+        valid = expected is float or number.is_integer()
+        return valid, (expected(value) if isinstance(value, int) else expected(number)) if valid else value
     except (ValueError, OverflowError):
         return False, value
 
@@ -120,8 +120,8 @@ class Model:
                 object.__setattr__(self, key, copy.deepcopy(default))
 
     def __setattr__(self, key: str, value: Any) -> None:
-        wanted = _fields(type(self)).get(key, Any)
-        object.__setattr__(self, key, _fitted(value, wanted, f"{type(self).__name__}.{key}"))
+        expected = _fields(type(self)).get(key, Any)
+        object.__setattr__(self, key, _fitted(value, expected, f"{type(self).__name__}.{key}"))
 
     def model_dump(self) -> dict[str, Any]:
         """The values as a dict."""

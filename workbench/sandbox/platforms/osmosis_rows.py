@@ -1,4 +1,4 @@
-"""From a row to what an Osmosis grader is given, and from what it left to a score.
+"""Make the input of an Osmosis grader from a row, and the row's score from what the grader set.
 
 Standard library only, and alone but for `osmosis.py`: the sandbox loads this file by its path, and graders
 that run in this process go through the same functions.
@@ -35,12 +35,12 @@ def context(thread: Any, reference: Any, metadata: Any, name: str) -> Any:
         name: The row's id, and that of its only sample.
     """
     rest = dict(metadata) if isinstance(metadata, dict) else {}
-    several = rest.pop("samples", None) if isinstance(rest.get("samples"), dict) else None
+    alternatives = rest.pop("samples", None) if isinstance(rest.get("samples"), dict) else None
     label = as_label(reference)
     if not osmosis.grader_runs(label, rest or None):
         return None
-    given = {name: messages_of(thread)} if several is None else several
-    samples = {str(key): _sample(str(key), value) for key, value in given.items()}
+    conversations = {name: messages_of(thread)} if alternatives is None else alternatives
+    samples = {str(key): _sample(str(key), value) for key, value in conversations.items()}
     return osmosis.GraderContext(label=label, samples=samples, metadata=rest or None)
 
 
@@ -52,8 +52,10 @@ def as_label(reference: Any) -> str | None:
 def _sample(name: str, value: Any) -> Any:
     if not isinstance(value, dict):
         return osmosis.RolloutSample(name, _message_list(name, value))
-    known = {key: value[key] for key in ("label", "remove_sample", "metrics", "extra_fields") if key in value}
-    return osmosis.RolloutSample(name, _message_list(name, value.get("messages")), **known)
+    fields = {
+        key: value[key] for key in ("label", "remove_sample", "metrics", "extra_fields") if key in value
+    }
+    return osmosis.RolloutSample(name, _message_list(name, value.get("messages")), **fields)
 
 
 def _message_list(name: str, value: Any) -> list[Any]:
@@ -92,14 +94,14 @@ def _block(call: dict[str, Any]) -> dict[str, Any]:
         return dict(call["toolUse"])
     function = call.get("function") or {}
     try:
-        given = json.loads(function.get("arguments") or "{}")
+        arguments = json.loads(function.get("arguments") or "{}")
     except (ValueError, TypeError):
-        given = function.get("arguments")
-    return {"toolUseId": call.get("id"), "name": function.get("name"), "input": given}
+        arguments = function.get("arguments")
+    return {"toolUseId": call.get("id"), "name": function.get("name"), "input": arguments}
 
 
 def settled(ctx: Any, problem: tuple[str, str] | None = None) -> Settled:
-    """What a grader left: the mean reward of the samples that stay, every reward, and the artifacts.
+    """The result of a grader: the mean reward of the samples that stay, every reward, and the artifacts.
 
     Artifacts travel when grading failed as well.
 
@@ -114,10 +116,10 @@ def settled(ctx: Any, problem: tuple[str, str] | None = None) -> Settled:
         return None, {"metadata": metadata}, problem
     rewards = {name: float(sample.reward) for name, sample in ctx.samples.items()}
     note = {"metadata": {"rewards": rewards, **metadata}}
-    kept = [rewards[name] for name, sample in ctx.samples.items() if not sample.remove_sample]
-    if not kept:
+    scores = [rewards[name] for name, sample in ctx.samples.items() if not sample.remove_sample]
+    if not scores:
         return None, {"reasoning": REMOVED, **note}, None
-    return math.fsum(kept) / len(kept), note, None
+    return math.fsum(scores) / len(scores), note, None
 
 
 def _reward_problem(samples: Any) -> tuple[str, str] | None:

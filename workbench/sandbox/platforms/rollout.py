@@ -29,30 +29,30 @@ class RolloutLoading(_checks.Loading):  # type: ignore[misc, name-defined]  # lo
 
     def _structure(self) -> str:
         classes = [node for node in self._tree.body if isinstance(node, ast.ClassDef)]
-        found = [(cls, node) for cls in classes for node in cls.body if _is_grade(node)]
-        if found:
-            self._definition = found[-1][1]
-            return f"class {found[-1][0].name} with grade at line {found[-1][1].lineno}"
-        there = f"; classes there: {', '.join(cls.name for cls in classes)}" if classes else ""
-        raise CheckFailed(f"no top-level class with `async def grade(self, ctx)`{there}")
+        definitions = [(cls, node) for cls in classes for node in cls.body if _is_grade(node)]
+        if definitions:
+            self._definition = definitions[-1][1]
+            return f"class {definitions[-1][0].name} with grade at line {definitions[-1][1].lineno}"
+        others = f"; classes there: {', '.join(cls.name for cls in classes)}" if classes else ""
+        raise CheckFailed(f"no top-level class with `async def grade(self, ctx)`{others}")
 
     def _signature(self) -> str:
-        found: Any = self._definition
-        if isinstance(found, ast.FunctionDef):
-            raise CheckFailed(f"grade must be async: write `async def grade` at line {found.lineno}")
-        names, extra = _signatures.parameters(found)
+        definition: Any = self._definition
+        if isinstance(definition, ast.FunctionDef):
+            raise CheckFailed(f"grade must be async: write `async def grade` at line {definition.lineno}")
+        names, extra = _signatures.parameters(definition)
         if len(names) != 2 or extra:
             raise CheckFailed(f"grade must take (self, ctx); it takes ({', '.join((*names, *extra))})")
         return f"parameters {', '.join(names)}"
 
-    def _given(self) -> dict[str, Any]:
-        given = {name: getattr(_osmosis, name) for name in _osmosis.GIVEN}
+    def _provided_names(self) -> dict[str, Any]:
+        provided = {name: getattr(_osmosis, name) for name in _osmosis.GIVEN}
         bound = {alias.asname or alias.name for node in ast.walk(self._tree) for alias in _aliases(node)}
         reads = {node.id for node in ast.walk(self._tree) if isinstance(node, ast.Name)}
-        if missing := sorted((given.keys() & reads) - bound) if "*" not in bound else []:
+        if missing := sorted((provided.keys() & reads) - bound) if "*" not in bound else []:
             line = f"from osmosis_ai.rollout import {', '.join(missing)}"
             self.warnings.append(f"add `{line}`: it runs here without, and nowhere else")
-        return given
+        return provided
 
     def _loaded(self) -> str:
         try:
@@ -67,8 +67,8 @@ class RolloutLoading(_checks.Loading):  # type: ignore[misc, name-defined]  # lo
             return _drive.Noted(*await _graded(grader, row))
 
         self.grade = grade
-        named = f" with config {config.name}" if config is not None else ""
-        return f"the module runs and holds the grader {cls.__name__}{named}"
+        config_note = f" with config {config.name}" if config is not None else ""
+        return f"the module runs and holds the grader {cls.__name__}{config_note}"
 
 
 def _aliases(node: ast.AST) -> list[ast.alias]:
@@ -88,7 +88,7 @@ async def _graded(grader: Any, row: Any) -> Any:
         await grader.grade(ctx)
     except _drive.Stuck:
         raise
-    except Exception as error:  # noqa: BLE001 (told by category, with the artifacts)
+    except Exception as error:  # noqa: BLE001 (reported by its category, with the artifacts)
         category = _osmosis.error_category(error)
         kind = "timeout" if category == "timeout" else _drive.kind_of(error)
         problem = (kind, f"{category}: {_checks.describe(error)}")

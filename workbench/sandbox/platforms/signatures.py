@@ -72,7 +72,7 @@ class CalledLoading(_checks.Loading):  # type: ignore[misc, name-defined]  # loa
     """Checks of a grade function with two or three parameters; a subclass says which and makes the call."""
 
     noted = True
-    told = ""
+    usage = ""
     allowed: tuple[tuple[str, ...], ...] = ()
 
     def row(self, wire: Any) -> Any:
@@ -81,24 +81,24 @@ class CalledLoading(_checks.Loading):  # type: ignore[misc, name-defined]  # loa
 
     def _structure(self) -> str:
         function = ast.FunctionDef, ast.AsyncFunctionDef
-        found = [node for node in self._tree.body if getattr(node, "name", None) == "grade"]
-        if not found or not isinstance(found[-1], function):
-            there = ", ".join(node.name for node in self._tree.body if isinstance(node, function))
+        definitions = [node for node in self._tree.body if getattr(node, "name", None) == "grade"]
+        if not definitions or not isinstance(definitions[-1], function):
+            functions = ", ".join(node.name for node in self._tree.body if isinstance(node, function))
             raise CheckFailed(
-                f"no top-level `def {self.told}`" + (f"; functions there: {there}" if there else "")
+                f"no top-level `def {self.usage}`" + (f"; functions there: {functions}" if functions else "")
             )
-        self._definition = found[-1]
-        return f"def grade at line {found[-1].lineno}"
+        self._definition = definitions[-1]
+        return f"def grade at line {definitions[-1].lineno}"
 
     def _signature(self) -> str:
         names, extra = parameters(self._definition)
         if names not in self.allowed or extra:
-            shown = ", ".join((*names, *extra)) or "none"
-            raise CheckFailed(f"grade must take exactly the parameters of {self.told}; it takes ({shown})")
+            listed = ", ".join((*names, *extra)) or "none"
+            raise CheckFailed(f"grade must take exactly the parameters of {self.usage}; it takes ({listed})")
         return f"parameters {', '.join(names)}"
 
     def _loaded(self) -> str:
-        told: str = super()._loaded()
+        message: str = super()._loaded()
         function = self.namespace["grade"]
 
         async def grade(row: Row) -> Any:
@@ -106,7 +106,7 @@ class CalledLoading(_checks.Loading):  # type: ignore[misc, name-defined]  # loa
             return self._read(await value if inspect.isawaitable(value) else value)
 
         self.grade = grade
-        return told
+        return message
 
     def _call(self, function: Any, row: Row) -> Any:
         raise NotImplementedError
@@ -125,32 +125,32 @@ def parameters(node: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
 class LettaLoading(CalledLoading):
     """`@grader def f(sample, submission) -> GradeResult`, with an extractor of the module's where one is named."""
 
-    told = "grade(sample, submission)"
+    usage = "grade(sample, submission)"
     allowed = (("sample", "submission"),)
 
     def _signature(self) -> str:
-        told = super()._signature()
+        message = super()._signature()
         returns = self._definition.returns
         if returns is not None and _last_name(returns) != "GradeResult":
             raise CheckFailed(f"grade must return GradeResult; it is annotated {ast.unparse(returns)}")
-        return told
+        return message
 
     def _loaded(self) -> str:
-        told = super()._loaded()
+        message = super()._loaded()
         name = self.options.get("extractor") or ""
         self._extractor: Any = self.namespace.get(name) if name else None
         if name and not callable(self._extractor):
             raise CheckFailed(f"the extractor {name} is no function of this module")
         if not name:
             self._warn_of_extractors()
-        return told + (f"; {name} extracts the submission" if name else "")
+        return message + (f"; {name} extracts the submission" if name else "")
 
     def _warn_of_extractors(self) -> None:
         """An extractor that nobody names is not used, as upstream: the suite may have chosen another."""
-        there = [name for name, value in self.namespace.items() if _is_extractor(value)]
-        if there:
-            told = f"the module's extractor{'s' if len(there) > 1 else ''} {', '.join(there)} is not used"
-            self.warnings.append(f"{told}: to use one, name it, as in extractor={there[0]!r}")
+        extractors = [name for name, value in self.namespace.items() if _is_extractor(value)]
+        if extractors:
+            message = f"the module's extractor{'s' if len(extractors) > 1 else ''} {', '.join(extractors)} is not used"
+            self.warnings.append(f"{message}: to use one, name it, as in extractor={extractors[0]!r}")
 
     def _call(self, function: Any, row: Row) -> Any:
         return self._graded(function, letta_sample(row), row)
@@ -176,9 +176,9 @@ class LettaLoading(CalledLoading):
 
     def _read(self, value: Any) -> Any:
         if not isinstance(value, _letta.GradeResult):
-            shown = repr(value)[:80]
+            description = repr(value)[:80]
             raise _drive.Refused(
-                "return_type", f"grade must return a GradeResult, not {shown} ({type(value).__name__})"
+                "return_type", f"grade must return a GradeResult, not {description} ({type(value).__name__})"
             )
         score = _letta_score(value.score)
         note = {"reasoning": value.rationale if isinstance(value.rationale, str) else None}
@@ -195,11 +195,11 @@ def _is_extractor(value: Any) -> bool:
 def _letta_score(score: Any) -> Any:
     """The score of a result: it may have been set to something else after the result was made."""
     if type(score) not in (int, float):
-        told = f"the score of a GradeResult must be a number, not {type(score).__name__}"
-        raise _drive.Refused("return_type", told)
+        message = f"the score of a GradeResult must be a number, not {type(score).__name__}"
+        raise _drive.Refused("return_type", message)
     if not 0 <= score <= 1:
-        told = f"the score of a GradeResult must be between 0.0 and 1.0, not {score!r}"
-        raise _drive.Refused("out_of_range", told)
+        message = f"the score of a GradeResult must be between 0.0 and 1.0, not {score!r}"
+        raise _drive.Refused("out_of_range", message)
     return score
 
 
@@ -211,11 +211,11 @@ def _last_name(node: ast.expr) -> str:
 def letta_sample(row: Row) -> Any:
     """A row as Letta's `Sample`: several user turns make a list of inputs."""
     metadata = row.metadata if isinstance(row.metadata, dict) else {}
-    asked = [turn.content for turn in row.thread.get_turns() if turn.role == "user"]
+    inputs = [turn.content for turn in row.thread.get_turns() if turn.role == "user"]
     own = {key: metadata.pop(key) for key in _LETTA_OWN if key in metadata}
     return _letta.Sample(
         id=row.id,
-        input=asked if len(asked) > 1 else "".join(asked),
+        input=inputs if len(inputs) > 1 else "".join(inputs),
         ground_truth=row.reference,
         metadata=metadata,
         rubric_vars=own.get("rubric_vars"),
@@ -238,31 +238,31 @@ def trajectory(thread: Any) -> list[list[Any]]:
 def _messages(thread: Any, index: int, turn: Any, names: dict[str, str]) -> list[Any]:
     if turn.role == "tool":
         call = thread.turn_answers(index)
-        told = {"tool_return": turn.content, "tool_call_id": call, "name": names.get(call or "")}
-        return [_letta.Message(message_type="tool_return_message", status="success", **told)]
-    found = []
+        fields = {"tool_return": turn.content, "tool_call_id": call, "name": names.get(call or "")}
+        return [_letta.Message(message_type="tool_return_message", status="success", **fields)]
+    messages = []
     if turn.content or not thread.turn_calls(index):
-        found.append(_letta.Message(message_type=f"{turn.role}_message", content=turn.content))
+        messages.append(_letta.Message(message_type=f"{turn.role}_message", content=turn.content))
     for call in thread.turn_calls(index):
         function = call.get("function") or {}
         names[str(call.get("id"))] = str(function.get("name"))
-        made = _letta.ToolCall(
+        tool_call = _letta.ToolCall(
             name=function.get("name"), arguments=function.get("arguments"), tool_call_id=call.get("id")
         )
-        found.append(_letta.Message(message_type="tool_call_message", tool_call=made))
-    return found
+        messages.append(_letta.Message(message_type="tool_call_message", tool_call=tool_call))
+    return messages
 
 
 class OpenAILoading(CalledLoading):
     """`def grade(sample, item)`: the model's answer and the dataset's row, both as dicts."""
 
-    told = "grade(sample, item)"
+    usage = "grade(sample, item)"
 
     def _signature(self) -> str:
         names, extra = parameters(self._definition)
         if len(names) != 2 or extra:
-            shown = ", ".join((*names, *extra)) or "none"
-            raise CheckFailed(f"grade must take exactly two parameters, as {self.told}; it takes ({shown})")
+            listed = ", ".join((*names, *extra)) or "none"
+            raise CheckFailed(f"grade must take exactly two parameters, as {self.usage}; it takes ({listed})")
         return f"parameters {', '.join(names)}"
 
     def _call(self, function: Any, row: Row) -> Any:
@@ -296,12 +296,14 @@ def openai_item(row: Row) -> dict[str, Any]:
 class OsmosisLoading(CalledLoading):
     """`@osmosis_reward` or `@osmosis_rubric` over `(solution_str, ground_truth, extra_info)`."""
 
-    told = "grade(solution_str, ground_truth, extra_info=None)"
+    usage = "grade(solution_str, ground_truth, extra_info=None)"
 
     def _signature(self) -> str:
         names, _ = parameters(self._definition)
         if names[:1] != ("solution_str",) or names[1:2] != ("ground_truth",):
-            raise CheckFailed(f"grade must take the parameters of {self.told}; it takes ({', '.join(names)})")
+            raise CheckFailed(
+                f"grade must take the parameters of {self.usage}; it takes ({', '.join(names)})"
+            )
         return f"parameters {', '.join(names)}"
 
     def _call(self, function: Any, row: Row) -> Any:
