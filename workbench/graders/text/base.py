@@ -21,23 +21,22 @@ from workbench.samples import Sample, Samples
 from workbench.samples.columns import ROLES
 from workbench.thread import StringThread
 
-__all__ = ["CodeGrader", "TextGrader", "Unscored", "WordedGrader", "choice"]
+__all__ = ["ByRule", "CodeGrader", "TextGrader", "Unscored", "WordedGrader", "choice"]
 
 _CHUNK = 4096
 """Rows whose threads are made at once."""
 _NEWS_SECONDS = 0.1
 
-_EMPTY: Verdict = (0.0, "Empty submission: the extractor found no text", {})
-_BY_RULE = (
-    "No ground_truth",
-    "Invalid regex pattern",
-    "Empty submission",
-    "Empty trajectory",
-    "Unknown validation",
-)
-"""How the reasons of scores begin that a platform's rule gives without grading."""
-_NO_TRAJECTORY: Verdict = (0.0, "Empty trajectory: nobody answered the user", {})
-_NO_GROUND_TRUTH: Verdict = (0.0, "No ground_truth answer provided", {})
+
+class ByRule(str):
+    """The reason of a score that a setting gave without grading, such as 0.0 where there is no text."""
+
+    __slots__ = ()
+
+
+_EMPTY: Verdict = (0.0, ByRule("Empty submission: the extractor found no text"), {})
+_NO_TRAJECTORY: Verdict = (0.0, ByRule("Empty trajectory: nobody answered the user"), {})
+_NO_GROUND_TRUTH: Verdict = (0.0, ByRule("No ground_truth answer provided"), {})
 _LETTA_WORDS = {
     _EMPTY[1]: "Empty submission - extractor found no content",
     _NO_TRAJECTORY[1]: "Empty trajectory - agent produced no messages",
@@ -131,7 +130,7 @@ class CodeGrader(Grader):
                 grades.fail(start + at, result)
             else:
                 scores[at], grades.reasoning[start + at], details = result
-                if not scores[at] and result[1].startswith(_BY_RULE):
+                if isinstance(result[1], ByRule):
                     grades.ungraded[start + at] = result[1]
                 if details:
                     grades.metadata[start + at] = details
@@ -247,8 +246,8 @@ class WordedGrader(TextGrader):
         return score, self._in_lettas_words(score, reason) if self.wording else reason, details
 
     def _in_lettas_words(self, score: float, reason: str) -> str:
-        if not score and reason.startswith(_BY_RULE):
-            return _LETTA_WORDS.get(reason, reason)
+        if isinstance(reason, ByRule):
+            return ByRule(_LETTA_WORDS.get(reason, reason))
         return self.letta_reasons[0 if score else 1] or reason
 
 

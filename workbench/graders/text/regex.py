@@ -8,9 +8,9 @@ from typing import ClassVar
 from workbench.errors import FormatError
 from workbench.grade import ErrorKind
 from workbench.graders.base import kind
-from workbench.graders.rules.patterns import regex_match, regex_or_nothing
+from workbench.graders.rules.patterns import regex_match
 from workbench.graders.rules.verdict import Verdict
-from workbench.graders.text.base import ReferenceGrader, Unscored, choice
+from workbench.graders.text.base import ByRule, ReferenceGrader, Unscored, choice
 from workbench.graders.text.compare import check_text
 from workbench.patterns import SECONDS, Pattern, PatternError, python_spelling
 
@@ -86,8 +86,10 @@ class Regex(ReferenceGrader):
         return self.pattern
 
     def _in_lettas_words(self, score: float, reason: str) -> str:
-        told = super()._in_lettas_words(score, reason)
-        return "No ground_truth regex pattern provided" if told.startswith("No ground_truth") else told
+        words = super()._in_lettas_words(score, reason)
+        return (
+            ByRule("No ground_truth regex pattern provided") if words.startswith("No ground_truth") else words
+        )
 
     def _pattern(self, text: str) -> Pattern:
         spelled = python_spelling(text) if self.flavor == "dotnet" else text
@@ -96,7 +98,10 @@ class Regex(ReferenceGrader):
     def compare(self, text: str, expected: str) -> Verdict:
         """See `rules.patterns.regex_match`."""
         if self.on_bad_pattern == "zero":
-            return regex_or_nothing(text, expected, lambda pattern: self._pattern(pattern).search)
+            try:
+                return regex_match(text, expected, self._pattern(expected).search)
+            except ValueError as error:
+                return 0.0, ByRule(error), {}
         try:
             return regex_match(text, expected, self._pattern(expected).search)
         except PatternError as error:
