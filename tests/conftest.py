@@ -39,6 +39,7 @@ SLOW = (
     "tests/store/test_faults.py",
     "tests/store/test_opening.py::test_many_processes",
     "tests/store/test_replies.py::test_two_processes",
+    "tests/test_contributing.py",
     "tests/test_kernel.py",
     "tests/test_readme.py",
 )

@@ -1,0 +1,87 @@
+"""The worked examples of CONTRIBUTING, added to a copy of this repository: each works, and nothing else has to change."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+FILES = {
+    block.splitlines()[0].removeprefix("# ").strip(): block
+    for block in re.findall(
+        r"```python\n(# \S+\.py\n.*?)```", (ROOT / "CONTRIBUTING.md").read_text("utf-8"), re.DOTALL
+    )
+}
+"""Path in the repository to text, for every block of Python that starts with its file's name."""
+CONTRACTS = (
+    "tests/graders/test_contract.py",
+    "tests/diagnostics/test_contract.py",
+    "tests/formats/test_matrix.py",
+    "tests/plots/test_figures.py",
+)
+"""Tests that run over everything that is registered."""
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory):
+    """A copy of the repository with the examples' files in it."""
+    folder = tmp_path_factory.mktemp("contributing") / "repository"
+    for name in ("workbench", "tests", "docs"):
+        shutil.copytree(
+            ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__", "node_modules")
+        )
+    for name in ("pyproject.toml", "README.md", "CONTRIBUTING.md"):
+        shutil.copy(ROOT / name, folder / name)
+    for name, text in FILES.items():
+        assert not (folder / name).exists(), name
+        (folder / name).write_text(text, "utf-8")
+    return folder
+
+
+def ran(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
+    return subprocess.run(
+        [sys.executable, *words],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=1200,
+    )
+
+
+def test_there_are_five_examples_of_two_files():
+    """A kind, a diagnostic, a figure, a format and an extractor: a file and its test each."""
+    assert len(FILES) == 10
+    assert sum(name.startswith("tests/") for name in FILES) == 5
+
+
+def test_the_examples_pass_their_own_tests(copy):
+    """Each example does what its test says, from the one file it is."""
+    tests = [name for name in FILES if name.startswith("tests/")]
+    done = ran(copy, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", *tests)
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-2000:]
+    assert "5 passed" in done.stdout
+
+
+def test_the_tests_over_everything_find_the_examples(copy):
+    """The contract tests take the new things up by themselves, and pass."""
+    only = "mentions or halves or wordlist or offered"
+    done = ran(copy, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", "-k", only, *CONTRACTS)
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-2000:]
+    listed = ran(copy, "-m", "pytest", "-q", "-n", "0", "--co", "-k", only, *CONTRACTS).stdout
+    assert all(name in listed for name in ("mentions", "wordlist"))
+
+
+def test_the_lists_show_the_examples(copy):
+    """The command line and the generated pages have them without another edit."""
+    code = "from tests.docs_tables import kinds_table; print(kinds_table())"
+    assert "| text | mentions |" in ran(copy, "-c", code).stdout
+    assert "wordlist" in ran(copy, "-m", "workbench", "formats").stdout
