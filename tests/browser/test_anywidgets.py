@@ -210,7 +210,7 @@ PICKED = """count => document.querySelectorAll('.wb-chart')[0].querySelectorAll(
 
 def test_chart_is_drawn_picked_and_found_again(browser, lab):
     """Bars and cells are picked by click, box and key; Python knows what they mean; a reload shows the same."""
-    with opened(browser, lab, lab.write("chart.ipynb", [CHART, "one.picked"])) as notebook:
+    with opened(browser, lab, lab.write("chart.ipynb", [CHART, "one.picked"]), fresh=True) as notebook:
         notebook.run_all()
         notebook.find(".wb-chart .js-plotly-plot .main-svg").nth(2).wait_for()
         sizes = [box.bounding_box() for box in notebook.find(".js-plotly-plot .main-svg").all()]
@@ -316,7 +316,7 @@ def switch_theme(notebook, name):
 
 def test_table_of_a_hundred_thousand_rows_is_moved_through_sorted_and_read(browser, lab):
     """Only rows in view are in the page; keys, clicks and the head do what they say; a reload shows the selection."""
-    with opened(browser, lab, lab.write("table.ipynb", [ROWS, TABLE]), width=1500) as notebook:
+    with opened(browser, lab, lab.write("table.ipynb", [ROWS, TABLE]), width=1500, fresh=True) as notebook:
         notebook.run_all()
         row(notebook, "It is 0.").wait_for()
         few_rows(notebook)
