@@ -36,7 +36,7 @@ ROWS = """
 import ipywidgets as ip
 import numpy as np
 import workbench as wb
-from workbench.session.row_reader import read_row, whole
+from workbench.session.row_reader import read_row, whole_text
 from workbench.widgets.views.table import Column, ScoreTable
 
 CALL = {"id": "c1", "type": "function", "function": {"name": "add", "arguments": '{"a": 1, "b": 1}'}}
@@ -89,7 +89,7 @@ class Rows:
 
     def more(self, at, part):
         at = int(self.order[at])
-        return whole(self.sample(at), self.grades(at), part)
+        return whole_text(self.sample(at), self.grades(at), part)
 
 rows = Rows(100_000)
 """
@@ -129,7 +129,7 @@ import plotly.graph_objects as go
 import workbench as wb
 from workbench.widgets.views.label_card import LabelCard
 from workbench.widgets.views.chart import Chart
-from workbench.session.row_reader import read_row, whole
+from workbench.session.row_reader import read_row, whole_text
 from workbench.widgets.views.table import Column, ScoreTable
 
 CORPUS = [
@@ -158,7 +158,7 @@ class Rows:
         return [[text, {"text": text, "kind": text}] + [text] * (len(CORPUS) - 2) for text in CORPUS[start:stop]]
     def sort(self, key, descending): pass
     def detail(self, at): return read_row(*row_of(at))
-    def more(self, at, part): return whole(*row_of(at), part)
+    def more(self, at, part): return whole_text(*row_of(at), part)
 
 table = ScoreTable(Rows(), label=ALL[:900])
 figure = go.Figure(layout=dict(title=CORPUS[2], xaxis_title=CORPUS[1], height=300))
