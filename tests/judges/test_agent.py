@@ -237,7 +237,7 @@ def test_a_strangers_tools_run_confined_or_not_at_all(monkeypatch, tmp_path):
     path = tmp_path / "judge.af"
     path.write_text(json.dumps(agent("def f():\n    return 'ran'\n")))
     weak = Pool(layers=("rlimits",))
-    monkeypatch.setattr("workbench.sandbox.host.pool.pool", lambda: weak)
+    monkeypatch.setattr("workbench.graders.sandboxed.pool", lambda: weak)
     try:
         made = AgentJudge.from_file(path, prompt="p", client=ScriptedClient([called("f", "{}"), SUBMITTED]))
         with pytest.raises(IsolationError, match="imported"):
