@@ -6,9 +6,6 @@ one grader) to claims and findings, registered by `@diagnostic(kind)`.
 
 from __future__ import annotations
 
-from importlib import import_module
-from pkgutil import iter_modules
-
 from workbench.diagnostics import families
 from workbench.diagnostics.case import Case as Case
 from workbench.diagnostics.claim import Claim as Claim
@@ -17,9 +14,9 @@ from workbench.diagnostics.registry import diagnose as diagnose
 from workbench.diagnostics.registry import diagnostic as diagnostic
 from workbench.diagnostics.registry import kinds as kinds
 from workbench.diagnostics.registry import presets as presets
+from workbench.discovery import load_modules
 
 # A family is found by being there: every module registers its diagnostics, and findings are listed in this order.
-for _family in sorted(module.name for module in iter_modules(families.__path__)):
-    import_module(f"{families.__name__}.{_family}")
+load_modules(families)
 
 __all__ = ["Case", "Claim", "Finding", "diagnose", "diagnostic", "kinds", "presets"]

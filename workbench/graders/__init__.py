@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from pkgutil import walk_packages
+import sys
 
+from workbench.discovery import load_modules
 from workbench.graders.base import KINDS, Control, Grader, from_spec, kind
 from workbench.graders.combine import Combined, Entry
 from workbench.graders.custom import CustomGrader
@@ -20,9 +20,7 @@ from workbench.graders.tools import ToolCallMatch
 from workbench.graders.turns import PerTurn
 
 # A kind is found by being there: every module registers its own. `rules` and `portable` hold none.
-for _found in walk_packages(__path__, "workbench.graders."):
-    if not _found.name.startswith(("workbench.graders.rules", "workbench.graders.portable")):
-        import_module(_found.name)
+load_modules(sys.modules[__name__], but=("rules", "portable"))
 
 __all__ = [
     "KINDS",

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from pkgutil import walk_packages
-
+from workbench.discovery import load_modules
 from workbench.judges import kinds
 from workbench.judges.answers.verdicts import RULES, AnswerError
 from workbench.judges.asking.budget import Budget, BudgetError
@@ -39,8 +37,7 @@ from workbench.judges.protocol import (
 )
 
 # A judge is found by being there: every module of `kinds` registers its own.
-for _found in walk_packages(kinds.__path__, "workbench.judges.kinds."):
-    import_module(_found.name)
+load_modules(kinds)
 
 __all__ = [
     "PRICES",

@@ -7,9 +7,7 @@ panels. Every mark that can be clicked carries in `customdata` a list of conditi
 
 from __future__ import annotations
 
-from importlib import import_module
-from pkgutil import iter_modules
-
+from workbench.discovery import load_modules
 from workbench.plots import figures as _figures
 from workbench.plots.figures.comparison import plot_comparison
 from workbench.plots.figures.differences import plot_differences
@@ -19,8 +17,7 @@ from workbench.plots.figures.scores import plot_scores
 from workbench.plots.register import FIGURES, FigureKind, figure, figures_for
 
 # A figure is found by being there: every module of `figures` registers its own.
-for _module in sorted(module.name for module in iter_modules(_figures.__path__)):
-    import_module(f"{_figures.__name__}.{_module}")
+load_modules(_figures)
 
 __all__ = [
     "FIGURES",

@@ -27,7 +27,7 @@ class Results(HasTraits):
 
     Traits (observe them; set `report` and `where` through the methods):
         report: What is shown; None before the first run.
-        where: Conditions on its rows (see `Report.where`), all of which hold.
+        where: Conditions on its rows (see `Report.row_numbers`), all of which hold.
         row: Number of the row in the reader, None for none.
 
     Args:

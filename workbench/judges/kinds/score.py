@@ -27,7 +27,7 @@ class ScoreJudge(TemplatedJudge):
         scale: Lowest and highest score.
         sampling_params: More settings of the request: temperature, top_p, seed, reasoning_effort, penalties, and the
             answer's limit (max_completions_tokens, as OpenAI's graders call it). Nothing else, and each within its
-            bounds: see `judges.settings`.
+            bounds: see `judges.asking.settings`.
 
     With `rules="openai"` a number off the scale is clamped. An answer without a number is a failed grade; OpenAI
     counts it as 0.

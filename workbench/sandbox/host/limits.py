@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from workbench.errors import IsolationError
@@ -121,7 +122,7 @@ class Program:
     signature: str = "thread"
     options: Mapping[str, Any] = field(default_factory=dict)
 
-    @property
+    @cached_property  # the run asks for every batch, and a text may be 64 KiB
     def noted(self) -> bool:
         """Whether it may give more than a number a row: reasoning, metadata, a verdict, a skip."""
         if self.language != "python" or self.signature != "thread":

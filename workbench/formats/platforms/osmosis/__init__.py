@@ -1,3 +1,1 @@
-"""Osmosis's graders. Importing the module registers the format."""
-
-from workbench.formats.platforms.osmosis import read_write as read_write
+"""Osmosis's graders."""
