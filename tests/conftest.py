@@ -20,36 +20,87 @@ settings.load_profile("workbench")
 MOST_PROCESSES = 4
 """Test processes at once, however many cores there are: each may start kernels, servers and a browser."""
 
-TOGETHER = ("tests/kernel/",)
-"""Where nodes begin that one process takes together: both files need an environment that pip makes."""
+TOGETHER = (
+    ("tests/browser/test_workbench.py", "tests/browser/test_servers.py"),
+    ("tests/browser/",),
+    ("tests/kernel/",),
+)
+"""Where nodes begin that one process takes together: they share servers and a browser, kernels, or what pip makes.
+
+What uses Notebook 7 and Voila is one half of the browser tests, what uses JupyterLab alone is the other.
+"""
+
+LONGEST = (
+    "tests/browser/",
+    "tests/kernel/",
+    "tests/test_binder.py",
+    "tests/sandbox/test_hostile.py",
+    "tests/test_readme.py",
+    "tests/test_contributing.py",
+    "tests/sandbox/test_pool.py",
+    "tests/judges/test_transient_errors.py",
+    "tests/judges/test_keys.py",
+    "tests/store/test_replies.py",
+    "tests/judges/test_faults.py",
+    "tests/sandbox/test_hostile_programs.py",
+    "tests/formats/test_matrix.py",
+    "tests/formats/test_bad_input.py",
+    "tests/graders/code/test_custom.py",
+    "tests/judges/test_capabilities.py",
+    "tests/graders/code/test_script.py",
+)
+"""Files of more than ten seconds, the longest first: begun last, one would run on when all others have ended."""
 
 SLOW = (
     "notebooks/",
     "tests/browser/",
+    "tests/capturing/test_capture.py",
+    "tests/diagnostics/test_human.py::test_healthy",
+    "tests/formats/test_bad_input.py::test_spoiled",
     "tests/formats/test_matrix.py",
+    "tests/graders/code/test_custom.py::test_a_coroutine_that_is_not_begun",
+    "tests/graders/code/test_custom.py::test_a_function_that_blocks",
+    "tests/judges/test_capabilities.py::test_a_server_that_warms_up",
     "tests/judges/test_faults.py",
     "tests/judges/test_keys.py::test_no_key_in_any_file",
+    "tests/judges/test_kinds.py::test_schemas_of_answers_end",
     "tests/judges/test_notebook.py",
-    "tests/judges/test_passing.py",
-    "tests/judges/test_slots.py",
+    "tests/judges/test_resumed_runs.py",
+    "tests/judges/test_transient_errors.py",
+    "tests/judges/test_unstored_answers.py",
     "tests/kernel/",
-    "tests/sandbox/test_capture.py",
+    "tests/plots/test_scores.py::test_payload_is_independent",
     "tests/sandbox/test_hostile",
     "tests/sandbox/test_pool.py",
+    "tests/session/test_session.py::test_a_run_that_was_cut_off",
+    "tests/session/test_session.py::test_a_state_that_is_closed",
+    "tests/session/test_session.py::test_closing_in_the_middle",
     "tests/store/test_faults.py",
     "tests/store/test_opening.py::test_many_processes",
+    "tests/store/test_replies.py::test_a_killed_process",
     "tests/store/test_replies.py::test_two_processes",
+    "tests/store/test_texts.py::test_labels_and_undos_of_two_texts",
+    "tests/templates/test_bounds.py::test_a_bomb",
+    "tests/templates/test_bounds.py::test_long_texts",
+    "tests/templates/test_real_random.py",
     "tests/test_contributing.py",
+    "tests/test_jobs.py::test_a_cancelled_job",
+    "tests/test_jobs.py::test_a_job_can_be_awaited",
+    "tests/test_jobs.py::test_a_listener_that_returns_false",
     "tests/test_kernel.py",
     "tests/test_readme.py",
+    "tests/widgets/test_app.py::test_a_closed_app",
+    "tests/widgets/test_run.py::test_run_is_stopped",
 )
 """Where nodes begin that need a browser, a kernel, a server or a notebook, or take more than two seconds."""
 
 
 def pytest_configure() -> None:
-    """Nobody's key is spent on tests, nor by the notebooks they run."""
+    """Nobody's key is spent on tests, nor by the notebooks they run; what they start keeps its compiled modules."""
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "WORKBENCH_MODEL"):
         os.environ.pop(name, None)
+    # Else every process that tests start compiles all it imports anew.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -70,21 +121,33 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeSch
 
     class ByFile(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            return next((begin for begin in TOGETHER if nodeid.startswith(begin)), nodeid.partition("::")[0])
+            return next(
+                (begins[0] for begins in TOGETHER if nodeid.startswith(begins)), nodeid.partition("::")[0]
+            )
 
     return ByFile(config, log)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Slow environments and browsers come last: a newcomer sees the quick tests first.
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Several processes begin with what takes longest; one alone ends with it: a newcomer sees the quick tests first.
 
-    It is also needed: Playwright keeps an event loop running in the main thread while a browser is open.
+    Browsers come last there for another reason as well: Playwright keeps an event loop running in the main thread until
+    the last browser test of the process has ended.
     """
     for item in items:
         on_postgres = item.nodeid.startswith("tests/store/") and "postgres" in item.nodeid
         if on_postgres or item.nodeid.startswith(SLOW):
             item.add_marker(pytest.mark.slow)
-    items.sort(key=lambda item: ("browser" in item.path.parts, _is_slow(item)))
+    if hasattr(config, "workerinput"):
+        items.sort(key=_rank)
+    else:
+        items.sort(key=lambda item: ("browser" in item.path.parts, _is_slow(item)))
+
+
+def _rank(item: pytest.Item) -> int:
+    """Where a test stands in the order of `LONGEST`; all others after them, the slow ones first."""
+    found = next((rank for rank, begin in enumerate(LONGEST) if item.nodeid.startswith(begin)), None)
+    return len(LONGEST) + (not _is_slow(item)) if found is None else found
 
 
 def _is_slow(item: pytest.Item) -> bool:

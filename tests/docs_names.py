@@ -17,7 +17,7 @@ __all__ = ["names_section"]
 GROUPS = {
     "Write a grader": "grader Grade Skip capture validate extractor Grader kind",
     "Your rows": "read_samples Samples Sample StringThread demo_samples",
-    "Several graders and their rules": "Suite Entry",
+    "Several graders and how they combine": "Suite Entry",
     "What came out": "Report agreement compare plot_scores",
     "Ask a model": "ScriptedClient Budget",
     "Files and other platforms": "save load loads dumps export convert",
@@ -103,7 +103,13 @@ def _methods(cls: type) -> Iterator[tuple[str, Any]]:
 def _names(function: Callable[..., Any]) -> str:
     parameters = list(inspect.signature(function).parameters.values())
     first = parameters[:1] if parameters and parameters[0].name in {"self", "cls"} else []
-    shown = [_bare(one) for one in parameters[len(first) :] if not one.name.startswith("_")]
+    named = [parameter for parameter in parameters[len(first) :] if not parameter.name.startswith("_")]
+    shown = [_bare(parameter) for parameter in named]
+    keyword = next(
+        (at for at, parameter in enumerate(named) if parameter.kind is parameter.KEYWORD_ONLY), None
+    )
+    if keyword is not None and not any(parameter.kind is parameter.VAR_POSITIONAL for parameter in named):
+        shown.insert(keyword, "*")
     return ", ".join(shown)
 
 

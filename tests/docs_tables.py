@@ -15,6 +15,8 @@ import workbench.judges  # (its kinds register themselves)
 from tests.docs_names import names_section
 from tests.formats.matrix import conversion_table
 from workbench import diagnostics
+from workbench.extractors import EXTRACTORS
+from workbench.formats import FORMATS
 from workbench.graders import KINDS
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -34,13 +36,12 @@ def kinds_table() -> str:
 
 
 def _called(kind: type) -> str:
-    """How `wb.` reaches a class."""
+    """How `wb.` reaches a class; one without a public name is called by its module."""
     name = kind.__name__
-    where = next(
-        (one for one in ("combine", "judges") if name not in wb.__all__ and hasattr(getattr(wb, one), name)),
-        "",
-    )
-    return f"{where}.{name}".lstrip(".")
+    if name in wb.__all__:
+        return name
+    place = next((module for module in ("combine", "judges") if hasattr(getattr(wb, module), name)), "")
+    return f"{place}.{name}" if place else f"{kind.__module__}.{name}"
 
 
 def findings_table() -> str:
@@ -52,9 +53,35 @@ def findings_table() -> str:
     return "\n".join(lines)
 
 
+def formats_table() -> str:
+    """One line a format: its name, the endings of its files, and what it is."""
+    lines = ["| format | files | what it is |", "| --- | --- | --- |"]
+    for chosen in FORMATS.values():
+        lines.append(f"| {chosen.name} | {', '.join([chosen.suffix, *chosen.variants])} | {chosen.title} |")
+    return "\n".join(lines)
+
+
+def extractors_table() -> str:
+    """One line a bundled extractor: its name, its settings with their defaults, and what it returns."""
+    lines = ["| extractor | settings | what it is |", "| --- | --- | --- |"]
+    for name, function in EXTRACTORS.items():
+        if function.__module__.startswith("workbench."):
+            settings = list(inspect.signature(function).parameters.values())[1:]
+            listed = ", ".join(f"`{_setting(setting)}`" for setting in settings)
+            summary = " ".join((inspect.getdoc(function) or "").split("\n\n")[0].split())
+            lines.append(f"| `{name}` | {listed} | {summary} |".replace("|  |", "| |"))
+    return "\n".join(lines)
+
+
+def _setting(setting: inspect.Parameter) -> str:
+    return setting.name if setting.default is setting.empty else f"{setting.name}={setting.default!r}"
+
+
 GENERATED: dict[str, tuple[str, Callable[[], str]]] = {
     "kinds": ("kinds.md", kinds_table),
+    "extractors": ("kinds.md", extractors_table),
     "findings": ("diagnose.md", findings_table),
+    "formats": ("convert.md", formats_table),
     "conversion matrix": ("convert.md", conversion_table),
     "public names": ("public-names.md", names_section),
 }
@@ -63,7 +90,7 @@ GENERATED: dict[str, tuple[str, Callable[[], str]]] = {
 
 def between(text: str, name: str) -> str:
     """What stands on a page between a part's two marks."""
-    found = re.search(rf"<!-- {name} -->\n(.*?)\n<!-- /{name} -->", text, re.DOTALL)
+    found = re.search(rf"<!-- {name} -->\n(.*?)\n?<!-- /{name} -->", text, re.DOTALL)
     assert found, f"the page has no marks for {name}"
     return found[1]
 
@@ -78,8 +105,9 @@ def main() -> None:
     for name, (page, make) in GENERATED.items():
         path = DOCS / page
         text = path.read_text("utf-8")
-        old = f"<!-- {name} -->\n{between(text, name)}\n<!-- /{name} -->"
-        path.write_text(text.replace(old, f"<!-- {name} -->\n{make().strip()}\n<!-- /{name} -->"), "utf-8")
+        begin, end = f"<!-- {name} -->\n", f"<!-- /{name} -->"
+        head, tail = text.partition(begin)[0], text.partition(end)[2]
+        path.write_text(f"{head}{begin}{make().strip()}\n{end}{tail}", "utf-8")
 
 
 if __name__ == "__main__":

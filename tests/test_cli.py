@@ -11,6 +11,7 @@ import pytest
 
 import workbench as wb
 from workbench.cli import main
+from workbench.formats import FORMATS
 
 GRADER = "async def grade(thread: StringThread) -> float:\n    return float('yes' in (thread.completion() or ''))\n"
 
@@ -338,10 +339,7 @@ def test_formats_are_listed(capsys):
     assert main(["formats"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split() == ["FORMAT", "FILES", "WHAT", "IT", "IS"]
-    assert {line.split()[0] for line in lines[1:]} == {
-        "native", "adaptive", "letta", "openai", "osmosis", "umbraco", "vllora",
-        "python", "javascript",
-    }  # fmt: skip
+    assert {line.split()[0] for line in lines[1:]} == set(FORMATS)
     assert len({line.index(line.split(maxsplit=2)[2][:9]) for line in lines if ".py, .json" not in line}) == 1
 
 
@@ -367,8 +365,8 @@ def test_convert_says_what_it_wrote_and_left_out(platforms, capsys):
     ("arguments", "part"),
     [
         (["convert", "{}/none.json", "--to", "letta"], "cannot be read"),
-        (["convert", "{}/s.yaml", "--to", "promptfoo"], "native"),
-        (["convert", "{}/s.yaml", "--to", "native", "--from", "promptfoo"], "unknown format"),
+        (["convert", "{}/s.yaml", "--to", "no-such-format"], "native"),
+        (["convert", "{}/s.yaml", "--to", "native", "--from", "no-such-format"], "unknown format"),
         (["convert", "{}/s.yaml", "--to", "native", "--from", "umbraco"], "s.yaml"),
         (["convert", "{}/rows.jsonl", "--to", "native"], "--from"),
         (["convert", "{}/s.yaml", "--to", "native", "--out", "{}/no/x.json"], "no folder"),

@@ -1,5 +1,6 @@
 """Which part of a conversation is graded."""
 
+import inspect
 import json
 
 import pytest
@@ -151,3 +152,28 @@ def test_an_empty_marker_stands_at_the_start():
     """As upstream, where every text holds it."""
     thread = wb.StringThread([("assistant", " all of it ")], {})
     assert as_extractor({"name": "after_marker", "marker": ""}).extract(thread) == "all of it"
+
+
+BUNDLED = [name for name, function in EXTRACTORS.items() if function.__module__.startswith("workbench.")]
+SETTINGS = {"pattern": "a", "marker": "a", "tool_name": "search", "block_label": "human"}
+"""A value for every setting that has to be given, by its name."""
+
+
+@pytest.mark.parametrize("name", BUNDLED)
+def test_every_extractor_keeps_the_same_promises(name):
+    """Text out of any thread or a clear failure, a spec that travels as JSON, and a function that exports can find."""
+    parameters = list(inspect.signature(EXTRACTORS[name]).parameters.values())[1:]
+    given = {one.name: SETTINGS.get(one.name, "a") for one in parameters if one.default is one.empty}
+    rule = Extractor(name, given)
+    assert rule.module, (
+        f"the function is called {EXTRACTORS[name].__name__!r}: call it {name!r}, as it is registered"
+    )
+    assert as_extractor(json.loads(json.dumps(rule.spec()))) == rule
+    for thread in (
+        CHAT,
+        wb.StringThread([]),
+        wb.StringThread([("user", "q")]),
+        wb.StringThread([("assistant", "a")]),
+    ):
+        grade = wb.Contains("a", extractor=rule)(thread)
+        assert grade.error is None or "agent state" in grade.error.message, grade

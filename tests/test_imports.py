@@ -1,8 +1,9 @@
-"""Imports of our own that stand inside functions: only where a heavy package would load before it is needed."""
+"""Imports of our own: at the top of a file except where a heavy package would load too early, and in no circle."""
 
 from __future__ import annotations
 
 import ast
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import workbench
@@ -46,3 +47,27 @@ def test_only_these_imports_are_late():
     """Every other import stands at the top of its file, where a reader looks for it."""
     found = {path.relative_to(ROOT).as_posix(): late_imports(path) for path in ROOT.rglob("*.py")}
     assert {name: modules for name, modules in found.items() if modules} == LATE
+
+
+def module_name(path: Path) -> str:
+    """Such as "workbench.store.graders"."""
+    parts = path.relative_to(ROOT.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imported_modules(path: Path, modules: set[str]) -> set[str]:
+    """Modules of ours that a file imports anywhere: at the top, under `TYPE_CHECKING`, in a function."""
+    nodes = list(ast.walk(ast.parse(path.read_text("utf-8"))))
+    names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    for node in nodes:
+        if isinstance(node, ast.ImportFrom):  # an imported name is a module itself, or stands in one
+            submodules = {f"{node.module}.{alias.name}" for alias in node.names}
+            names |= submodules | ({node.module or ""} if submodules - modules else set())
+    return names & modules
+
+
+def test_no_modules_import_each_other_in_a_circle():
+    """Each module can be read after those it imports, and those it names only in annotations are among them."""
+    files = {module_name(path): path for path in ROOT.rglob("*.py")}
+    imports = {name: imported_modules(path, set(files)) - {name} for name, path in files.items()}
+    TopologicalSorter(imports).prepare()  # its CycleError names the modules of a circle

@@ -58,6 +58,16 @@ def test_unknown_name_is_an_attribute_error():
         wb.grade_all_the_things  # noqa: B018
 
 
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [("Contain", "wb.Contains"), ("ScoreJudge", "wb.judges.ScoreJudge"), ("Mean", "wb.combine.Mean")],
+)
+def test_a_misspelt_name_is_answered_with_the_one_meant(name, meant):
+    """Names in `combine`, `judges` and `errors` are among them."""
+    with pytest.raises(AttributeError, match=f"did you mean {meant}"):
+        getattr(wb, name)
+
+
 def test_import_is_light():
     """`import workbench` loads none of the heavy packages and starts no thread."""
     code = f"import workbench, sys, threading; print([m for m in {HEAVY} if m in sys.modules], threading.active_count())"
@@ -65,6 +75,13 @@ def test_import_is_light():
         [sys.executable, "-W", "error", "-c", code], check=True, capture_output=True, text=True
     )
     assert done.stdout.strip() == "[] 1"
+
+
+def test_a_module_of_ours_loads_alone():
+    """`from workbench import progress` is not taken for a misspelt name, whose answer loads graders and judges."""
+    code = f"from workbench import progress; import sys; print([m for m in {[*HEAVY, 'workbench.judges']} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert done.stdout.strip() == "[]"
 
 
 def test_dir_lists_public_names():

@@ -6,6 +6,7 @@ The public names stand in `__init__.pyi` and load on first use, so that `import 
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import lazy_loader
@@ -20,7 +21,23 @@ _public, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
 def __getattr__(name: str) -> Any:
     """Load a public name, or the session package: the lines that the app shows name its functions."""
-    return import_module("workbench.session") if name == "session" else _public(name)
+    if name == "session":
+        return import_module("workbench.session")
+    # `from workbench import progress` asks here first: a module of ours is no misspelt name, and nothing may load for it.
+    if name not in __all__ and not name.startswith("_") and find_spec(f"{__name__}.{name}") is None:
+        raise AttributeError(f"workbench has no {name!r}{_suggestion(name)}")
+    return _public(name)
+
+
+def _suggestion(name: str) -> str:
+    """The public name that was perhaps meant, those in `combine`, `judges` and `errors` with them."""
+    import difflib
+
+    names = {public.lower(): public for public in __all__}
+    for module in ("combine", "judges", "errors"):
+        names |= {public.lower(): f"{module}.{public}" for public in _public(module).__all__}
+    near = difflib.get_close_matches(name.lower(), names, n=1)
+    return f"; did you mean wb.{names[near[0]]}?" if near else "; dir(workbench) lists what there is"
 
 
 def load_ipython_extension(shell: InteractiveShell) -> None:

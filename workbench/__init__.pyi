@@ -33,8 +33,8 @@ from .graders import ToolCallMatch as ToolCallMatch
 from .graders import combine as combine
 from .graders import grader as grader
 from .graders import kind as kind
+from .graders.code.function import validate as validate
 from .graders.combine import Entry as Entry
-from .graders.function import validate as validate
 from .judges import AgentJudge as AgentJudge
 from .judges import AnswerRelevancyJudge as AnswerRelevancyJudge
 from .judges import BinaryJudge as BinaryJudge

@@ -124,6 +124,7 @@ def wait(future: Future[T], beat: Callable[[], object] | None = None) -> T:
         try:
             return future.result(HEARTBEAT_SECONDS)
         except FutureTimeout:
+            # Then the TimeoutError is the coroutine's own, and not the end of this step.
             if future.done():
                 raise
             if beat is not None:
@@ -137,6 +138,7 @@ def run(work: Coroutine[Any, Any, T], beat: Callable[[], object] | None = None) 
         RuntimeError: Called where `wait` is refused. Nothing of the coroutine runs.
     """
     if _refused():
+        # Else Python warns of a coroutine that was never awaited.
         work.close()
         raise RuntimeError(_REFUSED)
     future: Future[T] | None = None

@@ -1,12 +1,13 @@
-"""Things that are found by being there: every module of a package is loaded, and registers what it holds."""
+"""Load every module of a package: a kind of grader, a format or a figure registers itself when its file is loaded."""
 
 from __future__ import annotations
 
 from importlib import import_module
 from pkgutil import walk_packages
 from types import ModuleType
+from typing import Any
 
-__all__ = ["load_modules"]
+__all__ = ["load_modules", "refuse_taken"]
 
 
 def load_modules(package: ModuleType, *, but: tuple[str, ...] = ()) -> None:
@@ -16,7 +17,23 @@ def load_modules(package: ModuleType, *, but: tuple[str, ...] = ()) -> None:
         package: Where they are.
         but: Packages in it, by their own names, whose modules hold nothing to register.
     """
-    left_out = tuple(f"{package.__name__}.{name}" for name in but)
+    left_out = {f"{package.__name__}.{name}" for name in but}
     for module in walk_packages(package.__path__, f"{package.__name__}."):
-        if not module.name.startswith(left_out):
+        if not any(f"{module.name}.".startswith(f"{name}.") for name in left_out):
             import_module(module.name)
+
+
+def refuse_taken(noun: str, name: str, taken: Any, new: Any) -> None:
+    """Refuse a name that another function or class has; a cell that runs again may replace its own.
+
+    Args:
+        noun: What is registered, such as "figure".
+        name: Its name.
+        taken: What is registered under it; None for nothing.
+        new: What is to be.
+
+    Raises:
+        ValueError: The name is taken; by what is said.
+    """
+    if taken is not None and taken.__qualname__ != new.__qualname__:
+        raise ValueError(f"{noun} {name!r} is taken by {taken.__module__}.{taken.__qualname__}")

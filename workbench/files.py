@@ -46,6 +46,7 @@ def write_atomically(path: str | os.PathLike[str], text: str) -> Path:
         with os.fdopen(fd, "w", encoding="utf-8", newline="\n") as file:
             file.write(text)
             file.flush()
+            # Before the rename: a power cut could else leave the new name on a file without its text.
             os.fsync(file.fileno())
         _keep_mode(temporary, target)
         temporary.replace(target)
@@ -65,6 +66,7 @@ def _keep_mode(temporary: Path, target: Path) -> None:
     if target.exists():
         temporary.chmod(target.stat().st_mode & 0o777)
         return
+    # The mask can be read only by setting it.
     mask = os.umask(0)
     os.umask(mask)
     temporary.chmod(0o666 & ~mask)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import KW_ONLY, dataclass, field, fields
 from enum import StrEnum
 from numbers import Real
 from typing import Any
@@ -76,13 +76,13 @@ class GradeError:
     Attributes:
         kind: One word out of `ErrorKind`.
         message: A sentence for the author of the grader.
-        passing: Whether the same row may do better later, such as after a server's bad moment: a run grades it once
+        transient: Whether the same row may succeed later, as after a short outage of a server: a run grades it once
             more at its end.
     """
 
     kind: ErrorKind
     message: str
-    passing: bool = field(default=False, compare=False, repr=False)
+    transient: bool = field(default=False, compare=False, repr=False)
 
     def __str__(self) -> str:
         return f"{self.kind}: {self.message}"
@@ -119,6 +119,7 @@ class Grade:
     """
 
     score: float | None = None
+    _: KW_ONLY
     passed: bool | None = None
     reasoning: str | None = None
     error: GradeError | None = None
@@ -129,6 +130,13 @@ class Grade:
     printed: str | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
+        # By equality and not by type, so that numpy's truth values pass.
+        if self.passed not in (True, False, None):
+            raise TypeError(f"passed must be True, False or None, not {_short(self.passed)}")
+        if self.reasoning is not None and not isinstance(self.reasoning, str):
+            raise TypeError(f"reasoning must be text, not {_short(self.reasoning)}")
+        if not isinstance(self.metadata, Mapping):
+            raise TypeError(f"metadata must be a dict, not {_short(self.metadata)}")
         if self.score is None:
             return
         object.__setattr__(self, "score", check_score(self.score))

@@ -149,6 +149,7 @@ class Grades:
             if attempt.tokens is not None or attempt.cost is not None
         ]
         costs = [cost for cost in paid if cost is not None]
+        # Known only where every attempt that was paid for has a price.
         cost = sum(costs) if costs and len(costs) == len(paid) else None
         # Made first: a grade with impossible numbers raises here, before the old one is removed.
         later = replace(grade, tokens=tokens, cost=cost)

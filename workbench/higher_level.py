@@ -14,7 +14,7 @@ __all__ = ["higher_level"]
 
 _FUNCTIONS = {
     "run": ("workbench.suite", "run"),
-    "plot_scores": ("workbench.plots", "plot_scores"),
+    "draw": ("workbench.plots", "draw"),
     "write_html": ("workbench.html", "write_html"),
 }
 

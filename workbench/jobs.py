@@ -1,4 +1,4 @@
-"""A run in the background: the notebook stays free while it goes on."""
+"""A run in the background, during which a notebook can run other cells."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ __all__ = ["Job"]
 
 
 class Job:
-    """One run under way in a thread of its own. `Suite.start` makes it.
+    """A run in a thread of its own. `Suite.start` makes it.
 
-    `await job` in a cell waits without holding the kernel, and an Interrupt of that cell stops the run. The job
-    itself goes on when nobody waits.
+    `await job` in a cell waits without blocking the kernel, and an Interrupt of that cell stops the run. The job
+    goes on if nobody waits for it.
 
     Args:
-        work: Does the run; it is given a listener, which returns False once the run is to stop.
+        work: The run. It is called with a listener for progress, which returns False once the run is to stop.
         listen: Called with each `Progress`, ten times a second at most, on the job's thread.
         ended: Called with the job when it is over, on the job's thread.
 
     Attributes:
-        progress: The last news; None before the first.
-        cancelled: Whether somebody asked for its end.
+        progress: The latest progress; None before the first.
+        cancelled: Whether the run was asked to stop.
     """
 
     progress: Progress | None
@@ -57,7 +57,7 @@ class Job:
             if self._ended is not None:
                 self._ended(self)
         finally:
-            self._over.set()  # who waits for the report finds everything told
+            self._over.set()  # last: whoever waits for the report can rely on `ended` having returned
 
     def _note(self, moment: Progress) -> bool:
         self.progress = moment
@@ -72,11 +72,11 @@ class Job:
 
     @property
     def error(self) -> BaseException | None:
-        """What ended it without a report; None while it runs, and where there is a report."""
+        """The error that ended it; None while it runs, and where there is a report."""
         return self._error
 
     def cancel(self) -> None:
-        """Ask for its end. Rows under way have two seconds; what was graded is in the report."""
+        """Ask the run to stop. Rows in progress have two seconds; the report has what was graded."""
         self.cancelled = True
 
     def report(self, timeout: float | None = None) -> Report:
@@ -89,8 +89,8 @@ class Job:
             TimeoutError: The run still goes on.
             Exception: Whatever the run raised.
         """
-        own = threading.current_thread() is self._thread  # `ended` may ask for it
-        if not own and not self._over.wait(timeout):
+        is_own_thread = threading.current_thread() is self._thread  # `ended` runs there and may call this
+        if not is_own_thread and not self._over.wait(timeout):
             raise TimeoutError(f"the run still goes on after {timeout} s")
         return self._result()
 

@@ -103,5 +103,6 @@ def _parts(chunk: list[Any]) -> list[tuple[bytes, int]]:
     data = marshal.dumps(chunk)
     if len(data) <= BATCH_BYTES or len(chunk) == 1:
         return [(data, len(chunk))]
+    # By halves until it fits: rows differ in size, so no number of rows would do.
     middle = len(chunk) // 2
     return _parts(chunk[:middle]) + _parts(chunk[middle:])

@@ -109,6 +109,7 @@ _NO_WORD = r"\p{M}\p{S}\p{Z}\p{C}\p{Pd}\p{Ps}\p{Pe}\p{Pi}\p{Pf}\p{Po}\u203f\u204
 _SPACE = r"\x1c-\x1f\s"
 _NO_SPACE = r"\p{L}\p{M}\p{N}\p{P}\p{S}\p{Cf}\p{Co}\p{Cs}\p{Cn}\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f"
 _SETS = {r"\w": _WORD, r"\W": _NO_WORD, r"\s": _SPACE, r"\S": _NO_SPACE}
+# Before Python 3.14 `re` finds no \B in an empty text.
 _NOT_IN_NOTHING = r"(?!\A\Z)" if sys.version_info < (3, 14) else ""
 _EDGES = {
     r"\b": f"(?:(?<=[{_WORD}])(?![{_WORD}])|(?<![{_WORD}])(?=[{_WORD}]))",
@@ -226,6 +227,7 @@ def _compiled(text: str, ignore_case: bool, multiline: bool) -> Any:
         _check_size(text)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", FutureWarning)  # [[a] may one day be a set in a set to `re`
+            # Only to ask whether Python's own engine can read it.
             re.compile(text, flags)
         return regex.compile(_engine_spelling(text), int(flags))
     except (re.error, regex.error, RecursionError, OverflowError) as error:

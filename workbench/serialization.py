@@ -1,6 +1,6 @@
-"""A grader as plain data and back, as files and the store keep it: whose source it is and whom to trust left out.
+"""A grader as plain data and back, for files and the store, without the fields about origin and trust.
 
-What comes back counts as *imported*: whoever can write the file or the database can write any source into it.
+A grader that is read back counts as *imported*: whoever can write the file or the database can write any source into it.
 """
 
 from __future__ import annotations
@@ -19,97 +19,106 @@ from workbench.sandbox.host.limits import IMPORTED_MB, IMPORTED_SECONDS
 from workbench.sandbox.host.text import clean
 from workbench.sandbox.host.validation import Check, Validation
 
-__all__ = ["from_record", "held", "parts", "record_of", "spec_of"]
+__all__ = ["from_record", "limit_imported", "parts", "record_of", "spec_of"]
 
-_JUDGED = frozenset({"trusted_sha256", "imported", "trust"})
-"""What is for the reader to judge."""
+_TRUST_FIELDS = frozenset({"trusted_sha256", "imported", "trust"})
+"""Fields about origin and trust, which whoever reads a grader decides anew."""
 _DATA = frozenset(
     {"agent", "schema", "output_schema", "sampling_params", "examples", "template_variables", "headers"}
 )
-"""Fields that hold somebody's data: what looks like a grader in there is none."""
+"""Fields that hold a user's data: what looks like a grader in there is not one."""
 
 
 def parts(grader: Grader) -> Iterator[Grader]:
     """A grader and every grader inside it."""
     yield grader
     inner = [entry.grader for entry in getattr(grader, "entries", ())]
-    held = getattr(grader, "grader", None)
-    for one in [*inner, *([held] if isinstance(held, Grader) else [])]:
-        yield from parts(one)
+    wrapped = getattr(grader, "grader", None)
+    for inner_grader in [*inner, *([wrapped] if isinstance(wrapped, Grader) else [])]:
+        yield from parts(inner_grader)
 
 
 def spec_of(grader: Grader) -> dict[str, Any]:
-    """The grader's spec without what is for its reader to judge: where a source comes from, whom to trust.
+    """The grader's spec without the fields about origin and trust.
 
     Raises:
-        CaptureError: It has no form that can be kept, such as a function of a notebook without source.
+        CaptureError: It cannot be written as data, such as a function of a notebook without source.
     """
-    spec: dict[str, Any] = _bare(grader.spec())
+    spec: dict[str, Any] = _without_trust(grader.spec())
     return spec
 
 
 def record_of(grader: Grader) -> dict[str, Any]:
-    """The same with the proof of its source, where there is one."""
+    """The spec of `spec_of`, with the validation of its source where there is one."""
     record = spec_of(grader)
     proof = getattr(grader, "validation", None)
     if isinstance(proof, Validation):
-        told = asdict(proof) | {"ok": proof.ok}
-        record["validation"] = {key: told[key] for key in ("ok", "sha256", "isolation", "checks", "warnings")}
+        fields = asdict(proof) | {"ok": proof.ok}
+        record["validation"] = {
+            key: fields[key] for key in ("ok", "sha256", "isolation", "checks", "warnings")
+        }
     return record
 
 
-def _bare(value: Any) -> Any:
-    """A spec without what is for its reader to judge."""
+def _without_trust(value: Any) -> Any:
+    """A spec without the fields about origin and trust."""
     if isinstance(value, list | tuple):
-        return [_bare(one) for one in value]
+        return [_without_trust(item) for item in value]
     if not isinstance(value, Mapping):
         return value
-    dropped = _JUDGED if "kind" in value else {"imported"} if "sha256" in value else set()
-    return {key: one if key in _DATA else _bare(one) for key, one in value.items() if key not in dropped}
+    # A source has a hash and no kind; of these fields it holds only the one that says where it came from.
+    dropped = _TRUST_FIELDS if "kind" in value else {"imported"} if "sha256" in value else set()
+    return {
+        key: item if key in _DATA else _without_trust(item)
+        for key, item in value.items()
+        if key not in dropped
+    }
 
 
 def from_record(record: Mapping[str, Any], *, trust: bool = False, own: bool = False) -> Grader:
-    """The grader of a record, as somebody else's. Nothing of it runs, and its limits are held; see `held`.
+    """The grader of a record, as an imported one. None of its code runs, and its limits are cut; see `limit_imported`.
 
     Args:
-        record: As `record_of` makes it.
+        record: As from `record_of`.
         trust: Its sources may run even where the machine cannot confine them.
-        own: This process has just made the record, and looks how it would read: its limits are left alone.
+        own: This process has just made the record, to see how it would be read: its limits are not cut.
 
     Raises:
-        FormatError: No dict, of a kind that is not registered here, or with fields that cannot be.
+        FormatError: Not a dict, a kind that is not registered here, or fields that do not fit.
     """
     if not isinstance(record, Mapping):
         raise FormatError("this is no grader", found=type(record).__name__, expected='{"kind": ..., ...}')
-    grader = _made({key: one for key, one in record.items() if key != "validation"}, trust=trust)
+    grader = _build({key: value for key, value in record.items() if key != "validation"}, trust=trust)
     if hasattr(grader, "remember") and "validation" in record:
         _attach(grader, record["validation"])
     if not own:
-        held(grader)
+        limit_imported(grader)
     return grader
 
 
-def held(grader: Grader) -> None:
-    """Hold the time and memory that code from elsewhere asks for to the ceilings of its kind, and tell what was cut.
+def limit_imported(grader: Grader) -> None:
+    """Cut the time and memory limits of imported code to the ceilings of its kind, and warn about each cut.
 
-    Every way in for graders of others ends here: records of files and stores, and the readers of all formats. What a
-    user types is not touched: `dataclasses.replace(grader, timeout=...)` raises a limit again.
+    All readers of imported graders call this: records of files and stores, and all formats. What a user types is not
+    touched: `dataclasses.replace(grader, timeout=...)` raises a limit again.
 
     Args:
-        grader: As a reader has just made it: nobody else holds it yet, so it is changed in place.
+        grader: A grader that was just read. Nothing else refers to it yet, so it is changed in place.
     """
-    for one in parts(grader):
-        ceilings: Mapping[str, float] = getattr(one, "ceilings", {})
-        over = {name: most for name, most in ceilings.items() if getattr(one, name) > most}
-        if not over or not _from_elsewhere(one):
+    for nested in parts(grader):
+        ceilings: Mapping[str, float] = getattr(nested, "ceilings", {})
+        exceeded = {name: ceiling for name, ceiling in ceilings.items() if getattr(nested, name) > ceiling}
+        if not exceeded or not _from_elsewhere(nested):
             continue
-        told = ", ".join(f"{name}={getattr(one, name)!r} to {most:g}" for name, most in over.items())
-        for name, most in over.items():
-            object.__setattr__(one, name, most)
+        cuts = ", ".join(
+            f"{name}={getattr(nested, name)!r} to {ceiling:g}" for name, ceiling in exceeded.items()
+        )
+        for name, ceiling in exceeded.items():
+            object.__setattr__(nested, name, ceiling)
         warnings.warn(
-            f"grader {clean(one.name)!r} was read with limits cut: {told}. Code that comes from elsewhere may ask for "
+            f"grader {clean(nested.name)!r} was read with limits cut: {cuts}. Code that comes from elsewhere may ask for "
             f"{IMPORTED_SECONDS:g} s and {IMPORTED_MB:,} MiB at most. Next step: where it needs more, say so yourself: "
-            f"dataclasses.replace(grader, {next(iter(over))}=...)",
+            f"dataclasses.replace(grader, {next(iter(exceeded))}=...)",
             stacklevel=2,
         )
 
@@ -119,8 +128,8 @@ def _from_elsewhere(grader: Grader) -> bool:
     return bool(getattr(source, "imported", False))
 
 
-def _made(spec: dict[str, Any], *, trust: bool) -> Grader:
-    """The grader of a spec from elsewhere, which may hold anything where a kind's own code expects its fields."""
+def _build(spec: dict[str, Any], *, trust: bool) -> Grader:
+    """The grader of an imported spec, whose fields may have any value and raise any error in the kind's own code."""
     try:
         return from_spec(_imported(spec, trust=trust))
     except FormatError:
@@ -130,17 +139,17 @@ def _made(spec: dict[str, Any], *, trust: bool) -> Grader:
             error.what, where=error.where, found=error.found, expected=error.expected, hint=error.hint
         ) from error
     except (AttributeError, TypeError, ValueError, LookupError, ArithmeticError, RecursionError) as error:
-        found = f"{type(error).__name__}: {error}"[:300]
-        raise FormatError("a grader cannot be made from these fields", found=found) from error
+        problem = f"{type(error).__name__}: {error}"[:300]
+        raise FormatError("a grader cannot be made from these fields", found=problem) from error
 
 
 def _imported(value: Any, *, trust: bool) -> Any:
-    """A spec whose every source counts as somebody else's, with trust given to their hashes or not."""
+    """A spec in which every source is marked as imported, and trusted by its hash or not."""
     if isinstance(value, list):
-        return [_imported(one, trust=trust) for one in value]
+        return [_imported(item, trust=trust) for item in value]
     if not isinstance(value, dict):
         return value
-    inner = {key: one if key in _DATA else _imported(one, trust=trust) for key, one in value.items()}
+    inner = {key: item if key in _DATA else _imported(item, trust=trust) for key, item in value.items()}
     source, kind = inner.get("source"), inner.get("kind")
     if isinstance(source, dict) and "sha256" in source:
         inner["source"] = {**source, "imported": True}
@@ -167,11 +176,11 @@ def _service_hash(spec: dict[str, Any]) -> str:
 
 
 _HASHES = {"script": _script_hash, "agent-judge": _tools_hash, "endpoint": _service_hash}
-"""Kinds whose source is not in a field of its own, and what of another kind is trusted or not."""
+"""Kinds without a field `source`: how the hash that is trusted or not is computed from their spec."""
 
 
 def _attach(grader: Any, record: Any) -> None:
-    """A record for another text proves nothing, so it is dropped; so is one that cannot be read."""
+    """Attach a validation to its grader. One for another source text, or one that cannot be read, is dropped."""
     try:
         checks = tuple(Check(**{**check, "message": clean(check["message"])}) for check in record["checks"])
         warnings = tuple(map(clean, record["warnings"]))

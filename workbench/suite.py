@@ -11,23 +11,22 @@ import numpy as np
 
 from workbench import background
 from workbench.display_text import visible
-from workbench.errors import FormatError, WorkbenchError
+from workbench.errors import FormatError
 from workbench.graders import Grader
 from workbench.graders.base import as_sample
 from workbench.graders.calls import with_call_help
-from workbench.graders.combine import Entry, Gate, GateResult, Rule
+from workbench.graders.combine import CombiningRule, Entry, Gate, GateResult
 from workbench.graders.combine.combined import check_names, combine
-from workbench.graders.combine.entry import as_column, as_entry
+from workbench.graders.combine.entry import as_entry, grades_of_one
 from workbench.grades import Grades
 from workbench.jobs import Job
-from workbench.judges.asking.budget import Budget, Spending, as_budget, check_priced
+from workbench.judges.asking.budget import Budget, as_budget
 from workbench.judges.asking.judge_run import JudgeRun
-from workbench.judges.base import Judge
+from workbench.judges.asking.spending import Spending
 from workbench.progress import Bar, OnProgress
 from workbench.report import Report, check_settings
 from workbench.samples import Sample, Samples, as_samples
-from workbench.serialization import parts
-from workbench.suite_run import Run, SuiteOutcome, endings, opened, sum_up
+from workbench.suite_run import Run, SuiteOutcome, check_ready, ending_notes_of, open_run_store, store_summary
 from workbench.thread import StringThread
 
 __all__ = ["Suite", "SuiteOutcome", "run"]
@@ -36,18 +35,18 @@ __all__ = ["Suite", "SuiteOutcome", "run"]
 @with_call_help
 @dataclass(frozen=True, repr=False)
 class Suite:
-    """Graders that judge the same samples, and perhaps a rule that makes one score of theirs.
+    """Graders that grade the same samples, and optionally a rule that combines their scores into one.
 
     Attributes:
-        entries: At least one; graders are taken as entries with everything at its default.
-        combine: Makes one grade a row; it stands in the report as a grader of its own.
+        entries: At least one; a grader becomes an entry with all settings at their defaults.
+        combine: Makes one grade of each row's grades; the report has it as a grader of its own.
         gate: Judges a whole run; its verdict is `report.gate`.
-        name: How the combined column is called, "combined" by default.
+        name: Name of the combined column, "combined" by default.
         description: One sentence for people.
 
     Raises:
-        ValueError: No grader, two of one name, or a rule or gate that does not fit the entries.
-        TypeError: Something that is no grader.
+        ValueError: No grader, two with the same name, or a rule or gate that does not fit the entries.
+        TypeError: Something that is not a grader.
 
     Example:
         >>> import workbench as wb
@@ -61,7 +60,7 @@ class Suite:
 
     entries: tuple[Entry, ...]
     _: KW_ONLY
-    combine: Rule | None = None
+    combine: CombiningRule | None = None
     gate: Gate | None = None
     name: str = ""
     description: str = field(default="", compare=False)
@@ -70,16 +69,15 @@ class Suite:
         self,
         graders: Iterable[Grader | Entry] | Grader | Entry,
         *,
-        combine: Rule | None = None,
+        combine: CombiningRule | None = None,
         gate: Gate | None = None,
         name: str = "",
         description: str = "",
     ) -> None:
         items = (graders,) if isinstance(graders, Grader | Entry) else tuple(graders)
-        values = (tuple(map(as_entry, items)), combine, gate, name, description)
-        for attribute, value in zip(
-            ("entries", "combine", "gate", "name", "description"), values, strict=True
-        ):
+        names, values = ("combine", "gate", "name", "description"), (combine, gate, name, description)
+        object.__setattr__(self, "entries", tuple(map(as_entry, items)))
+        for attribute, value in zip(names, values, strict=True):
             object.__setattr__(self, attribute, value)
         self._check()
 
@@ -88,9 +86,12 @@ class Suite:
         names = [entry.name for entry in self.entries]
         if not isinstance(self.name, str):
             raise TypeError(f"a suite's name must be text, not {self.name!r}")
-        for what, wanted, example in ((self.combine, Rule, "Mean()"), (self.gate, Gate, "SimpleGate(...)")):
-            if what is not None and not isinstance(what, wanted):
-                raise TypeError(f"a suite takes a {wanted.__name__.lower()} such as {example}, not {what!r}")
+        for value, base, noun, example in (
+            (self.combine, CombiningRule, "combining rule", "Mean()"),
+            (self.gate, Gate, "gate", "SimpleGate(...)"),
+        ):
+            if value is not None and not isinstance(value, base):
+                raise TypeError(f"a suite takes a {noun} such as {example}, not {value!r}")
         if self.combine is not None:
             self.combine.check(self.entries)
             if self.column in names:
@@ -115,7 +116,7 @@ class Suite:
 
     @property
     def grader(self) -> Grader:
-        """The grader of a suite of one, such as a file of one grader gives.
+        """The grader of a suite that has only one, such as a suite loaded from a file of one grader.
 
         Raises:
             AttributeError: There are several; the message says how to get each.
@@ -128,7 +129,7 @@ class Suite:
         return self.entries[0].grader
 
     def __repr__(self) -> str:
-        """The call that makes it, and how to get the grader where there is one."""
+        """The call that makes it, and how to get the grader where there is only one."""
         items = [entry.grader if entry == Entry(entry.grader) else entry for entry in self.entries]
         changed = {f.name: getattr(self, f.name) for f in fields(self)[1:] if getattr(self, f.name)}
         parts = [repr(items), *(f"{name}={value!r}" for name, value in changed.items())]
@@ -139,9 +140,9 @@ class Suite:
     @property
     def plain(self) -> bool:
         """Whether this is a list of graders and nothing more."""
-        bare = all(entry == Entry(entry.grader) for entry in self.entries)
-        named = self.name or self.description
-        return bare and self.combine is None and self.gate is None and not named
+        are_defaults = all(entry == Entry(entry.grader) for entry in self.entries)
+        has_text = self.name or self.description
+        return are_defaults and self.combine is None and self.gate is None and not has_text
 
     def __iter__(self) -> Iterator[Grader]:
         return iter(self.graders)
@@ -149,33 +150,33 @@ class Suite:
     def __len__(self) -> int:
         return len(self.entries)
 
-    def __getitem__(self, which: int | str) -> Grader:
-        """A grader by its place or its entry's name.
+    def __getitem__(self, index: int | str) -> Grader:
+        """A grader by its position or its entry's name.
 
         Raises:
             KeyError: No such name.
-            IndexError: No such place.
+            IndexError: No such position.
         """
-        if isinstance(which, int):
-            return self.graders[which]
-        found = {entry.name: entry.grader for entry in self.entries}
-        if which not in found:
-            raise KeyError(f"no grader {which!r} here; there are {', '.join(found)}")
-        return found[which]
+        if isinstance(index, int):
+            return self.graders[index]
+        graders = {entry.name: entry.grader for entry in self.entries}
+        if index not in graders:
+            raise KeyError(f"no grader {index!r} here; there are {', '.join(graders)}")
+        return graders[index]
 
     def __call__(self, sample: Sample | StringThread) -> SuiteOutcome:
-        """Grade one sample with every grader, and wait for it."""
+        """Grade one sample with every grader, and wait for the grades."""
         return background.run(self.grade(as_sample(sample)))
 
     async def grade(self, sample: Sample | StringThread) -> SuiteOutcome:
-        """The same inside async code: one sample with every grader at once."""
-        made = as_sample(sample)
-        found = await asyncio.gather(*(entry.grade(made) for entry in self.entries))
-        pairs = list(zip(self.entries, found, strict=True))
+        """The same inside async code: one sample with every grader concurrently."""
+        item = as_sample(sample)
+        grades = await asyncio.gather(*(entry.grade(item) for entry in self.entries))
+        pairs = list(zip(self.entries, grades, strict=True))
         parts = {entry.name: entry.outcome_of(grade) for entry, grade in pairs}
         if self.combine is None:
             return SuiteOutcome(parts)
-        columns = {entry.name: as_column(grade) for entry, grade in pairs}
+        columns = {entry.name: grades_of_one(grade) for entry, grade in pairs}
         return SuiteOutcome(parts, combine(self.entries, columns, self.combine)[0])
 
     def run(
@@ -198,15 +199,15 @@ class Suite:
             samples: `Samples`, a DataFrame, a list of dicts, or a path.
             progress: True for a bar, False for none, or a function that is called with a `Progress` on the calling
                 thread, ten times a second at most and at the end. Where it returns False the run stops as after an
-                Interrupt. What a person should read of the run is printed at its end, except with False; it always
-                stands in `report.notes`.
+                Interrupt. Notes on the run are printed at its end, except with False; `report.notes` always has them.
             workers: Sandbox processes; all cores but one by default.
-            preset: Which diagnostics the report carries.
-            labels: One bool or None a row, known good or known bad: what turns *saturated* into *lenient*.
-            budget: The most that judges may spend: a `Budget`, or a number of US dollars. What it has no room for
-                is failed as *budget*.
-            store: A `Store`, or the address of one (see `open_store`): judges' answers are kept there as they
-                come, and what was answered once is not asked again. The run's summary is kept too.
+            preset: Preset of the report's diagnostics, see `Report`.
+            labels: True (known good), False (known bad) or None for each row, or the name of a column of these. With
+                labels a *saturated* grader can be shown to be too lenient or too strict.
+            budget: The most that judges may spend: a `Budget`, or a number of US dollars. Rows that it does not
+                cover are failed as *budget*.
+            store: A `Store`, or the address of one (see `open_store`): judges' answers are saved there as they
+                arrive, and no question is asked twice. The run's summary is saved too.
 
         Raises:
             SamplesError: The samples cannot be read.
@@ -215,12 +216,12 @@ class Suite:
             BudgetError: A budget in money, and a judge's model without a price.
             ValueError: Fewer than one worker.
         """
-        report = self._go(
+        report = self._run_suite(
             samples, progress,
             workers=workers, preset=preset, labels=labels, budget=budget, store=store,
         )  # fmt: skip
         for note in report.notes if progress is not False else ():
-            print(visible(note))  # noqa: T201 (also where nobody keeps the report)
+            print(visible(note))  # noqa: T201 (a caller may discard the report and its notes)
         return report
 
     def start(
@@ -231,7 +232,7 @@ class Suite:
         ended: Callable[[Job], object] | None = None,
         **settings: Any,
     ) -> Job:
-        """Begin a run in the background and return at once: `job.progress`, `job.cancel()`, `await job`.
+        """Start a run in the background and return at once: `job.progress`, `job.cancel()`, `await job`.
 
         Args:
             samples: As in `run`.
@@ -240,13 +241,13 @@ class Suite:
             settings: `workers`, `preset`, `labels`, `budget` and `store`, as in `run`.
 
         Raises:
-            TypeError: Another setting. What `run` raises comes out of `job.report()`.
+            TypeError: Another setting. Errors of `run` are raised by `job.report()`.
         """
         if unknown := set(settings) - {"workers", "preset", "labels", "budget", "store"}:
             raise TypeError(f"start takes no {min(unknown)!r}; it takes what run takes")
-        return Job(lambda listen: self._go(samples, listen, **settings), listen=progress, ended=ended)
+        return Job(lambda listen: self._run_suite(samples, listen, **settings), listen=progress, ended=ended)
 
-    def _go(
+    def _run_suite(
         self,
         samples: Any,
         progress: bool | OnProgress,
@@ -261,37 +262,40 @@ class Suite:
             raise ValueError(f"workers must be 1 or more, not {workers!r}")
         data = as_samples(samples)
         data.require_completion()
-        check_settings(data, preset=preset, labels=labels)  # now, not after an hour of grading
+        check_settings(data, preset=preset, labels=labels)  # now rather than after an hour of grading
         spending = Spending(as_budget(budget))
         for entry in self.entries:
-            _check_ready(entry, spending.budget)
-        with opened(store) as kept, Bar(len(data) * len(self.entries), show=progress is True) as bar:
-            judge_run = JudgeRun(spending, None if kept is None else kept.replies)
-            listen = progress if callable(progress) else bar
-            run = Run(self.entries, data, listen, workers, judge_run)
+            check_ready(entry, spending.budget)
+        total = len(data) * len(self.entries)
+        with open_run_store(store) as run_store, Bar(total, show=progress is True) as bar:
+            judge_run = JudgeRun(spending, None if run_store is None else run_store.replies)
+            listener = progress if callable(progress) else bar
+            run = Run(self.entries, data, listener, workers, judge_run)
             grades, stopped = run.go()
             report = self._report(data, dict(grades), preset=preset, labels=labels)
-            notes = sum_up(kept, report, self.name) if kept is not None else []
-        told = endings(grades, len(data), judge_run, interrupted=stopped)
-        return replace(report, notes=(*notes, *told, *run.notes))
+            notes = store_summary(run_store, report, self.name) if run_store is not None else []
+        ending_notes = ending_notes_of(grades, len(data), judge_run, interrupted=stopped)
+        return replace(report, notes=(*notes, *ending_notes, *run.notes))
 
     def _report(self, data: Samples, grades: dict[str, Grades], **settings: Any) -> Report:
         gate = self._judge(grades)
         if self.combine is not None:
-            whole = combine(self.entries, grades, self.combine)
-            unpaid = np.full_like(whole.cost, np.nan)  # the parts' columns hold what was paid
-            grades[self.column] = replace(whole, tokens=unpaid, cost=unpaid)
+            combined = combine(self.entries, grades, self.combine)
+            # Unknown rather than a sum: the entries' columns have the cost, and totals must not count it twice.
+            unknown = np.full_like(combined.cost, np.nan)
+            grades[self.column] = replace(combined, tokens=unknown, cost=unknown)
         sources = {e.name: e.grader.source.text for e in self.entries if hasattr(e.grader, "source")}
         return Report(data, grades, sources=sources, gate=gate, **settings)
 
     def _judge(self, grades: Mapping[str, Grades]) -> GateResult | None:
         if self.gate is None:
             return None
+        # As the entries count: a failure that is a 0.0 by `on_error` is one for the gate as well.
         return self.gate.judge({entry.name: entry.count(grades[entry.name]).scores for entry in self.entries})
 
     def spec(self) -> dict[str, Any]:
         """The suite as a plain dict: entries, and rule, gate and names where there are any."""
-        rest = {
+        settings = {
             "combine": self.combine and self.combine.spec(),
             "gate": self.gate and self.gate.spec(),
             "name": self.name,
@@ -299,25 +303,25 @@ class Suite:
         }
         return {
             "entries": [entry.spec() for entry in self.entries],
-            **{key: value for key, value in rest.items() if value},
+            **{key: value for key, value in settings.items() if value},
         }
 
     @classmethod
     def build(cls, spec: Mapping[str, Any]) -> Self:
-        """The suite behind a spec.
+        """The suite that a spec describes.
 
         Raises:
-            FormatError: What does not fit.
+            FormatError: A field is missing or does not fit.
         """
         entries = spec.get("entries") if isinstance(spec, Mapping) else None
         if not isinstance(entries, list | tuple):
             raise FormatError("a suite needs a list of entries", found=repr(spec)[:80])
         rule, gate = spec.get("combine"), spec.get("gate")
-        made = [one if isinstance(one, Entry) else Entry.build(one) for one in entries]
+        built = [entry if isinstance(entry, Entry) else Entry.build(entry) for entry in entries]
         try:
             return cls(
-                made,
-                combine=None if rule is None else Rule.build(rule),
+                built,
+                combine=None if rule is None else CombiningRule.build(rule),
                 gate=None if gate is None else Gate.build(gate),
                 name=spec.get("name", ""),
                 description=spec.get("description", ""),
@@ -326,21 +330,6 @@ class Suite:
             if isinstance(error, FormatError):
                 raise
             raise FormatError("a suite cannot be made from these fields", found=str(error)) from error
-
-
-def _check_ready(entry: Entry, budget: Budget | None) -> None:
-    """What would end the run before its first row is told with the grader's name."""
-    try:
-        entry.grader.check_ready()
-        for part in parts(entry.grader):
-            if budget is not None and isinstance(part, Judge):
-                check_priced(budget, part.priced_model)
-    except WorkbenchError as error:
-        where = f"grader {entry.name!r}" + (f", {error.where}" if error.where else "")
-        hint = f"{error.hint}; or run the suite without it" if error.hint else ""
-        raise type(error)(
-            error.what, where=where, found=error.found, expected=error.expected, hint=hint
-        ) from error
 
 
 def run(graders: Iterable[Grader | Entry], samples: Any, **settings: Any) -> Report:

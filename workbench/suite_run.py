@@ -1,4 +1,4 @@
-"""One run of a suite's entries: on the background loop, with news, a stop and a store."""
+"""One run of a suite's entries: on the background loop, with progress, interruption and a store."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from workbench.grade import ErrorKind, Grade
 from workbench.graders import Control
 from workbench.graders.combine import Entry, Outcome
 from workbench.grades import Grades
-from workbench.judges.asking.breaker import HOPELESS, NOT_ASKED
-from workbench.judges.asking.judge_run import JudgeRun, sharing
+from workbench.judges.asking.budget import Budget, check_priced
+from workbench.judges.asking.circuit_breaker import NOT_ASKED, UNRECOVERABLE
+from workbench.judges.asking.judge_run import JudgeRun, use_judge_run
 from workbench.judges.base import Judge
 from workbench.progress import OnProgress, Progress
 from workbench.report import Report
@@ -25,38 +26,38 @@ from workbench.serialization import parts
 if TYPE_CHECKING:
     from workbench.store import Store
 
-__all__ = ["Run", "SuiteOutcome", "endings", "opened", "sum_up"]
+__all__ = ["Run", "SuiteOutcome", "ending_notes_of", "open_run_store", "store_summary"]
 
 
 @dataclass(frozen=True)
 class SuiteOutcome:
-    """What a suite makes of one sample.
+    """The result of a suite for one sample.
 
     Attributes:
         parts: Outcome of each entry, by name.
-        whole: The combined grade; None for a suite without a combining rule.
+        combined: The combined grade; None for a suite without a combining rule.
     """
 
     parts: Mapping[str, Outcome]
-    whole: Grade | None = None
+    combined: Grade | None = None
 
     @property
     def score(self) -> float | None:
         """The combined score; without a rule that of the only entry, None where there are more."""
-        if self.whole is not None:
-            return self.whole.score
+        if self.combined is not None:
+            return self.combined.score
         return next(iter(self.parts.values())).score if len(self.parts) == 1 else None
 
     @property
     def passed(self) -> bool | None:
         """The combined verdict, or that of the only entry."""
-        if self.whole is not None:
-            return self.whole.passed
+        if self.combined is not None:
+            return self.combined.passed
         return next(iter(self.parts.values())).passed if len(self.parts) == 1 else None
 
 
 class Run:
-    """One run: graders one after the other, since each uses all workers."""
+    """One run. Graders run one after the other, since each uses all workers."""
 
     def __init__(
         self,
@@ -71,11 +72,11 @@ class Run:
         judge_run.stopped = self._control.cancel.is_set
         self._grades: dict[str, Grades] = {}
         self._current, self._now = "", (0, 0)
-        self._start = self._told = self._began = time.monotonic()
+        self._start = self._last_report = self._grader_start = time.monotonic()
 
     @property
     def notes(self) -> list[str]:
-        """What a person should read of how the graders went."""
+        """Sentences about the graders' run that a person should read."""
         return list(self._control.notes)
 
     def go(self) -> tuple[Mapping[str, Grades], bool]:
@@ -83,24 +84,28 @@ class Run:
         future = None
         stopped = False
         try:
+            # An Interrupt between the start and the assignment would leave a run that nobody can stop.
             with background.uninterrupted():
                 future = background.submit(self._all())
-            background.wait(future, self._beat)
+            background.wait(future, self._report_if_due)
         except KeyboardInterrupt:
             if future is None:
-                raise  # nothing had begun
+                raise  # nothing had been started
             stopped = True
             self._control.cancel.set()
-            background.wait(future)  # for the rows in flight; a second Interrupt leaves at once
-        if not stopped:  # else the bar stays where the run was
-            self._tell()
+            background.wait(future)  # for the rows in flight; a second Interrupt stops the waiting
+        if not stopped:  # an interrupted run's bar stays where it was
+            self._report_progress()
         return self._grades, stopped or self._control.cancel.is_set()
 
     async def _all(self) -> None:
-        with sharing(self._judge_run):
+        with use_judge_run(self._judge_run):
             for at, entry in enumerate(self._entries):
-                self._current, self._began = entry.name, time.monotonic()
-                self._judge_run.spending.share(sum(map(_asks, self._entries[at:])) if _asks(entry) else 1)
+                self._current, self._grader_start = entry.name, time.monotonic()
+                # The budget that is left is shared by the judges still to come; code takes nothing of it.
+                self._judge_run.spending.start_share(
+                    sum(map(_asks_model, self._entries[at:])) if _asks_model(entry) else 1
+                )
                 grades = await entry.grade_all(self._samples, self._control)
                 self._grades[entry.name] = grades
                 self._now = (0, 0)
@@ -108,38 +113,38 @@ class Run:
     def _note(self, done: int, failed: int) -> None:
         self._now = (done, failed)
 
-    def _beat(self) -> None:
-        if time.monotonic() - self._told >= 0.1:
-            self._tell()
+    def _report_if_due(self) -> None:
+        if time.monotonic() - self._last_report >= 0.1:
+            self._report_progress()
 
-    def _tell(self) -> None:
-        self._told = time.monotonic()
+    def _report_progress(self) -> None:
+        self._last_report = time.monotonic()
         finished = list(self._grades.values())
-        moment = Progress(
+        progress_now = Progress(
             grader=self._current,
             done=sum(map(len, finished)) + self._now[0],
             failed=sum(g.n_failed for g in finished) + self._now[1],
             total=len(self._samples) * len(self._entries),
-            seconds=self._told - self._start,
+            seconds=self._last_report - self._start,
             money=self._judge_run.spending.money,
             tokens=self._judge_run.spending.tokens,
-            kept=self._judge_run.spending.kept,
+            kept=self._judge_run.spending.from_store,
             waiting=self._judge_run.waiting,
             rows=self._now[0],
-            since=self._told - self._began,
+            since=self._last_report - self._grader_start,
         )
-        if self._listen(moment) is False and moment.done < moment.total:
+        if self._listen(progress_now) is False and progress_now.done < progress_now.total:
             self._control.cancel.set()
 
 
-def _asks(entry: Entry) -> bool:
-    """Whether a model is asked somewhere in it."""
+def _asks_model(entry: Entry) -> bool:
+    """Whether the entry's grader, or one inside it, is a judge."""
     return any(isinstance(part, Judge) for part in parts(entry.grader))
 
 
 @contextmanager
-def opened(store: Any) -> Iterator[Store | None]:
-    """A store as `run` takes it; one that is opened here is closed here."""
+def open_run_store(store: Any) -> Iterator[Store | None]:
+    """The store for a run, from a `Store`, an address or None. Only a store that is opened here is closed at the end."""
     if store is None:
         yield None
         return
@@ -148,12 +153,12 @@ def opened(store: Any) -> Iterator[Store | None]:
     if isinstance(store, Store):
         yield store
         return
-    with open_store(store) as made:
-        yield made
+    with open_store(store) as opened_store:
+        yield opened_store
 
 
-def sum_up(store: Store, report: Report, name: str) -> list[str]:
-    """Keep a run's summary; why not, where it cannot be kept: that must not cost the report."""
+def store_summary(store: Store, report: Report, name: str) -> list[str]:
+    """Save a run's summary. Where it cannot be saved the result says why; an error would lose the report."""
     try:
         store.runs.add(report, name=name)
     except WorkbenchError as error:
@@ -161,34 +166,49 @@ def sum_up(store: Store, report: Report, name: str) -> list[str]:
     return []
 
 
-def endings(
+def ending_notes_of(
     grades: Mapping[str, Grades], rows: int, judge_run: JudgeRun, *, interrupted: bool
 ) -> Iterator[str]:
-    """What a person should read where a run ended early: a stop, a spent budget, a grader or judge that gave up."""
-    errors = (error for one in grades.values() for error in one.errors.values())
-    spent = judge_run.spending.ended and any(error.kind is ErrorKind.BUDGET for error in errors)
-    why = "Interrupted" if interrupted else "Budget spent" if spent else ""
-    if why:
-        done = rows * len(grades) - sum(len(one.cut_off) for one in grades.values())
-        yield f"{why}: {done:,} of {rows * len(grades):,} grades kept."
-    for name, one in grades.items():
-        if one.ended:
-            yield f"{name}: {one.ended}"
-        yield from _hopeless(name, one)
-    if judge_run.not_kept:
-        yield f"{len(judge_run.not_kept):,} answers could not be kept: {judge_run.not_kept[0]}"
+    """Notes on why a run ended early or incomplete: an interrupt, a spent budget, a grader or judge that gave up."""
+    errors = (error for columns in grades.values() for error in columns.errors.values())
+    spent = judge_run.spending.any_share_spent and any(error.kind is ErrorKind.BUDGET for error in errors)
+    reason = "Interrupted" if interrupted else "Budget spent" if spent else ""
+    if reason:
+        graded = rows * len(grades) - sum(len(columns.cut_off) for columns in grades.values())
+        yield f"{reason}: {graded:,} of {rows * len(grades):,} grades kept."
+    for name, columns in grades.items():
+        if columns.ended:
+            yield f"{name}: {columns.ended}"
+        yield from _unreachable_notes(name, columns)
+    if judge_run.store_errors:
+        yield f"{len(judge_run.store_errors):,} answers could not be kept: {judge_run.store_errors[0]}"
     yield from judge_run.notes()
 
 
-def _hopeless(name: str, grades: Grades) -> Iterator[str]:
-    """Why a judge could not be asked at all: before the report, where it would be one finding of many."""
-    broken = [error.message for error in grades.errors.values() if error.kind is ErrorKind.STORE]
-    hopeless = [error.message for error in grades.errors.values() if error.kind in HOPELESS]
-    if broken:
-        yield f"{name}: {broken[0]}\n{len(broken):,} rows were not asked."
-    left = [message for message in hopeless if message.endswith(NOT_ASKED)]
-    if not hopeless or (grades.n_scored and not left):
+def _unreachable_notes(name: str, grades: Grades) -> Iterator[str]:
+    """Why a judge's model could not be reached. As a note of its own: in the report it would be one finding of many."""
+    store_errors = [error.message for error in grades.errors.values() if error.kind is ErrorKind.STORE]
+    refusals = [error.message for error in grades.errors.values() if error.kind in UNRECOVERABLE]
+    if store_errors:
+        yield f"{name}: {store_errors[0]}\n{len(store_errors):,} rows were not asked."
+    not_asked = [message for message in refusals if message.endswith(NOT_ASKED)]
+    if not refusals or (grades.n_scored and not not_asked):
         return
-    yield f"{name}: {(left or hopeless)[0].removesuffix(NOT_ASKED)}"
-    if left:
-        yield f"{len(left):,} rows were not asked."
+    yield f"{name}: {(not_asked or refusals)[0].removesuffix(NOT_ASKED)}"
+    if not_asked:
+        yield f"{len(not_asked):,} rows were not asked."
+
+
+def check_ready(entry: Entry, budget: Budget | None) -> None:
+    """Raise what would end the run before its first row, with the grader's name."""
+    try:
+        entry.grader.check_ready()
+        for part in parts(entry.grader):
+            if budget is not None and isinstance(part, Judge):
+                check_priced(budget, part.priced_model)
+    except WorkbenchError as error:
+        where = f"grader {entry.name!r}" + (f", {error.where}" if error.where else "")
+        hint = f"{error.hint}; or run the suite without it" if error.hint else ""
+        raise type(error)(
+            error.what, where=where, found=error.found, expected=error.expected, hint=hint
+        ) from error

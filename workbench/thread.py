@@ -159,16 +159,19 @@ class StringThread:
 
     def _with(self, role: str, content: str) -> StringThread:
         thread = StringThread.from_wire(self.to_wire())
+        # A new list: the copy shares everything with this thread, which must not change.
         thread._turns = [*self._turns, *_pairs([(role, content)])]
         return thread
 
     def to_wire(self) -> tuple[Any, ...]:
         """The thread as nested plain values, ready for `marshal`."""
+        # None for what most threads lack: it is the shortest there is on the wire, and goes with every row.
         return (self._turns, self.metadata, self._calls or None, self.tools or None, self._answers or None)
 
     @classmethod
     def from_wire(cls, wire: Sequence[Any]) -> StringThread:
         """The thread out of `to_wire`'s values, unchecked: they come from this side."""
+        # Past __init__, whose checks were made when the thread was; this runs for every row of a dataset.
         thread = cls.__new__(cls)
         thread._turns, thread.metadata, calls, tools, answers = wire
         thread._calls = calls or {}

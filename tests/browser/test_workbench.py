@@ -37,13 +37,14 @@ def test_every_panel_in_the_dark_and_narrow(browser, dark_lab):
         Walk(notebook, "dark").all()
 
 
-def test_every_panel_in_notebook_7(browser, notebook7):
-    """The same in Notebook 7; keys of the label card do not reach the notebook."""
+def test_notebook_7_answers_clicks_and_keys(browser, notebook7):
+    """What a front end can get wrong: a run by a click, its figures and rows, and keys that are the card's alone."""
     with opened(browser, notebook7, NAME, height=1400) as notebook:
         notebook.run_all()
         before = len(notebook.cells())
         walk = Walk(notebook, "notebook7")
-        walk.all()
+        walk.run()
+        walk.results()
         walk.open("Label")
         card = notebook.find(".wb-label .wb-card").first
         card.focus()

@@ -89,7 +89,7 @@ def test_binary_judge(case):
     judge = wb.BinaryJudge(
         criteria="c",
         model="m",
-        rules="adaptive",
+        platform="adaptive",
         client=wb.ScriptedClient([case["item"]["judge_response"]] * 4),
     )
     _check_judged(case["expected"], judge(wb.StringThread([("user", "q"), ("assistant", "a")], {})))
@@ -122,7 +122,7 @@ def test_prebuilt_judges(case):
         "CONTEXT_RELEVANCY": wb.ContextRelevancyJudge,
     }[name]
     client = wb.ScriptedClient([json.dumps(answer) for answer in answers for _ in range(1)])
-    grade = kind(model="m", rules="adaptive", client=client)(thread_of({"metadata": {}, **case["item"]}))
+    grade = kind(model="m", platform="adaptive", client=client)(thread_of({"metadata": {}, **case["item"]}))
     _check_judged(case["expected"], grade)
 
 

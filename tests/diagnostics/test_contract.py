@@ -51,18 +51,18 @@ class TestAnyGrades:
         grades = COLUMNS[columns](graded)
         n = len(grades)
         labels = [None if row % 3 == 2 else bool(row % 3) for row in range(n)]
-        found = wd.diagnose(grades, preset=preset, groups=GROUPS[groups](n), labels=labels)
-        for finding in found:
+        findings = wd.diagnose(grades, preset=preset, groups=GROUPS[groups](n), labels=labels)
+        for finding in findings:
             check(finding, n, preset)
-        assert [finding.severity.rank for finding in found] == sorted(
-            finding.severity.rank for finding in found
+        assert [finding.severity.rank for finding in findings] == sorted(
+            finding.severity.rank for finding in findings
         )
 
     def test_one_finding_a_kind(self, graded, preset, columns, groups):
         """A verdict, a note and a wish for rows never stand side by side for one kind."""
         grades = COLUMNS[columns](graded)
-        found = wd.diagnose(grades, preset=preset, groups=GROUPS[groups](len(grades)))
-        kinds = [finding.kind for finding in found]
+        findings = wd.diagnose(grades, preset=preset, groups=GROUPS[groups](len(grades)))
+        kinds = [finding.kind for finding in findings]
         assert len(kinds) == len(set(kinds))
 
 
@@ -95,9 +95,9 @@ class TestEveryDiagnostic:
     def test_says_nothing_of_healthy_grades(self, graded, preset, kind):
         """Well spread scores, no failures: no verdict."""
         healthy = graded(np.random.default_rng(1).beta(2, 1.5, 400))
-        found = wd.diagnose(healthy, preset=preset, groups=np.arange(400) // 4)
+        findings = wd.diagnose(healthy, preset=preset, groups=np.arange(400) // 4)
         # vLLora's two always speak; of healthy grades they say GO and PASS, as notes.
-        heavy = [f.kind for f in found if preset != "vllora" or f.severity is not Severity.NOTE]
+        heavy = [f.kind for f in findings if preset != "vllora" or f.severity is not Severity.NOTE]
         assert kind not in heavy
 
 
@@ -111,8 +111,8 @@ def test_only_scored_rows_enter(graded):
 
 def test_graders_are_judged_by_name(graded):
     """A mapping of grades gives findings under each name."""
-    found = wd.diagnose({"low": graded(np.zeros(50)), "high": graded(np.ones(50))})
-    assert {(finding.grader, finding.kind) for finding in found} >= {
+    findings = wd.diagnose({"low": graded(np.zeros(50)), "high": graded(np.ones(50))})
+    assert {(finding.grader, finding.kind) for finding in findings} >= {
         ("low", "saturated-low"),
         ("high", "saturated-high"),
     }
@@ -154,8 +154,8 @@ def test_findings_show_what_is_hidden(graded):
 def test_largest_scores_can_be_judged(graded):
     """A scale as wide as floats go overflows nowhere."""
     scores = np.tile([1.7e308, -1.7e308, 0.0, 1e308], 20)
-    found = wd.diagnose(graded(scores), scale=(-1.7e308, 1.7e308), groups=np.arange(80) // 4)
-    assert "out-of-scale" not in {finding.kind for finding in found}
+    findings = wd.diagnose(graded(scores), scale=(-1.7e308, 1.7e308), groups=np.arange(80) // 4)
+    assert "out-of-scale" not in {finding.kind for finding in findings}
     assert wd.diagnose(graded(scores), scale=(0, 1e-3))[0].kind == "out-of-scale"
 
 
@@ -207,8 +207,8 @@ def test_healthy_clustered_graders_are_left_alone(graded, labelled):
         scores = np.where(good, rng.beta(8, 2, 320), rng.beta(2, 8, 320))
         wrong = rng.random(320) < 0.02
         grades = graded(np.where(wrong, 1 - scores, scores), failed=np.flatnonzero(rng.random(320) < 0.01))
-        found = wd.diagnose(grades, groups=groups, labels=list(scores >= 0.5) if labelled else None)
-        alarms += any(finding.severity is not Severity.NOTE for finding in found)
+        findings = wd.diagnose(grades, groups=groups, labels=list(scores >= 0.5) if labelled else None)
+        alarms += any(finding.severity is not Severity.NOTE for finding in findings)
     assert alarms <= 4
 
 
@@ -217,6 +217,8 @@ def test_healthy_clustered_graders_are_left_alone(graded, labelled):
     [
         (1, "; a verdict needs 1 more row."),
         (640, "; a verdict needs 640 more rows."),
+        (999, "; a verdict needs 999 more rows."),
+        (1_000, "; a verdict needs about 1,000 more rows."),
         (1_249, "; too close to call: a verdict would need about 1,200 more rows."),
         (94_024, "; too close to call: a verdict would need about 94,000 more rows."),
     ],
@@ -226,3 +228,9 @@ def test_a_plan_is_told_as_exactly_as_it_is_known(needed, said):
     made = Finding("g", "k", Severity.NOTE, "share", 0.5, None, 100, needed, "perhaps", "look")
     assert str(made) == f"g: perhaps{said}"
     assert str(replace(made, n=50_000, needed=94_024)).endswith("a verdict needs about 94,000 more rows.")
+
+
+def test_two_diagnostics_may_not_share_a_name():
+    """Another function of a name that is taken is refused."""
+    with pytest.raises(ValueError, match=r"'collapsed' is taken by workbench\.diagnostics"):
+        wd.registry.diagnostic("collapsed")(lambda case: ())

@@ -10,9 +10,9 @@ from workbench.grade import ErrorKind, GradeError
 
 
 def only(grades, kind, **rest):
-    found = [finding for finding in diagnose(grades, **rest) if finding.kind == kind]
-    assert len(found) <= 1
-    return found[0] if found else None
+    findings = [finding for finding in diagnose(grades, **rest) if finding.kind == kind]
+    assert len(findings) <= 1
+    return findings[0] if findings else None
 
 
 class TestBroken:
@@ -57,8 +57,8 @@ class TestBroken:
     def test_one_broken_grader_covers_no_other(self, graded):
         """Each grader has its own findings."""
         columns = {"a": graded(np.ones(30), failed=range(30)), "b": graded(np.ones(30), skipped=range(30))}
-        found = {(finding.grader, finding.kind) for finding in diagnose(columns)}
-        assert {("a", "broken"), ("b", "nothing-scored")} <= found
+        findings = {(finding.grader, finding.kind) for finding in diagnose(columns)}
+        assert {("a", "broken"), ("b", "nothing-scored")} <= findings
 
     def test_rare_failures_are_silent(self, graded):
         """One failure in 200 rows is below 2 %."""
@@ -83,9 +83,41 @@ class TestBroken:
         assert "4 %" in finding.message
         assert finding.rows == (1, 2)
 
+    def test_scores_by_rule_name_the_main_cause(self, graded):
+        """Scores that no grading gave are a warning, with the most common reason and all their rows."""
+        grades = graded(np.zeros(40))
+        grades.ungraded.update({7: "bad pattern", 3: "no reference", 5: "no reference"})
+        finding = only(grades, "ungraded")
+        assert (finding.severity, finding.rows) == ("warning", (3, 5, 7))
+        assert finding.message == "3 of 40 rows have a score by rule, not by grading: no reference"
+
     def test_few_rows_say_how_many_more(self, graded):
         """Five scored rows: thirty more are needed."""
         assert only(graded([0.2, 0.9, 0.4, 0.6, 0.1]), "few-rows").needed == 30
+
+    @pytest.mark.parametrize("answers", [1, 3, 7])
+    def test_thirty_five_rows_are_not_few(self, graded, answers):
+        """35 prompts are enough however often each is answered alike; 34 want one prompt's answers more."""
+        scores, groups = np.repeat(np.linspace(0, 1, 35), answers), np.arange(35 * answers) // answers
+        assert only(graded(scores), "few-rows", groups=groups) is None
+        few = only(graded(scores[answers:]), "few-rows", groups=groups[answers:])
+        assert few.needed == answers
+
+    @pytest.mark.parametrize(
+        ("messages", "words"),
+        [
+            (["a"], "all a"),
+            (["a", "b"], "such as a"),
+            (["a", "a"], "all a"),
+            (["b", "a", "a"], "most often a"),
+        ],
+    )
+    def test_how_common_an_error_is(self, graded, messages, words):
+        """One message of all rows, the most common of several, or one of those that each row has of its own."""
+        grades = graded(np.ones(20))
+        for row, message in enumerate(messages):
+            grades.fail(row, GradeError(ErrorKind.RUNTIME, message))
+        assert f"runtime {len(messages)}, {words}" in only(grades, "broken").message
 
     def test_few_prompts_count_as_few_rows(self, graded):
         """100 equal answers to five prompts are worth five rows."""
@@ -209,9 +241,9 @@ class TestSpread:
 
     def test_scores_off_the_scale_are_said_and_not_judged(self, graded):
         """Scores of 1 to 5: one warning, no verdict about ends or spread."""
-        found = diagnose(graded(np.full(100, 5.0)))
-        assert [finding.kind for finding in found] == ["out-of-scale"]
-        assert "scale=" in found[0].advice
+        findings = diagnose(graded(np.full(100, 5.0)))
+        assert [finding.kind for finding in findings] == ["out-of-scale"]
+        assert "scale=" in findings[0].advice
 
     def test_rounding_is_not_off_the_scale(self, graded):
         """A weighted sum may exceed 1 by the last bit."""
@@ -253,6 +285,13 @@ class TestGroups:
         finding = only(graded(scores), "prompt-decides", groups=np.arange(240) // 4)
         assert finding.severity == "note"
         assert finding.interval.lo > 0.9
+
+    def test_prompt_decides_needs_thirty_with_four_answers(self, graded):
+        """The same scores of 29 prompts get no note, and no wish for more rows either."""
+        scores = np.clip(np.repeat(np.linspace(0, 1, 30), 4) + np.tile([0.0, 0.01, 0.0, 0.01], 30), 0, 1)
+        groups = np.arange(120) // 4
+        assert only(graded(scores), "prompt-decides", groups=groups).needed == 0
+        assert only(graded(scores[4:]), "prompt-decides", groups=groups[4:]) is None
 
     def test_a_good_part_within_prompts_is_no_note(self, graded):
         """An ICC of about 0.8 leaves enough to learn from."""
@@ -340,6 +379,10 @@ class TestSeed:
             ([0.9, 0.99, 0.95], ["seed-no-variance"]),
             ([0.09, 0.0, 0.05], ["seed-too-strict", "seed-no-variance"]),
             ([0.1, 0.5, 0.9], []),
+            ([0.1, 0.12, 0.11], ["seed-no-variance"]),
+            ([0.3, 0.44], ["seed-no-variance"]),
+            ([0.3, 0.45], []),
+            ([0.3], []),
         ],
     )
     def test_rules_are_literal(self, graded, scores, kinds):

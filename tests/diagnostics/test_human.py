@@ -59,13 +59,20 @@ class TestDisagrees:
         assert finding.needed >= 49
         assert re.search(r"a verdict (needs|would need) (about )?[\d,]+ more labels\.$", str(finding))
 
+    @pytest.mark.parametrize(("n", "missing"), [(7, []), (8, [92])])
+    def test_eight_labels_are_enough_for_a_wish(self, graded, n, missing):
+        """With seven nothing is said of agreement; with eight, how many labels are missing."""
+        scores, labels = cells((2, 2, 2, n - 6))
+        case = Case("g", graded(scores), np.arange(n), np.array(labels, np.int8))
+        assert [claim.missing for claim in disagrees_with_labels(case)] == missing
+
     def test_a_bound_alone_is_no_verdict_below_a_hundred_labels(self, graded):
         """60 labels that leave no doubt about their kappa are still 40 short."""
         scores, labels = cells((20, 20, 10, 10))
         case = Case("g", graded(scores), np.arange(60), np.array(labels, np.int8))
         (claim,) = disagrees_with_labels(case)
         assert claim.interval(0.95).hi < 0.6
-        assert claim.short == 40
+        assert claim.missing == 40
 
     def test_is_not_said_twice(self, graded):
         """Where the grader is shown to be too lenient or too strict, that is said and nothing else."""
@@ -78,9 +85,9 @@ class TestDisagrees:
 
     def test_two_notes_are_not_said_either(self, graded):
         """A grader that is perhaps too lenient need not be called one that perhaps disagrees."""
-        found = kinds(graded, (12, 1, 5, 6))
-        assert found["too-lenient"].severity == "note"
-        assert "disagrees-with-labels" not in found
+        findings = kinds(graded, (12, 1, 5, 6))
+        assert findings["too-lenient"].severity == "note"
+        assert "disagrees-with-labels" not in findings
 
     @pytest.mark.parametrize("counts", [(4, 1, 1, 1), (100, 60, 0, 0), (0, 0, 60, 100), (0, 0, 0, 0)])
     def test_is_silent_on_few_labels_and_on_one_class(self, graded, counts):
@@ -94,8 +101,8 @@ class TestDisagrees:
     def test_one_prompt_shows_nothing(self, graded):
         """All labels on answers to one prompt carry no verdict."""
         scores, labels = cells(LOPSIDED)
-        found = diagnose(graded(scores), labels=labels, groups=np.zeros(len(scores), int))
-        assert "warning" not in {f.severity for f in found if f.kind == "disagrees-with-labels"}
+        findings = diagnose(graded(scores), labels=labels, groups=np.zeros(len(scores), int))
+        assert "warning" not in {f.severity for f in findings if f.kind == "disagrees-with-labels"}
 
 
 class TestWorseThanChance:
@@ -109,8 +116,8 @@ class TestWorseThanChance:
     def test_accepting_everything_is_not_worse(self, graded):
         """A kappa of about 0, on either side, gives no verdict, no note, and no wish for labels."""
         for rejected in ((1, 0), (0, 1), (3, 1)):
-            found = kinds(graded, (60 - rejected[0], rejected[0], 60 - rejected[1], rejected[1]))
-            assert "worse-than-chance" not in found
+            findings = kinds(graded, (60 - rejected[0], rejected[0], 60 - rejected[1], rejected[1]))
+            assert "worse-than-chance" not in findings
 
     def test_needs_thirty_labels(self, graded):
         """29 labels, all wrong, are not judged."""
@@ -126,14 +133,14 @@ def test_healthy_graders_are_left_alone(graded, base, per_prompt):
     shares = [1 - 2 * base + both, base - both, base - both, both]
     for _ in range(300):
         drawn = np.repeat(rng.choice(4, size=120 // per_prompt, p=shares), per_prompt)
-        found = diagnose(
+        findings = diagnose(
             graded((drawn % 2).astype(float)),
             labels=(drawn // 2).tolist(),
             groups=np.arange(120) // per_prompt,
         )
         alarms += any(
             finding.kind in {"disagrees-with-labels", "worse-than-chance"} and finding.severity != "note"
-            for finding in found
+            for finding in findings
         )
     assert alarms / 300 <= 0.05
 
@@ -144,9 +151,9 @@ def test_poor_graders_are_found(graded):
     for _ in range(40):
         good = rng.random(300) < 0.9
         accepted = np.where(good, rng.random(300) < 0.95, rng.random(300) < 0.65)
-        found = diagnose(graded(accepted.astype(float)), labels=good.tolist())
+        findings = diagnose(graded(accepted.astype(float)), labels=good.tolist())
         named += any(
             finding.kind in {"disagrees-with-labels", "too-lenient"} and finding.severity != "note"
-            for finding in found
+            for finding in findings
         )
     assert named >= 34

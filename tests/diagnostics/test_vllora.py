@@ -40,7 +40,7 @@ def test_numbers():
     """Population std, linear percentiles, five bins with 1.0 in the last."""
     result = dry_run([0.0, 0.2, 0.4, 0.6, 0.8, 1.0])
     assert result.std == pytest.approx(np.std([0, 0.2, 0.4, 0.6, 0.8, 1]))
-    assert result.percentiles["p90"] == pytest.approx(0.9)
+    assert result.percentiles == pytest.approx({"p10": 0.1, "p25": 0.25, "p50": 0.5, "p75": 0.75, "p90": 0.9})
     assert result.distribution["0.8-1.0"] == pytest.approx(1 / 3)
 
 
@@ -57,6 +57,8 @@ def test_code_reference():
     [
         (SPREAD, "PASS", []),
         (SPREAD[:45], "WARN", ["sample_count"]),
+        (SPREAD[:41], "WARN", ["sample_count"]),
+        (SPREAD[:40], "FAIL", ["sample_count"]),
         (SPREAD[:30], "FAIL", ["sample_count"]),
         ([0.5] * 60, "FAIL", ["score_std", "score_concentration", "pass_rate"]),
         ([0.8, 0.8, 0.8, 0.2] * 15, "WARN", ["score_concentration"]),
@@ -67,6 +69,71 @@ def test_readiness(scores, verdict, failed):
     """Soft checks warn, one hard minimum missed by less than a fifth warns, the rest fails."""
     result = readiness(scores)
     assert (result.verdict, result.failed) == (verdict, failed)
+
+
+@pytest.mark.parametrize(
+    ("scores", "name", "verdict"),
+    [
+        ([0.5] * 30 + [0.68] * 30, "score_std", "WARN"),
+        ([0.5] * 30 + [0.65] * 30, "score_std", "FAIL"),
+        ([0.8] * 2 + [0.02] * 58, "avg_score", "WARN"),
+        ([0.9] * 2 + [0.01] * 58, "avg_score", "FAIL"),
+    ],
+)
+def test_a_hard_minimum_decides(scores, name, verdict):
+    """Missed by less than a fifth it warns, by more it fails, whatever the soft checks say."""
+    result = readiness(scores)
+    assert result.verdict == verdict
+    assert [check.name for check in result.checks if check.hard and not check.holds] == [name]
+
+
+@pytest.mark.parametrize(
+    ("name", "fine", "missed"),
+    [
+        ("score_concentration", [0.5] * 69 + [0.2] * 31, [0.5] * 70 + [0.2] * 30),
+        ("perfect_score_frac", [0.99] * 49 + [0.98] * 51, [0.99] * 50 + [0.98] * 50),
+        ("high_score_frac", [0.91] * 49 + [0.9] * 51, [0.91] * 50 + [0.9] * 50),
+        ("dead_weight_frac", [0.09] * 74 + [0.1] * 26, [0.09] * 75 + [0.1] * 25),
+        ("pass_rate", [0.7] * 6 + [0.69] * 94, [0.7] * 5 + [0.69] * 95),
+        ("zero_score_frac", [0.009] * 9 + [0.01] * 91, [0.009] * 10 + [0.01] * 90),
+    ],
+)
+def test_shares_at_their_limits(name, fine, missed):
+    """A share that reaches its limit misses the check, one row fewer (for the pass rate: more) does not."""
+    assert name not in readiness(fine).failed
+    assert name in readiness(missed).failed
+
+
+@pytest.mark.parametrize(
+    ("correlation", "holds"), [(0.29, True), (-0.29, True), (0.31, False), (-0.31, False)]
+)
+def test_limit_of_the_correlation_with_length(correlation, holds):
+    """At 0.3 either way the scores go by length."""
+    scores, other = np.tile([0.2, 0.8, 0.2, 0.8], 5), np.tile([1.0, 1.0, -1.0, -1.0], 5)
+    lengths = 100 + correlation * (scores - 0.5) / 0.3 + np.sqrt(1 - correlation**2) * other
+    assert ("score_length_corr" not in readiness(scores, lengths=lengths).failed) == holds
+    assert len(readiness(scores[:9], lengths=lengths[:9]).checks) == len(readiness(scores[:9]).checks)
+
+
+@pytest.mark.parametrize(("largest", "holds"), [(39, True), (40, False)])
+def test_limit_of_the_largest_topic(largest, holds):
+    """Two rows of five with one topic are too many; rows without a topic do not count."""
+    topics = ["a"] * largest + ["b"] * 30 + ["c"] * (70 - largest) + [None] * 50
+    assert ("topic_balance" not in readiness(np.linspace(0, 1, 150), topics=topics).failed) == holds
+
+
+@pytest.mark.parametrize(("spread", "holds"), [(4, True), (3, False)])
+def test_limit_of_learnable_prompts(spread, holds):
+    """More than three prompts of ten have to have different scores; prompts with one answer do not count."""
+    scores = [0.2, 0.8] * spread + [0.5, 0.5] * (10 - spread) + [0.1, 0.9]
+    prompts = [*np.arange(20) // 2, 10, 11]
+    assert ("prompt_learnability" not in readiness(scores, prompts=prompts).failed) == holds
+
+
+def test_each_score_has_its_prompt():
+    """Prompts that are not one a score are refused."""
+    with pytest.raises(ValueError, match="zip"):
+        readiness(SPREAD, prompts=["a"] * 59)
 
 
 def test_readiness_by_prompt_length_and_topic():
@@ -106,6 +173,19 @@ def test_topics_of_a_column_reach_the_report():
     assert told["vllora-topics"].value == 0.1
     assert told["vllora-topics"].rows == (50, 51, 52, 53, 54)
     assert "code reference PASS" in told["vllora-code-reference"].message
+
+
+def test_balanced_topics_are_a_note():
+    """With over half as many rows as the largest the smallest topic is fine; at one half it wants more rows."""
+    rows = [{"completion": "x", "topic": topic} for topic in ["a"] * 100 + ["b"] * 51 + [None] * 9]
+    report = wb.Length(minimum=1).run(rows, progress=False)
+    (fine,) = (found for found in report.diagnose(preset="vllora").findings if found.kind == "vllora-topics")
+    assert (fine.severity, fine.value, fine.n, fine.advice) == ("note", 0.51, 151, "nothing to do")
+    assert fine.message.startswith("topics balanced")
+    report = wb.Length(minimum=1).run(rows[:150], progress=False)
+    (rare,) = (found for found in report.diagnose(preset="vllora").findings if found.kind == "vllora-topics")
+    assert (rare.severity, rare.value, fine.needed, rare.needed) == ("warning", 0.5, 0, 0)
+    assert rare.advice == "add rows of the rare topics before training"
 
 
 def test_without_a_column_of_topics_nothing_is_said_of_them():

@@ -15,13 +15,19 @@ from tests.formats.documents import DOCUMENTS, companions, spoiled, text_of
 from tests.formats.matrix import PLATFORMS
 from workbench.errors import FormatError
 from workbench.formats import FORMATS
+from workbench.formats.platforms.adaptive.reading import creates
 from workbench.formats.platforms.native.read_write import write as native_write
 from workbench.formats.shared import writing
+from workbench.formats.shared.parsing import parse_json, parse_python, parse_yaml
+from workbench.formats.shared.wrapping import wrap
 from workbench.suite import Suite
 
 JSON_PLATFORMS = [
-    chosen.name for chosen in FORMATS.values() if {chosen.suffix, *chosen.variants} & {".json", ".yaml"}
+    chosen.name
+    for chosen in FORMATS.values()
+    if ".json" in {chosen.suffix, *chosen.variants} or chosen.name == "letta"
 ]
+"""Formats whose documents are JSON, and Letta's YAML, which is read as strictly."""
 STEP = "graders:\n  a:\n    kind: tool\n    function: {}\n"
 
 
@@ -209,6 +215,62 @@ def test_bad_calls(text, part):
     assert part in str(error.value)
 
 
+def test_a_credential_is_refused_with_what_to_do():
+    """A Python file that holds a key is not read; its line is named, the key is not shown."""
+    key = "sk-" + "a1B2c3D4" * 6
+    with pytest.raises(FormatError, match="line 1 looks like a credential") as error:
+        wb.loads(f"KEY = '{key}'\nasync def grade(thread):\n    return len(KEY)\n", "python", where="g.py")
+    assert (error.value.where, "rename the constant" in error.value.hint) == ("g.py", True)
+    assert key not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "call", ["graders.update.function", "recipes.create.function", "create.function", "graders.function"]
+)
+def test_other_calls_create_no_grader(call):
+    """Only what is called under `graders.create` is a grader of Adaptive's."""
+    assert creates(f"client.{call}(key='k')\n") == []
+    assert creates("client.graders.create.function(key='k')\n") == [(1, "client.graders.create.function")]
+
+
+@pytest.mark.parametrize(
+    ("parse", "most", "filler"),
+    [(parse_python, 2 * 1024 * 1024, "#"), (parse_yaml, 1024 * 1024, " ")],
+)
+def test_texts_are_read_up_to_a_limit(parse, most, filler):
+    """A text of the most characters allowed is parsed, one character more is refused."""
+    parse(filler * most, "g")
+    with pytest.raises(FormatError, match="too large"):
+        parse(filler * (most + 1), "g")
+
+
+def test_nesting_is_read_up_to_a_limit():
+    """Forty levels are read, one more is refused."""
+    assert parse_json("[" * 40 + "]" * 40, "g")
+    with pytest.raises(FormatError, match="deep"):
+        parse_json("[" * 41 + "]" * 41, "g")
+
+
+@pytest.mark.parametrize(
+    ("schema", "part"),
+    [
+        ({"type": "object", "properties": {"reason": {"type": "string"}}}, "has no score"),
+        ({"type": "object", "properties": ["score"]}, "no valid JSON Schema"),
+        ({"type": "object", "properties": 7}, "no valid JSON Schema"),
+        ({"type": "object"}, ""),
+        ({"type": "object", "properties": {"score": {"type": "number"}}}, ""),
+    ],
+)
+def test_schemas_of_a_vllora_judge(schema, part):
+    """An answer must be able to hold a score; a schema that does not list its properties allows one."""
+    text = json.dumps({"type": "llm-judge", "prompt": "p", "outputSchema": schema})
+    if part:
+        with pytest.raises(FormatError, match=part):
+            wb.loads(text, "vllora")
+    else:
+        assert wb.loads(text, "vllora")[0].output_schema == schema
+
+
 @pytest.mark.parametrize(
     "text", ["x = 1\n", "def f(:\n", "\0", "class", "import os\n", "# nothing\n", "(" * 5000]
 )
@@ -283,6 +345,24 @@ MODULES = {
 }
 
 
+REWARD = "@osmosis_reward\ndef g(solution_str, ground_truth, extra_info=None):\n    return 1.0\n"
+SOURCES = [
+    *((name, text.format(evil="")) for name, text in MODULES.items() if name != "letta"),
+    ("osmosis", REWARD),
+    ("osmosis", wrap("async def grade(thread):\n    return 1.0\n", "osmosis", name="grade")),
+    ("openai", json.dumps({"type": "python", "name": "p", "source": "def grade(sample, item):\n    return 1.0\n"})),
+    ("vllora", json.dumps({"type": "script", "script": "function grade(input) { return 1; }"})),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("platform", "text"), SOURCES)
+def test_source_of_any_file_is_a_strangers(platform, text):
+    """Code that is read on any way in is marked as imported, and trusted only on request."""
+    read, trusted = (wb.loads(text, platform, trust=trust)[0] for trust in (False, True))
+    assert read.source.imported
+    assert (read.trust, trusted.trust) == (False, True)
+
+
 @pytest.mark.parametrize("platform", FORMATS)
 def test_reading_executes_nothing(platform, tmp_path):
     """Sources that would write a file when imported are read, and the file is not there."""
@@ -299,7 +379,8 @@ def test_reading_executes_nothing(platform, tmp_path):
         "umbraco": json.dumps({"graderTypeId": "contains", "config": {"searchPattern": evil}}),
         "vllora": json.dumps({"type": "script", "script": "throw 1; function grade(input) { return 1; }"}),
         "letta": "graders: {a: {kind: tool, function: 'mine.py:mentions'}}",
-    }.get(platform, module)  # fmt: skip
+    }.get(platform, module or FORMATS[platform].example)  # fmt: skip
+    assert text, f"the format {platform} has no example= that tests could read"
     path = tmp_path / ("suite.yaml" if platform == "letta" else "g")
     path.write_text(text)
     modules = set(sys.modules)

@@ -4,6 +4,7 @@ import pytest
 
 import workbench as wb
 from workbench.formats.platforms.openai.thread_graders import with_threads
+from workbench.formats.shared.base import Losses
 
 TEXT = '''from __future__ import annotations
 
@@ -54,3 +55,13 @@ def test_tool_calls_are_not_lost_quietly(tmp_path):
     grader.validate()
     with pytest.raises(wb.errors.FormatError, match="tool calls"):
         wb.export(grader, tmp_path / "g.py", "adaptive")
+
+
+def test_tool_calls_reach_code_on_osmosis():
+    """Where code is given the calls nothing is lost."""
+    grader = wb.FunctionGrader.from_source(TEXT, name="g")
+    grader.validate()
+    suite = with_threads(wb.Suite([grader]), Losses("osmosis"))
+    assert suite[0].signature == "thread"
+    with pytest.raises(wb.errors.FormatError, match="tool calls"):
+        with_threads(wb.Suite([grader]), Losses("letta"))

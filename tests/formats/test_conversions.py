@@ -6,6 +6,8 @@ import pytest
 
 import workbench as wb
 from tests.formats.matrix import PLATFORMS
+from workbench.errors import FormatError, NotValidatedError
+from workbench.formats import FORMATS
 
 ROWS = wb.Samples([{"prompt": "q", "completion": "one", "reference": said} for said in ("one", "")])
 ONE, EMPTY = ROWS[0], ROWS[1]
@@ -56,7 +58,7 @@ def test_an_only_grader_blocks_in_umbraco(rule, tmp_path):
 
 def test_a_score_between_is_not_a_verdict_in_umbraco(tmp_path):
     """A judge's mean is its score, and no run there has one."""
-    judge = wb.CriteriaJudge(criteria="c", rules="umbraco")
+    judge = wb.CriteriaJudge(criteria="c", platform="umbraco")
     wb.export(wb.Suite(judge), tmp_path / "g.json", "umbraco")
     with pytest.raises(wb.errors.FormatError, match="Error-severity"):
         wb.export(wb.Suite(judge, combine=wb.combine.Mean()), tmp_path / "h.json", "umbraco")
@@ -99,3 +101,43 @@ def test_lettas_rule_of_empty_references_is_noted(grader, tmp_path):
     assert "empty one, scores 0.0" in str(notes[0])
     own = wb.Contains(ignore_case=True, on_no_reference="zero", on_empty="zero")
     assert wb.export(own, tmp_path / "h.yaml", "letta").notes == ()
+
+
+def test_a_row_that_lettas_rule_does_not_skip_is_a_loss(tmp_path):
+    """A grader that skips rows without a reference is not written as one that scores them 0.0, unless that is asked for."""
+    grader = wb.Contains(ignore_case=True, on_no_reference="skip")
+    with pytest.raises(FormatError, match="on_no_reference"):
+        wb.export(grader, tmp_path / "g.yaml", "letta")
+    written = wb.export(grader, tmp_path / "g.yaml", "letta", on_loss="report")
+    assert [loss.field for loss in written.losses] == ["on_no_reference"]
+
+
+@pytest.mark.parametrize("kind", [wb.Contains, wb.ExactMatch])
+def test_braces_stay_text_at_openai(kind, tmp_path):
+    """A searched text that reads like a template is written as code: OpenAI would fill it in."""
+    braces = "{{item.reference}}"
+    wb.export(kind(braces, name="g"), tmp_path / "g.json", "openai")
+    assert json.loads((tmp_path / "g.json").read_text())["type"] == "python"
+    suite = wb.load(tmp_path / "g.json", trust=True)
+    report = suite.run([{"completion": text, "reference": "one"} for text in ("one", braces)], progress=False)
+    assert report.scores["g"].tolist() == [0.0, 1.0]
+
+
+def test_a_reward_of_no_metric_is_refused_at_its_place():
+    """The error is the reward's own, with its place, and not one about the suite as a whole."""
+    text = "graders: {a: {kind: tool, function: contains}}\nreward: {kind: metric, metric_key: zz}\n"
+    with pytest.raises(FormatError, match="there is no such metric") as error:
+        wb.loads(text, "letta")
+    assert error.value.where == "text, reward.metric_key"
+
+
+@pytest.mark.parametrize("platform", ["adaptive", "letta", "openai", "osmosis", "python"])
+def test_unfinished_source_is_written_on_request(platform, tmp_path):
+    """A grader that does not even parse is refused, and written as it is where that is asked for."""
+    text = "async def grade(thread:\n    return 1.0\n"
+    grader = wb.FunctionGrader.from_source(text, name="g")
+    target = tmp_path / f"g{FORMATS[platform].suffix}"
+    with pytest.raises(NotValidatedError):
+        wb.export(grader, target, platform)
+    paths = wb.export(grader, target, platform, allow_unvalidated=True).paths
+    assert any("async def grade(thread:" in path.read_text() for path in paths)

@@ -1,6 +1,7 @@
 """What a platform cannot say: never the opposite, never an invented rule without a word, never the wrong cause."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -8,6 +9,10 @@ import workbench as wb
 from tests.formats.matrix import PLATFORMS
 from workbench.errors import FormatError
 from workbench.extractors import EXTRACTORS
+from workbench.formats import FORMATS
+from workbench.formats.shared.base import Document
+from workbench.formats.shared.unsupported import unique
+from workbench.judges import SchemaJudge
 
 FUNCTION = wb.FunctionGrader.from_source("async def grade(thread):\n    return 1.0\n", name="f")
 SCRIPT = wb.ScriptGrader.from_source("function grade(input) { return 1; }", name="s")
@@ -15,12 +20,23 @@ YES, NO = (wb.StringThread([("user", "q"), ("assistant", text)]) for text in ("o
 CHECK = '{{"graderTypeId": "contains", "name": "check", "config": {{"searchPattern": "{}"}}}}'
 
 
+_WITH_NEGATION = {"adaptive", "adaptive .json", "letta", "openai", "osmosis", "umbraco", "vllora"}
+
+
 @pytest.mark.parametrize("platform", [name for name in PLATFORMS if name != "native"])
 def test_a_negated_rule_keeps_its_meaning(platform, tmp_path):
-    """Where code is written it says 1 - x, so that nothing is lost."""
+    """Where code is written it says 1 - x, so that nothing is lost; a format without a negation refuses by that name."""
     name, ending = PLATFORMS[platform]
     entry = wb.Entry(wb.Contains(expected="none"), "n", negate=True)
-    written = wb.export(wb.Suite(entry), tmp_path / f"g{ending}", name)
+    refusal = ""
+    try:
+        written = wb.export(wb.Suite(entry), tmp_path / f"g{ending}", name)
+    except FormatError as error:
+        refusal = str(error)
+    if refusal:
+        assert "negat" in refusal
+        assert platform not in _WITH_NEGATION
+        return
     assert written.losses == ()
     suite = wb.load(tmp_path / f"g{ending}", trust=True)
     assert [suite(thread).score for thread in (YES, NO)] == [1.0, 0.0]
@@ -33,7 +49,7 @@ def test_a_negated_rule_keeps_its_meaning(platform, tmp_path):
         ("adaptive", FUNCTION),
         ("osmosis", FUNCTION),
         ("vllora", SCRIPT),
-        ("adaptive", wb.BinaryJudge(criteria="c", model="m", rules="adaptive")),
+        ("adaptive", wb.BinaryJudge(criteria="c", model="m", platform="adaptive")),
         ("letta", wb.RubricJudge(prompt="Is it right?", model="m")),
     ],
 )
@@ -47,6 +63,81 @@ def test_a_negated_grader_is_dropped_whole(platform, grader, tmp_path):
     written = wb.export(suite, path, platform, on_loss="report", allow_unvalidated=True)
     assert ("bad", "negate") in {(loss.grader, loss.field) for loss in written.losses}
     assert len(wb.load(path)) == 1
+
+
+@pytest.mark.parametrize("platform", [name for name, chosen in FORMATS.items() if name != "native"])
+@pytest.mark.parametrize(
+    "bad", [wb.CustomGrader(target="judge_mod:grade", name="bad"), wb.JsonSchema({}, name="bad")]
+)
+def test_a_grader_that_cannot_be_written_is_named(platform, bad, tmp_path):
+    """Beside one that can be it is refused by name with a way out; on request it is left out, and that is told."""
+    path = tmp_path / f"g{FORMATS[platform].suffix}"
+    suite = wb.Suite([bad, wb.Contains("none", name="good")], combine=wb.combine.Sum())
+    with pytest.raises(FormatError):
+        wb.export(suite, path, platform)
+    assert not list(tmp_path.iterdir())
+    written = wb.export(suite, path, platform, on_loss="report")
+    (loss,) = (loss for loss in written.losses if loss.grader == "bad")
+    assert loss.field in {"kind", "json-schema", "json-schema.schema"}
+    assert loss.way_out
+    (entry,) = wb.load(path, trust=True).entries
+    assert [wb.Suite(entry)(thread).score for thread in (YES, NO)] == [0.0, 1.0]
+
+
+@pytest.mark.parametrize(("platform", "way_out"), [("osmosis", "json-keys"), ("vllora", "function grader")])
+def test_what_cannot_be_code_says_what_could(platform, way_out, tmp_path):
+    """The way out is that of the setting that cannot travel, not the platform's list of what it has."""
+    suite = wb.Suite([wb.JsonSchema({}, name="bad"), wb.Contains("one")], combine=wb.combine.Sum())
+    written = wb.export(suite, tmp_path / f"g{FORMATS[platform].suffix}", platform, on_loss="report")
+    (loss,) = (loss for loss in written.losses if loss.grader == "bad")
+    assert way_out in loss.way_out
+
+
+@pytest.mark.parametrize("platform", ["adaptive", "osmosis", "python", "javascript", "umbraco", "vllora"])
+@pytest.mark.parametrize(
+    ("threshold", "is_lost"), [(0.0, True), (1e-9, False), (0.5, False), (1.0, False), (1.0001, True)]
+)
+def test_a_threshold_that_changes_nothing_is_no_loss(platform, threshold, is_lost, tmp_path):
+    """Where scores are 0 and 1 any threshold above 0 and up to 1 gives the same verdicts."""
+    entry = wb.Entry(wb.Contains("one"), "e", pass_threshold=threshold)
+    path = tmp_path / f"g{FORMATS[platform].suffix}"
+    losses = wb.export(wb.Suite(entry), path, platform, on_loss="report").losses
+    assert [loss.field for loss in losses] == ["pass_threshold"] * is_lost
+
+
+def test_a_name_that_is_computed_is_no_member_that_is_asked_for(tmp_path):
+    """`hasattr` with a name that is not written out excuses no read of what the platform does not pass."""
+    text = "async def grade(thread):\n    key = 'get_turns'\n    return float(hasattr(thread, {}) and len(thread.get_turns()))\n"
+    computed, written = (wb.FunctionGrader.from_source(text.format(name)) for name in ("key", "'get_turns'"))
+    with pytest.raises(FormatError, match="whole conversation"):
+        wb.export(computed, tmp_path / "g.json", "openai", allow_unvalidated=True)
+    assert wb.export(written, tmp_path / "g.json", "openai", allow_unvalidated=True).losses == ()
+
+
+@pytest.mark.parametrize("companions", [{}, {"c.txt": "plain"}])
+def test_text_that_no_file_can_hold_is_refused(companions, tmp_path, monkeypatch):
+    """A format that writes half of a character pair gets an error with the file's name, and nothing is written."""
+    torn = replace(FORMATS["python"], name="torn", write=lambda *_: Document("\ud800", companions))
+    monkeypatch.setitem(FORMATS, "torn", torn)
+    with pytest.raises(FormatError, match="lone surrogate") as error:
+        wb.export(wb.Contains("x"), tmp_path / "g.py", "torn")
+    assert error.value.where == str(tmp_path / "g.py")
+    assert not list(tmp_path.iterdir())
+
+
+def test_names_that_are_taken_get_the_next_number():
+    """The first number from 2 on that nobody has."""
+    assert unique("a", ["b"]) == "a"
+    assert unique("a", ["a"]) == "a 2"
+    assert unique("a", ["a", "a 2", "a 3", "a 5"]) == "a 4"
+
+
+def test_a_vllora_judge_has_no_extractor(tmp_path):
+    """What a judge has beyond vLLora's keys is refused."""
+    schema = {"type": "object", "properties": {"score": {"type": "number"}}}
+    judge = SchemaJudge("p", schema, model="m", max_tokens=9, extractor="first_assistant", name="j")
+    with pytest.raises(FormatError, match="extractor='first_assistant' has no counterpart"):
+        wb.export(judge, tmp_path / "g.json", "vllora")
 
 
 @pytest.mark.parametrize("platform", ["vllora", "openai"])
@@ -177,3 +268,20 @@ def test_flags_that_dotnet_lacks_are_refused(pattern, tmp_path):
     with pytest.raises(FormatError, match=r"\.NET has no flags") as error:
         wb.export(wb.Regex(pattern=pattern, name="r"), tmp_path / "u.json", "umbraco")
     assert error.value.where == "grader 'r', pattern"
+
+
+@pytest.mark.parametrize(
+    ("settings", "field"),
+    [
+        ({"ignore_case": False}, "ignore_case"),
+        ({"ignore_case": True, "mode": "set"}, "mode"),
+        ({"ignore_case": True}, ""),
+    ],
+)
+def test_tool_calls_that_umbraco_compares_otherwise(settings, field, tmp_path):
+    """Names in their letter case, and the set of names, are losses there; any case is none."""
+    suite = wb.Suite(
+        [wb.ToolCallMatch(["a"], name="t", **settings), wb.Contains("x")], combine=wb.combine.Mean()
+    )
+    written = wb.export(suite, tmp_path / "u.json", "umbraco", on_loss="report")
+    assert [loss.field for loss in written.losses if loss.grader == "t"] == [field] * bool(field)

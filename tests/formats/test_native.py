@@ -42,6 +42,34 @@ def test_loaded_source_is_imported(tmp_path):
     assert wb.load(path, trust=True)[0].trust
 
 
+@pytest.mark.parametrize("reading", [read, wb.loads])
+def test_a_text_is_trusted_only_on_request(reading):
+    """What is read out of a text is a stranger's too."""
+    text = wb.dumps(GRADER)
+    assert not reading(text)[0].trust
+    assert reading(text, trust=True)[0].trust
+
+
+def test_a_conversion_proves_its_sources(tmp_path):
+    """A source that fails its checks is not passed on unless that is asked for."""
+    failing = wb.FunctionGrader.from_source("async def grade(thread):\n    return None\n")
+    source = wb.save(failing, tmp_path / "a.json", allow_unvalidated=True)
+    for target, platform in ((tmp_path / "b.json", "native"), (tmp_path / "b.py", "adaptive")):
+        with pytest.raises(NotValidatedError, match="test_run"):
+            wb.convert(source, target, platform)
+        assert list(tmp_path.iterdir()) == [source]
+    wb.convert(source, tmp_path / "b.json", "native", allow_unvalidated=True)
+    assert wb.load(tmp_path / "b.json")[0] == wb.load(source)[0]
+
+
+def test_a_judge_without_a_model_is_noted(tmp_path):
+    """Whoever reads the file has to say which model is asked; a judge that names one needs no note."""
+    named, nameless = wb.BinaryJudge("c", model="m", name="named"), wb.BinaryJudge("c", name="nameless")
+    (note,) = wb.export([named, nameless], tmp_path / "a.json", "native").notes
+    assert (note.grader, note.field) == ("nameless", "model")
+    assert "WORKBENCH_MODEL" in note.what
+
+
 def test_schema_is_valid_and_fits(document):
     """The published schema is a schema, and our own files fit it."""
     Draft202012Validator.check_schema(schema())
@@ -67,7 +95,7 @@ def test_a_proof_of_another_text_is_dropped(document):
 @pytest.mark.parametrize(
     ("change", "part"),
     [
-        (lambda d: d.update(format="promptfoo"), "no grader workbench file"),
+        (lambda d: d.update(format="no-such-format"), "no grader workbench file"),
         (lambda d: d.pop("format"), "no grader workbench file"),
         (lambda d: d.update(version=2), "another version"),
         (lambda d: d.update(version=True), "version"),
@@ -196,7 +224,12 @@ def test_save_export_and_dumps_are_one(tmp_path):
     wb.export(GRADER, tmp_path / "b.json", "native")
     assert (tmp_path / "b.json").read_text("utf-8") == text
     unproved = wb.FunctionGrader.from_source("async def grade(thread):\n    return 0.5\n")
-    for writing in (lambda: wb.dumps(unproved), lambda: wb.save(unproved, tmp_path / "c.json")):
+    target = tmp_path / "c.json"
+    for writing in (
+        lambda: wb.dumps(unproved),
+        lambda: wb.save(unproved, target),
+        lambda: wb.export(unproved, target, "native"),
+    ):
         with pytest.raises(NotValidatedError, match="not validated"):
             writing()
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import workbench as wb
-from tests.graders.test_outcomes import TEXT
+from tests.graders.code.test_outcomes import TEXT
 from workbench.errors import FormatError
 from workbench.sandbox.platforms import letta
 from workbench.sandbox.platforms.modules import LETTA, stand_ins

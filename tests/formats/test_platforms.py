@@ -88,9 +88,9 @@ def test_unknown_formats_are_listed(tmp_path):
     """A format nobody knows, in reading, writing and converting."""
     (tmp_path / "g").write_text("{}")
     for call in (
-        lambda: wb.loads("{}", "promptfoo"),
-        lambda: wb.export(wb.Contains(), tmp_path / "x", "promptfoo"),
-        lambda: wb.convert(tmp_path / "g", tmp_path / "x", "promptfoo"),
+        lambda: wb.loads("{}", "no-such-format"),
+        lambda: wb.export(wb.Contains(), tmp_path / "x", "no-such-format"),
+        lambda: wb.convert(tmp_path / "g", tmp_path / "x", "no-such-format"),
     ):
         with pytest.raises(FormatError, match="native"):
             call()
@@ -132,7 +132,7 @@ def test_a_written_suite_keeps_its_release(release, tmp_path):
 def test_two_releases_of_judges_are_refused(tmp_path):
     """One file follows one release."""
     judges = [
-        wb.Entry(wb.RubricJudge(prompt="p", model="m", release=release, rules="letta"), f"g{release}")
+        wb.Entry(wb.RubricJudge(prompt="p", model="m", release=release, platform="letta"), f"g{release}")
         for release in ("0.4", "0.17")
     ]
     with pytest.raises(FormatError, match="rules of one release"):
@@ -204,7 +204,7 @@ def test_written_yaml_is_for_people(tmp_path):
         description="Quality",
         name="q",
         model="m",
-        rules="letta",
+        platform="letta",
         **LETTAS,
     )
     path = wb.export(judge, tmp_path / "s.yaml", "letta").paths[0]
@@ -366,7 +366,7 @@ def test_adaptive_imports_are_renamed_everywhere(tmp_path):
 def test_any_text_survives_a_python_file(text):
     """Whatever a judge's criteria are, the call's literal reads back the same, and so does YAML and JSON."""
     criteria = f"c{text}\n{text}"
-    judge = wb.BinaryJudge(criteria=criteria, name="j", model="m", rules="adaptive")
+    judge = wb.BinaryJudge(criteria=criteria, name="j", model="m", platform="adaptive")
     with tempfile.TemporaryDirectory() as folder:
         wb.export(judge, Path(folder, "g.py"), "adaptive")
         if "\\ud" not in ascii(text):
@@ -382,7 +382,7 @@ def test_any_text_survives_a_python_file(text):
 )
 def test_any_text_survives_yaml(text):
     """Whatever a rubric says, it reads back the same from a suite file."""
-    judge = wb.RubricJudge(prompt=f"{text}p\n{text}", name="j", model="m", rules="letta", **LETTAS)
+    judge = wb.RubricJudge(prompt=f"{text}p\n{text}", name="j", model="m", platform="letta", **LETTAS)
     with tempfile.TemporaryDirectory() as folder:
         wb.export(judge, Path(folder, "s.yaml"), "letta")
         assert wb.load(Path(folder, "s.yaml")).graders[0] == judge
@@ -394,7 +394,7 @@ def test_an_explicit_temperature_of_zero_stays(tmp_path):
     for given_params in ({}, {"temperature": 0}, {"temperature": 0.5, "seed": 1}):
         record = {**shared, **({"sampling_params": given_params} if given_params else {})}
         grader = wb.loads(json.dumps(record)).graders[0]
-        assert grader.asked()["temperature"] == given_params.get("temperature", 0.0)
+        assert grader.request_settings()["temperature"] == given_params.get("temperature", 0.0)
         wb.export(grader, tmp_path / "s.json", "openai")
         assert json.loads((tmp_path / "s.json").read_text()).get("sampling_params", {}) == given_params
 
@@ -407,6 +407,41 @@ def test_settings_no_score_depends_on_are_noted(tmp_path):
     )
     assert {note.field for note in written.notes} == {"timeout", "description", "name"}
     assert written.losses == ()
+
+
+GUARDRAIL = {"evaluatorId": "regex", "evaluatorConfig": {"pattern": "^B$"}}
+FULL_GUARDRAIL = {
+    "evaluatorId": "regex",
+    "evaluatorConfig": {"pattern": "^B$", "ignoreCase": True, "multiline": False},
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "config", "full"),
+    [
+        ("exact-match", {"expectedValue": "B"}, {"expectedValue": "B", "ignoreCase": True}),
+        ("contains", {"searchPattern": "B"}, {"searchPattern": "B", "ignoreCase": True}),
+        ("regex", {"pattern": "^B$"}, {"pattern": "^B$", "ignoreCase": True, "multiline": False}),
+        ("json-schema", {"expectedKeys": "a,b"}, {"expectedKeys": "a,b", "requireAllKeys": True}),
+        (
+            "tool-call",
+            {"expectedTools": "a,b"},
+            {"expectedTools": "a,b", "validationMode": "Any", "validateOrder": False},
+        ),
+        ("guardrail", GUARDRAIL, FULL_GUARDRAIL),
+        ("llm-judge", {"evaluationCriteria": "c"}, {"evaluationCriteria": "c", "passThreshold": 0.7}),
+    ],
+)
+def test_what_an_umbraco_config_leaves_out(kind, config, full):
+    """Each setting has Umbraco's default, and another value of it is another grader."""
+    record = {"graderTypeId": kind, "name": "g"}
+    bare, stated = (wb.loads(json.dumps(record | {"config": values}))[0] for values in (config, full))
+    assert bare == stated
+    inner = full.get("evaluatorConfig", full)
+    for key in [key for key, value in inner.items() if isinstance(value, bool)]:
+        other = inner | {key: not inner[key]}
+        other = full | {"evaluatorConfig": other} if kind == "guardrail" else other
+        assert wb.loads(json.dumps(record | {"config": other}))[0] != bare
 
 
 def test_an_umbraco_test_of_one_check_goes_anywhere(tmp_path):

@@ -1,9 +1,10 @@
 """One grader of every kind of code grader, and threads to try them on."""
 
 import workbench as wb
-from workbench.graders.guardrail import Guardrail
-from workbench.graders.similarity import TextSimilarity
+from workbench.graders.combine.per_turn import PerTurn
 from workbench.graders.structure import JsonKeys, JsonSchema
+from workbench.graders.structure.guardrail import Guardrail
+from workbench.graders.structure.tool_call import ToolCallMatch
 from workbench.graders.text import (
     AsciiPrintable,
     Contains,
@@ -13,8 +14,7 @@ from workbench.graders.text import (
     Regex,
     StringCheck,
 )
-from workbench.graders.tools import ToolCallMatch
-from workbench.graders.turns import PerTurn
+from workbench.graders.text.text_similarity import TextSimilarity
 
 CODE_EXAMPLES = {
     "exact-match": lambda: ExactMatch(expected="4", ignore_case=True, trim=False),
@@ -24,7 +24,7 @@ CODE_EXAMPLES = {
     "string-check": lambda: StringCheck(operation="like", reference="4"),
     "text-similarity": lambda: TextSimilarity(metric="rouge_l", reference="4 and 44"),
     "length": lambda: Length(minimum=2, maximum=5, unit="utf16"),
-    "label-set": lambda: LabelSet(labels=("4", "no"), passing=("4",)),
+    "label-set": lambda: LabelSet(labels=("4", "no"), passing_labels=("4",)),
     "json-keys": lambda: JsonKeys("a.b", "c", require_all=False),
     "json-schema": lambda: JsonSchema(schema={"type": "integer", "minimum": 3}),
     "tool-call": lambda: ToolCallMatch(expected=("search", "open"), mode="all", order=True),

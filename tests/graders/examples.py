@@ -213,7 +213,9 @@ ALTERNATIVES: dict[str, list[Factory]] = {
         lambda: wb.TextSimilarity(metric="bleu", reference="4 is it"),
     ],
     "length": [lambda: wb.Length(maximum=3, unit="words")],
-    "label-set": [lambda: wb.LabelSet(labels=("four", "4"), passing=("four",), ignore_case=True, trim=False)],
+    "label-set": [
+        lambda: wb.LabelSet(labels=("four", "4"), passing_labels=("four",), ignore_case=True, trim=False)
+    ],
     "json-keys": [lambda: wb.JsonKeys("a"), lambda: wb.JsonKeys("a", "x y", require_all=True)],
     "tool-call": [
         lambda: wb.ToolCallMatch(expected=("search",), mode="any", ignore_case=True),
@@ -242,30 +244,32 @@ ALTERNATIVES: dict[str, list[Factory]] = {
             "BinaryJudge",
             criteria="c",
             feedback_key="k",
-            rules="adaptive",
+            platform="adaptive",
             model="m",
             examples=({"input": [{"role": "user", "content": "q"}], "output": 'a "b"', "passes": False},),
         ),
         _judge("BinaryJudge", criteria="c", user_template="{{criteria}} {{completion}}"),
     ],
     "rubric-judge": [
-        _judge("RubricJudge", prompt="{topic}: rate", rubric_vars=("topic",), rules="letta", temperature=0.5),
-        _judge("RubricJudge", prompt="{submission} {ground_truth}", release="0.17", rules="letta"),
+        _judge(
+            "RubricJudge", prompt="{topic}: rate", rubric_vars=("topic",), platform="letta", temperature=0.5
+        ),
+        _judge("RubricJudge", prompt="{submission} {ground_truth}", release="0.17", platform="letta"),
         _judge("RubricJudge", prompt="p", scale=(0, 10)),
         _judge("RubricJudge", prompt="{{ completion }}", dialect="jinja2"),
     ],
-    "criteria-judge": [_judge("CriteriaJudge", rules="umbraco", profile_id="p")],
-    "guardrail-judge": [_judge("GuardrailJudge", pass_threshold=0.2)],
+    "criteria-judge": [_judge("CriteriaJudge", platform="umbraco", profile_id="p")],
+    "guardrail-judge": [_judge("GuardrailJudge", safety_threshold=0.2)],
     "schema-judge": [_judge("SchemaJudge", prompt="{{messages}}", output_schema=SCHEMA, max_tokens=None)],
     "score-judge": [
         _judge("ScoreJudge", input=MESSAGES, scale=(0, 5), temperature=0.5, sampling_params={"seed": 1})
     ],
-    "agent-judge": [_judge("AgentJudge", prompt="p", agent=AGENT, release="0.17", rules="letta")],
+    "agent-judge": [_judge("AgentJudge", prompt="p", agent=AGENT, release="0.17", platform="letta")],
     "faithfulness": [
-        _judge("FaithfulnessJudge", rules="adaptive"),
+        _judge("FaithfulnessJudge", platform="adaptive"),
         _judge("FaithfulnessJudge", require_evidence=True),
     ],
-    "answer-relevancy": [_judge("AnswerRelevancyJudge", rules="adaptive")],
+    "answer-relevancy": [_judge("AnswerRelevancyJudge", platform="adaptive")],
     "pairwise-judge": [
         lambda: scripted(PairwiseJudge(against="topic", swap=False)),
         lambda: scripted(PairwiseJudge(user_template="{{ answer_a }} {{ answer_b }} {{ criteria }}")),

@@ -17,12 +17,12 @@ POSITIONAL = [
     (lambda: wb.Endpoint("https://e.org"), lambda: wb.Endpoint(url="https://e.org")),
     (lambda: wb.Length(5), lambda: wb.Length(minimum=5)),
     (lambda: wb.Length(5, 9), lambda: wb.Length(minimum=5, maximum=9)),
-    (lambda: wb.LabelSet(["a"]), lambda: wb.LabelSet(labels=["a"], passing=["a"])),
-    (lambda: wb.LabelSet(["a", "b"], ["a"]), lambda: wb.LabelSet(labels=["a", "b"], passing=["a"])),
+    (lambda: wb.LabelSet(["a"]), lambda: wb.LabelSet(labels=["a"], passing_labels=["a"])),
+    (lambda: wb.LabelSet(["a", "b"], ["a"]), lambda: wb.LabelSet(labels=["a", "b"], passing_labels=["a"])),
     (lambda: wb.JsonKeys("a", "b"), lambda: wb.JsonKeys(keys=["a", "b"])),
     (lambda: wb.JsonSchema({}), lambda: wb.JsonSchema(schema={})),
     (lambda: wb.Regex("a"), lambda: wb.Regex(pattern="a")),
-    (lambda: wb.StringCheck("a", "b"), lambda: wb.StringCheck(input="a", reference="b")),
+    (lambda: wb.JsonKeys(["a", "b"]), lambda: wb.JsonKeys(keys=["a", "b"])),
     (lambda: wb.combine.PerTurn(wb.Contains()), lambda: wb.combine.PerTurn(grader=wb.Contains())),
     (lambda: wb.combine.Combined([wb.Contains()]), lambda: wb.combine.Combined(entries=[wb.Contains()])),
     (lambda: wb.Guardrail("contains", "a"), lambda: wb.Guardrail(evaluator="contains", pattern="a")),
@@ -47,6 +47,13 @@ def test_what_is_always_given_comes_first(short, long):
         (lambda: wb.Entry(wb.Contains(), wieght=2), ["Entry takes no 'wieght'", "'weight'", "Entry(grader, name=..., *,"]),
         (lambda: wb.Suite([wb.Contains()], rule=None), ["Suite takes no 'rule'", "Suite(graders, *, combine"]),
         (lambda: wb.combine.Mean(strikt=True), ["Mean takes no 'strikt'", "'strict'", "Mean(strict=...)"]),
+        (lambda: wb.StringCheck("Rome"), ["StringCheck(*, ", "reference"]),
+        (lambda: wb.combine.Combined(wb.Suite(wb.Contains())), ["Combined(suite.entries, combine=suite.combine)"]),
+        (lambda: wb.Grade(0.4, "why"), ["positional"]),
+        (lambda: wb.Grade(0.4, passed="why"), ["passed must be True, False or None"]),
+        (lambda: wb.Grade(0.4, reasoning=3), ["reasoning must be text"]),
+        (lambda: wb.Grade(0.4, metadata="x"), ["metadata must be a dict"]),
+        (lambda: wb.grader("x"), ["a function", "from_source"]),
         (lambda: wb.CustomGrader(len, nmae="x"), ["CustomGrader takes no 'nmae'", "'name'", "CustomGrader(fn=..., *,"]),
     ],
 )  # fmt: skip
@@ -109,7 +116,15 @@ def test_tab_shows_what_users_need():
     """`dir` has the settings and what a user calls, and no step of a run."""
     shown = {name for name in dir(wb.BinaryJudge("c")) if not name.startswith("_")}
     assert {"criteria", "grade", "run", "preview", "model", "name", "spec"} <= shown
-    assert not shown & {"grade_all", "ends_run", "at_once", "ask", "say", "machinery", "implied_name"}
+    assert not shown & {
+        "grade_all",
+        "ends_run",
+        "at_once",
+        "ask",
+        "ask_model",
+        "hidden_from_dir",
+        "implied_name",
+    }
     assert "grade_all" not in dir(wb.Entry(wb.Contains()))
     assert not {"to_wire", "from_wire"} & set(dir(wb.StringThread([])))
     assert not {"packed", "rewrite"} & set(dir(wb.Samples([{"completion": "x"}])))

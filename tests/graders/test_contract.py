@@ -10,8 +10,11 @@ import pytest
 import workbench as wb
 import workbench.judges  # (its kinds register themselves)
 from tests.graders.examples import EXAMPLES as MADE
+from tests.graders.portable.cases import ROWS
 from workbench.errors import FormatError
 from workbench.graders import KINDS, Control, from_spec
+from workbench.graders.portable import portable
+from workbench.graders.rule_grader import RuleGrader
 from workbench.sandbox.host.validation import mock_thread
 
 
@@ -79,7 +82,7 @@ def test_calling_and_awaiting_agree(kind, thread):
 
 
 def test_super_gives_what_the_author_wrote():
-    """A subclass that calls `super().grade` gets the raw result or exception; its own border makes the `Grade`."""
+    """A subclass that calls `super().grade` gets the raw result or exception; its own wrapper makes the `Grade`."""
 
     @dataclass(frozen=True, kw_only=True)
     class Halved(Mentions):
@@ -93,7 +96,7 @@ def test_super_gives_what_the_author_wrote():
     assert Halved()(said("raise")).error.message == "KeyError: 'x'"
 
 
-def test_a_grade_written_in_a_mixin_has_the_border():
+def test_a_grade_written_in_a_mixin_is_a_grade_too():
     """Where the method comes from a class that is no grader, it is one `Grade` all the same."""
 
     class Half:
@@ -105,7 +108,7 @@ def test_a_grade_written_in_a_mixin_has_the_border():
         pass
 
     assert asyncio.run(Mixed().grade(wb.StringThread([]))).score == 0.5
-    assert not hasattr(Half.grade, "has_border")
+    assert not hasattr(Half.grade, "returns_grade")
 
 
 @pytest.mark.parametrize("kind", EXAMPLES)
@@ -140,8 +143,8 @@ def test_empty_samples(kind):
 @pytest.mark.parametrize(
     ("text", "kind"), [*((name, "runtime") for name in ERRORS), ("bool", "runtime"), ("nan", "runtime")]
 )
-def test_the_border_turns_everything_into_a_grade(text, kind):
-    """An exception, a bool or NaN fails the row at the one border."""
+def test_everything_becomes_a_grade(text, kind):
+    """An exception, a bool or NaN fails the row at the one place that makes grades."""
     grade = Mentions()(wb.StringThread([("assistant", text)]))
     assert (grade.score, grade.error.kind) == (None, kind)
     assert Mentions()(wb.StringThread([("assistant", "yes")])).score == 1.0
@@ -205,3 +208,24 @@ def test_rows_are_made_together_and_in_order():
     assert [grade.score for grade in grades][:299] == expected[:299]
     assert [grade.score for grade in grades][300:] == expected[300:]
     assert grades[299].error.kind == "sample"
+
+
+PORTABLE = sorted(name for name, kind in KINDS.items() if issubclass(kind, RuleGrader))
+
+
+@pytest.mark.parametrize("kind", PORTABLE)
+def test_a_rule_written_as_code_scores_the_same(kind):
+    """A kind that names its rule can be exported as Python, with equal scores; another one is refused by name."""
+    grader = EXAMPLES[kind]()
+    if kind == "json-schema":  # needs a package that other platforms lack
+        with pytest.raises(FormatError, match="standard library"):
+            portable(grader)
+        return
+    validation = wb.FunctionGrader.from_source(portable(grader)).validate()
+    assert validation.ok, f"{validation}\n{portable(grader)}"
+    samples = wb.Samples(ROWS)
+    expected, scored = (
+        asyncio.run(made.grade_all(samples, Control()))
+        for made in (grader, wb.FunctionGrader.from_source(portable(grader), timeout=5.0))
+    )
+    assert [grade.score for grade in scored] == [grade.score for grade in expected]

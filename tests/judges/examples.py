@@ -33,7 +33,7 @@ AGENT = {
 }  # fmt: skip
 
 
-def called(name, arguments, text=""):
+def tool_call_reply(name, arguments, text=""):
     call = {"id": "1", "type": "function", "function": {"name": name, "arguments": arguments}}
     return Reply(text, raw={"tool_calls": [call], "finish_reason": "tool_calls"})
 
@@ -66,7 +66,7 @@ EXAMPLES = {
         against="style", client=ScriptedClient('{"reasoning": "r", "verdict": "A"}')
     ),
     "agent-judge": lambda: AgentJudge(
-        prompt="Rate it.", agent=AGENT, client=ScriptedClient(called("submit_grade", '{"score": 0.5, "rationale": "r"}'))
+        prompt="Rate it.", agent=AGENT, client=ScriptedClient(tool_call_reply("submit_grade", '{"score": 0.5, "rationale": "r"}'))
     ),
     # Nobody listens on port 9: every row is a failed grade.
     "endpoint": lambda: Endpoint(url="http://127.0.0.1:9", timeout=5, max_retries=0),

@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
-class Quiet(ThreadingHTTPServer):
+class QuietServer(ThreadingHTTPServer):
     """Prints no traceback for a client that hung up, which some tests want."""
 
     def handle_error(self, request, client_address):
@@ -21,7 +21,7 @@ def server(answer):
 
     Yields the address and what was asked, as (path, body, headers); the body of a GET is None.
     """
-    asked = []
+    requests = []
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -34,7 +34,7 @@ def server(answer):
 
         def reply(self, body):
             headers = {name.lower(): value for name, value in self.headers.items()}
-            asked.append((self.path, body, headers))
+            requests.append((self.path, body, headers))
             answered = answer(self.path, body, headers)
             if answered is None:
                 self.close_connection = True
@@ -55,12 +55,12 @@ def server(answer):
         def log_message(self, *args):
             pass
 
-    running = Quiet(("127.0.0.1", 0), Handler)
+    running = QuietServer(("127.0.0.1", 0), Handler)
     running.daemon_threads = True
     thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     try:
-        yield f"http://127.0.0.1:{running.server_port}", asked
+        yield f"http://127.0.0.1:{running.server_port}", requests
     finally:
         running.shutdown()
         running.server_close()

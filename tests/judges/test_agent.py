@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 import workbench as wb
-from tests.judges.examples import AGENT, SUBMIT, called
+from tests.judges.examples import AGENT, SUBMIT, tool_call_reply
 from workbench.errors import FormatError, IsolationError
 from workbench.graders.base import from_spec
 from workbench.judges import AgentJudge, Reply, ScriptedClient
@@ -17,7 +17,7 @@ THREAD = wb.StringThread(
     [("user", "Q1"), ("assistant", "A1"), ("user", "Q2"), ("assistant", "The answer")],
     {"style": "short", "rubric_vars": {"style": "short"}},
 )
-SUBMITTED = called("submit_grade", '{"score": 1, "rationale": "r"}')
+SUBMITTED = tool_call_reply("submit_grade", '{"score": 1, "rationale": "r"}')
 AGENT_JUDGE = AgentJudge(prompt="Rate {style}.", rubric_vars=["style"], agent=AGENT)
 
 
@@ -36,11 +36,11 @@ def judge(*sources, replies=(), **fields):
     )
 
 
-def told(made):
-    """What the model was told of its tools, after the judge has graded."""
-    grade = made(THREAD)
+def tool_results(agent_judge):
+    """What the tools answered the model, after the judge has graded."""
+    grade = agent_judge(THREAD)
     assert grade.score == 1.0, grade
-    return [message["content"] for message in made.client.calls[-1][0] if message["role"] == "tool"]
+    return [message["content"] for message in agent_judge.client.calls[-1][0] if message["role"] == "tool"]
 
 
 def test_agent_prompt():
@@ -49,61 +49,65 @@ def test_agent_prompt():
     assert system["content"] == "You judge.\n\n<persona>\nStrict.\n</persona>"
     assert "Rate short." in user["content"]
     assert "calling the tool submit_grade" in user["content"]
-    asked = AGENT_JUDGE.asked()
-    assert (asked["model"], asked["response_format"]) == ("gpt-4.1-mini", None)
-    offered = [tool["function"]["name"] for tool in asked["tools"]]
+    settings = AGENT_JUDGE.request_settings()
+    assert (settings["model"], settings["response_format"]) == ("gpt-4.1-mini", None)
+    offered = [tool["function"]["name"] for tool in settings["tools"]]
     assert offered == ["submit_grade", "web_search", "core_memory_append", "send_message"]
 
 
 @pytest.mark.parametrize(
     ("replies", "outcome"),
     [
-        ([called("submit_grade", '{"score": 0.5, "rationale": "r"}')], 0.5),
-        ([called("send_message", "{}"), called("submit_grade", '{"score": 1}')], 1.0),
-        (["just text", called("submit_grade", '{"score": 1}')], 1.0),
+        ([tool_call_reply("submit_grade", '{"score": 0.5, "rationale": "r"}')], 0.5),
+        ([tool_call_reply("send_message", "{}"), tool_call_reply("submit_grade", '{"score": 1}')], 1.0),
+        (["just text", tool_call_reply("submit_grade", '{"score": 1}')], 1.0),
         (["just text", "and more"], "no submit_grade call"),
-        ([called("submit_grade", '{"score": 0.5, "rationale": "one\ntwo\tthree"}')], 0.5),
-        ([called("submit_grade", "{broken")], "no JSON object"),
-        ([called("submit_grade", "[]")], "no JSON object"),
-        ([called("submit_grade", '{"rationale": "r"}')], "must be a number"),
-        ([called("submit_grade", '{"score": 3}')], "outside"),
-        ([called("submit_grade", '{"score": NaN}')], "finite"),
-        ([called("send_message", "{}")] * 3, "within 3 answers"),
+        ([tool_call_reply("submit_grade", '{"score": 0.5, "rationale": "one\ntwo\tthree"}')], 0.5),
+        ([tool_call_reply("submit_grade", "{broken")], "no JSON object"),
+        ([tool_call_reply("submit_grade", "[]")], "no JSON object"),
+        ([tool_call_reply("submit_grade", '{"rationale": "r"}')], "must be a number"),
+        ([tool_call_reply("submit_grade", '{"score": 3}')], "outside"),
+        ([tool_call_reply("submit_grade", '{"score": NaN}')], "finite"),
+        ([tool_call_reply("send_message", "{}")] * 3, "within 3 answers"),
         ([Reply("", raw={"refusal": "no"})], "refused"),
         ([Reply("I", raw={"finish_reason": "length"})], "cut short"),
     ],
 )
 def test_agents_hand_in_by_a_call(replies, outcome):
     """The first call of the judge's tool is the grade; all else is a failed grade that says why."""
-    made = AgentJudge(prompt="p", agent=AGENT, max_steps=3, client=ScriptedClient(replies))
-    grade = made(THREAD)
+    agent_judge = AgentJudge(prompt="p", agent=AGENT, max_steps=3, client=ScriptedClient(replies))
+    grade = agent_judge(THREAD)
     assert outcome == grade.score if isinstance(outcome, float) else outcome in grade.error.message
-    assert len(made.client.calls) == len(replies)
+    assert len(agent_judge.client.calls) == len(replies)
 
 
 def test_two_grades_that_differ_are_none():
     """An agent that hands in twice in one reply must agree with itself; a key twice is no grade, as in any judge."""
-    first, second, same = (
-        called("submit_grade", f'{{"score": {score}, "rationale": "r"}}').tool_calls[0]
+    one_grade, another_grade, same = (
+        tool_call_reply("submit_grade", f'{{"score": {score}, "rationale": "r"}}').tool_calls[0]
         for score in (0.25, 1, 0.25)
     )
-    both = judge(replies=[Reply("", raw={"tool_calls": [first, second]})])(THREAD)
+    both = judge(replies=[Reply("", raw={"tool_calls": [one_grade, another_grade]})])(THREAD)
     assert (both.score, both.error.kind) == (None, "judge_parse")
     assert "0.25 and 1" in both.error.message
-    assert judge(replies=[Reply("", raw={"tool_calls": [first, same]})])(THREAD).score == 0.25
-    twice = judge(replies=[called("submit_grade", '{"score": 0.1, "score": 1.0}')])(THREAD)
+    assert judge(replies=[Reply("", raw={"tool_calls": [one_grade, same]})])(THREAD).score == 0.25
+    twice = judge(replies=[tool_call_reply("submit_grade", '{"score": 0.1, "score": 1.0}')])(THREAD)
     assert (twice.score, twice.error.kind) == (None, "judge_parse")
-    letta = judge(replies=[Reply("", raw={"tool_calls": [first, second]})], rules="letta")(THREAD)
+    letta = judge(replies=[Reply("", raw={"tool_calls": [one_grade, another_grade]})], platform="letta")(
+        THREAD
+    )
     assert letta.score == 0.25
 
 
 def test_tools_really_run():
     """A file's tool runs with the model's arguments, and its result goes back under the call's id; runs are noted."""
-    made = AgentJudge(
-        prompt="p", agent=AGENT, client=ScriptedClient([called("web_search", '{"q": "Paris"}'), SUBMITTED])
+    agent_judge = AgentJudge(
+        prompt="p",
+        agent=AGENT,
+        client=ScriptedClient([tool_call_reply("web_search", '{"q": "Paris"}'), SUBMITTED]),
     )
-    grade = made(THREAD)
-    question, answer = made.client.calls[1][0][-2:]
+    grade = agent_judge(THREAD)
+    question, answer = agent_judge.client.calls[1][0][-2:]
     assert question["tool_calls"][0]["function"]["name"] == "web_search"
     assert answer == {"role": "tool", "tool_call_id": "1", "content": "nothing about Paris"}
     assert (grade.metadata["tool_runs"], grade.metadata["tools"]) == (1, ["web_search"])
@@ -112,8 +116,8 @@ def test_tools_really_run():
 def test_a_tool_takes_arguments_with_raw_control_characters():
     """Models put raw line breaks into strings; what they mean reaches the tool."""
     source = "def f(text):\n    return text.split()\n"
-    made = judge(source, replies=[called("f", '{"text": "one\ntwo\u0001three"}')])
-    assert told(made) == ['["one", "two\\u0001three"]']
+    agent_judge = judge(source, replies=[tool_call_reply("f", '{"text": "one\ntwo\u0001three"}')])
+    assert tool_results(agent_judge) == ['["one", "two\\u0001three"]']
 
 
 @pytest.mark.parametrize(
@@ -132,10 +136,12 @@ def test_a_tool_takes_arguments_with_raw_control_characters():
 )  # fmt: skip
 def test_what_tools_give(source, arguments, result):
     """Text as it is, the rest as JSON or as Python writes it; Letta's own arguments are kept from who takes none."""
-    made = agent(source)
-    made["tools"][-1]["name"] = "f"
-    call = called("f", json.dumps(arguments))
-    assert told(AgentJudge(prompt="p", agent=made, client=ScriptedClient([call, SUBMITTED]))) == [result]
+    agent_content = agent(source)
+    agent_content["tools"][-1]["name"] = "f"
+    call = tool_call_reply("f", json.dumps(arguments))
+    assert tool_results(
+        AgentJudge(prompt="p", agent=agent_content, client=ScriptedClient([call, SUBMITTED]))
+    ) == [result]
 
 
 @pytest.mark.parametrize(
@@ -160,7 +166,7 @@ def test_what_tools_give(source, arguments, result):
 )
 def test_a_tool_that_fails_answers_the_model(name, arguments, part):
     """Whatever goes wrong with a tool is told to the model as text, and the agent goes on to its grade."""
-    made = agent(
+    agent_content = agent(
         "def fails():\n    raise KeyError('x')\n",
         "def slow():\n    while True: pass\n",
         "import os\ndef dies():\n    os.kill(os.getpid(), 9)\n",
@@ -173,24 +179,24 @@ def test_a_tool_that_fails_answers_the_model(name, arguments, part):
         "def other():\n    return 1\n",
         "def broken(:\n",
     )
-    made["tools"][-2]["name"] = "misnamed"
-    made["tools"].append({"name": "core_memory_append", "source_code": None})
-    client = ScriptedClient([called(name, arguments), SUBMITTED])
-    (answer,) = told(AgentJudge(prompt="p", agent=made, tool_timeout=1, client=client))
+    agent_content["tools"][-2]["name"] = "misnamed"
+    agent_content["tools"].append({"name": "core_memory_append", "source_code": None})
+    client = ScriptedClient([tool_call_reply(name, arguments), SUBMITTED])
+    (answer,) = tool_results(AgentJudge(prompt="p", agent=agent_content, tool_timeout=1, client=client))
     assert answer.startswith("Error: ")
     assert part in answer
 
 
 def test_a_tools_answer_has_a_bound():
     """A result and an error of any length are cut, and say so."""
-    made = judge(
+    agent_judge = judge(
         "def much():\n    return 'x' * 10**6\n",
         "def loud():\n    raise ValueError('y' * 10**6)\n",
-        replies=[called("much", "{}"), called("loud", "{}")],
+        replies=[tool_call_reply("much", "{}"), tool_call_reply("loud", "{}")],
     )
-    much, loud = told(made)
-    assert len(much) < MAX_RESULT + 50
-    assert "990,000 characters more" in much
+    long_text, loud = tool_results(agent_judge)
+    assert len(long_text) < MAX_RESULT + 50
+    assert "990,000 characters more" in long_text
     assert len(loud) <= MAX_RESULT
 
 
@@ -200,19 +206,19 @@ def test_several_calls_of_one_reply_are_all_answered():
         {"id": str(at), "type": "function", "function": {"name": name, "arguments": json.dumps({"x": at})}}
         for at, name in enumerate(["echo", "nope", "echo", "send_message"])
     ]
-    made = judge("def echo(x):\n    return x\n", replies=[Reply("", raw={"tool_calls": calls})])
-    answers = told(made)
+    agent_judge = judge("def echo(x):\n    return x\n", replies=[Reply("", raw={"tool_calls": calls})])
+    answers = tool_results(agent_judge)
     assert answers[0::2] == ["0", "2"]
     assert "no tool" in answers[1]
     assert answers[3] == "OK"
-    assert [m["tool_call_id"] for m in made.client.calls[1][0] if m["role"] == "tool"] == list("0123")
+    assert [m["tool_call_id"] for m in agent_judge.client.calls[1][0] if m["role"] == "tool"] == list("0123")
 
 
 def test_a_flood_of_calls_is_cut():
     """Every call has an answer, and those beyond the bound are told that they were not run."""
-    one = called("send_message", "{}").tool_calls[0]
-    calls = [{**one, "id": str(at)} for at in range(MAX_CALLS + 2)]
-    answers = told(judge(replies=[Reply("", raw={"tool_calls": calls})]))
+    call = tool_call_reply("send_message", "{}").tool_calls[0]
+    calls = [{**call, "id": str(at)} for at in range(MAX_CALLS + 2)]
+    answers = tool_results(judge(replies=[Reply("", raw={"tool_calls": calls})]))
     assert answers[:MAX_CALLS] == ["OK"] * MAX_CALLS
     assert all("only 32 calls" in answer for answer in answers[MAX_CALLS:])
     assert len(answers) == MAX_CALLS + 2
@@ -221,15 +227,15 @@ def test_a_flood_of_calls_is_cut():
 def test_nothing_is_kept_between_calls():
     """Each call starts anew: a tool's globals are those of its file."""
     source = "seen = []\ndef count():\n    seen.append(1)\n    return len(seen)\n"
-    assert told(judge(source, replies=[called("count", "{}")] * 2)) == ["1", "1"]
+    assert tool_results(judge(source, replies=[tool_call_reply("count", "{}")] * 2)) == ["1", "1"]
 
 
 def test_what_was_run_is_noted_on_failures_too():
     """A grade that was never handed in still says which tools were called."""
-    made = AgentJudge(
-        prompt="p", agent=AGENT, max_steps=2, client=ScriptedClient(called("web_search", '{"q": 1}'))
+    agent_judge = AgentJudge(
+        prompt="p", agent=AGENT, max_steps=2, client=ScriptedClient(tool_call_reply("web_search", '{"q": 1}'))
     )
-    assert made(THREAD).metadata["tools"] == ["web_search", "web_search"]
+    assert agent_judge(THREAD).metadata["tools"] == ["web_search", "web_search"]
 
 
 def test_a_strangers_tools_run_confined_or_not_at_all(monkeypatch, tmp_path):
@@ -237,17 +243,19 @@ def test_a_strangers_tools_run_confined_or_not_at_all(monkeypatch, tmp_path):
     path = tmp_path / "judge.af"
     path.write_text(json.dumps(agent("def f():\n    return 'ran'\n")))
     weak = Pool(layers=("rlimits",))
-    monkeypatch.setattr("workbench.graders.sandboxed.pool", lambda: weak)
+    monkeypatch.setattr("workbench.graders.code.sandboxed.pool", lambda: weak)
     try:
-        made = AgentJudge.from_file(path, prompt="p", client=ScriptedClient([called("f", "{}"), SUBMITTED]))
+        agent_judge = AgentJudge.from_file(
+            path, prompt="p", client=ScriptedClient([tool_call_reply("f", "{}"), SUBMITTED])
+        )
         with pytest.raises(IsolationError, match="imported"):
-            made.check_ready()
-        grade = made(THREAD)
+            agent_judge.check_ready()
+        grade = agent_judge(THREAD)
         assert (grade.score, grade.error.kind) == (None, "sandbox")
-        again = ScriptedClient([called("f", "{}"), SUBMITTED])
-        trusted = replace(AgentJudge.from_file(path, prompt="p", trust=True), client=again)
+        second_client = ScriptedClient([tool_call_reply("f", "{}"), SUBMITTED])
+        trusted = replace(AgentJudge.from_file(path, prompt="p", trust=True), client=second_client)
         trusted.check_ready()
-        assert told(trusted) == ["ran"]
+        assert tool_results(trusted) == ["ran"]
         changed = agent("def f():\n    return 'other'\n")
         assert not replace(trusted, agent=changed).trust
     finally:
@@ -284,13 +292,13 @@ def count_words(text: str, least: int | None = None, *, kind: str = "all") -> in
 
 def test_own_functions_as_tools():
     """Functions of one's own are captured with what they read, and offered by their signature and docstring."""
-    made = AgentJudge.with_tools(
+    agent_judge = AgentJudge.with_tools(
         [count_words], model="m", system="Be strict.", prompt="p",
-        client=ScriptedClient([called("count_words", '{"text": "a b", "least": 2}'), SUBMITTED]),
+        client=ScriptedClient([tool_call_reply("count_words", '{"text": "a b", "least": 2}'), SUBMITTED]),
     )  # fmt: skip
-    assert told(made) == ["5"]
-    assert made.preview(THREAD)[0] == {"role": "system", "content": "Be strict."}
-    offered = made.asked()["tools"][0]["function"]
+    assert tool_results(agent_judge) == ["5"]
+    assert agent_judge.preview(THREAD)[0] == {"role": "system", "content": "Be strict."}
+    offered = agent_judge.request_settings()["tools"][0]["function"]
     assert (offered["name"], offered["description"]) == ("count_words", "How many words a text has.")
     assert offered["parameters"] == {
         "type": "object",
@@ -301,8 +309,8 @@ def test_own_functions_as_tools():
         },
         "required": ["text"],
     }
-    assert from_spec(json.loads(json.dumps(made.spec()))) == made
-    assert not made.imported
+    assert from_spec(json.loads(json.dumps(agent_judge.spec()))) == agent_judge
+    assert not agent_judge.imported
 
 
 def starred(*words):
@@ -320,11 +328,12 @@ def test_tools_that_cannot_be_offered():
 def test_agents_under_lettas_rules():
     """A missing score is 0.0, others are clamped, and an answer in text is the end, as there."""
     for arguments, score in (("{}", 0.0), ('{"score": 3}', 1.0), ('{"score": "0.25"}', 0.25)):
-        client = ScriptedClient(called("submit_grade", arguments))
-        assert AgentJudge(prompt="p", agent=AGENT, rules="letta", client=client)(THREAD).score == score
+        client = ScriptedClient(tool_call_reply("submit_grade", arguments))
+        assert AgentJudge(prompt="p", agent=AGENT, platform="letta", client=client)(THREAD).score == score
     client = ScriptedClient(["text", SUBMITTED])
     assert (
-        AgentJudge(prompt="p", agent=AGENT, rules="letta", client=client)(THREAD).error.kind == "judge_parse"
+        AgentJudge(prompt="p", agent=AGENT, platform="letta", client=client)(THREAD).error.kind
+        == "judge_parse"
     )
 
 
@@ -340,11 +349,12 @@ def test_older_agent_files():
 
 def test_only_the_agents_own_tools():
     """A file's tools that the agent does not list are not offered."""
-    made = agent("def f():\n    return 1\n", tool_ids=["a"])
-    made["tools"][0]["id"], made["tools"][1]["id"] = "a", "b"
-    assert [tool["function"]["name"] for tool in AgentJudge(prompt="p", agent=made).asked()["tools"]] == [
-        "submit_grade"
-    ]
+    agent_content = agent("def f():\n    return 1\n", tool_ids=["a"])
+    agent_content["tools"][0]["id"], agent_content["tools"][1]["id"] = "a", "b"
+    assert [
+        tool["function"]["name"]
+        for tool in AgentJudge(prompt="p", agent=agent_content).request_settings()["tools"]
+    ] == ["submit_grade"]
 
 
 @pytest.mark.parametrize("text", [None, "{", "[1]", "[" * 100_000])

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.judges.answers.verdicts import RULES, AnswerError, number, text_of, verdict
+from workbench.judges.answers.verdicts import PLATFORMS, AnswerError, answer_text, score_value, verdict_object
 from workbench.judges.protocol import Reply
 
 
-def read(text, rules="", key="score"):
-    return verdict(text_of(Reply(text), rules), key, rules)
+def read(text, platform="", key="score"):
+    return verdict_object(answer_text(Reply(text), platform), key, platform)
 
 
 def failure(action, *args, **named):
@@ -28,6 +28,7 @@ def failure(action, *args, **named):
         '```json\n{"score": 1}\n```',
         '<think>{"score": 0}</think>{"score": 1}',
         'thinking without a beginning {"score": 0}</think>\n{"score": 1}',
+        '{"score": 1} <think>or rather {"score": 0}',
         'Draft: {"score": 1}. Final: {"score": 1} {"note": "x"}',
         'Sure!\n```\n{"score": 1}\n```\nHope this helps {not json}',
         '{"a": {"score": 0}} {"score": 1}',
@@ -38,41 +39,45 @@ def test_ours_takes_the_last_verdict(text):
     assert read(text)["score"] == 1
 
 
-@pytest.mark.parametrize("rules", RULES)
+@pytest.mark.parametrize("platform", PLATFORMS)
 @pytest.mark.parametrize(
     "text", ["", "no json", "[1]", '"score"', "{" * 5000, '{"a":' * 5000, "<think>hm", "```json\n```", "null"]
 )
-def test_no_verdict_is_a_failure(rules, text):
+def test_no_verdict_is_a_failure(platform, text):
     """What holds no JSON object is judge_parse under every rule."""
-    assert failure(read, text, rules).kind == "judge_parse"
+    assert failure(read, text, platform).kind == "judge_parse"
 
 
 @pytest.mark.parametrize(
-    ("rules", "text", "good"),
+    ("platform", "text", "good"),
     [
         ("adaptive", '{"score": "PASS", "reasoning": "cut of', True),
         ("adaptive", '{"score": "PASS"', True),
         ("adaptive", 'Here: {"score": "PASS"}', False),
+        ("adaptive", '```json\n{"score": "PASS"}\n```', True),
+        ("adaptive", '<think>hm</think>\n```\n{"score": "PASS"}```', True),
         ("letta", 'Here: {"score": 1}', False),
         ("letta", '```json\n{"score": 1}\n```', False),
         ("umbraco", 'Here: {"score": 1} bye', True),
         ("umbraco", '{"score": 1} {"score": 2}', False),
         ("umbraco", '{"score": NaN}', False),
         ("openai", '{"result": 1}', True),
+        ("openai", '```json\n{"result": 1}\n```', True),
+        ("openai", '```json\n{"result": 1}', False),
         ("openai", 'x {"result": 1}', False),
         ("", '{"score": 1', False),
     ],
 )
-def test_whose_rules(rules, text, good):
+def test_whose_rules(platform, text, good):
     """Each platform reads unclean answers its own way."""
     if good:
-        assert isinstance(read(text, rules), dict)
+        assert isinstance(read(text, platform), dict)
     else:
-        assert failure(read, text, rules).kind == "judge_parse"
+        assert failure(read, text, platform).kind == "judge_parse"
 
 
 @pytest.mark.parametrize(
-    ("value", "rules", "outcome"),
+    ("value", "platform", "outcome"),
     [
         (0.5, "", 0.5), (1, "", 1.0), (1.2, "", "out_of_range"), (-0.1, "vllora", "out_of_range"), ("0.5", "", "judge_parse"),
         (True, "", "judge_parse"), (None, "", "judge_parse"), (float("nan"), "", "not_finite"), (float("inf"), "letta", "not_finite"),
@@ -81,27 +86,27 @@ def test_whose_rules(rules, text, good):
         (3, "openai", 1.0), ("high", "openai", "judge_parse"), (10**400, "umbraco", "not_finite"),
     ],
 )  # fmt: skip
-def test_numbers(value, rules, outcome):
+def test_numbers(value, platform, outcome):
     """A number is clean, clamped, coerced or refused with its own kind."""
     if isinstance(outcome, float):
-        assert number(value, rules) == outcome
+        assert score_value(value, platform) == outcome
     else:
-        assert failure(number, value, rules).kind == outcome
+        assert failure(score_value, value, platform).kind == outcome
 
 
 def test_refusals_and_cuts():
     """The server's word, and a refusal in words, are judge_refusal; a cut answer says what to raise."""
-    assert failure(text_of, Reply("", raw={"refusal": "no"})).kind == "judge_refusal"
-    assert failure(text_of, Reply("", raw={"finish_reason": "content_filter"})).kind == "judge_refusal"
+    assert failure(answer_text, Reply("", raw={"refusal": "no"})).kind == "judge_refusal"
+    assert failure(answer_text, Reply("", raw={"finish_reason": "content_filter"})).kind == "judge_refusal"
     assert failure(read, "I'm sorry, but I can't do that.").kind == "judge_refusal"
-    assert "max_tokens" in str(failure(text_of, Reply('{"score": 1}', raw={"finish_reason": "length"})))
+    assert "max_tokens" in str(failure(answer_text, Reply('{"score": 1}', raw={"finish_reason": "length"})))
 
 
-@given(st.text(max_size=60), st.sampled_from(RULES))
-def test_any_answer_is_read_or_refused(text, rules):
+@given(st.text(max_size=60), st.sampled_from(PLATFORMS))
+def test_any_answer_is_read_or_refused(text, platform):
     """No answer raises anything but ours."""
     with suppress(AnswerError):
-        assert isinstance(read(text, rules), dict)
+        assert isinstance(read(text, platform), dict)
 
 
 @given(
@@ -118,7 +123,7 @@ def test_a_verdict_is_found_in_prose(extra, score, prose):
     assert read(f"{prose}{json.dumps({**extra, 'score': score})}{prose}")["score"] == score
 
 
-@pytest.mark.parametrize("rules", RULES)
+@pytest.mark.parametrize("platform", PLATFORMS)
 @pytest.mark.parametrize(
     "text",
     [
@@ -130,9 +135,9 @@ def test_a_verdict_is_found_in_prose(extra, score, prose):
         " ," * 300_000,
     ],
 )
-def test_long_answers_are_read_in_one_go(rules, text):
+def test_long_answers_are_read_in_one_go(platform, text):
     """A server that floods costs no time beyond reading it."""
-    assert failure(read, text, rules).kind == "judge_parse"
+    assert failure(read, text, platform).kind == "judge_parse"
 
 
 @pytest.mark.parametrize(
@@ -144,13 +149,13 @@ def test_long_answers_are_read_in_one_go(rules, text):
         '{"notes": {"score": 1}, "score": 0',
     ],
 )
-@pytest.mark.parametrize("rules", ["", "vllora"])
-def test_what_stands_inside_a_broken_verdict_is_none(rules, text):
+@pytest.mark.parametrize("platform", ["", "vllora"])
+def test_what_stands_inside_a_broken_verdict_is_none(platform, text):
     """A text under judgement that holds a verdict of its own does not get it by being quoted badly."""
-    assert failure(read, text, rules).kind == "judge_parse"
+    assert failure(read, text, platform).kind == "judge_parse"
 
 
-@pytest.mark.parametrize("rules", ["", "vllora"])
+@pytest.mark.parametrize("platform", ["", "vllora"])
 @pytest.mark.parametrize(
     "text",
     [
@@ -160,12 +165,12 @@ def test_what_stands_inside_a_broken_verdict_is_none(rules, text):
         "{} " * 300 + '{"score": 1}',
     ],
 )
-def test_two_verdicts_that_differ_are_none(rules, text):
+def test_two_verdicts_that_differ_are_none(platform, text):
     """Nobody can say which of a judge's own verdicts was meant, also where one of them cannot be read."""
-    assert failure(read, text, rules).kind == "judge_parse"
+    assert failure(read, text, platform).kind == "judge_parse"
 
 
-@pytest.mark.parametrize("rules", RULES)
+@pytest.mark.parametrize("platform", PLATFORMS)
 @pytest.mark.parametrize(
     "text",
     [
@@ -174,11 +179,17 @@ def test_two_verdicts_that_differ_are_none(rules, text):
         '{"score": 1, "score": 1}',
     ],
 )
-def test_a_key_that_stands_twice_is_no_verdict(rules, text):
+def test_a_key_that_stands_twice_is_no_verdict(platform, text):
     """No rule takes the last of two values, at any depth."""
-    error = failure(read, text, rules)
+    error = failure(read, text, platform)
     assert error.kind == "judge_parse"
     assert "twice" in str(error)
+
+
+def test_the_key_that_stands_twice_is_named():
+    """Not another key of the same object, whatever their order."""
+    for text in ('{"note": 1, "score": 0, "score": 1}', '{"score": 0, "note": 1, "score": 1}'):
+        assert "the key 'score' twice" in str(failure(read, text))
 
 
 def test_a_verdict_after_a_placeholder_is_found():

@@ -6,6 +6,7 @@ import pytest
 
 import workbench as wb
 from workbench.judges import AnswerRelevancyJudge, ContextRelevancyJudge, FaithfulnessJudge, ScriptedClient
+from workbench.judges.answers.claim_verdicts import claims_schema, read_claims
 from workbench.judges.answers.documents import Evidence, documents, sentences
 
 THREAD = wb.StringThread(
@@ -40,14 +41,16 @@ def results(*scores):
 
 
 def claims(*parts, label="supported"):
-    made = []
+    parts_with_claims = []
     for at, part in enumerate(parts):
-        one = part if isinstance(part, dict) else {label: part}
-        made.append({"claim": f"c{at}", "reason": f"r{at}", "document": None, "quote": "", **one})
-    return json.dumps({"claims": made})
+        claim = part if isinstance(part, dict) else {label: part}
+        parts_with_claims.append(
+            {"claim": f"c{at}", "reason": f"r{at}", "document": None, "quote": "", **claim}
+        )
+    return json.dumps({"claims": parts_with_claims})
 
 
-def faithful(answer, thread=THREAD, **fields):
+def faithfulness_grade(answer, thread=THREAD, **fields):
     return FaithfulnessJudge(client=ScriptedClient(answer), **fields)(thread)
 
 
@@ -82,15 +85,15 @@ def test_faithfulness_shows_documents_and_conversation():
     """Documents of turns and metadata are numbered from 0; the whole completion is there to be broken up."""
     judge = FaithfulnessJudge(client=ScriptedClient(claims(True)))
     assert judge(THREAD).score == 1.0
-    asked = judge.client.calls[0][0][1]["content"]
+    prompt_text = judge.client.calls[0][0][1]["content"]
     for at, text in enumerate(("D1", "D2", "D3")):
-        assert f'<document number="{at}">\n{text}\n</document>' in asked
-    assert "[user]\nWho?" in asked
-    assert "<completion>\nIt was Tim. It was in 1990.\n</completion>" in asked
+        assert f'<document number="{at}">\n{text}\n</document>' in prompt_text
+    assert "[user]\nWho?" in prompt_text
+    assert "<completion>\nIt was Tim. It was in 1990.\n</completion>" in prompt_text
 
 
 @pytest.mark.parametrize(
-    ("document", "quote", "kept", "found"),
+    ("document", "quote", "evidence", "expected"),
     [
         (0, "created the FIRST  website", 0, True),
         (1, "created the first website", 0, True),  # named wrongly: the place it stands in counts
@@ -104,22 +107,22 @@ def test_faithfulness_shows_documents_and_conversation():
         (True, "made up", None, False),
     ],
 )
-def test_evidence_is_looked_for(document, quote, kept, found):
+def test_evidence_is_looked_for(document, quote, evidence, expected):
     """A quote is held against the documents and the conversation, word by word; the judge's word is not taken."""
-    grade = faithful(claims({"supported": True, "document": document, "quote": quote}), SEED)
+    grade = faithfulness_grade(claims({"supported": True, "document": document, "quote": quote}), SEED)
     claim = grade.metadata["claims"][0]
-    assert (claim["evidence"], claim["evidence_found"]) == ({"document": kept, "quote": quote}, found)
+    assert (claim["evidence"], claim["evidence_found"]) == ({"document": evidence, "quote": quote}, expected)
     assert (grade.score, claim["supported"]) == (1.0, True)
 
 
 @pytest.mark.parametrize("quote", ["", "  ", "...", None, 7, "a", "A.", "\u201ca\u201d", "... a ..."])
 def test_no_quote_is_no_evidence(quote):
     """Nothing quoted is None, and not found; a single letter stands in every text."""
-    assert Evidence(["a text"], "said a").of(0, quote) == (None, False)
+    assert Evidence(["a text"], "said a").find(0, quote) == (None, False)
 
 
 @pytest.mark.parametrize(
-    ("text", "quote", "found"),
+    ("text", "quote", "expected"),
     [
         ("The weather", "eat", False),
         ("The weather", "the weath", False),
@@ -134,17 +137,17 @@ def test_no_quote_is_no_evidence(quote):
         ("\u5929\u6c14\u5f88\u597d", "\u597d\u5f88", False),
     ],
 )
-def test_evidence_is_whole_words(text, quote, found):
+def test_evidence_is_whole_words(text, quote, expected):
     """Part of a word is no evidence; spaces and quotation marks do not matter; Chinese has no spaces to go by."""
-    assert Evidence([text], "").of(0, quote) == ({"document": 0, "quote": quote}, found)
+    assert Evidence([text], "").find(0, quote) == ({"document": 0, "quote": quote}, expected)
 
 
 def test_evidence_can_be_required():
     """With require_evidence a claim whose quote stands nowhere is not supported."""
     answer = claims({"supported": True, "quote": "first website"}, {"supported": True, "quote": "made up"})
-    assert faithful(answer, SEED).score == 1.0
-    strict = faithful(answer, SEED, require_evidence=True)
-    assert (strict.score, [one["supported"] for one in strict.metadata["claims"]]) == (0.5, [True, False])
+    assert faithfulness_grade(answer, SEED).score == 1.0
+    strict = faithfulness_grade(answer, SEED, require_evidence=True)
+    assert (strict.score, [claim["supported"] for claim in strict.metadata["claims"]]) == (0.5, [True, False])
 
 
 @pytest.mark.parametrize("kind", [FaithfulnessJudge, AnswerRelevancyJudge])
@@ -164,40 +167,82 @@ def test_nothing_claimed_is_skipped(kind):
 )  # fmt: skip
 def test_claims_must_be_whole(answer):
     """A claim without text or verdict, or no list, fails the row."""
-    assert faithful(answer).error.kind == "judge_parse"
+    assert faithfulness_grade(answer).error.kind == "judge_parse"
 
 
-@pytest.mark.parametrize("said", [True, 1, "1", "true", "Yes"])
-def test_a_verdict_in_other_words(said):
+@pytest.mark.parametrize("value", [True, 1, "1", "true", "Yes"])
+def test_a_verdict_in_other_words(value):
     """What can only mean true is true."""
-    assert faithful(claims(said, False, True)).score == 2 / 3
+    assert faithfulness_grade(claims(value, False, True)).score == 2 / 3
+
+
+@pytest.mark.parametrize("value", [False, 0, "0", " FALSE ", "No"])
+def test_a_refused_claim_in_other_words(value):
+    """What can only mean false is false."""
+    assert faithfulness_grade(claims(value, True, True)).score == 2 / 3
+
+
+@pytest.mark.parametrize("reason", [{}, {"reason": None}, {"reason": ""}])
+def test_a_claim_may_lack_its_reason(reason):
+    """A reason that is missing is an empty text, never the word None."""
+    claim = {"claim": "c", "supported": True, **reason}
+    assert read_claims(json.dumps({"claims": [claim]}), "supported") == [claim | {"reason": ""}]
+
+
+def test_long_claims_are_cut_and_a_thousand_are_read():
+    """A grade keeps 2,000 characters of a claim and of its reason, of up to 1,000 claims."""
+    claim = {"claim": "c" * 2_001, "supported": True, "reason": "r" * 2_001}
+    many = read_claims(json.dumps({"claims": [claim] * 1_000}), "supported")
+    assert many == [{"claim": "c" * 2_000, "supported": True, "reason": "r" * 2_000}] * 1_000
+
+
+def test_schema_of_claims():
+    """Every claim needs a text, a reason, what the judge adds, and last of all a verdict, and has nothing else."""
+    text, place = {"type": "string"}, {"type": "integer"}
+    claim = {"claim": text, "reason": text, "document": place, "supported": {"type": "boolean"}}
+    assert claims_schema("supported", document=place) == {
+        "type": "object",
+        "properties": {
+            "claims": {
+                "type": "array",
+                "items": {
+                    "type": "object",
+                    "properties": claim,
+                    "required": ["claim", "reason", "document", "supported"],
+                    "additionalProperties": False,
+                },
+            }
+        },
+        "required": ["claims"],
+        "additionalProperties": False,
+    }
 
 
 def test_faithfulness_needs_something_to_be_faithful_to():
     """No completion, or neither documents nor a turn before the answer, is no sample for it."""
-    assert faithful("x", wb.StringThread([("user", "q")])).error.kind == "sample"
-    assert faithful("x", wb.StringThread([("assistant", "It is so.")])).error.kind == "sample"
+    assert faithfulness_grade("x", wb.StringThread([("user", "q")])).error.kind == "sample"
+    assert faithfulness_grade("x", wb.StringThread([("assistant", "It is so.")])).error.kind == "sample"
 
 
 def test_sentences_under_adaptives_rules():
     """The share of supported sentences, to three decimals; another number of scores is left out."""
-    judge = FaithfulnessJudge(rules="adaptive", client=ScriptedClient(statements("1", "0")))
+    judge = FaithfulnessJudge(platform="adaptive", client=ScriptedClient(statements("1", "0")))
     grade = judge(THREAD)
     assert (grade.score, grade.reasoning, grade.metadata["scores"]) == (0.5, "r0\nr1", [1, 0])
-    asked = judge.client.calls[0][0][1]["content"]
+    prompt_text = judge.client.calls[0][0][1]["content"]
     assert all(
-        part in asked
+        part in prompt_text
         for part in ("[document]\nD1", "D2", "D3", "Who?", "0: It was Tim.", "1: It was in 1990.")
     )
     three = wb.StringThread([("assistant", "One. Two. Three.")])
-    assert faithful(statements("1", 0, 0), three, rules="adaptive").score == 0.333
-    assert faithful(statements("1"), rules="adaptive").status == "skipped"
+    assert faithfulness_grade(statements("1", 0, 0), three, platform="adaptive").score == 0.333
+    assert faithfulness_grade(statements("1"), platform="adaptive").status == "skipped"
 
 
 @pytest.mark.parametrize("score", ["2", True, None, "yes", 0.5])
 def test_parts_are_one_or_zero(score):
     """Under Adaptive's rules any other score of a sentence fails the row."""
-    assert faithful(statements(score, "1"), rules="adaptive").error.kind == "judge_parse"
+    assert faithfulness_grade(statements(score, "1"), platform="adaptive").error.kind == "judge_parse"
 
 
 def test_answer_relevancy():
@@ -207,7 +252,7 @@ def test_answer_relevancy():
     assert grade.metadata["claims"][1] == {"claim": "c1", "relevant": False, "reason": "r1"}
     for scores, expected in (((1,), 1.0), ((), 0.0)):
         assert (
-            AnswerRelevancyJudge(rules="adaptive", client=ScriptedClient(results(*scores)))(THREAD).score
+            AnswerRelevancyJudge(platform="adaptive", client=ScriptedClient(results(*scores)))(THREAD).score
             == expected
         )
 
@@ -225,7 +270,7 @@ def test_context_relevancy():
     assert grade.metadata["documents"][2] == {"document": 2, "relevant": False, "reason": "no"}
     assert [call[0] for call in judge.client.calls] == judge.questions(THREAD)
     assert judge.preview(THREAD) == judge.questions(THREAD)[0]
-    assert ContextRelevancyJudge(rules="adaptive", client=ScriptedClient(answers))(THREAD).score == 0.0
+    assert ContextRelevancyJudge(platform="adaptive", client=ScriptedClient(answers))(THREAD).score == 0.0
 
 
 @pytest.mark.parametrize("score", ['"1"', '"0"', "true", "0.5", "2", "null"])
@@ -233,7 +278,7 @@ def test_a_documents_score_is_the_number_one_or_zero(score):
     """Text is no number, as in every other judge; only Adaptive's rules take "1" and "0"."""
     client = ScriptedClient(f'{{"reason": "r", "score": {score}}}')
     assert ContextRelevancyJudge(client=client)(THREAD).error.kind == "judge_parse"
-    adaptive = ContextRelevancyJudge(rules="adaptive", client=client)(THREAD)
+    adaptive = ContextRelevancyJudge(platform="adaptive", client=client)(THREAD)
     assert adaptive.score == float(json.loads(score)) if score.startswith('"') else adaptive.score is None
 
 
@@ -243,19 +288,20 @@ def test_context_relevancy_needs_documents():
     assert ContextRelevancyJudge(client=ScriptedClient("x"))(bare).error.kind == "sample"
     only_turns = wb.StringThread([("document", "D"), ("user", "q"), ("assistant", "a")])
     assert (
-        ContextRelevancyJudge(rules="adaptive", client=ScriptedClient("x"))(only_turns).error.kind == "sample"
+        ContextRelevancyJudge(platform="adaptive", client=ScriptedClient("x"))(only_turns).error.kind
+        == "sample"
     )
-    told = ContextRelevancyJudge(rules="adaptive", client=ScriptedClient("x"))(SEED).error.message
-    assert "metadata['documents'] only" in told
-    assert "2 document turns" in told
-    assert "no document turns" not in told
+    message = ContextRelevancyJudge(platform="adaptive", client=ScriptedClient("x"))(SEED).error.message
+    assert "metadata['documents'] only" in message
+    assert "2 document turns" in message
+    assert "no document turns" not in message
     judge = ContextRelevancyJudge(client=ScriptedClient(['{"score": 1}', "no", "no", '{"score": 1}']))
     assert judge(THREAD).status == "failed"
     assert len(judge.client.calls) == 4
 
 
 @pytest.mark.parametrize(
-    ("held", "found"),
+    ("column", "expected"),
     [
         (["a", {"content": "b"}, {"text": "c"}, {"page_content": "d"}], ["a", "b", "c", "d"]),
         ('["a", {"page_content": "d"}]', ["a", "d"]),
@@ -267,10 +313,10 @@ def test_context_relevancy_needs_documents():
         (7, []),
     ],
 )
-def test_documents_as_files_hold_them(held, found):
+def test_documents_as_files_hold_them(column, expected):
     """Lists, dicts, JSON text out of a CSV file, one text; nothing else is a document."""
-    thread = wb.StringThread([("user", "q"), ("assistant", "a")], {"documents": held})
-    assert documents(wb.Sample("0", thread, None, "0")) == found
+    thread = wb.StringThread([("user", "q"), ("assistant", "a")], {"documents": column})
+    assert documents(wb.Sample("0", thread, None, "0")) == expected
 
 
 def test_documents_out_of_a_csv_file_are_judged(tmp_path):
@@ -281,9 +327,9 @@ def test_documents_out_of_a_csv_file_are_judged(tmp_path):
     assert "Paris is in France." in wb.FaithfulnessJudge().preview(sample)[1]["content"]
 
 
-def test_evidence_points_where_the_judge_said():
+def test_evidence_names_the_document_that_the_judge_named():
     """A quote from the conversation stays there; an invented one keeps the place that was claimed, marked."""
     evidence = Evidence(["Paris is the capital of France."], "Capital?")
-    assert evidence.of(None, "Capital?") == ({"document": None, "quote": "Capital?"}, True)
-    assert evidence.of(0, "an invented quote") == ({"document": 0, "quote": "an invented quote"}, False)
-    assert evidence.of(5, "capital of France")[0]["document"] == 0
+    assert evidence.find(None, "Capital?") == ({"document": None, "quote": "Capital?"}, True)
+    assert evidence.find(0, "an invented quote") == ({"document": 0, "quote": "an invented quote"}, False)
+    assert evidence.find(5, "capital of France")[0]["document"] == 0

@@ -6,8 +6,9 @@ import pytest
 
 import workbench as wb
 from workbench.judges import BudgetError, JudgeServerError, Reply, Usage
-from workbench.judges.asking.budget import Asking, Spending
-from workbench.judges.asking.judge_run import JudgeRun, sharing
+from workbench.judges.asking.estimates import PendingQuestion
+from workbench.judges.asking.judge_run import JudgeRun, use_judge_run
+from workbench.judges.asking.spending import Spending
 
 SAID = '{"reasoning": "fine", "score": "PASS"}'
 ROWS = [{"prompt": f"Hi {row}", "completion": "Good day"} for row in range(40)]
@@ -17,8 +18,10 @@ USED = Usage(90, 10)
 
 
 def judge(usage=USED, *, client=None, model="gpt-4o-mini", name="polite"):
-    said = Reply(SAID, usage, {"finish_reason": "stop"})
-    return wb.BinaryJudge(criteria="polite", model=model, name=name, client=client or wb.ScriptedClient(said))
+    reply = Reply(SAID, usage, {"finish_reason": "stop"})
+    return wb.BinaryJudge(
+        criteria="polite", model=model, name=name, client=client or wb.ScriptedClient(reply)
+    )
 
 
 def counts(report):
@@ -39,10 +42,10 @@ def counts(report):
 )
 def test_a_run_ends_where_its_budget_is_spent(budget, scored):
     """Not a call more than fits; what was graded is kept, the rest is failed as budget and never a number."""
-    asked = judge()
-    report = asked.run(ROWS, budget=budget, progress=False)
+    grader = judge()
+    report = grader.run(ROWS, budget=budget, progress=False)
     assert counts(report) == (scored, {"budget": 40 - scored})
-    assert len(asked.client.calls) == scored
+    assert len(grader.client.calls) == scored
     assert f"Budget spent: {scored} of 40 grades kept." in report.notes
     assert "the budget is spent" in report.errors["error"].iloc[0]
 
@@ -92,12 +95,12 @@ def test_money_needs_a_price(monkeypatch):
 
 def test_a_failed_question_is_a_call():
     """A server that always fails cannot be asked beyond the budget."""
-    asked = judge(client=wb.ScriptedClient(JudgeServerError("down")))
-    report = asked.run(ROWS, budget=wb.Budget(calls=7), progress=False)
+    grader = judge(client=wb.ScriptedClient(JudgeServerError("down")))
+    report = grader.run(ROWS, budget=wb.Budget(calls=7), progress=False)
     assert counts(report) == (0, {"judge_server": 7, "budget": 33})
 
 
-class Slow:
+class SlowClient:
     """A client whose answers are all under way together, and longer after the first."""
 
     def __init__(self, usage):
@@ -115,8 +118,8 @@ def test_long_questions_do_not_go_out_at_the_price_of_a_short_one():
     rows = [{"prompt": "Hi", "completion": "x"}] + [
         {"prompt": f"{row} " + "long " * 2_000, "completion": "x"} for row in range(40)
     ]
-    asked = judge(client=Slow(lambda letters: Usage(letters // 4, 10)))
-    report = asked.run(rows, budget=wb.Budget(tokens=15_000), progress=False)
+    grader = judge(client=SlowClient(lambda letters: Usage(letters // 4, 10)))
+    report = grader.run(rows, budget=wb.Budget(tokens=15_000), progress=False)
     assert int(report.summary["tokens"].sum()) <= 15_000
     assert report.summary["scored"].iloc[0] >= 3
 
@@ -127,18 +130,22 @@ def test_long_questions_do_not_go_out_at_the_price_of_a_short_one():
 )
 def test_odd_usage_neither_ends_a_run_nor_empties_a_budget(usage):
     """Counts and costs that cannot be are unknown: the run goes on, money is guessed by length, and nothing is negative."""
-    report = judge(client=Slow(lambda _: usage)).run(ROWS, budget=wb.Budget(money=0.005), progress=False)
+    report = judge(client=SlowClient(lambda _: usage)).run(
+        ROWS, budget=wb.Budget(money=0.005), progress=False
+    )
     assert 5 < report.summary["scored"].iloc[0] <= 40
     assert not (report.frame["cost"] < 0).any()
-    free = judge(client=Slow(lambda _: usage)).run(ROWS * 20, budget=wb.Budget(money=0.001), progress=False)
+    free = judge(client=SlowClient(lambda _: usage)).run(
+        ROWS * 20, budget=wb.Budget(money=0.001), progress=False
+    )
     assert set(free.errors["error_kind"]) == {"budget"}
 
 
 def test_a_first_question_that_fails_does_not_spend_a_small_budget():
     """The next one is tried: one bad moment says nothing of the price."""
     answers = iter([JudgeServerError("down"), *[Reply(SAID, Usage(8, 2))] * 40])
-    asked = judge(client=wb.ScriptedClient(lambda _: next(answers)))
-    report = asked.run(ROWS[:20], budget=wb.Budget(tokens=800), progress=False)
+    grader = judge(client=wb.ScriptedClient(lambda _: next(answers)))
+    report = grader.run(ROWS[:20], budget=wb.Budget(tokens=800), progress=False)
     assert counts(report) == (19, {"judge_server": 1})
 
 
@@ -162,19 +169,19 @@ def test_room_that_others_may_leave_is_waited_for():
 
     async def go():
         spending = Spending(wb.Budget(tokens=100))
-        asking = Asking(letters=30, limit=50, price=None, size=40)
-        first = await spending.reserve(asking)
-        second = asyncio.ensure_future(spending.reserve(asking))
+        pending = PendingQuestion(characters=30, answer_limit=50, price=None, size=40)
+        reservation = await spending.reserve(pending)
+        waiting_task = asyncio.ensure_future(spending.reserve(pending))
         await asyncio.sleep(0)
-        assert not second.done()
-        spending.settle(first, Usage(5, 5, 0.0), "said")
-        await second
+        assert not waiting_task.done()
+        spending.settle(reservation, Usage(5, 5, 0.0), "said")
+        await waiting_task
         return spending.tokens
 
     assert asyncio.run(go()) == 10
 
 
-class Kept:
+class DictStore:
     """A store of answers in a dict."""
 
     def __init__(self):
@@ -190,7 +197,7 @@ class Kept:
 
 def graded(grader, judge_run, rows=1):  # as a run does it
     async def go():
-        with sharing(judge_run):
+        with use_judge_run(judge_run):
             samples = wb.read_samples(ROWS[:rows])
             return await asyncio.gather(*(grader.grade(sample) for sample in samples))
 
@@ -199,27 +206,32 @@ def graded(grader, judge_run, rows=1):  # as a run does it
 
 def test_kept_answers_cost_nothing():
     """The second time nobody is asked; the grade says so, and counts no tokens and no money."""
-    asked, store = judge(), Kept()
-    first, second = (graded(asked, JudgeRun(replies=store))[0] for _ in range(2))
-    assert len(asked.client.calls) == 1
-    assert (first.tokens, second.tokens, second.cost, second.metadata["kept"]) == (100, 0, 0.0, True)
-    assert first.cost == pytest.approx(0.0000195)
-    assert (first.score, first.reasoning) == (second.score, second.reasoning)
-    assert "kept" not in first.metadata
+    grader, store = judge(), DictStore()
+    first_grade, second_grade = (graded(grader, JudgeRun(replies=store))[0] for _ in range(2))
+    assert len(grader.client.calls) == 1
+    assert (first_grade.tokens, second_grade.tokens, second_grade.cost, second_grade.metadata["kept"]) == (
+        100,
+        0,
+        0.0,
+        True,
+    )
+    assert first_grade.cost == pytest.approx(0.0000195)
+    assert (first_grade.score, first_grade.reasoning) == (second_grade.score, second_grade.reasoning)
+    assert "kept" not in first_grade.metadata
 
 
 def test_two_rows_that_ask_the_same_at_once_ask_once():
     """The second waits for the first one's answer."""
-    asked, judge_run = judge(), JudgeRun(replies=Kept())
+    grader, judge_run = judge(), JudgeRun(replies=DictStore())
 
     async def go():
         sample = wb.read_samples(ROWS[:1])[0]
-        with sharing(judge_run):
-            return await asyncio.gather(*(asked.grade(sample) for _ in range(5)))
+        with use_judge_run(judge_run):
+            return await asyncio.gather(*(grader.grade(sample) for _ in range(5)))
 
     grades = asyncio.run(go())
     assert [grade.score for grade in grades] == [1.0] * 5
-    assert (len(asked.client.calls), judge_run.spending.calls, judge_run.spending.kept) == (1, 1, 4)
+    assert (len(grader.client.calls), judge_run.spending.calls, judge_run.spending.from_store) == (1, 1, 4)
 
 
 @pytest.mark.parametrize(
@@ -229,23 +241,23 @@ def test_another_question_is_another_answer(change):
     """Model, settings and prompt are part of the key."""
     from dataclasses import replace
 
-    asked, store = judge(), Kept()
-    graded(asked, JudgeRun(replies=store))
-    graded(replace(asked, **change), JudgeRun(replies=store))
-    assert (len(asked.client.calls), len(store.answers)) == (2, 2)
+    grader, store = judge(), DictStore()
+    graded(grader, JudgeRun(replies=store))
+    graded(replace(grader, **change), JudgeRun(replies=store))
+    assert (len(grader.client.calls), len(store.answers)) == (2, 2)
 
 
 def test_another_client_is_another_answer():
     """A client that does not say what its answers hang on is always asked; a script that says otherwise is another."""
 
     class Anybody:
-        def __init__(self, said):
-            self.said = said
+        def __init__(self, text):
+            self.said = text
 
         async def complete(self, messages, **settings):
             return Reply(self.said)
 
-    store, fail = Kept(), SAID.replace("PASS", "FAIL")
+    store, fail = DictStore(), SAID.replace("PASS", "FAIL")
     for make in (Anybody, wb.ScriptedClient):
         passed = graded(judge(client=make(SAID)), JudgeRun(replies=store))[0]
         failed = graded(judge(client=make(fail)), JudgeRun(replies=store))[0]
@@ -270,13 +282,13 @@ def test_equal_rows_are_asked_each_where_the_answer_may_vary():
     """Repeats at a temperature above 0 are repeats, and come back from the store as the repeats they were."""
     from dataclasses import replace
 
-    said = iter([SAID, SAID.replace("PASS", "FAIL")] * 4)
-    warm = replace(judge(client=wb.ScriptedClient([next(said) for _ in range(8)])), temperature=1.0)
-    store, rows = Kept(), [ROWS[0]] * 8
+    texts = iter([SAID, SAID.replace("PASS", "FAIL")] * 4)
+    warm = replace(judge(client=wb.ScriptedClient([next(texts) for _ in range(8)])), temperature=1.0)
+    store, rows = DictStore(), [ROWS[0]] * 8
 
     def run():
         async def go():
-            with sharing(JudgeRun(replies=store)):
+            with use_judge_run(JudgeRun(replies=store)):
                 return [(await warm.grade(sample)).score for sample in wb.read_samples(rows)]
 
         return asyncio.run(go())
@@ -287,45 +299,48 @@ def test_equal_rows_are_asked_each_where_the_answer_may_vary():
 
 
 @pytest.mark.parametrize(
-    "said", ["I like it.", "I'm sorry, I can't help with that.", Reply("", raw={"refusal": "no"})]
+    "answer", ["I like it.", "I'm sorry, I can't help with that.", Reply("", raw={"refusal": "no"})]
 )
-def test_answers_that_cannot_be_read_are_asked_for_again(said):
+def test_answers_that_cannot_be_read_are_asked_for_again(answer):
     """A failed row is asked again in the next run, and kept once it could be read."""
-    store, times = Kept(), 2 if said == "I like it." else 1  # what cannot be read is asked once more at once
-    asked = judge(client=wb.ScriptedClient([said] * times + [SAID]))
-    graded(asked, JudgeRun(replies=store))
+    store, times = (
+        DictStore(),
+        2 if answer == "I like it." else 1,
+    )  # what cannot be read is asked once more at once
+    grader = judge(client=wb.ScriptedClient([answer] * times + [SAID]))
+    graded(grader, JudgeRun(replies=store))
     assert not store.answers
-    assert graded(asked, JudgeRun(replies=store))[0].score == 1.0
+    assert graded(grader, JudgeRun(replies=store))[0].score == 1.0
     assert len(store.answers) == 1
 
 
 def test_a_repaired_answer_is_kept_with_what_led_to_it():
     """A row that took two questions costs none the next time."""
-    store = Kept()
-    asked = judge(client=wb.ScriptedClient(["I like it.", SAID]))
-    assert graded(asked, JudgeRun(replies=store))[0].score == 1.0
-    assert graded(asked, JudgeRun(replies=store))[0].metadata["kept"] is True
-    assert len(asked.client.calls) == 2
+    store = DictStore()
+    grader = judge(client=wb.ScriptedClient(["I like it.", SAID]))
+    assert graded(grader, JudgeRun(replies=store))[0].score == 1.0
+    assert graded(grader, JudgeRun(replies=store))[0].metadata["kept"] is True
+    assert len(grader.client.calls) == 2
 
 
 def test_who_waits_for_a_cancelled_question_asks_itself():
     """Two rows ask the same, the first is given up: the second has its own answer."""
 
     async def go():
-        client = Slow(lambda _: USED)
+        client = SlowClient(lambda _: USED)
         client.content = lambda model: "slow"
-        sample, asked = wb.read_samples(ROWS[:1])[0], judge(client=client)
-        with sharing(JudgeRun(replies=Kept())):
-            first, second = (asyncio.ensure_future(asked.grade(sample)) for _ in range(2))
+        sample, grader = wb.read_samples(ROWS[:1])[0], judge(client=client)
+        with use_judge_run(JudgeRun(replies=DictStore())):
+            first_task, second_task = (asyncio.ensure_future(grader.grade(sample)) for _ in range(2))
             while not client.asked:
                 await asyncio.sleep(0)
-            first.cancel()
-            return (await second).score
+            first_task.cancel()
+            return (await second_task).score
 
     assert asyncio.run(go()) == 1.0
 
 
-@pytest.mark.parametrize("store", [None, Kept()])
+@pytest.mark.parametrize("store", [None, DictStore()])
 def test_a_stopped_run_asks_nothing_more(store, monkeypatch):
     """Once the run is to stop, rows that wait for their turn are not asked, with a store as without."""
     from tests.judges.servers import server
@@ -335,9 +350,9 @@ def test_a_stopped_run_asks_nothing_more(store, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     control = Control(lambda done, failed: control.cancel.set())
 
-    async def go(asked):
-        with sharing(JudgeRun(replies=store, stopped=control.cancel.is_set)):
-            return await asked.grade_all(wb.read_samples(ROWS), control)
+    async def go(grader):
+        with use_judge_run(JudgeRun(replies=store, stopped=control.cancel.is_set)):
+            return await grader.grade_all(wb.read_samples(ROWS), control)
 
     with server(lambda *_: (200, {}, completion(SAID))) as (address, questions):
         grades = asyncio.run(go(judge(client=wb.judges.OpenAIClient(address, concurrency=2))))
@@ -348,7 +363,7 @@ def test_a_stopped_run_asks_nothing_more(store, monkeypatch):
 def test_answers_that_say_nothing_are_not_kept():
     """A cut or empty answer is asked for again next time."""
     for reply in (Reply(""), Reply("{", raw={"finish_reason": "length"})):
-        store = Kept()
+        store = DictStore()
         graded(judge(client=wb.ScriptedClient(reply)), JudgeRun(replies=store))
         assert not store.answers
 
@@ -363,15 +378,15 @@ def test_a_store_that_cannot_write_loses_no_answer(tmp_path):
                 connection.exec_driver_sql(
                     f"CREATE TRIGGER full_{table} BEFORE INSERT ON workbench_{table} {full}"
                 )
-        asked = judge()
+        grader = judge()
         rows = [{"prompt": f"Hi {row}", "completion": "Good day"} for row in range(200)]
-        report = asked.run(rows, store=store, progress=False)
+        report = grader.run(rows, store=store, progress=False)
     scored, kinds = counts(report)
-    assert scored == len(asked.client.calls) < 200
+    assert scored == len(grader.client.calls) < 200
     assert kinds == {"store": 200 - scored}
-    told = "\n".join(report.notes)
-    assert f"{scored} answers could not be kept" in told
-    assert "summary could not be kept" in told
+    notes = "\n".join(report.notes)
+    assert f"{scored} answers could not be kept" in notes
+    assert "summary could not be kept" in notes
 
 
 def test_a_store_that_cannot_be_read_ends_the_run(tmp_path):
@@ -380,10 +395,10 @@ def test_a_store_that_cannot_be_read_ends_the_run(tmp_path):
     with wb.open_store(url) as store:
         with store._database.writing() as connection:
             connection.exec_driver_sql("ALTER TABLE workbench_replies RENAME TO elsewhere")
-        asked = judge()
-        report = asked.run(ROWS, store=store, progress=False)
+        grader = judge()
+        report = grader.run(ROWS, store=store, progress=False)
     assert counts(report) == (0, {"store": 40})
-    assert not asked.client.calls
+    assert not grader.client.calls
     assert "40 rows were not asked" in "\n".join(report.notes)
 
 

@@ -43,10 +43,13 @@ def completion(content, **message):
 
 def test_a_judge_asks_a_server(key):
     """Messages and settings go out, the verdict, tokens and cost come in."""
-    with server(lambda *_: (200, {}, completion('{"score": 0.5, "reasoning": "fine"}'))) as (address, asked):
+    with server(lambda *_: (200, {}, completion('{"score": 0.5, "reasoning": "fine"}'))) as (
+        address,
+        requests,
+    ):
         judge = CriteriaJudge(model="m", client=OpenAIClient(base_url=f"{address}/v1"), max_tokens=9)
         grade = judge(THREAD)
-    path, body, headers = asked[0]
+    path, body, headers = requests[0]
     assert (path, headers["authorization"]) == ("/v1/chat/completions", f"Bearer {KEY}")
     assert (body["model"], body["temperature"], body["max_tokens"]) == ("m", 0.0, 9)
     assert body["response_format"]["type"] == "json_schema"
@@ -58,8 +61,8 @@ def test_a_judge_asks_a_server(key):
 
 def test_a_server_that_fails_is_a_failed_grade(key):
     """An error of the server is judge_server, and its text holds no key."""
-    said = {"error": {"message": f"Incorrect API key provided: {KEY}"}}
-    with server(lambda *_: (401, {}, said)) as (address, _):
+    body = {"error": {"message": f"Incorrect API key provided: {KEY}"}}
+    with server(lambda *_: (401, {}, body)) as (address, _):
         judge = RubricJudge(prompt="p", model="m", client=OpenAIClient(base_url=address), max_retries=0)
         grade = judge(THREAD)
     assert grade.error.kind == "judge_key"
@@ -99,11 +102,11 @@ def test_no_server_and_no_choice(key):
 
 def test_reasoning_models_take_other_names(key):
     """Their limit is max_completion_tokens, and no temperature but 1."""
-    with server(lambda *_: (200, {}, completion('{"score": 1}'))) as (address, asked):
+    with server(lambda *_: (200, {}, completion('{"score": 1}'))) as (address, requests):
         CriteriaJudge(model="openai/o3-mini", client=OpenAIClient(base_url=address), max_tokens=9)(THREAD)
-    assert asked[0][1]["max_completion_tokens"] == 9
-    assert "max_tokens" not in asked[0][1]
-    assert asked[0][1]["temperature"] == 1.0
+    assert requests[0][1]["max_completion_tokens"] == 9
+    assert "max_tokens" not in requests[0][1]
+    assert requests[0][1]["temperature"] == 1.0
 
 
 def test_refusals_and_tool_calls_come_through(key):
@@ -114,7 +117,7 @@ def test_refusals_and_tool_calls_come_through(key):
     assert (reply.text, reply.refusal, reply.tool_calls, reply.finish_reason) == ("", "no", [call], "stop")
 
 
-def test_a_missing_key_is_said_before_the_run(monkeypatch):
+def test_a_missing_key_is_reported_before_the_run(monkeypatch):
     """Checking a judge, or running it, names the variable to set."""
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     monkeypatch.delenv("GEMINI_API_KEY", raising=False)
@@ -172,40 +175,49 @@ def test_a_full_server_is_asked_less(key):
             else (200, {}, completion("{}"))
         )
 
-    with server(answer) as (address, asked):
+    with server(answer) as (address, requests):
         client = OpenAIClient(address, concurrency=40)
         background.run(client.complete(HELLO, model="m"))
         [connection] = client._connections.values()
-    assert len(asked) == 4
-    assert connection.pace.limit < 16
+    assert len(requests) == 4
+    assert connection.limit.limit < 16
 
 
 def test_a_server_that_needs_no_wait_is_not_asked_for_ever(key):
     """`Retry-After: 0` counts against the patience as time does."""
-    with server(lambda *_: (429, {"retry-after": "0"}, {"error": {"message": "full"}})) as (address, asked):
+    with server(lambda *_: (429, {"retry-after": "0"}, {"error": {"message": "full"}})) as (
+        address,
+        requests,
+    ):
         client = OpenAIClient(address, patience=0.3)
         with pytest.raises(JudgeLimitError):
             background.run(client.complete(HELLO, model="m"))
-    assert 2 <= len(asked) <= 8
+    assert 2 <= len(requests) <= 8
 
 
 def test_no_key_is_no_header(key):
     """`key_variable=""` sends nothing, and a server on this machine needs no key."""
-    with server(lambda *_: (200, {}, completion("{}"))) as (address, asked):
+    with server(lambda *_: (200, {}, completion("{}"))) as (address, requests):
         background.run(OpenAIClient(address, key_variable="").complete(HELLO, model="m"))
         background.run(OpenAIClient(address, key_variable="NO_SUCH_VARIABLE").complete(HELLO, model="m"))
-    assert ["authorization" in headers for _, _, headers in asked] == [False, False]
+    assert ["authorization" in headers for _, _, headers in requests] == [False, False]
 
 
 def test_settings_of_a_model_go_before_the_judges(key):
     """They are sent with every question to that model, extra_body as fields of the request."""
     own = {"m": {"temperature": 0.7, "top_p": 0.9, "extra_body": {"guided": True}}}
-    with server(lambda *_: (200, {}, completion("{}"))) as (address, asked):
+    with server(lambda *_: (200, {}, completion("{}"))) as (address, requests):
         client = OpenAIClient(address, models=own)
         for model in ("m", "other"):
             background.run(client.complete(HELLO, model=model, temperature=0.0))
-    assert asked[0][1] == {"messages": HELLO, "model": "m", "temperature": 0.7, "top_p": 0.9, "guided": True}
-    assert asked[1][1] == {"messages": HELLO, "model": "other", "temperature": 0.0}
+    assert requests[0][1] == {
+        "messages": HELLO,
+        "model": "m",
+        "temperature": 0.7,
+        "top_p": 0.9,
+        "guided": True,
+    }
+    assert requests[1][1] == {"messages": HELLO, "model": "other", "temperature": 0.0}
 
 
 @pytest.mark.parametrize(

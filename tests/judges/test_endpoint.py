@@ -10,13 +10,13 @@ from dataclasses import replace
 import pytest
 
 import workbench as wb
-from tests.judges.servers import Quiet, server
+from tests.judges.servers import QuietServer, server
 from workbench.errors import FormatError, IsolationError, WorkbenchError
 from workbench.graders import from_spec
 from workbench.graders.base import Control
 from workbench.judges import Endpoint
 from workbench.judges.client import url_policy
-from workbench.judges.kinds.endpoint import reward_server
+from workbench.judges.kinds.endpoint import connection
 from workbench.judges.kinds.endpoint.grader import EndpointInfo
 from workbench.samples import Sample
 
@@ -29,14 +29,18 @@ SAMPLE = Sample(
 
 
 def scores(path, body, headers):
-    def one(row):
+    def score(row):
         return {
             "reward": float(len(row["turns"][-1]["content"])),
             "metadata": {"reason": "length"},
             "id": row["id"],
         }
 
-    return 200, {}, one(body) if path == "/score" else {"responses": [one(row) for row in body["requests"]]}
+    return (
+        200,
+        {},
+        score(body) if path == "/score" else {"responses": [score(row) for row in body["requests"]]},
+    )
 
 
 def answered(data, status=200, headers=None):
@@ -45,10 +49,10 @@ def answered(data, status=200, headers=None):
 
 def test_one_row():
     """Turns, metadata and id go out; reward, reason and metadata come in."""
-    with server(scores) as (address, asked):
+    with server(scores) as (address, requests):
         grade = Endpoint(url=address)(SAMPLE)
-    assert asked[0][0] == "/score"
-    assert asked[0][1] == {
+    assert requests[0][0] == "/score"
+    assert requests[0][1] == {
         "turns": [{"role": "user", "content": "q"}, {"role": "assistant", "content": "abc"}], "metadata": {"k": [1]}, "id": "7",
     }  # fmt: skip
     assert (grade.score, grade.reasoning) == (3.0, "length")
@@ -59,16 +63,16 @@ def test_one_row():
 def test_many_rows(batch):
     """Batches and single requests give the same scores, in order."""
     samples = wb.Samples([{"prompt": "q", "completion": "x" * length} for length in range(1, 71)])
-    news = []
-    with server(scores) as (address, asked):
+    progress = []
+    with server(scores) as (address, requests):
         endpoint = Endpoint(url=f"{address}/score", batch=batch)
         grades = asyncio.run(
-            endpoint.grade_all(samples, Control(lambda done, failed: news.append((done, failed))))
+            endpoint.grade_all(samples, Control(lambda done, failed: progress.append((done, failed))))
         )
     assert [grade.score for grade in grades] == list(range(1, 71))
-    assert len(asked) == (3 if batch else 70)
-    assert {path for path, _, _ in asked} == {"/batch_score" if batch else "/score"}
-    assert news[-1] == (70, 0)
+    assert len(requests) == (3 if batch else 70)
+    assert {path for path, _, _ in requests} == {"/batch_score" if batch else "/score"}
+    assert progress[-1] == (70, 0)
 
 
 @pytest.mark.parametrize(
@@ -98,11 +102,11 @@ def test_many_rows(batch):
 )  # fmt: skip
 def test_a_wrong_answer_is_no_score(answer, part):
     """NaN, other shapes, statuses, redirects and floods are endpoint failures that say what came."""
-    with server(answer) as (address, asked):
+    with server(answer) as (address, requests):
         grade = Endpoint(url=address)(SAMPLE)
     assert (grade.score, grade.error.kind) == (None, "endpoint")
     assert part in grade.error.message
-    assert len(asked) == 1  # none of these gets better by asking again
+    assert len(requests) == 1  # none of these gets better by asking again
 
 
 def test_a_wrong_batch_fails_its_rows():
@@ -112,8 +116,10 @@ def test_a_wrong_batch_fails_its_rows():
         grades = asyncio.run(Endpoint(url=address, batch=True).grade_all(samples, Control()))
     assert {grade.error.kind for grade in grades} == {"endpoint"}
     with server(answered({"responses": [{"reward": 1}, {"reward": None}]})) as (address, _):
-        first, second = asyncio.run(Endpoint(url=address, batch=True).grade_all(samples, Control()))
-    assert (first.score, second.error.kind) == (1.0, "endpoint")
+        first_grade, second_grade = asyncio.run(
+            Endpoint(url=address, batch=True).grade_all(samples, Control())
+        )
+    assert (first_grade.score, second_grade.error.kind) == (1.0, "endpoint")
 
 
 def test_a_silent_service_is_given_up():
@@ -142,10 +148,10 @@ def test_headers_from_the_environment(monkeypatch):
     with pytest.raises(WorkbenchError, match="SERVICE_KEY"):
         endpoint.check_ready()
     monkeypatch.setenv("SERVICE_KEY", "very-secret")
-    with server(scores) as (address, asked):
+    with server(scores) as (address, requests):
         live = Endpoint(url=address, headers=endpoint.headers)
         assert live(SAMPLE).score == 3.0
-    assert (asked[0][2]["x-functions-key"], asked[0][2]["x-team"]) == ("very-secret", "a")
+    assert (requests[0][2]["x-functions-key"], requests[0][2]["x-team"]) == ("very-secret", "a")
     assert "very-secret" not in json.dumps(live.spec()) + repr(live)
 
 
@@ -186,14 +192,14 @@ def waits(monkeypatch):
     async def sleep(seconds):
         waited.append(seconds)
 
-    monkeypatch.setattr(reward_server, "_pause", sleep)
+    monkeypatch.setattr(connection, "_pause", sleep)
     return waited
 
 
 def after(failures, answer, then=scores):
     """A service that answers so a few times before it works."""
-    left = [answer] * failures
-    return lambda *asked: left.pop() if left else then(*asked)
+    failing_answers = [answer] * failures
+    return lambda *request: failing_answers.pop() if failing_answers else then(*request)
 
 
 @pytest.mark.parametrize("failure", [None, (429, {}, {}), (502, {}, b"<html>"), (503, {}, {}), (504, {}, {})])
@@ -201,24 +207,24 @@ def after(failures, answer, then=scores):
 def test_what_may_pass_is_tried_again(failure, batch, waits):
     """A broken connection and the statuses of a crowded service are asked again, waiting longer each time."""
     samples = wb.Samples([{"prompt": "q", "completion": "abc"}])
-    with server(after(2, failure)) as (address, asked):
+    with server(after(2, failure)) as (address, requests):
         endpoint = Endpoint(url=address, batch=batch)
         grades = asyncio.run(endpoint.grade_all(samples, Control()))
     assert [grade.score for grade in grades] == [3.0]
-    assert len(asked) == 3
+    assert len(requests) == 3
     assert 0.15 <= waits[0] <= 0.25 < 0.3 <= waits[1] <= 0.5
 
 
 @pytest.mark.parametrize("failure", [None, (503, {}, b"busy")])
 def test_tries_come_to_an_end(failure, waits):
     """After max_retries more tries the last failure is told."""
-    with server(after(9, failure)) as (address, asked):
+    with server(after(9, failure)) as (address, requests):
         grade = Endpoint(url=address, max_retries=3)(SAMPLE)
-    assert (grade.error.kind, len(asked), len(waits)) == ("endpoint", 4, 3)
+    assert (grade.error.kind, len(requests), len(waits)) == ("endpoint", 4, 3)
     assert ("did not answer" if failure is None else "status 503") in grade.error.message
-    with server(after(9, failure)) as (address, asked):
+    with server(after(9, failure)) as (address, requests):
         assert Endpoint(url=address, max_retries=0)(SAMPLE).status == "failed"
-    assert len(asked) == 1
+    assert len(requests) == 1
 
 
 @pytest.mark.parametrize(
@@ -233,9 +239,9 @@ def test_the_service_says_how_long_to_wait(header, wait, waits):
 
 def test_nobody_waits_for_an_hour(waits):
     """A service that wants more than a minute fails the row at once."""
-    with server(after(1, (503, {"retry-after": "3600"}, {}))) as (address, asked):
+    with server(after(1, (503, {"retry-after": "3600"}, {}))) as (address, requests):
         assert Endpoint(url=address)(SAMPLE).error.kind == "endpoint"
-    assert (len(asked), waits) == (1, [])
+    assert (len(requests), waits) == (1, [])
 
 
 def test_a_timeout_is_not_repeated():
@@ -246,10 +252,10 @@ def test_a_timeout_is_not_repeated():
         gate.wait(5)
         return 200, {}, {"reward": 1}
 
-    with server(answer) as (address, asked):
+    with server(answer) as (address, requests):
         assert Endpoint(url=address, timeout=0.2, max_retries=5)(SAMPLE).error.kind == "timeout"
         gate.set()
-    assert len(asked) == 1
+    assert len(requests) == 1
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
@@ -266,11 +272,11 @@ def test_a_redirect_leads_nowhere(status):
 
 def test_the_environments_proxy_is_not_used(monkeypatch):
     """Rows go to the address that was typed, and to no other machine."""
-    with server(scores) as (proxy, reached), server(scores) as (address, asked):
+    with server(scores) as (proxy, reached), server(scores) as (address, requests):
         for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
             monkeypatch.setenv(name, proxy)
         assert Endpoint(url=address)(SAMPLE).score == 3.0
-    assert (len(asked), reached) == (1, [])
+    assert (len(requests), reached) == (1, [])
 
 
 @pytest.mark.parametrize("batch", [False, True])
@@ -309,12 +315,12 @@ def test_a_run_that_is_cancelled_from_outside_ends():
 
     async def give_up(address):
         task = asyncio.ensure_future(Endpoint(url=address).grade(SAMPLE))
-        while not asked:
+        while not requests:
             await asyncio.sleep(0.01)
         task.cancel()
         await task
 
-    with server(lambda *_: gate.wait(60) and None) as (address, asked):
+    with server(lambda *_: gate.wait(60) and None) as (address, requests):
         with pytest.raises(asyncio.CancelledError):
             asyncio.run(give_up(address))
         gate.set()
@@ -322,10 +328,10 @@ def test_a_run_that_is_cancelled_from_outside_ends():
 
 def test_info():
     """The service's own words about itself; more keys are passed over, other shapes refused."""
-    told = {"version": "1.0", "name": "lengths", "description": "d", "more": 1}
-    with server(answered(told)) as (address, asked):
+    info = {"version": "1.0", "name": "lengths", "description": "d", "more": 1}
+    with server(answered(info)) as (address, requests):
         assert Endpoint(url=f"{address}/score").info() == EndpointInfo("1.0", "lengths", "d")
-    assert asked[0][:2] == ("/info", None)
+    assert requests[0][:2] == ("/info", None)
     with server(answered({"version": 2})) as (address, _):
         assert Endpoint(url=address).info() == EndpointInfo("2", "", "")
     with server(answered([])) as (address, _), pytest.raises(WorkbenchError, match="wrong shape"):
@@ -336,9 +342,9 @@ def test_info():
 
 def test_trying_a_service():
     """The mock thread is sent, and its grade comes back."""
-    with server(scores) as (address, asked):
+    with server(scores) as (address, requests):
         assert Endpoint(url=address).test().score == 1.0
-    assert [turn["content"] for turn in asked[0][1]["turns"]] == ["What is 2+2?", "4"]
+    assert [turn["content"] for turn in requests[0][1]["turns"]] == ["What is 2+2?", "4"]
 
 
 def test_more_keys_are_tolerated():
@@ -362,20 +368,20 @@ def refused(endpoint):
 def test_a_strangers_endpoint_is_sent_no_secret(batch, monkeypatch):
     """Who wrote the file may not choose which values of the environment go where; the message names both."""
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "topsecret")
-    with server(scores) as (address, asked):
+    with server(scores) as (address, requests):
         mine = Endpoint(url=address, headers={"x-trace": "$AWS_SECRET_ACCESS_KEY"}, batch=batch)
         theirs = mine.as_imported()
-        told = refused(theirs)
+        message = refused(theirs)
         grades = asyncio.run(theirs.grade_all(wb.Samples([{"completion": "a"}] * 3), Control()))
         with pytest.raises(IsolationError):
             theirs.info()
-        assert asked == []
-        assert "AWS_SECRET_ACCESS_KEY" in told
-        assert address in told
-        assert "topsecret" not in told
+        assert requests == []
+        assert "AWS_SECRET_ACCESS_KEY" in message
+        assert address in message
+        assert "topsecret" not in message
         assert {grade.error.kind for grade in grades} == {"endpoint"}
         assert mine(SAMPLE).score == theirs.trusted()(SAMPLE).score == 3.0
-    assert [headers["x-trace"] for _, _, headers in asked] == ["topsecret"] * 2
+    assert [headers["x-trace"] for _, _, headers in requests] == ["topsecret"] * 2
 
 
 INSIDE = [
@@ -405,30 +411,30 @@ def test_a_strangers_public_endpoint_is_ready(url):
 @pytest.fixture
 def names(monkeypatch):
     """Names and the addresses they resolve to; every other name has none."""
-    known, real = {}, socket.getaddrinfo
+    hosts_by_name, real = {}, socket.getaddrinfo
 
     def resolve(host, port, family=0, type=0, proto=0, flags=0):  # noqa: A002 (the system's names)
         host = host.decode() if isinstance(host, bytes) else host
-        if host not in known or flags & socket.AI_NUMERICHOST:
+        if host not in hosts_by_name or flags & socket.AI_NUMERICHOST:
             return real(host, port, family, type, proto, flags | socket.AI_NUMERICHOST)
-        found = known[host]
-        hosts = found.pop(0) if isinstance(found[0], list) else found
-        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (one, port)) for one in hosts]
+        addresses = hosts_by_name[host]
+        hosts = addresses.pop(0) if isinstance(addresses[0], list) else addresses
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (ip, port)) for ip in hosts]
 
     monkeypatch.setattr(socket, "getaddrinfo", resolve)
-    return known
+    return hosts_by_name
 
 
 @pytest.mark.parametrize("hosts", [["127.0.0.1"], ["8.8.8.8", "127.0.0.1"]])
 def test_a_strangers_name_is_looked_at_where_it_leads(hosts, names):
     """A public name that resolves to this network is refused when it is asked; the user's own is not."""
     names["reward.example"] = hosts
-    with server(scores) as (address, asked):
+    with server(scores) as (address, requests):
         url = address.replace("127.0.0.1", "reward.example")
         theirs = Endpoint(url=url, max_retries=0).as_imported()
         theirs.check_ready()
         grade = theirs(SAMPLE)
-        assert (grade.error.kind, asked) == ("endpoint", [])
+        assert (grade.error.kind, requests) == ("endpoint", [])
         assert "reward.example is 127.0.0.1" in grade.error.message
         assert "trust=True" in grade.error.message
         names["reward.example"] = ["127.0.0.1"]
@@ -438,14 +444,14 @@ def test_a_strangers_name_is_looked_at_where_it_leads(hosts, names):
 def test_what_was_looked_at_is_what_is_asked(names, monkeypatch):
     """A name that resolves to something else a moment later is not resolved again, and keeps its Host header."""
     looked = []
-    monkeypatch.setattr(url_policy, "_inside", looked.append)
-    with server(scores) as (address, asked):
+    monkeypatch.setattr(url_policy, "_is_internal_ip", looked.append)
+    with server(scores) as (address, requests):
         port = address.rpartition(":")[2]
         names["reward.example"] = [["127.0.0.2", "127.0.0.1"], ["10.0.0.1"]]  # nothing answers at the first
         theirs = Endpoint(url=f"http://reward.example:{port}", headers={"x-team": "a"}).as_imported()
         assert theirs(SAMPLE).score == 3.0
     assert looked == ["127.0.0.2", "127.0.0.1"]
-    assert (asked[0][2]["host"], asked[0][2]["x-team"]) == (f"reward.example:{port}", "a")
+    assert (requests[0][2]["host"], requests[0][2]["x-team"]) == (f"reward.example:{port}", "a")
 
 
 def test_a_strangers_name_without_an_address(names):
@@ -478,5 +484,5 @@ def test_a_server_of_the_tests_is_quiet_about_clients_that_hang_up(error, printe
     try:
         raise error
     except type(error):
-        Quiet.handle_error(Quiet.__new__(Quiet), None, ("127.0.0.1", 9))
+        QuietServer.handle_error(QuietServer.__new__(QuietServer), None, ("127.0.0.1", 9))
     assert ("Traceback" in capsys.readouterr().err) is printed

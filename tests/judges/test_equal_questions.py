@@ -16,9 +16,9 @@ DOCUMENTS = (
 def test_equal_questions_whose_answer_cannot_be_read_fail_and_end(kind, row):
     """The second is not held up by the first one's answer, which is dropped as soon as it means nothing."""
     client = ScriptedClient("no verdict at all")
-    made = kind(model="m", client=client)
+    judge = kind(model="m", client=client)
     with wb.open_store("sqlite://") as store:
-        job = wb.Suite([made]).start([row], store=store)
+        job = wb.Suite([judge]).start([row], store=store)
         try:
             report = job.report(timeout=600)
         finally:

@@ -21,22 +21,22 @@ from workbench.judges import OpenAIClient
 FINE = '{"score": 0.5, "rationale": "half right"}'
 
 
-def http(status, body, kind="application/json", **headers):
+def http_answer(status, body, kind="application/json", **headers):
     """A whole answer as bytes."""
     sent = body if isinstance(body, bytes) else json.dumps(body).encode()
-    told = {"content-type": kind, "content-length": str(len(sent)), **headers}
-    lines = "".join(f"{name}: {value}\r\n" for name, value in told.items())
+    all_headers = {"content-type": kind, "content-length": str(len(sent)), **headers}
+    lines = "".join(f"{name}: {value}\r\n" for name, value in all_headers.items())
     return f"HTTP/1.1 {status} X\r\n{lines}\r\n".encode() + sent
 
 
-def says(text, **rest):
-    return http(200, completion(text, **rest))
+def chat_answer(text, **fields):
+    return http_answer(200, completion(text, **fields))
 
 
 def ended(reason):
     answer = completion('{"score": 0.')
     answer["choices"][0]["finish_reason"] = reason
-    return http(200, answer)
+    return http_answer(200, answer)
 
 
 def endless(connection):
@@ -79,62 +79,62 @@ ERROR = {"error": {"message": "something is wrong", "code": "some_code"}}
 
 # Name, what the server sends (a function is given the socket), the error's kind (None: scored 0.5), words of its message.
 FAULTS = [
-    ("none", says(FINE), None, ""),
-    ("fenced", says(f"```json\n{FINE}\n```"), None, ""),
-    ("prose around it", says(f"Well. {FINE} That is all."), None, ""),
-    ("thinking before it", says(f'<think>{{"score": 1.0}}?</think>{FINE}'), None, ""),
-    ("text parts", says([{"type": "text", "text": FINE[:9]}, {"type": "text", "text": FINE[9:]}]), None, ""),
-    ("thinking parts", says([THINKING, {"type": "text", "text": FINE}, {"type": "image_url"}, {"text": "{}"}]), None, ""),
-    ("two verdicts that agree", says(f'{{"score": 0.5}}, that is: {FINE}'), None, ""),
-    ("two verdicts", says(f'{{"score": 0.0}} no, rather {FINE}'), "judge_parse", "two verdicts"),
-    ("a verdict, then a quote", says(f'{FINE} It claims: {{"score": 1.0}}'), "judge_parse", "two verdicts"),
-    ("a key twice", says('{"score": 0.1, "rationale": "", "score": 1.0}'), "judge_parse", "'score' twice"),
-    ("thinking parts alone", says([THINKING]), "judge_parse", "said nothing"),
-    ("a refusal part", says([{"type": "refusal", "refusal": "I will not."}]), "judge_refusal", "I will not"),
-    ("control characters", says('{"score": 0.5, "rationale": "half\nright\u0001\u2028"}'), None, ""),
-    ("prose alone", says("I would give it 0.5."), "judge_parse", "no JSON object"),
-    ("empty", says(""), "judge_parse", "said nothing"),
-    ("blank", says(" \n "), "judge_parse", "said nothing"),
-    ("broken JSON", says('{"score": 0.5, "rationale": '), "judge_parse", "no JSON object"),
+    ("none", chat_answer(FINE), None, ""),
+    ("fenced", chat_answer(f"```json\n{FINE}\n```"), None, ""),
+    ("prose around it", chat_answer(f"Well. {FINE} That is all."), None, ""),
+    ("thinking before it", chat_answer(f'<think>{{"score": 1.0}}?</think>{FINE}'), None, ""),
+    ("text parts", chat_answer([{"type": "text", "text": FINE[:9]}, {"type": "text", "text": FINE[9:]}]), None, ""),
+    ("thinking parts", chat_answer([THINKING, {"type": "text", "text": FINE}, {"type": "image_url"}, {"text": "{}"}]), None, ""),
+    ("two verdicts that agree", chat_answer(f'{{"score": 0.5}}, that is: {FINE}'), None, ""),
+    ("two verdicts", chat_answer(f'{{"score": 0.0}} no, rather {FINE}'), "judge_parse", "two verdicts"),
+    ("a verdict, then a quote", chat_answer(f'{FINE} It claims: {{"score": 1.0}}'), "judge_parse", "two verdicts"),
+    ("a key twice", chat_answer('{"score": 0.1, "rationale": "", "score": 1.0}'), "judge_parse", "'score' twice"),
+    ("thinking parts alone", chat_answer([THINKING]), "judge_parse", "said nothing"),
+    ("a refusal part", chat_answer([{"type": "refusal", "refusal": "I will not."}]), "judge_refusal", "I will not"),
+    ("control characters", chat_answer('{"score": 0.5, "rationale": "half\nright\u0001\u2028"}'), None, ""),
+    ("prose alone", chat_answer("I would give it 0.5."), "judge_parse", "no JSON object"),
+    ("empty", chat_answer(""), "judge_parse", "said nothing"),
+    ("blank", chat_answer(" \n "), "judge_parse", "said nothing"),
+    ("broken JSON", chat_answer('{"score": 0.5, "rationale": '), "judge_parse", "no JSON object"),
     ("cut short", ended("length"), "judge_cut", "raise max_tokens"),
-    ("refusal", says(None, refusal="I cannot judge this."), "judge_refusal", "I cannot judge this"),
-    ("refusal as text", says("I'm sorry, but I can't help with that."), "judge_refusal", "sorry"),
+    ("refusal", chat_answer(None, refusal="I cannot judge this."), "judge_refusal", "I cannot judge this"),
+    ("refusal as text", chat_answer("I'm sorry, but I can't help with that."), "judge_refusal", "sorry"),
     ("content filter", ended("content_filter"), "judge_refusal", "content filter"),
-    ("tool call", says(None, tool_calls=[CALL]), "judge_parse", "called a tool"),
-    ("score 70", says('{"score": 70, "rationale": ""}'), "out_of_range", "70"),
-    ("score -1", says('{"score": -1, "rationale": ""}'), "out_of_range", "-1"),
-    ("score a hair too high", says('{"score": 1.0000001, "rationale": ""}'), "out_of_range", "outside"),
-    ("score NaN", says('{"score": NaN, "rationale": ""}'), "not_finite", "nan"),
-    ("score infinite", says('{"score": Infinity, "rationale": ""}'), "not_finite", "inf"),
-    ("score 1e999", says('{"score": 1e999, "rationale": ""}'), "not_finite", "inf"),
-    ("number as text", says('{"score": "0.5", "rationale": ""}'), "judge_parse", "not '0.5' (str)"),
-    ("score true", says('{"score": true, "rationale": ""}'), "judge_parse", "(bool)"),
-    ("score null", says('{"score": null, "rationale": ""}'), "judge_parse", "nothing"),
-    ("score a list", says('{"score": [0.5], "rationale": ""}'), "judge_parse", "(list)"),
-    ("score missing", says('{"rationale": "good"}'), "judge_parse", "'score'"),
-    ("empty choices", http(200, {"choices": []}), "judge_server", "without a choice"),
-    ("no choices", http(200, {"id": "1"}), "judge_server", "without a choice"),
-    ("choices of nothing", http(200, {"choices": [None]}), "judge_server", "without a choice"),
-    ("error with status 200", http(200, ERROR), "judge_server", "something is wrong"),
-    ("wrong key with status 200", http(200, {"error": {"message": "m", "code": 401}}), "judge_key", "refused the key"),
-    ("packed", http(200, gzip.compress(b" " * 2**20), **{"content-encoding": "gzip"}), "judge_server", "packed as gzip"),
-    ("no JSON", http(200, b'{"choices": [{'), "judge_server", "broken answer"),
-    ("HTML with status 200", http(200, PAGE, "text/html"), "judge_unreachable", "no completion"),
-    ("HTML with status 502", http(502, PAGE, "text/html"), "judge_server", "Bad gateway"),
-    ("status 500", http(500, ERROR), "judge_server", "something is wrong"),
-    ("status 500, for long", http(500, ERROR, **{"retry-after": "9999"}), "judge_server", "asks to wait 9,999 s"),
-    ("status 502, for long", http(502, ERROR, **{"retry-after": "9999"}), "judge_server", "asks to wait 9,999 s"),
-    ("status 504, for long", http(504, ERROR, **{"retry-after": "9999"}), "judge_server", "asks to wait 9,999 s"),
-    ("status 400", http(400, ERROR), "judge_server", "something is wrong"),
-    ("full", http(429, ERROR, **{"retry-after": "9999"}), "judge_limit", "asks to wait 9,999 s"),
-    ("overloaded", http(503, ERROR, **{"retry-after": "9999"}), "judge_limit", "no room"),
-    ("no credit", http(429, {"error": {"message": "m", "code": "insufficient_quota"}}), "judge_key", "no credit"),
-    ("wrong key", http(401, {"error": {"message": f"Incorrect API key: {KEY}"}}), "judge_key", "OPENAI_API_KEY"),
-    ("no money", http(402, ERROR), "judge_key", "no credit"),
-    ("sent elsewhere", http(307, ERROR, location="http://127.0.0.1:9/v1"), "judge_server", "redirects are not followed"),
-    ("not allowed", http(403, ERROR), "judge_server", "may not use the model"),
-    ("no such model", http(404, ERROR), "judge_unreachable", "no model 'm'"),
-    ("10 MB", says("x" * 10_000_000), "judge_server", "too large"),
+    ("tool call", chat_answer(None, tool_calls=[CALL]), "judge_parse", "called a tool"),
+    ("score 70", chat_answer('{"score": 70, "rationale": ""}'), "out_of_range", "70"),
+    ("score -1", chat_answer('{"score": -1, "rationale": ""}'), "out_of_range", "-1"),
+    ("score a hair too high", chat_answer('{"score": 1.0000001, "rationale": ""}'), "out_of_range", "outside"),
+    ("score NaN", chat_answer('{"score": NaN, "rationale": ""}'), "not_finite", "nan"),
+    ("score infinite", chat_answer('{"score": Infinity, "rationale": ""}'), "not_finite", "inf"),
+    ("score 1e999", chat_answer('{"score": 1e999, "rationale": ""}'), "not_finite", "inf"),
+    ("number as text", chat_answer('{"score": "0.5", "rationale": ""}'), "judge_parse", "not '0.5' (str)"),
+    ("score true", chat_answer('{"score": true, "rationale": ""}'), "judge_parse", "(bool)"),
+    ("score null", chat_answer('{"score": null, "rationale": ""}'), "judge_parse", "nothing"),
+    ("score a list", chat_answer('{"score": [0.5], "rationale": ""}'), "judge_parse", "(list)"),
+    ("score missing", chat_answer('{"rationale": "good"}'), "judge_parse", "'score'"),
+    ("empty choices", http_answer(200, {"choices": []}), "judge_server", "without a choice"),
+    ("no choices", http_answer(200, {"id": "1"}), "judge_server", "without a choice"),
+    ("choices of nothing", http_answer(200, {"choices": [None]}), "judge_server", "without a choice"),
+    ("error with status 200", http_answer(200, ERROR), "judge_server", "something is wrong"),
+    ("wrong key with status 200", http_answer(200, {"error": {"message": "m", "code": 401}}), "judge_key", "refused the key"),
+    ("packed", http_answer(200, gzip.compress(b" " * 2**20), **{"content-encoding": "gzip"}), "judge_server", "packed as gzip"),
+    ("no JSON", http_answer(200, b'{"choices": [{'), "judge_server", "broken answer"),
+    ("HTML with status 200", http_answer(200, PAGE, "text/html"), "judge_unreachable", "no completion"),
+    ("HTML with status 502", http_answer(502, PAGE, "text/html"), "judge_server", "Bad gateway"),
+    ("status 500", http_answer(500, ERROR), "judge_server", "something is wrong"),
+    ("status 500, for long", http_answer(500, ERROR, **{"retry-after": "9999"}), "judge_server", "asks to wait 9,999 s"),
+    ("status 502, for long", http_answer(502, ERROR, **{"retry-after": "9999"}), "judge_server", "asks to wait 9,999 s"),
+    ("status 504, for long", http_answer(504, ERROR, **{"retry-after": "9999"}), "judge_server", "asks to wait 9,999 s"),
+    ("status 400", http_answer(400, ERROR), "judge_server", "something is wrong"),
+    ("full", http_answer(429, ERROR, **{"retry-after": "9999"}), "judge_limit", "asks to wait 9,999 s"),
+    ("overloaded", http_answer(503, ERROR, **{"retry-after": "9999"}), "judge_limit", "no room"),
+    ("no credit", http_answer(429, {"error": {"message": "m", "code": "insufficient_quota"}}), "judge_key", "no credit"),
+    ("wrong key", http_answer(401, {"error": {"message": f"Incorrect API key: {KEY}"}}), "judge_key", "OPENAI_API_KEY"),
+    ("no money", http_answer(402, ERROR), "judge_key", "no credit"),
+    ("sent elsewhere", http_answer(307, ERROR, location="http://127.0.0.1:9/v1"), "judge_server", "redirects are not followed"),
+    ("not allowed", http_answer(403, ERROR), "judge_server", "may not use the model"),
+    ("no such model", http_answer(404, ERROR), "judge_unreachable", "no model 'm'"),
+    ("10 MB", chat_answer("x" * 10_000_000), "judge_server", "too large"),
     ("10 MB without a length", endless, "judge_server", "too large"),
     ("connection dropped", lambda c: None, "judge_server", "broke off"),
     ("reset in the body", reset, "judge_server", "broke off"),
@@ -145,7 +145,7 @@ FAULTS = [
 
 
 @contextmanager
-def faulty(choose, wrap=None):
+def faulty_server(choose, wrap=None):
     """A server of bare sockets, one question a connection: `choose(text of the request)` is what it does."""
     listening = socket.create_server(("127.0.0.1", 0), backlog=128)
 
@@ -160,7 +160,7 @@ def faulty(choose, wrap=None):
     def talk(connection):
         try:
             with wrap(connection) if wrap else connection as secured:
-                act = choose(request(secured))
+                act = choose(read_request(secured))
                 act(secured) if callable(act) else secured.sendall(
                     act.replace(b"\r\n", b"\r\nconnection: close\r\n", 1)
                 )
@@ -177,7 +177,7 @@ def faulty(choose, wrap=None):
         thread.join()
 
 
-def request(connection):
+def read_request(connection):
     data = b""
     while b"\r\n\r\n" not in data:
         data += connection.recv(65536) or b"\r\n\r\n"
@@ -212,7 +212,7 @@ def run():
     def choose(text):
         return next(sent for name, sent, *_ in FAULTS if f"<{name}>" in text)
 
-    with faulty(choose) as address:
+    with faulty_server(choose) as address:
         # What fails is asked once more at the end in any case: tries besides would only be waited for.
         report = judge(address, max_retries=0).run(rows, progress=False)
     patch.undo()
@@ -233,7 +233,7 @@ def test_a_fault_is_an_error_of_its_own_kind(run, at, fault):
     assert KEY not in repr(grade)
 
 
-def test_the_faults_are_told_apart(run):
+def test_each_fault_has_its_error_kind(run):
     """The report counts them by kind, and its table holds no number where there was none."""
     failed = [kind for *_, kind, _ in FAULTS if kind]
     assert run.errors["error_kind"].value_counts().to_dict() == {
@@ -245,27 +245,27 @@ def test_the_faults_are_told_apart(run):
 @pytest.mark.parametrize(
     ("share", "answer"),
     [
-        (0.3, http(429, ERROR, **{"retry-after-ms": "20"})),
-        (0.3, http(500, ERROR)),
+        (0.3, http_answer(429, ERROR, **{"retry-after-ms": "20"})),
+        (0.3, http_answer(500, ERROR)),
         (0.3, lambda c: None),
         (0.3, lambda c: c.recv(1)),
     ],
     ids=["429", "500", "dropped", "hanging"],
 )
-def test_passing_faults_lose_no_row(share, answer, monkeypatch):
+def test_transient_errors_lose_no_row(share, answer, monkeypatch):
     """30 % of the questions refused, failed, dropped or left hanging: every row is scored all the same."""
     import random
 
-    from workbench.judges.client import question
+    from workbench.judges.client import chat_request
 
-    monkeypatch.setattr(question, "_FIRST_WAIT", 0.01)  # the waiting itself is not what is tested
+    monkeypatch.setattr(chat_request, "_FIRST_WAIT", 0.01)  # the waiting itself is not what is tested
     chance, lock = random.Random(7), threading.Lock()
 
     def choose(_):
         with lock:
-            return answer if chance.random() < share else says(FINE)
+            return answer if chance.random() < share else chat_answer(FINE)
 
-    with faulty(choose) as address:
+    with faulty_server(choose) as address:
         rows = [{"prompt": str(row), "completion": "x"} for row in range(100)]
         report = judge(address, max_retries=5, patience=60, timeout=2).run(rows, progress=False)
     assert report.summary.loc["judge", "scored"] == 100, report.errors["error"].iloc[0]
@@ -283,19 +283,19 @@ def unreachable(address):
         ("http://no-such-host.invalid/v1", "no address by that name"),
     ],
 )
-def test_a_server_that_is_not_there_is_told_at_once(address, words):
+def test_an_unreachable_server_is_reported_at_once(address, words):
     """The first message says what to do, and hundreds of rows are not waited for: they are not asked."""
     report = unreachable(address)
     assert set(report.errors["error_kind"]) == {"judge_unreachable"}
-    first = report.errors["error"].iloc[0]
-    assert words in first
-    assert "next step" in first
+    first_error = report.errors["error"].iloc[0]
+    assert words in first_error
+    assert "next step" in first_error
     assert "not asked" in report.errors["error"].iloc[-1]
-    assert report.findings[0].advice == first.rpartition("next step: ")[2]
-    told = "\n".join(report.notes)
-    assert words in told
-    assert "next step" in told
-    assert "rows were not asked" in told
+    assert report.findings[0].advice == first_error.rpartition("next step: ")[2]
+    notes = "\n".join(report.notes)
+    assert words in notes
+    assert "next step" in notes
+    assert "rows were not asked" in notes
 
 
 @pytest.fixture
@@ -316,15 +316,17 @@ def certificate(tmp_path):
 
 def test_a_certificate_that_cannot_be_trusted_is_refused(certificate):
     """No question goes out, and the message names the certificate."""
-    asked = []
+    requests = []
 
     def choose(text):
-        asked.append(text)
-        return says(FINE)
+        requests.append(text)
+        return chat_answer(FINE)
 
-    with faulty(choose, lambda connection: certificate.wrap_socket(connection, server_side=True)) as address:
+    with faulty_server(
+        choose, lambda connection: certificate.wrap_socket(connection, server_side=True)
+    ) as address:
         report = unreachable(address.replace("http://", "https://"))
-    assert not asked
+    assert not requests
     assert set(report.errors["error_kind"]) == {"judge_unreachable"}
     assert "certificate" in report.errors["error"].iloc[0]
 
@@ -334,11 +336,13 @@ def test_an_interrupted_run_leaves_hanging_questions(monkeypatch):
     from workbench.graders import rows as engine
     from workbench.graders.rows import Control
 
-    monkeypatch.setattr(engine, "_GRACE", 0.05)
+    monkeypatch.setattr(engine, "_STOP_SECONDS", 0.05)
     control = Control(lambda done, failed: done == 3 and control.cancel.set())
     data = wb.read_samples(
         [{"prompt": "<none>" if row < 3 else "<silence>", "completion": "x"} for row in range(9)]
     )
-    with faulty(lambda text: says(FINE) if "<none>" in text else lambda c: c.recv(1)) as address:
+    with faulty_server(
+        lambda text: chat_answer(FINE) if "<none>" in text else lambda c: c.recv(1)
+    ) as address:
         grades = asyncio.run(judge(address, timeout=600).grade_all(data, control))
     assert (grades.n_scored, {error.kind for error in grades.errors.values()}) == (3, {"cancelled"})

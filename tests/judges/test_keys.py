@@ -9,7 +9,7 @@ import traceback
 import pytest
 
 import workbench as wb
-from tests.judges.test_faults import ERROR, FAULTS, faulty, http, judge, says
+from tests.judges.test_faults import ERROR, FAULTS, chat_answer, faulty_server, http_answer, judge
 from workbench import background
 from workbench.judges import JudgeServerError, OpenAIClient
 
@@ -43,11 +43,11 @@ except Exception as error:
 
 def answers(text):
     """All faults; and a server that repeats the key it was given, in words and in JSON."""
-    told = next((sent for name, sent, *_ in FAULTS if f"<{name}>" in text), says('{"score": 1}'))
+    answer = next((sent for name, sent, *_ in FAULTS if f"<{name}>" in text), chat_answer('{"score": 1}'))
     return (
-        http(401, {"error": {"message": f"bad key {SECRET}, Authorization: Bearer {SECRET}"}})
+        http_answer(401, {"error": {"message": f"bad key {SECRET}, Authorization: Bearer {SECRET}"}})
         if "<none>" in text
-        else told
+        else answer
     )
 
 
@@ -59,18 +59,18 @@ def test_no_key_in_any_file_output_or_log(tmp_path):
         "OPENAI_LOG": "debug",
         "PYTHONPATH": os.pathsep.join(sys.path),
     }
-    with faulty(answers) as address:
+    with faulty_server(answers) as address:
         done = subprocess.run(
             [sys.executable, "-X", "dev", "-c", SESSION, address, str(tmp_path)],
             env=env, capture_output=True, check=False, timeout=300,
         )  # fmt: skip
-    said = done.stdout + done.stderr
-    assert done.returncode == 0, said.decode()[-2000:]
+    output = done.stdout + done.stderr
+    assert done.returncode == 0, output.decode()[-2000:]
     written = {path.name: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     assert {"report.html", "report.csv", "graders.json", "pickle", "store.db"} <= set(written)
-    assert b"judge_key" in said
+    assert b"judge_key" in output
     parts = (SECRET.encode(), SECRET[8:-8].encode())
-    for name, data in {**written, "output": said}.items():
+    for name, data in {**written, "output": output}.items():
         assert not [part for part in parts if part in data], name
 
 
@@ -78,7 +78,9 @@ def test_no_key_in_any_file_output_or_log(tmp_path):
 def test_a_key_of_another_shape_is_hidden_too(key, monkeypatch):
     """What is hidden is the key itself, whatever keys look like elsewhere."""
     monkeypatch.setenv("OPENAI_API_KEY", key)
-    with faulty(lambda _: http(400, {"error": {"message": f"you sent {key} to us"}})) as address:
+    with faulty_server(
+        lambda _: http_answer(400, {"error": {"message": f"you sent {key} to us"}})
+    ) as address:
         grade = judge(address)(wb.StringThread([("user", "x"), ("assistant", "y")]))
     assert "you sent *** to us" in grade.error.message
 
@@ -86,30 +88,32 @@ def test_a_key_of_another_shape_is_hidden_too(key, monkeypatch):
 @pytest.mark.parametrize(
     "answer",
     [
-        http(401, {"error": {"message": f"bad key {SECRET}"}}),
-        http(400, f"you sent {SECRET}".encode(), "text/plain"),
-        http(200, {"error": f"you sent {SECRET}"}),
-        http(200, f"<p>{SECRET}</p>".encode(), "text/html"),
-        http(429, {**ERROR, "key": SECRET}, **{"retry-after": "9999"}),
+        http_answer(401, {"error": {"message": f"bad key {SECRET}"}}),
+        http_answer(400, f"you sent {SECRET}".encode(), "text/plain"),
+        http_answer(200, {"error": f"you sent {SECRET}"}),
+        http_answer(200, f"<p>{SECRET}</p>".encode(), "text/html"),
+        http_answer(429, {**ERROR, "key": SECRET}, **{"retry-after": "9999"}),
     ],
 )
 def test_an_exception_shows_no_key(answer, monkeypatch):
     """Not in its text, its traceback, what it came from or its pickle, whatever the server repeats."""
     monkeypatch.setenv("OPENAI_API_KEY", SECRET)
-    with faulty(lambda _: answer) as address:
+    with faulty_server(lambda _: answer) as address:
         client = OpenAIClient(address, max_retries=0, patience=1)
         with pytest.raises(JudgeServerError) as caught:
             background.run(client.complete([{"role": "user", "content": "x"}], model="m"))
     error = caught.value
-    shown = "".join(traceback.format_exception(error)) + repr(error) + repr(client)
-    assert SECRET not in shown
+    text = "".join(traceback.format_exception(error)) + repr(error) + repr(client)
+    assert SECRET not in text
     assert SECRET.encode() not in pickle.dumps((error, client))
 
 
 def test_an_answer_that_repeats_the_key_is_cleaned(monkeypatch):
     """A judge that was told the key, or a server that puts it into the answer, does not get it into the grade."""
     monkeypatch.setenv("OPENAI_API_KEY", SECRET)
-    with faulty(lambda _: says(f'{{"score": 0.5, "rationale": "the key is {SECRET}"}}')) as address:
+    with faulty_server(
+        lambda _: chat_answer(f'{{"score": 0.5, "rationale": "the key is {SECRET}"}}')
+    ) as address:
         grade = judge(address)(wb.StringThread([("user", "x"), ("assistant", "y")]))
     assert grade.score == 0.5
     assert SECRET not in repr(grade)
@@ -120,7 +124,9 @@ def test_an_answer_that_repeats_the_key_is_cleaned(monkeypatch):
 def test_a_short_key_takes_no_words_out_of_answers(key, monkeypatch):
     """Servers of one's own are given any word for a key: what the judge says stays as it was said."""
     monkeypatch.setenv("OPENAI_API_KEY", key)
-    with faulty(lambda _: says('{"score": 0.5, "rationale": "half right: EMPTY text"}')) as address:
+    with faulty_server(
+        lambda _: chat_answer('{"score": 0.5, "rationale": "half right: EMPTY text"}')
+    ) as address:
         grade = judge(address)(wb.StringThread([("user", "x"), ("assistant", "y")]))
     assert (grade.score, grade.reasoning) == (0.5, "half right: EMPTY text")
 

@@ -93,15 +93,15 @@ def test_values_are_put_as_they_are(kind):
     turns = [("document", hostile), ("user", hostile), ("assistant", hostile)]
     thread = wb.StringThread(turns, {"style": "other"})
     judge = EXAMPLES[kind]()
-    asked = "\n".join(message["content"] for message in judge.preview(thread))
-    assert hostile in asked
+    question = "\n".join(message["content"] for message in judge.preview(thread))
+    assert hostile in question
     assert not judge.client.calls
 
 
 def test_one_try_at_repair():
     """An unreadable answer is asked for once more, with the reason; both are paid for."""
-    first = Reply("I think it is good", Usage(10, 5, 0.25), {})
-    client = ScriptedClient([first, Reply('{"score": 1}', Usage(20, 5, 0.5), {})])
+    first_reply = Reply("I think it is good", Usage(10, 5, 0.25), {})
+    client = ScriptedClient([first_reply, Reply('{"score": 1}', Usage(20, 5, 0.5), {})])
     grade = CriteriaJudge(client=client)(THREAD)
     assert (grade.score, grade.tokens, grade.cost) == (1.0, 40, 0.75)
     messages = client.calls[1][0]
@@ -109,38 +109,38 @@ def test_one_try_at_repair():
     assert "Answer again" in messages[-1]["content"]
 
 
-@pytest.mark.parametrize("rules", ["letta", "umbraco", "openai"])
-def test_platforms_without_repair_ask_once(rules):
+@pytest.mark.parametrize("platform", ["letta", "umbraco", "openai"])
+def test_platforms_without_repair_ask_once(platform):
     """Letta, Umbraco and OpenAI take the first answer."""
     client = ScriptedClient("no")
-    assert CriteriaJudge(rules=rules, client=client)(THREAD).error.kind == "judge_parse"
+    assert CriteriaJudge(platform=platform, client=client)(THREAD).error.kind == "judge_parse"
     assert len(client.calls) == 1
 
 
 @pytest.mark.parametrize(
-    ("model", "rules", "temperature", "sent"),
+    ("model", "platform", "temperature", "sent"),
     [
         ("gpt-4o-mini", "", 0.0, 0.0), ("openai/gpt-5-mini", "letta", 0.0, 1.0), ("o1-mini", "letta", 0.0, 1.0), ("o4-mini", "letta", 0.0, 0.0),
         ("openai/o1", "letta", 0.0, 0.0), ("o3", "letta", 0.3, 0.3), ("o4-mini", "adaptive", 0.3, 1.0), ("o3", "", 0.0, 1.0), ("openai/o4-mini", "", 0.0, 1.0),
     ],
 )  # fmt: skip
-def test_temperatures(model, rules, temperature, sent):
+def test_temperatures(model, platform, temperature, sent):
     """Reasoning models take no temperature but 1; whose rule says which those are."""
     client = ScriptedClient('{"score": 1}')
-    CriteriaJudge(model=model, rules=rules, temperature=temperature, client=client)(THREAD)
+    CriteriaJudge(model=model, platform=platform, temperature=temperature, client=client)(THREAD)
     assert client.calls[0][1]["temperature"] == sent
 
 
 @pytest.mark.parametrize(
-    ("answer", "rules", "outcome"),
+    ("answer", "platform", "outcome"),
     [
         ('{"score": "PASS", "reasoning": "r"}', "", 1.0), ('{"score": "FAIL"}', "adaptive", 0.0), ('{"score": "NA", "reasoning": "n"}', "", "skipped"),
         ('{"score": "pass"}', "", 1.0), ('{"score": "pass"}', "adaptive", "failed"), ('{"score": 1}', "", "failed"), ('{"score": "MAYBE"}', "", "failed"),
     ],
 )  # fmt: skip
-def test_binary_labels(answer, rules, outcome):
+def test_binary_labels(answer, platform, outcome):
     """PASS is 1, FAIL 0, NA no score and no failure."""
-    grade = BinaryJudge(criteria="c", rules=rules, client=ScriptedClient(answer))(THREAD)
+    grade = BinaryJudge(criteria="c", platform=platform, client=ScriptedClient(answer))(THREAD)
     assert (grade.status if grade.score is None else grade.score) == outcome
 
 
@@ -149,13 +149,13 @@ def test_binary_prompt():
     messages = BinaryJudge(criteria="be polite").preview(THREAD)
     assert [message["role"] for message in messages] == ["system", *["user", "assistant"] * 3, "user"]
     assert [json.loads(messages[at]["content"])["score"] for at in (2, 4, 6)] == ["FAIL", "PASS", "NA"]
-    last = messages[-1]["content"]
+    question = messages[-1]["content"]
     places = [
-        last.index(part)
+        question.index(part)
         for part in ("CONTEXT", "A1", "USER QUESTION", "Q2 <b>", "The answer", "be polite", "OUTPUT")
     ]
     assert places == sorted(places)
-    assert "SYSTEM" not in last
+    assert "SYSTEM" not in question
 
 
 def test_binary_examples_and_templates():
@@ -175,8 +175,8 @@ def test_binary_examples_and_templates():
     assert system["content"].startswith('S kind {"type":"object"')
     assert user["content"].startswith('EQ>say "x">{"reasoning"')
     assert "The answer short [system]" in user["content"]
-    assert judge.asked()["response_format"]["type"] == "json_schema"
-    assert replace(judge, rules="adaptive").asked()["response_format"] is None
+    assert judge.request_settings()["response_format"]["type"] == "json_schema"
+    assert replace(judge, platform="adaptive").request_settings()["response_format"] is None
 
 
 def test_binary_needs_a_question_and_an_answer():
@@ -187,7 +187,9 @@ def test_binary_needs_a_question_and_an_answer():
 
 def test_rubric_sections():
     """The seed release fills listed variables only and appends the values; no ground truth, no section."""
-    judge = RubricJudge(prompt="Score {style} answers to {input} {{x}}", rubric_vars=["style"], rules="letta")
+    judge = RubricJudge(
+        prompt="Score {style} answers to {input} {{x}}", rubric_vars=["style"], platform="letta"
+    )
     text = judge.preview(sample())[1]["content"]
     assert "Score short answers to {input} {{x}}" in text
     parts = (
@@ -231,13 +233,13 @@ def test_rubric_variables_must_be_there():
 
 def test_rubric_under_lettas_rules():
     """Clamped and coerced; failures in Letta's words; an empty submission since 0.8 is its own zero."""
-    letta = RubricJudge(prompt="p", rules="letta")
+    letta = RubricJudge(prompt="p", platform="letta")
     assert graded(letta, '{"score": "0.5"}').score == 0.5
     assert graded(letta, '{"score": 2.5, "rationale": "x"}').score == 1.0
     failed = graded(letta, "not json")
     assert failed.error.message.startswith("Error during grading: ")
     assert "error" in failed.metadata
-    later = RubricJudge(prompt="p", rules="letta", release="0.17", client=ScriptedClient([]))
+    later = RubricJudge(prompt="p", platform="letta", release="0.17", client=ScriptedClient([]))
     assert (later(wb.StringThread([("user", "q")])).score, later.client.calls) == (0.0, [])
 
 
@@ -246,14 +248,14 @@ def test_ranges():
     judge = RubricJudge(prompt="p", scale=(1, 5), pass_threshold=4)
     assert (graded(judge, '{"score": 4}').score, graded(judge, '{"score": 4}').passed) == (4.0, True)
     assert graded(judge, '{"score": 0.5}').error.kind == "out_of_range"
-    model = ScoreJudge(input=MESSAGES, scale=(0, 10), rules="openai")
+    model = ScoreJudge(input=MESSAGES, scale=(0, 10), platform="openai")
     assert graded(model, '{"result": 70, "steps": [{"description": "d", "conclusion": "c"}]}').score == 10.0
     assert graded(model, '{"result": "high", "steps": []}').error.kind == "judge_parse"
 
 
 def test_criteria_under_umbracos_rules():
     """Missing is 0, not clamped, and the messages are Umbraco's."""
-    umbraco = CriteriaJudge(rules="umbraco", pass_threshold=0.8)
+    umbraco = CriteriaJudge(platform="umbraco", pass_threshold=0.8)
     low = graded(
         umbraco, 'Sure {"score": 0.75, "reasoning": "meh", "strengths": ["s"], "weaknesses": "w"} bye'
     )
@@ -272,7 +274,7 @@ def test_guardrails_flag():
         graded(GuardrailJudge(), '{"safetyScore": 0.2}').passed,
         graded(GuardrailJudge(), '{"safetyScore": 0.9}').passed,
     ) == (True, False)
-    flagged = graded(GuardrailJudge(rules="umbraco"), "sorry")
+    flagged = graded(GuardrailJudge(platform="umbraco"), "sorry")
     assert (flagged.score, flagged.passed) == (0.0, True)
     assert graded(GuardrailJudge(), "sorry").status == "failed"
 
@@ -286,8 +288,8 @@ def test_schema_answers_must_fit():
     system, user = judge.preview(THREAD)
     assert user["content"] == "R=The answer S=SYSTEM"
     assert '"maximum":1' in system["content"]
-    assert judge.asked()["response_format"]["json_schema"]["schema"] == judge.output_schema
-    assert judge.asked()["max_tokens"] == 256
+    assert judge.request_settings()["response_format"]["json_schema"]["schema"] == judge.output_schema
+    assert judge.request_settings()["max_tokens"] == 256
     assert graded(judge, '{"score": 0.4, "reasoning": "ok"}').reasoning == "ok"
     assert graded(judge, '{"score": 0.4}').error.kind == "judge_parse"
     assert graded(judge, '{"score": 4, "reasoning": ""}').error.kind == "out_of_range"
@@ -335,11 +337,11 @@ NO_RATIONALE = {
         (lambda: RubricJudge(prompt="{{#if", dialect="handlebars"), "not closed"),
         (lambda: RubricJudge(prompt_path="/nowhere/rubric.txt"), "cannot be read"),
         (lambda: FaithfulnessJudge(require_evidence=1), "True or False"),
-        (lambda: FaithfulnessJudge(require_evidence=True, rules="adaptive"), "no evidence"),
+        (lambda: FaithfulnessJudge(require_evidence=True, platform="adaptive"), "no evidence"),
         (lambda: AgentJudge(prompt="p", agent=AGENT, max_steps=True), "max_steps"),
         (lambda: AgentJudge(prompt="p", agent=AGENT, tool_timeout=0), "tool_timeout"),
         (lambda: AgentJudge(prompt="p", agent=AGENT, tool_memory_mb="1"), "tool_memory_mb"),
-        (lambda: CriteriaJudge(rules="acme"), "rules"),
+        (lambda: CriteriaJudge(platform="acme"), "platform"),
         (lambda: CriteriaJudge(temperature=3), "0 to 2"),
         (lambda: CriteriaJudge(temperature=True), "0 to 2"),
         (lambda: CriteriaJudge(max_tokens=0), "max_tokens"),
@@ -352,7 +354,7 @@ NO_RATIONALE = {
             "nothing is fetched",
         ),
         (lambda: CriteriaJudge(pass_threshold="0.7"), "pass_threshold must be a number"),
-        (lambda: GuardrailJudge(pass_threshold=None), "pass_threshold must be a number"),
+        (lambda: GuardrailJudge(safety_threshold=None), "safety_threshold must be a number"),
         (lambda: RubricJudge(prompt="p", timeout="5"), "timeout is out of its bounds"),
         (lambda: RubricJudge(prompt="p", max_retries=1.5), "whole number"),
         (lambda: RubricJudge(prompt="p", pass_threshold=float("nan")), "pass_threshold"),
@@ -426,34 +428,36 @@ def test_schemas_of_answers_end(schema, answer, kind):
 def test_our_own_rules_ask_for_a_schema(kind):
     """A judge of ours sends the JSON schema of the answer it reads; the example's answer fits it."""
     judge = EXAMPLES[kind]()
-    wanted = judge.asked()["response_format"]
-    assert wanted["type"] == "json_schema"
+    response_format = judge.request_settings()["response_format"]
+    assert response_format["type"] == "json_schema"
     answer = json.loads(judge.client.script)
-    properties = wanted["json_schema"]["schema"]["properties"]
-    assert set(wanted["json_schema"]["schema"]["required"]) <= set(properties)
+    properties = response_format["json_schema"]["schema"]["properties"]
+    assert set(response_format["json_schema"]["schema"]["required"]) <= set(properties)
     assert set(properties) & set(answer)
 
 
 @pytest.mark.parametrize(
-    ("kind", "rules"),
+    ("kind", "platform"),
     [
         ("binary-judge", "adaptive"), ("faithfulness", "adaptive"), ("answer-relevancy", "adaptive"), ("context-relevancy", "adaptive"),
         ("rubric-judge", "letta"), ("criteria-judge", "umbraco"), ("guardrail-judge", "umbraco"),
     ],
 )  # fmt: skip
-def test_platforms_ask_as_they_do(kind, rules):
+def test_platforms_ask_as_they_do(kind, platform):
     """Under a platform's rules the server is asked for a JSON object, as there."""
-    assert replace(EXAMPLES[kind](), rules=rules).asked()["response_format"] == {"type": "json_object"}
+    assert replace(EXAMPLES[kind](), platform=platform).request_settings()["response_format"] == {
+        "type": "json_object"
+    }
 
 
 def test_a_preview_is_the_callers_own():
     """Changing what a preview gave changes no later question, though parts of it are made once."""
     judge = BinaryJudge(criteria="c")
-    first = judge.preview(THREAD)
-    kept = json.dumps(first)
-    for message in first:
+    messages = judge.preview(THREAD)
+    before = json.dumps(messages)
+    for message in messages:
         message["content"] = "changed"
-    assert json.dumps(judge.preview(THREAD)) == kept
+    assert json.dumps(judge.preview(THREAD)) == before
 
 
 @pytest.mark.parametrize(
@@ -472,10 +476,10 @@ def test_a_misspelt_name_asks_nothing(make):
     """A prompt with a hole that nothing fills fails the row before anybody is asked."""
     from dataclasses import replace
 
-    asked = wb.ScriptedClient('{"score": 1.0}')
-    grade = replace(make(), client=asked)(wb.StringThread([("user", "q"), ("assistant", "a")]))
+    client = wb.ScriptedClient('{"score": 1.0}')
+    grade = replace(make(), client=client)(wb.StringThread([("user", "q"), ("assistant", "a")]))
     assert grade.error.kind == "template"
-    assert not asked.calls
+    assert not client.calls
 
 
 def test_braces_that_stay_are_refused():
@@ -486,14 +490,14 @@ def test_braces_that_stay_are_refused():
     with pytest.raises(wb.errors.FormatError, match="dialect='jinja2'"):
         wb.RubricJudge(prompt="Rate {{ submision }}.")
     assert wb.RubricJudge(prompt='Answers look like {"a": 1} or {x}.').prompt
-    assert wb.RubricJudge(prompt="Rate {submission}.", rules="letta").prompt
+    assert wb.RubricJudge(prompt="Rate {submission}.", platform="letta").prompt
     assert wb.RubricJudge(prompt="Rate {submission}.", dialect="braces").prompt
 
 
 def test_examples_take_a_justification_and_nothing_unknown():
     """`justification` is the reasoning; a part that nothing reads is refused."""
-    one = {"input": [{"role": "user", "content": "q"}], "output": "a", "passes": True}
-    judge = wb.BinaryJudge(criteria="c", examples=[{**one, "justification": "Because."}])
+    example = {"input": [{"role": "user", "content": "q"}], "output": "a", "passes": True}
+    judge = wb.BinaryJudge(criteria="c", examples=[{**example, "justification": "Because."}])
     assert "Because." in str(judge.preview(wb.StringThread([("user", "q"), ("assistant", "a")])))
     with pytest.raises(wb.errors.FormatError, match="'reason'"):
-        wb.BinaryJudge(criteria="c", examples=[{**one, "reason": "Because."}])
+        wb.BinaryJudge(criteria="c", examples=[{**example, "reason": "Because."}])

@@ -63,9 +63,9 @@ def test_without_a_model_a_judge_shows_its_question_and_takes_a_script():
 
 def test_one_row_says_what_is_missing_and_asks_nothing():
     """Called by hand, the grade is failed with the same words."""
-    with server(lambda *_: (200, {}, completion(SAID))) as (address, asked):
+    with server(lambda *_: (200, {}, completion(SAID))) as (address, requests):
         grade = KINDS["binary"](client=OpenAIClient(address))(THREAD)
-    assert not asked
+    assert not requests
     assert "WORKBENCH_MODEL" in grade.error.message
 
 
@@ -75,12 +75,12 @@ def test_the_environments_model_is_taken_once_and_is_what_is_exported(monkeypatc
     monkeypatch.setenv("WORKBENCH_MODEL", "first")
     assert KINDS["binary"]().model == "first"
     assert KINDS["binary"](model="own").model == "own"
-    with server(lambda *_: (200, {}, completion(SAID))) as (address, asked):
+    with server(lambda *_: (200, {}, completion(SAID))) as (address, requests):
         asker = replace(early, client=OpenAIClient(address))
         asker.run(ROWS, progress=False)
         monkeypatch.setenv("WORKBENCH_MODEL", "second")
         asker.run(ROWS, progress=False)
-    assert {body["model"] for _, body, _ in asked} == {"first"}
+    assert {body["model"] for _, body, _ in requests} == {"first"}
     assert json.loads(wb.save([asker], tmp_path / "g.json").read_text())["graders"][0]["model"] == "first"
     late.check_ready()  # made before the variable was there, asked after it
     assert late.spec()["model"] == "second"
@@ -106,7 +106,7 @@ def test_an_agent_keeps_its_own_model(monkeypatch):
 )
 def test_a_platform_that_needs_a_model_is_not_given_a_file_without(platform, kind, tmp_path):
     """Another model than the one that was run must not be asked there without a word."""
-    rules = {"rules": platform} if kind != "context" else {}
+    rules = {"platform": platform} if kind != "context" else {}
     judge, path = KINDS[kind](**rules), tmp_path / f"g{'.yaml' if platform == 'letta' else '.json'}"
     with pytest.raises(FormatError, match=r"names no model(.|\n)*model"):
         wb.export(judge, path, platform)
@@ -119,7 +119,7 @@ def test_files_without_a_model_say_what_is_asked(tmp_path):
     """Ours and vLLora's may leave it out, and a note says who decides then; Letta's own default is Letta's."""
     written = wb.export(KINDS["binary"](), tmp_path / "g.json", "native")
     assert "WORKBENCH_MODEL" in str(written)
-    vllora = wb.export(KINDS["schema"](rules="vllora", max_tokens=9), tmp_path / "v.json", "vllora")
+    vllora = wb.export(KINDS["schema"](platform="vllora", max_tokens=9), tmp_path / "v.json", "vllora")
     assert "names none" in str(vllora)
     assert wb.load(tmp_path / "v.json").graders[0].model == ""
     (tmp_path / "l.yaml").write_text("name: s\ngraders:\n  q:\n    kind: rubric\n    prompt: Rate it.\n")
@@ -132,11 +132,11 @@ def test_the_command_line_says_what_is_missing(tmp_path, capsys, monkeypatch):
     (tmp_path / "rows.jsonl").write_text("\n".join(map(json.dumps, ROWS)))
     assert main(["run", str(tmp_path / "g.json"), str(tmp_path / "rows.jsonl")]) == 1
     assert "WORKBENCH_MODEL" in capsys.readouterr().err
-    with server(lambda *_: (200, {}, completion(SAID))) as (address, asked):
+    with server(lambda *_: (200, {}, completion(SAID))) as (address, requests):
         monkeypatch.setenv("WORKBENCH_MODEL", "m")
         monkeypatch.setenv("OPENAI_BASE_URL", address)
         assert main(["run", str(tmp_path / "g.json"), str(tmp_path / "rows.jsonl")]) == 0
-    assert {body["model"] for _, body, _ in asked} == {"m"}
+    assert {body["model"] for _, body, _ in requests} == {"m"}
 
 
 def scripted(model):

@@ -17,12 +17,12 @@ THREAD = wb.StringThread(
 ROW = wb.Sample("1", THREAD, "REF", "1")
 
 
-def said(letter, reasoning="why"):
+def verdict_reply(letter, reasoning="why"):
     return json.dumps({"reasoning": reasoning, "verdict": letter})
 
 
-def judged(*letters, **fields):
-    return PairwiseJudge(client=ScriptedClient([said(letter) for letter in letters]), **fields)(ROW)
+def graded_pair(*letters, **fields):
+    return PairwiseJudge(client=ScriptedClient([verdict_reply(letter) for letter in letters]), **fields)(ROW)
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def judged(*letters, **fields):
 )
 def test_a_win_must_hold_in_both_orders(letters, score, passed, winners, consistent):
     """1 wins both, 0 loses both, all else is 0.5 without a verdict; each order's verdict is kept."""
-    grade = judged(*letters)
+    grade = graded_pair(*letters)
     assert (grade.score, grade.passed) == (score, passed)
     assert grade.metadata["verdicts"] == [letter.strip().upper() for letter in letters]
     assert (grade.metadata["winners"], grade.metadata["consistent"]) == (winners, consistent)
@@ -50,35 +50,35 @@ def test_a_win_must_hold_in_both_orders(letters, score, passed, winners, consist
 )
 def test_one_order(letter, score, passed):
     """Without swap one question is asked, and nothing is said of consistency."""
-    grade = judged(letter, swap=False)
+    grade = graded_pair(letter, swap=False)
     assert (grade.score, grade.passed, grade.metadata["consistent"]) == (score, passed, None)
 
 
 def test_both_questions_are_shown():
     """The same question twice, with the answers in both orders; a preview is the first."""
     judge = PairwiseJudge(criteria="be short")
-    first, second = judge.questions(ROW)
-    assert judge.preview(ROW) == first
-    assert "<answer_a>\nOURS\n</answer_a>" in first[1]["content"]
-    assert "<answer_b>\nREF\n</answer_b>" in first[1]["content"]
-    swapped = first[1]["content"].replace("OURS", "#").replace("REF", "OURS").replace("#", "REF")
-    assert second[1]["content"] == swapped
+    first_question, second_question = judge.questions(ROW)
+    assert judge.preview(ROW) == first_question
+    assert "<answer_a>\nOURS\n</answer_a>" in first_question[1]["content"]
+    assert "<answer_b>\nREF\n</answer_b>" in first_question[1]["content"]
+    swapped = first_question[1]["content"].replace("OURS", "#").replace("REF", "OURS").replace("#", "REF")
+    assert second_question[1]["content"] == swapped
     for part in ("[user]\nQ1", "[assistant]\nA1", "<question>\nQ2", "be short"):
-        assert part in first[1]["content"]
+        assert part in first_question[1]["content"]
     assert len(PairwiseJudge(swap=False).questions(ROW)) == 1
 
 
-@pytest.mark.parametrize(("against", "shown"), [("reference", "REF"), ("rival", "THEIRS"), ("count", "4")])
-def test_against(against, shown):
+@pytest.mark.parametrize(("against", "expected"), [("reference", "REF"), ("rival", "THEIRS"), ("count", "4")])
+def test_against(against, expected):
     """The other answer is the reference, or a column."""
-    asked = PairwiseJudge(against=against).preview(ROW)[1]["content"]
-    assert f"<answer_b>\n{shown}\n</answer_b>" in asked
+    question = PairwiseJudge(against=against).preview(ROW)[1]["content"]
+    assert f"<answer_b>\n{expected}\n</answer_b>" in question
 
 
 def test_a_threads_own_reference():
     """A thread alone brings its reference in its metadata."""
     thread = wb.StringThread([("user", "q"), ("assistant", "a")], {"expected": "E"})
-    judge = PairwiseJudge(client=ScriptedClient([said("A"), said("B")]))
+    judge = PairwiseJudge(client=ScriptedClient([verdict_reply("A"), verdict_reply("B")]))
     assert "<answer_b>\nE\n" in judge.preview(thread)[1]["content"]
     assert judge(thread).score == 1.0
 
@@ -86,7 +86,7 @@ def test_a_threads_own_reference():
 @pytest.mark.parametrize("against", ["reference", "nope", "empty"])
 def test_nothing_to_compare_with(against):
     """A row without the other answer, or without an answer of its own, is no sample for it; nothing is asked."""
-    judge = PairwiseJudge(against=against, client=ScriptedClient(said("A")))
+    judge = PairwiseJudge(against=against, client=ScriptedClient(verdict_reply("A")))
     grade = judge(wb.Sample("1", THREAD, None, "1"))
     assert grade.error.kind == "sample"
     assert against in grade.error.message
@@ -97,7 +97,7 @@ def test_nothing_to_compare_with(against):
 
 def test_either_question_fails_the_row():
     """One order that cannot be read, or asked, is no half verdict; all that was answered is paid for."""
-    paid = Reply(said("A"), Usage(1, 1), {})
+    paid = Reply(verdict_reply("A"), Usage(1, 1), {})
     for script in ([paid, "no", "no"], ["no", "no", paid], [paid, JudgeServerError("down")]):
         judge = PairwiseJudge(client=ScriptedClient(script))
         grade = judge(ROW)

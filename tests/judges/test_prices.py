@@ -7,7 +7,7 @@ from workbench.judges.asking.prices import price_of
 
 
 @pytest.mark.parametrize(
-    ("model", "known"),
+    ("model", "expected"),
     [
         ("gpt-4o-mini", "gpt-4o-mini"),
         ("gpt-4o-mini-2024-07-18", "gpt-4o-mini"),
@@ -19,9 +19,9 @@ from workbench.judges.asking.prices import price_of
         ("", None),
     ],
 )
-def test_a_model_has_its_price_or_none(model, known):
+def test_a_model_has_its_price_or_none(model, expected):
     """Snapshots and provider's prefixes are the model; a relative is not."""
-    assert price_of(model) == (wb.judges.PRICES[known] if known else None)
+    assert price_of(model) == (wb.judges.PRICES[expected] if expected else None)
 
 
 def test_the_table_is_there_to_be_edited(monkeypatch):

@@ -61,7 +61,7 @@ def record(params):
     }
 
 
-@pytest.mark.parametrize("params", REFUSED, ids=lambda one: json.dumps(one)[:40])
+@pytest.mark.parametrize("params", REFUSED, ids=lambda params: json.dumps(params)[:40])
 def test_a_file_sets_nothing_that_is_not_on_the_list(params):
     """Another model, more answers, headers, addresses and numbers out of bounds are refused by name when it is read."""
     spec = {"kind": "score-judge", "input": INPUT, "model": "gpt-4o-mini", "sampling_params": params}
@@ -80,30 +80,30 @@ def test_the_refusal_names_what_may_be_set():
     assert "OpenAIClient(models=" in str(caught.value)
 
 
-@pytest.mark.parametrize(("given", "sent"), [("max_tokens", "max_tokens"), ("max_completions_tokens", "max_completion_tokens")])  # fmt: skip
-def test_what_is_on_the_list_reaches_the_server_and_nothing_else(given, sent):
+@pytest.mark.parametrize(("limit_name", "sent"), [("max_tokens", "max_tokens"), ("max_completions_tokens", "max_completion_tokens")])  # fmt: skip
+def test_what_is_on_the_list_reaches_the_server_and_nothing_else(limit_name, sent):
     """Every setting of it within its bounds, the limit under the name that chat completions have for it."""
     params = {
         "top_p": 0.5,
         "seed": 7,
         "reasoning_effort": "low",
         "frequency_penalty": 0.1,
-        given: MOST_TOKENS,
+        limit_name: MOST_TOKENS,
     }
     suite = wb.loads(json.dumps(record(params)), "openai")
-    with server(lambda *_: (200, {}, completion('{"result": 1.0, "steps": []}'))) as (address, asked):
+    with server(lambda *_: (200, {}, completion('{"result": 1.0, "steps": []}'))) as (address, requests):
         from dataclasses import replace
 
-        made = replace(suite.graders[0], client=OpenAIClient(address), max_tokens=9)
-        assert made(THREAD).score == 1.0
-    body = asked[0][1]
+        judge = replace(suite.graders[0], client=OpenAIClient(address), max_tokens=9)
+        assert judge(THREAD).score == 1.0
+    body = requests[0][1]
     own = {"messages", "model", "temperature", "response_format"}
-    expected = {name: value for name, value in params.items() if name != given} | {sent: MOST_TOKENS}
+    expected = {name: value for name, value in params.items() if name != limit_name} | {sent: MOST_TOKENS}
     assert {name: value for name, value in body.items() if name not in own} == expected
     assert body["model"] == "gpt-4o-mini"
 
 
-@pytest.mark.parametrize("params", [one for one in REFUSED if isinstance(one, dict)], ids=lambda one: json.dumps(one)[:40])  # fmt: skip
+@pytest.mark.parametrize("params", [params for params in REFUSED if isinstance(params, dict)], ids=lambda params: json.dumps(params)[:40])  # fmt: skip
 def test_what_gets_past_the_loading_does_not_get_on_the_wire(params):
     """A judge that was changed after it was made, and one of a kind of one's own, are held to the list as well."""
 
@@ -113,16 +113,16 @@ def test_what_gets_past_the_loading_does_not_get_on_the_wire(params):
 
     changed = wb.judges.ScoreJudge(input=INPUT, model="m")
     object.__setattr__(changed, "sampling_params", params)
-    with server(lambda *_: (200, {}, completion("{}"))) as (address, asked):
-        for made in (changed, Own(model="m")):
-            object.__setattr__(made, "client", OpenAIClient(address))
-            grade = made(THREAD)
-            if made is changed:
+    with server(lambda *_: (200, {}, completion("{}"))) as (address, requests):
+        for judge in (changed, Own(model="m")):
+            object.__setattr__(judge, "client", OpenAIClient(address))
+            grade = judge(THREAD)
+            if judge is changed:
                 assert grade.error is not None
-                assert not asked
+                assert not requests
     own = {"logit_bias", "store"}  # they change neither who is asked nor what is paid
     allowed = {"messages", "model", "response_format", "tools", *SAMPLING, *own}
-    assert all(set(body) <= allowed for _, body, _ in asked)
+    assert all(set(body) <= allowed for _, body, _ in requests)
 
 
 @pytest.mark.parametrize(
@@ -153,19 +153,19 @@ def test_an_agents_steps_have_a_bound():
 def test_a_client_of_ones_own_sends_what_it_says():
     """`models=` is not held to the list."""
     own = {"m": {"top_k": 3, "extra_body": {"guided": True}}}
-    with server(lambda *_: (200, {}, completion("{}"))) as (address, asked):
+    with server(lambda *_: (200, {}, completion("{}"))) as (address, requests):
         client = OpenAIClient(address, models=own)
         background.run(client.complete([{"role": "user", "content": "x"}], model="m"))
-    assert (asked[0][1]["top_k"], asked[0][1]["guided"]) == (3, True)
+    assert (requests[0][1]["top_k"], requests[0][1]["guided"]) == (3, True)
 
 
 @pytest.mark.parametrize("own", [{"model": "o1-pro"}, {"extra_body": {"model": "o1-pro"}}])
 def test_the_model_that_is_asked_is_the_one_that_is_priced(own, monkeypatch):
     """Where a client of one's own asks another model, its price counts, and a budget in money needs that price."""
-    said = completion('{"score": 1.0, "reasoning": "fine"}')
-    del said["usage"]["cost"]
+    answer = completion('{"score": 1.0, "reasoning": "fine"}')
+    del answer["usage"]["cost"]
     monkeypatch.delitem(wb.judges.PRICES, "o1-pro", raising=False)
-    with server(lambda *_: (200, {}, said)) as (address, asked):
+    with server(lambda *_: (200, {}, answer)) as (address, requests):
         judge = wb.CriteriaJudge(
             model="gpt-4o-mini", client=OpenAIClient(address, models={"gpt-4o-mini": own})
         )
@@ -173,5 +173,5 @@ def test_the_model_that_is_asked_is_the_one_that_is_priced(own, monkeypatch):
             judge.run([{"prompt": "a", "completion": "b"}], budget=1.0, progress=False)
         monkeypatch.setitem(wb.judges.PRICES, "o1-pro", wb.judges.Price(150.0, 600.0))
         report = judge.run([{"prompt": "a", "completion": "b"}], budget=1.0, progress=False)
-    assert asked[0][1]["model"] == "o1-pro"
+    assert requests[0][1]["model"] == "o1-pro"
     assert report.frame["cost"].iloc[0] == pytest.approx((7 * 150 + 3 * 600) / 1e6)

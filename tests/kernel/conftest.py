@@ -1,4 +1,7 @@
-"""Kernels for widget tests: `kernel`, `oldest`, `threaded`, and `anykernel`, which is each of the first two."""
+"""Kernels for widget tests: `kernel`, `oldest`, `threaded`, and `anykernel`, which is each of the first two.
+
+Each test finds a kernel without widgets and names; the process is that of the test before where that left it alive.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ import pytest
 
 if TYPE_CHECKING:
     from tests.kernel.harness import Kernel
+    from tests.kernel.starting import SharedKernel
 
 FETCHED = {"oldest", "threaded"}
 
@@ -59,32 +63,43 @@ def threaded_path(_cache: Path) -> Path:
     return Path(_made(threaded_path, _cache))
 
 
-@pytest.fixture
-def kernel(tmp_path: Path) -> Iterator[Kernel]:
-    """A kernel of this environment, spoken to as JupyterLab does."""
+@pytest.fixture(scope="package")
+def _shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., SharedKernel]]:
+    """Kernels that tests share, each started when it is first asked for: starting one takes longer than most tests."""
     pytest.importorskip("ipykernel")
     pytest.importorskip("jupyter_client")
-    from tests.kernel.starting import started
+    from tests.kernel.starting import SharedKernel
 
-    with started(tmp_path / "kernel") as found:
+    kernels: dict[str, SharedKernel] = {}
+
+    def shared(name: str, **settings: Any) -> SharedKernel:
+        if name not in kernels:
+            kernels[name] = SharedKernel(tmp_path_factory.mktemp(name), **settings)
+        return kernels[name]
+
+    yield shared
+    for kernel in kernels.values():
+        kernel.close()
+
+
+@pytest.fixture
+def kernel(_shared: Callable[..., SharedKernel]) -> Iterator[Kernel]:
+    """A kernel of this environment, spoken to as JupyterLab does."""
+    with _shared("newest").page() as found:
         yield found
 
 
 @pytest.fixture
-def oldest(oldest_python: str, tmp_path: Path) -> Iterator[Kernel]:
+def oldest(_shared: Callable[..., SharedKernel], oldest_python: str) -> Iterator[Kernel]:
     """A kernel with the lowest versions the package allows."""
-    from tests.kernel.starting import started
-
-    with started(tmp_path / "kernel", python=oldest_python) as found:
+    with _shared("oldest", python=oldest_python).page() as found:
         yield found
 
 
 @pytest.fixture
-def threaded(threaded_path: Path, tmp_path: Path) -> Iterator[Kernel]:
+def threaded(_shared: Callable[..., SharedKernel], threaded_path: Path) -> Iterator[Kernel]:
     """A kernel whose widget callbacks run in another thread, as ipykernel 7.1 to 7.3 do under JupyterLab."""
-    from tests.kernel.starting import started
-
-    with started(tmp_path / "kernel", path=threaded_path) as found:
+    with _shared("threaded", path=threaded_path).page() as found:
         yield found
 
 

@@ -31,6 +31,21 @@ SECONDS = 600.0
 TARGET, CONTROL = "jupyter.widget", "jupyter.widget.control"
 NOISE = ("Kernel is running over TCP without encryption",)
 """What a kernel writes to its own stderr anyway."""
+CLEAR = """
+def _clear():
+    import sys
+    from IPython import get_ipython
+    if "ipywidgets" in sys.modules:
+        from ipywidgets import Widget
+        for value in list(get_ipython().user_ns.values()):
+            if isinstance(value, Widget):
+                value.close()
+        Widget.close_all()
+    get_ipython().reset(new_session=True)
+
+_clear()
+"""
+"""Closes all widgets, an app by itself first so that its run ends, and forgets every name."""
 
 
 class Traffic(NamedTuple):
@@ -66,6 +81,7 @@ class Kernel:
         self._idle: set[str] = set()
         self._states: dict[str, Any] = {}
         self._subshell: str | None = None
+        self._log_start = log.stat().st_size
 
     def start(self, code: str) -> Cell:
         """Send a cell, without waiting for it."""
@@ -182,6 +198,23 @@ class Kernel:
         self._subshell = self._client.get_control_msg(timeout=SECONDS)["content"]["subshell_id"]
         return True
 
+    def clear(self) -> bool:
+        """Leave the kernel to another page as it was found: without widgets and names.
+
+        Returns:
+            Whether it can be used again: it lives, and all cells have ended.
+        """
+        if not self.manager.is_alive() or not all(cell.done for cell in self._cells.values()):
+            return False
+        self.run(CLEAR)
+        if self._subshell:
+            session, channel = self._client.session, self._client.control_channel
+            session.send(
+                channel.socket, session.msg("delete_subshell_request", {"subshell_id": self._subshell})
+            )
+            self._client.get_control_msg(timeout=SECONDS)
+        return not self.comms()
+
     @property
     def lost(self) -> list[Output]:
         """Streams and errors that land in no cell's output, or in that of a cell that had ended.
@@ -193,8 +226,8 @@ class Kernel:
 
     @property
     def log(self) -> str:
-        """What the kernel's process wrote past all messages: crashes, warnings at its end."""
-        lines = self._log.read_text("utf-8", "replace").splitlines()
+        """What the kernel's process wrote past all messages since this page is there: crashes, warnings at its end."""
+        lines = self._log.read_bytes()[self._log_start :].decode("utf-8", "replace").splitlines()
         return "\n".join(line for line in lines if line and not any(piece in line for piece in NOISE))
 
     def wait(self, condition: Callable[[], Any], *, what: str, seconds: float = SECONDS) -> Any:

@@ -14,6 +14,7 @@ import tomllib
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import workbench
 from tests.kernel.harness import SECONDS, Kernel
@@ -50,28 +51,83 @@ def started(
         path: A folder whose packages come before the interpreter's own.
         subshell: Whether to use subshells where the kernel has them, as JupyterLab and Notebook 7 do; Voila does not.
     """
+    with running(folder, python=python, path=path) as (manager, client):
+        yield _page(manager, client, folder, subshell=subshell)
+
+
+@contextlib.contextmanager
+def running(folder: Path, *, python: str, path: Path | None) -> Iterator[tuple[Any, Any]]:
+    """A kernel's manager and a client that is ready; arguments as of `started`."""
     from jupyter_client.kernelspec import KernelSpecManager
     from jupyter_client.manager import KernelManager
 
     specs = KernelSpecManager(kernel_dirs=[str(_specify(folder, python))], ensure_native_kernel=False)
     manager = KernelManager(kernel_name="under-test", kernel_spec_manager=specs)
-    work, log = folder / "work", folder / "kernel.log"
+    work = folder / "work"
     work.mkdir()
-    with log.open("wb") as out:
+    with _log(folder).open("wb") as out:
         manager.start_kernel(cwd=str(work), env=_environment(folder, path), stdout=out, stderr=out)
     client = manager.blocking_client()
     try:
         client.start_channels()
         client.wait_for_ready(timeout=SECONDS)
-        kernel = Kernel(manager, client, log)
-        if subshell:
-            kernel.use_subshell()
-        yield kernel
+        yield manager, client
     finally:
         client.stop_channels()
         if manager.has_kernel:
             manager.shutdown_kernel(now=True)
         manager.cleanup_resources()
+
+
+class SharedKernel:
+    """A kernel for one test after another: each gets a page of its own, and no widget or name of the last one.
+
+    Args:
+        folder: Where the kernels have folders of their own.
+        python: The kernel's interpreter.
+        path: A folder whose packages come before the interpreter's own.
+    """
+
+    def __init__(self, folder: Path, *, python: str = sys.executable, path: Path | None = None) -> None:
+        self._folder, self._python, self._path = folder, python, path
+        self._stack, self._count = contextlib.ExitStack(), 0
+        self._found: tuple[Any, Any] | None = None
+
+    @contextlib.contextmanager
+    def page(self) -> Iterator[Kernel]:
+        """A page in front of the kernel. A kernel that cannot be used again is ended."""
+        kernel = _page(*self._ready(), self._folder / str(self._count), subshell=True)
+        reusable = False
+        try:
+            yield kernel
+            reusable = kernel.clear()
+        finally:
+            if not reusable:
+                self.close()
+
+    def close(self) -> None:
+        """End the kernel; the next page has another."""
+        self._found = None
+        self._stack.close()
+
+    def _ready(self) -> tuple[Any, Any]:
+        if self._found is None:
+            self._count += 1
+            folder = self._folder / str(self._count)
+            folder.mkdir(parents=True)
+            self._found = self._stack.enter_context(running(folder, python=self._python, path=self._path))
+        return self._found
+
+
+def _page(manager: Any, client: Any, folder: Path, *, subshell: bool) -> Kernel:
+    kernel = Kernel(manager, client, _log(folder))
+    if subshell:
+        kernel.use_subshell()
+    return kernel
+
+
+def _log(folder: Path) -> Path:
+    return folder / "kernel.log"
 
 
 def _specify(folder: Path, python: str) -> Path:

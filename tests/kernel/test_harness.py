@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.kernel.starting import lowest, started
+from tests.kernel.starting import SharedKernel, lowest, started
 
 APP = """
 import threading
@@ -177,6 +177,27 @@ def test_dead_kernel_is_an_error_at_once(kernel):
     kernel.start("import os, sys\nprint('last words', file=sys.__stderr__, flush=True)\nos._exit(3)")
     with pytest.raises(RuntimeError, match="the kernel died"):
         kernel.wait(lambda: False, what="nothing", seconds=30)
+
+
+@pytest.mark.parametrize("dies", [False, True])
+def test_the_next_page_finds_nothing_of_the_last(tmp_path, dies):
+    """Names and widgets are gone, in the same kernel where it lives, in another where it died."""
+    shared = SharedKernel(tmp_path)
+    try:
+        with shared.page() as page:
+            first = page.manager
+            page.run("held = 1\nimport ipywidgets\nipywidgets.HTML('seen')")
+            assert page.comms()
+            if dies:
+                page.start("import os\nos._exit(3)")
+                with pytest.raises(RuntimeError, match="the kernel died"):
+                    page.wait(lambda: False, what="nothing")
+        with shared.page() as page:
+            assert (page.manager is first) is not dies
+            assert page.value("'held' in globals()") is False
+            assert (page.widgets, page.comms(), page.shown(), page.lost, page.log) == ({}, set(), [], [], "")
+    finally:
+        shared.close()
 
 
 def test_callbacks_run_in_a_thread_there(threaded):

@@ -207,6 +207,24 @@ def test_the_smallest_count_has_a_shade(name):
         assert empty or (shade - drawn.zmin) / (drawn.zmax - drawn.zmin) >= 0.25
 
 
+def test_a_report_draws_any_figure_by_its_name():
+    """One grader may be given alone; an unknown figure, or one that does not fit, is refused with those that fit."""
+    report = scored(8)
+    assert report.plot("a").to_json() == FIGURES["scores"].draw(report, ["a"]).to_json()
+    assert report.plot(figure="overview").to_json() == FIGURES["overview"].draw(report, None).to_json()
+    for refused, name in ((report, "nothing"), (make_report({"a": [0.5]}), "labels")):
+        with pytest.raises(ReportError, match="figure") as raised:
+            refused.plot(figure=name)
+        assert "scores" in raised.value.expected
+
+
+def test_two_figures_may_not_share_a_name():
+    """Another function of a name that is taken is refused; the same cell run again is not."""
+    with pytest.raises(ValueError, match=r"'scores' is taken by workbench\.plots"):
+        figure("scores", "x")(lambda report, graders: None)
+    assert figure("scores", "Distributions", position=0)(FIGURES["scores"].draw)
+
+
 def test_a_comparison_is_of_two():
     """One or three are refused."""
     with pytest.raises(ReportError, match="of two graders"):

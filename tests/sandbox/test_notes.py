@@ -9,8 +9,8 @@ import pytest
 import workbench as wb
 from workbench.grade import ErrorKind
 from workbench.graders.base import Control
-from workbench.graders.rollout import RolloutGrader
-from workbench.graders.script import ScriptGrader
+from workbench.graders.code.rollout import RolloutGrader
+from workbench.graders.code.script import ScriptGrader
 from workbench.sandbox.child import protocol
 from workbench.sandbox.host import note_memory
 from workbench.sandbox.host.answers import MAX_DEPTH, MAX_REASONING, read_done, read_notes

@@ -74,7 +74,7 @@ def test_prebuilt_judge_and_its_sample():
         {"statement_idx": at, "reasoning": "r", "score": score} for at, score in enumerate(("1", "0"))
     ]
     client = wb.ScriptedClient([json.dumps({"all_statements_scoring": verdicts})])
-    asked = wb.FaithfulnessJudge(model=judge.model, rules=judge.rules, client=client)
+    asked = wb.FaithfulnessJudge(model=judge.model, platform=judge.platform, client=client)
     assert asked(thread).score == 0.5
 
 

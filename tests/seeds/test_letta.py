@@ -88,7 +88,7 @@ def test_rubric_prompt_and_answer(folder):
     assert "Accuracy: Does it correctly answer the question?" in prompt
     assert "2+2?" in prompt
     client = wb.ScriptedClient([block("letta", "Structured Output")])
-    grade = wb.RubricJudge(prompt=judge.prompt, rules="letta", client=client)(sample)
+    grade = wb.RubricJudge(prompt=judge.prompt, platform="letta", client=client)(sample)
     assert grade.score == 0.85
     assert grade.reasoning.startswith("The response is accurate")
 
@@ -133,7 +133,7 @@ def test_an_agent_judge_runs_its_tools_and_hands_its_grade_in(folder):
         model="m",
         system="You judge.",
         prompt=judge.prompt,
-        rules="letta",
+        platform="letta",
         client=wb.ScriptedClient(agent),
     )
     grade = own(wb.StringThread([("user", "q"), ("assistant", "a b")]))

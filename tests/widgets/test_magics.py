@@ -78,7 +78,7 @@ def test_refusals_are_usage_errors(shell):
 
 def test_js_cells_are_scripts(shell, capsys):
     """`--js` takes the cell as JavaScript, proves it and keeps it under its name."""
-    from workbench.graders.script import ScriptGrader
+    from workbench.graders.code.script import ScriptGrader
 
     cell = "function grade(input) {\n  return input.response.length / 2;\n}\n"
     shell.run_cell_magic("grader", "--js short --timeout 2 --memory 32", cell)

@@ -25,10 +25,10 @@ from workbench.capturing.library import library_values, refuse_library_state
 from workbench.capturing.locate import Found, find_function
 from workbench.capturing.moduletext import capture_text
 from workbench.capturing.prove import Fingerprint, prove
-from workbench.capturing.render import arranged, assembled, import_lines, touched
+from workbench.capturing.render import arranged, assembled, import_lines, names_read_by_running
 from workbench.capturing.resolve import Resolver
 from workbench.capturing.source import Source
-from workbench.capturing.statements import bindings, cut
+from workbench.capturing.statements import bindings, statement_text
 from workbench.errors import CaptureError
 from workbench.sandbox.host import pool
 from workbench.sandbox.host.interpreter import StartError, warn_absent
@@ -109,7 +109,7 @@ def _capture_function(function: types.FunctionType, name: str | None, fingerprin
 def _refuse_clocks(items: Mapping[str, Item]) -> None:
     computed = [item for item in items.values() if not (item.constant or item.definition)]
     for item in computed:
-        for helper in sorted(touched(item.name, items)):
+        for helper in sorted(names_read_by_running(item.name, items)):
             refusals.refuse_clock(item.name, items[helper].text)
 
 
@@ -165,8 +165,9 @@ def _decorated(function: types.FunctionType) -> tuple[Found, types.FunctionType,
         for text in reversed(scope.texts):
             nodes = bindings(text.text, name)
             if nodes and isinstance(nodes[-1], ast.FunctionDef | ast.AsyncFunctionDef):
-                return Found(nodes[-1], cut(text.text, nodes[-1]), text), function, name
+                return Found(nodes[-1], statement_text(text.text, nodes[-1]), text), function, name
             if nodes:
+                # The newest statement that sets the name is another one, so an older def is not what is live.
                 break
     code = function.__code__
     if "<locals>" not in code.co_qualname and "." in code.co_qualname:

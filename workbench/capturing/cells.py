@@ -122,6 +122,7 @@ def _cached_cells(namespace: Mapping[str, Any]) -> list[Text]:
     is_shell_namespace = shell is not None and shell.user_global_ns is namespace
     if not is_shell_namespace and namespace.get("__name__") != "__main__":
         return []
+    # A copy: another thread may be adding to the cache.
     names = [name for name in list(linecache.cache) if _is_cell(name)]
     return [text for text in map(_cached, names) if text is not None]
 
@@ -131,6 +132,7 @@ def _is_cell(name: str) -> bool:
 
 
 def _cached(filename: str) -> Text | None:
+    # Only what is cached: for other names getlines would read the file as it is now.
     lines = linecache.getlines(filename) if filename in linecache.cache else []
     return Text("".join(lines), filename, _label(filename)) if lines else None
 

@@ -44,8 +44,7 @@ def refuse_credentials_in(text: str, where: str) -> None:
     Raises:
         CaptureError: With the line number, never the text.
     """
-    match = _SHAPES.search(text)
-    if match and "EXAMPLE" not in match.group():
+    if match := _shaped_like_one(text):
         line = text.count("\n", 0, match.start()) + 1
         raise _error(f"a text in line {line}", _LOOKS, where)
 
@@ -53,6 +52,7 @@ def refuse_credentials_in(text: str, where: str) -> None:
 def _texts(name: str, value: Any) -> list[tuple[str, str]]:
     """Every text inside a plain value with the nearest name it has."""
     if isinstance(value, bytes | bytearray):
+        # latin-1 reads any bytes, and leaves a key in them readable.
         return [(name, bytes(value).decode("latin-1"))]
     if isinstance(value, str):
         return [(name, value)]
@@ -66,15 +66,22 @@ def _texts(name: str, value: Any) -> list[tuple[str, str]]:
     return []
 
 
+def _shaped_like_one(text: str) -> re.Match[str] | None:
+    """The first part of a text with the shape of a credential, but for those of documentation: AKIAIOSFODNN7EXAMPLE."""
+    return next((match for match in _SHAPES.finditer(text) if "EXAMPLE" not in match.group()), None)
+
+
 def _is_secret(name: str, text: str) -> bool:
     if not text.strip():
         return False
-    if _SHAPES.search(text) and "EXAMPLE" not in text:
+    if _shaped_like_one(text):
         return True
     if _SECRET_NAME.search(name):
+        # With blanks it is a sentence that speaks of passwords, such as a prompt.
         return not any(char.isspace() for char in text)
     if _TOKEN_NAME.search(name) and _OPAQUE.fullmatch(text):
         return True
+    # Shorter values of such variables ("test", "1") would be found in harmless constants.
     return len(text) >= 8 and text in _environment_secrets()
 
 

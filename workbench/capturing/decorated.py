@@ -44,6 +44,7 @@ def undecorated(text: str) -> str:
     marks = [mark for node in tree.body if isinstance(node, _Function) for mark in node.decorator_list]
     removed = [mark for mark in marks if _dotted(mark) in decorators] + _script(tree, set(decorated(text)))
     lines = text.split("\n")
+    # From the bottom up: taking lines out must not move those that are still to go.
     for node in sorted(removed, key=lambda node: node.lineno, reverse=True):
         del lines[node.lineno - 1 : node.end_lineno]
     return "\n".join(lines)

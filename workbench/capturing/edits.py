@@ -28,6 +28,7 @@ def replaced_name(text: str, node: ast.stmt, new: str) -> str:
 
 def replaced(text: str, changes: Iterable[tuple[ast.expr, str]]) -> str:
     """Put other text in the place of expressions of `text`'s tree."""
+    # The tree counts columns in bytes of UTF-8, not in characters.
     data = text.encode()
     starts = _line_starts(data)
     for node, new in sorted(changes, key=lambda change: (-change[0].lineno, -change[0].col_offset)):
@@ -51,6 +52,7 @@ def _line_starts(data: bytes) -> list[int]:
 
 
 def _name_token(text: str, node: ast.stmt) -> tuple[int, int]:
+    # By tokens: the tree does not say where a function's name stands.
     tokens = tokenize.generate_tokens(io.StringIO(text).readline)
     seen_def = False
     for token in tokens:

@@ -38,8 +38,8 @@ def candidates(functions: list[_Function]) -> list[_Function]:
     """
     foreign = [node for node in functions if _signature(node) != "thread"]
     marked = [node for node in foreign if {_last(mark) for mark in node.decorator_list} & _MARKS]
-    waiting: list[_Function] = [node for node in functions if isinstance(node, ast.AsyncFunctionDef)]
-    return marked or waiting or foreign
+    async_functions: list[_Function] = [node for node in functions if isinstance(node, ast.AsyncFunctionDef)]
+    return marked or async_functions or foreign
 
 
 def _signature(node: _Function) -> str:

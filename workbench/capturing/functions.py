@@ -20,6 +20,7 @@ __all__ = ["is_nested", "ours_on", "own_text", "refuse_kind", "unwrapped"]
 
 def unwrapped(value: Any) -> Any:
     """The function under decorators that keep a reference to it (`functools.wraps`, `functools.cache`)."""
+    # A chain of wrappers may lead back to itself.
     visited: set[int] = set()
     while id(value) not in visited and hasattr(value, "__wrapped__") and not isinstance(value, type):
         visited.add(id(value))
@@ -146,6 +147,7 @@ def _defaults(
     spec, keyword = node.args, function.__kwdefaults__ or {}
     positional = [*spec.posonlyargs, *spec.args][-len(spec.defaults) :] if spec.defaults else []
     values = function.__defaults__ or ()
+    # Defaults that were replaced may be more or fewer: then no value belongs to an expression of the text.
     if len(values) == len(spec.defaults):
         for argument, expression, value in zip(positional, spec.defaults, values, strict=True):
             yield argument.arg, expression, value

@@ -35,6 +35,7 @@ class Scope:
         return self.namespace.get(name, MISSING)
 
     def __eq__(self, other: object) -> bool:
+        # By identity: equal modules are still two, and comparing their values would run the notebook's code.
         return isinstance(other, Scope) and other.namespace is self.namespace
 
     __hash__ = None  # type: ignore[assignment]
@@ -84,4 +85,5 @@ class Main:
         if name != self.name or scope != self.scope:
             return False
         value = scope.get(name)
+        # Not bound: a decorator captures while the cell still runs.
         return self.ours or value is self.value or value is MISSING

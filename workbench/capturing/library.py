@@ -51,6 +51,7 @@ def library_values(text: str) -> dict[str, Any]:
         for name in path:
             if not isinstance(value, types.ModuleType):
                 break
+            # Not getattr, which may run a module's own `__getattr__` and load something.
             owner, value = value.__name__, vars(value).get(name)
             if type(value) in _PLAIN and owner != "sys" and owner_of(owner) is ModuleOwner.LIBRARY:
                 values[f"{owner}.{name}"] = value
@@ -130,6 +131,7 @@ def _refuse_locale(modules: set[str]) -> None:
 
 
 def _category(name: str) -> str:
+    # Without a second argument it only asks.
     return locale.setlocale(getattr(locale, name))
 
 

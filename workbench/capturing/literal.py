@@ -35,7 +35,7 @@ def literal(value: Any, *, before: int = 0) -> str:
         before: Characters that stand before it on its first line.
     """
     flat = _flat(value)
-    return flat if len(flat) + before <= _WIDTH else _tall(value, "", before)
+    return flat if len(flat) + before <= _WIDTH else _multiline(value, "", before)
 
 
 def matches(node: ast.expr, value: Any) -> bool:
@@ -49,6 +49,7 @@ def matches(node: ast.expr, value: Any) -> bool:
 
 def _is_plain(value: Any, visited: set[int]) -> bool:
     kind = type(value)
+    # Only these: nobody can tell one text or number in two places from two equal ones.
     if kind in _MUTABLE:
         if id(value) in visited:
             return False
@@ -78,6 +79,7 @@ def _printable(text: str) -> bool:
 
 def _items(value: Any) -> list[str]:
     texts = [_flat(item) for item in value]
+    # Sorted, so that one set makes one source, whatever the hash seed of this process.
     return sorted(texts) if type(value) in {set, frozenset} else texts
 
 
@@ -97,13 +99,14 @@ def _wrapped(value: Any, inner: str) -> str:
 
 def _number(value: Any) -> str:
     if isinstance(value, complex):
+        # The usual notation is a sum, which loses the sign of a zero.
         return f"complex({_number(value.real)}, {_number(value.imag)})"
     if math.isfinite(value):
         return repr(value)
     return f'float("{value}")'
 
 
-def _tall(value: Any, indent: str, before: int) -> str:
+def _multiline(value: Any, indent: str, before: int) -> str:
     """A value over several lines, if it is a container that can be opened."""
     flat = _flat(value)
     if type(value) not in _CONTAINERS or not value or len(indent) + before + len(flat) <= _WIDTH:
@@ -117,6 +120,6 @@ def _tall(value: Any, indent: str, before: int) -> str:
 def _rows(value: Any, indent: str) -> list[str]:
     if type(value) is dict:
         heads = [(f"{_flat(key)}: ", item) for key, item in value.items()]
-        return [head + _tall(item, indent, len(head)) for head, item in heads]
-    rows = [_tall(item, indent, 0) for item in value]
+        return [head + _multiline(item, indent, len(head)) for head, item in heads]
+    rows = [_multiline(item, indent, 0) for item in value]
     return sorted(rows) if type(value) in {set, frozenset} else rows

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from workbench.capturing.cells import Text, texts_for, texts_named
-from workbench.capturing.statements import Definition, cut, definitions, first_line, parsed
+from workbench.capturing.statements import Definition, definitions, first_line, parsed, statement_text
 from workbench.errors import CaptureError
 from workbench.sandbox.child.fingerprint import code_facts
 
@@ -62,7 +62,7 @@ def find_function(function: types.FunctionType) -> Found:
     for text in texts:
         for node in _nearest_first(definitions(text.text, code.co_name), code.co_firstlineno):
             if not isinstance(node, ast.ClassDef) and _proves(text, node, code):
-                return Found(node, cut(text.text, node), text)
+                return Found(node, statement_text(text.text, node), text)
     raise _stale(function, texts[0])
 
 
@@ -75,7 +75,7 @@ def find_class(cls: type, namespace: Mapping[str, Any]) -> Found | None:
     for text in reversed(texts_for(namespace)):
         for node in reversed(definitions(text.text, cls.__name__)):
             if isinstance(node, ast.ClassDef) and _matches_class(text, node, cls):
-                return Found(node, cut(text.text, node), text)
+                return Found(node, statement_text(text.text, node), text)
     return None
 
 
@@ -105,6 +105,7 @@ def _compile(unit: ast.Module, flags: int) -> types.CodeType | None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
+            # Top-level await as in a cell; here it changes nothing of the functions inside.
             flags = (flags & _FUTURE_FLAGS) | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
             code = compile(unit, "<capture>", "exec", flags=flags, dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError, MemoryError):

@@ -34,6 +34,7 @@ __all__ = [
 _OURS = frozenset({"workbench", "adaptive_harmony"})
 GIVEN = ("StringThread", "Grade", "Skip")
 """What of the workbench graders can import where they run."""
+# IPython and `site` put these among the builtins; they are not Python's own.
 _NOT_BUILTIN = frozenset(
     {"get_ipython", "display", "exit", "quit", "copyright", "credits", "license", "help"}
 )
@@ -103,9 +104,9 @@ def import_of(name: str, value: Any, texts: Sequence[Text]) -> Import | None:
     """
     if _is_foreign(value):
         return None
-    for line in _imports_in_texts(name, texts):
-        if line.gives() is value and _available(line):
-            return _normal(line)
+    for import_ in _imports_in_texts(name, texts):
+        if import_.gives() is value and _available(import_):
+            return _normal(import_)
     guessed = _guessed_import(name, value)
     return (
         _normal(guessed) if guessed is not None and guessed.gives() is value and _available(guessed) else None
@@ -222,6 +223,8 @@ def _guessed_import(name: str, value: Any) -> Import | None:
     module, attribute = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
     if not isinstance(module, str) or not isinstance(attribute, str) or module == "builtins":
         return None
+    # The outermost package first, as people write it: JSONDecoder is of `json.decoder`, and taken from
+    # `json`.
     parents = [module.rsplit(".", cut)[0] for cut in range(module.count("."), -1, -1)]
     lines = [Import(parent, attribute, name) for parent in parents]
     return next((line for line in lines if line.gives() is value), None)

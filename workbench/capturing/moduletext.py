@@ -46,6 +46,7 @@ def capture_text(
     text: str, name: str | None, namespace: Mapping[str, Any] | None, fingerprint: Fingerprint
 ) -> Source:
     """The text as a source; with a namespace, what the text reads from it is put before it."""
+    # As Python reads a file: no byte-order mark, and line feeds only, by which positions are counted.
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     text = text if text.endswith("\n") else text + "\n"
     plain = Source(text, name or "grade")  # refuses a text that is too large before anything reads it
@@ -79,8 +80,8 @@ def _without_unread(text: str, tree: ast.Module) -> str:
     plain, unread = without_unread(text)
     if plain == text:
         return text
-    left = parsed(plain) or tree
-    return inserted(plain.lstrip("\n"), left, "", future=unread and not has_future(left))
+    remaining_tree = parsed(plain) or tree
+    return inserted(plain.lstrip("\n"), remaining_tree, "", future=unread and not has_future(remaining_tree))
 
 
 def _safely_parsed(text: str) -> ast.Module | None:
@@ -179,26 +180,30 @@ def has_future(tree: ast.Module) -> bool:
 
 def _reading(name: str, text: str) -> str:
     """A statement that reads what the text reads through a name: the dotted names that start with it."""
-    lines = [line for line in map(".".join, chains_in(text)) if line == name or line.startswith(name + ".")]
+    lines = [
+        dotted_name
+        for dotted_name in map(".".join, chains_in(text))
+        if dotted_name == name or dotted_name.startswith(name + ".")
+    ]
     return "(" + ", ".join([*lines, ""]) + ")" if lines else name
 
 
 def inserted(text: str, tree: ast.Module, head: str, *, future: bool) -> str:
     """The text with a head above it, but below its docstring and future imports."""
-    last = 0
+    head_lines = 0
     for node in tree.body:
-        docstring = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and not last
+        docstring = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and not head_lines
         if not docstring and not (isinstance(node, ast.ImportFrom) and node.module == "__future__"):
             break
-        last = node.end_lineno or node.lineno
+        head_lines = node.end_lineno or node.lineno
     lines = text.split("\n")
-    top, rest = "\n".join(lines[:last]), "\n".join(lines[last:]).lstrip("\n")
-    if future and FUTURE not in top:
-        top = f"{top}\n{FUTURE}" if top else FUTURE
-    gap = "\n\n" if _defines(head) or _starts_with_definition(rest) else "\n"
+    top_text, body_text = "\n".join(lines[:head_lines]), "\n".join(lines[head_lines:]).lstrip("\n")
+    if future and FUTURE not in top_text:
+        top_text = f"{top_text}\n{FUTURE}" if top_text else FUTURE
+    gap = "\n\n" if _defines(head) or _starts_with_definition(body_text) else "\n"
     if not head.strip():
-        return f"{top}\n{gap}{rest}" if top else rest
-    return (f"{top}\n\n" if top else "") + head + gap + rest
+        return f"{top_text}\n{gap}{body_text}" if top_text else body_text
+    return (f"{top_text}\n\n" if top_text else "") + head + gap + body_text
 
 
 def _defines(head: str) -> bool:

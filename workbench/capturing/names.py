@@ -92,6 +92,7 @@ def dotted(node: ast.AST) -> tuple[str, ...]:
 def _scopes(text: str) -> symtable.SymbolTable:
     """The compiler's scopes of a text without its annotations."""
     tree = _Unannotated().visit(ast.parse(text))
+    # Through text again, since symtable takes no tree.
     return symtable.symtable(ast.unparse(tree), "<capture>", "exec")
 
 
@@ -123,14 +124,17 @@ def _own_class_reads(tree: ast.Module) -> set[str]:
         for part in node.body:
             if isinstance(part, ast.Assign | ast.AnnAssign) and part.value is not None:
                 own = {
-                    item.id for left in _left(part) for item in ast.walk(left) if isinstance(item, ast.Name)
+                    item.id
+                    for left in _assignment_targets(part)
+                    for item in ast.walk(left)
+                    if isinstance(item, ast.Name)
                 }
                 names |= (_loads(part.value) & own) - stored
                 stored |= own
     return names
 
 
-def _left(node: ast.Assign | ast.AnnAssign) -> list[ast.expr]:
+def _assignment_targets(node: ast.Assign | ast.AnnAssign) -> list[ast.expr]:
     return node.targets if isinstance(node, ast.Assign) else [node.target]
 
 

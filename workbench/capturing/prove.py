@@ -194,21 +194,21 @@ def _refuse_opaque(live_values: Mapping[str, Any], nodes: Sequence[Any]) -> None
 
 
 def _opaque(value: Any, nodes: Sequence[Any], visited: set[int]) -> str | None:
-    waiting = [value]
-    while waiting:
-        part = waiting.pop()
+    pending = [value]
+    while pending:
+        part = pending.pop()
         if isinstance(part, dict):
-            waiting.extend(part.values())
+            pending.extend(part.values())
         elif not isinstance(part, list):
             continue
         elif _is_ref(part):
             if part[1] not in visited:
                 visited.add(part[1])
-                waiting.append(nodes[part[1]])
+                pending.append(nodes[part[1]])
         elif part[:1] == ["opaque"]:
             return str(part[1])
         else:
-            waiting.extend(part)
+            pending.extend(part)
     return None
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from workbench.capturing.items import Item
 from workbench.capturing.modules import Import
 
-__all__ = ["FUTURE", "arranged", "assembled", "import_lines", "touched"]
+__all__ = ["FUTURE", "arranged", "assembled", "import_lines", "names_read_by_running"]
 
 FUTURE = "from __future__ import annotations"
 
@@ -46,11 +46,11 @@ def assembled(items: Sequence[Item], imports: Sequence[str], *, future: bool) ->
 
 def import_lines(imports: Mapping[str, set[Import]]) -> list[str]:
     """Import lines without doubles: whole modules first, then names, those of one module on one line."""
-    statements = {line for lines in imports.values() for line in lines}
-    modules = sorted(str(line) for line in statements if not line.attribute)
+    statements = {import_ for lines in imports.values() for import_ in lines}
+    modules = sorted(str(import_) for import_ in statements if not import_.attribute)
     names: dict[str, list[str]] = {}
-    for line in sorted(line for line in statements if line.attribute):
-        names.setdefault(line.module, []).append(str(line).partition(" import ")[2])
+    for import_ in sorted(import_ for import_ in statements if import_.attribute):
+        names.setdefault(import_.module, []).append(str(import_).partition(" import ")[2])
     return modules + [f"from {module} import {', '.join(parts)}" for module, parts in sorted(names.items())]
 
 
@@ -72,6 +72,7 @@ def _reading_order(items: Mapping[str, Item], roots: Iterable[str]) -> list[str]
             return
         entered.add(name)
         item = items[name]
+        # Sets have no order of their own: sorted, one function always makes the same text.
         for needed in sorted(item.eager | item.late, key=lambda n: (not _is_constant(items, n), n)):
             visit(needed)
         order[name] = None
@@ -89,22 +90,23 @@ def _place(
     name: str, items: Mapping[str, Item], reading: list[str], state: tuple[dict[str, Item], set[str]]
 ) -> None:
     placed, open_ = state
+    # Open: functions that call each other may stand in any order.
     if name in placed or name in open_:
         return
     open_.add(name)
-    first = touched(name, items)
+    first = names_read_by_running(name, items)
     for needed in reading:
         if needed in first:
             _place(needed, items, reading, state)
     placed[name] = items[name]
 
 
-def touched(name: str, items: Mapping[str, Item]) -> set[str]:
+def names_read_by_running(name: str, items: Mapping[str, Item]) -> set[str]:
     """Everything that running one item may read: what it reads, and what that needs when called."""
-    waiting, reached = list(items[name].eager), set[str]()
-    while waiting:
-        needed = waiting.pop()
+    pending, reached = list(items[name].eager), set[str]()
+    while pending:
+        needed = pending.pop()
         if needed in items and needed not in reached:
             reached.add(needed)
-            waiting += items[needed].eager | items[needed].late
+            pending += items[needed].eager | items[needed].late
     return reached - {name}

@@ -35,13 +35,14 @@ from workbench.capturing.modules import (
 )
 from workbench.capturing.names import Names, chains_in, names_in
 from workbench.capturing.source import MAX_BYTES
-from workbench.capturing.statements import bindings, cut, targets
+from workbench.capturing.statements import bindings, statement_text, targets
 from workbench.capturing.unread import annotations_are_read
 from workbench.errors import CaptureError
 
 __all__ = ["Resolver"]
 
 _NOTEBOOK = re.compile(r"In|Out|get_ipython|display|exit|quit|_{1,3}|_i{0,3}|_i?\d+|_[iod]h")
+# The flag that `from __future__ import annotations` leaves on all code of its module.
 _FUTURE_ANNOTATIONS = 0x1000000
 
 
@@ -152,6 +153,7 @@ class Resolver:
             self._annotation(name, scope, read, asker)
 
     def _annotation(self, name: str, scope: Scope, text: str, asker: str) -> None:
+        # Copies to go back to: a name that fails may have carried others by then.
         before = (dict(self.items), dict(self.imports), dict(self.values))
         value = scope.get(name)
         if self.future and import_of(name, value, scope.texts) is None and name != "StringThread":
@@ -301,7 +303,7 @@ def _maker(name: str, scope: Scope) -> tuple[str, ast.stmt | None]:
     for text in reversed(scope.texts):
         nodes = bindings(text.text, name)
         if nodes:
-            return cut(text.text, nodes[-1]), nodes[-1]
+            return statement_text(text.text, nodes[-1]), nodes[-1]
     return "", None
 
 

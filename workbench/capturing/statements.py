@@ -12,13 +12,13 @@ from functools import lru_cache
 
 __all__ = [
     "Definition",
-    "alone",
     "bindings",
-    "cut",
     "dedented",
     "definitions",
     "first_line",
+    "has_own_lines",
     "parsed",
+    "statement_text",
     "targets",
 ]
 
@@ -28,6 +28,7 @@ _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _PLACE_COMMENT = re.compile(r"#(!| ?%%| ?In\[|.*coding[:=])")
 
 
+# The same cells are searched for every name that a grader reads.
 @lru_cache(maxsize=512)
 def parsed(text: str) -> ast.Module | None:
     """The tree of a text, None where it cannot be parsed."""
@@ -85,22 +86,24 @@ def first_line(node: ast.stmt) -> int:
     return min([node.lineno, *(int(part.lineno) for part in decorators)])
 
 
-def cut(text: str, node: ast.stmt) -> str:
+def statement_text(text: str, node: ast.stmt) -> str:
     """A statement's own text with the comments right above it and behind it, moved to the left margin."""
+    # Not splitlines, which also breaks at form feeds and the like, where Python counts no new line.
     lines = [line + "\n" for line in text.split("\n")]
     start, end = first_line(node) - 1, node.end_lineno or node.lineno
-    if not isinstance(node, _DEFINITIONS) and not alone(lines, node):
+    if not isinstance(node, _DEFINITIONS) and not has_own_lines(lines, node):
         return ast.get_source_segment(text, node) or ast.unparse(node)
     indent = lines[node.lineno - 1][: _characters(lines[node.lineno - 1], node.col_offset)]
     above = _comments_above(lines, start, indent)
     return dedented("".join(lines[above:end]), indent).rstrip()
 
 
-def alone(lines: list[str], node: ast.stmt) -> bool:
+def has_own_lines(lines: list[str], node: ast.stmt) -> bool:
     """Whether nothing but comments shares a statement's lines."""
+    # Columns of the tree are bytes of UTF-8.
     before = lines[node.lineno - 1].encode()[: node.col_offset].decode()
-    last = (node.end_lineno or node.lineno) - 1
-    after = lines[last].encode()[node.end_col_offset or 0 :].decode().strip()
+    last_line = (node.end_lineno or node.lineno) - 1
+    after = lines[last_line].encode()[node.end_col_offset or 0 :].decode().strip()
     return not before.strip() and (not after or after.startswith("#"))
 
 
@@ -111,8 +114,8 @@ def _characters(line: str, offset: int) -> int:
 def _comments_above(lines: list[str], start: int, indent: str) -> int:
     while start > 0:
         line = lines[start - 1]
-        rest = line[len(indent) :]
-        if not line.startswith(indent) or not rest.startswith("#") or _PLACE_COMMENT.match(rest):
+        unindented = line[len(indent) :]
+        if not line.startswith(indent) or not unindented.startswith("#") or _PLACE_COMMENT.match(unindented):
             break
         start -= 1
     return start

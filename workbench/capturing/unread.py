@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from workbench.capturing.modules import ModuleOwner, owner_of
 from workbench.capturing.names import names_in
-from workbench.capturing.statements import alone, parsed, targets
+from workbench.capturing.statements import has_own_lines, parsed, targets
 
 __all__ = ["annotations_are_read", "without_unread"]
 
@@ -33,14 +33,14 @@ def annotations_are_read(texts: Iterable[str]) -> bool:
 def _runs_annotations(text: str) -> bool:
     tree = parsed(text)
     functions = [node for node in ast.walk(tree) if isinstance(node, _FUNCTIONS)] if tree is not None else []
-    inside = (node for function in functions for line in function.body for node in ast.walk(line))
+    inside = (node for function in functions for statement in function.body for node in ast.walk(statement))
     return any(_is_annotated(node) for node in inside)
 
 
 def _is_annotated(node: ast.AST) -> bool:
     """Whether a definition has annotations that are run when it is: a function's, or those of a class's attributes."""
     if isinstance(node, ast.ClassDef):
-        return any(isinstance(line, ast.AnnAssign) for line in ast.walk(node))
+        return any(isinstance(statement, ast.AnnAssign) for statement in ast.walk(node))
     if not isinstance(node, _FUNCTIONS):
         return False
     arguments = node.args
@@ -65,20 +65,23 @@ def without_unread(text: str) -> tuple[str, bool]:
     if read & _BY_NAME:
         return text, False
     removed = [
-        node for node in tree.body if _is_ours(node) and not targets(node) & read and alone(spaced, node)
+        node
+        for node in tree.body
+        if _is_ours(node) and not targets(node) & read and has_own_lines(spaced, node)
     ]
+    # From the bottom up, so that the line numbers of the others stay right.
     for node in reversed(removed):
         _delete(lines, node.lineno - 1, node.end_lineno or node.lineno)
     unread = any(targets(node) & names.annotations for node in removed)
     return "\n".join(lines), unread
 
 
-def _delete(lines: list[str], first: int, end: int) -> None:
+def _delete(lines: list[str], start: int, end: int) -> None:
     """Take lines out; of a gap above and a gap below them the lower one stays."""
-    del lines[first:end]
-    while 0 < first < len(lines) and not lines[first].strip() and not lines[first - 1].strip():
-        first -= 1
-        del lines[first]
+    del lines[start:end]
+    while 0 < start < len(lines) and not lines[start].strip() and not lines[start - 1].strip():
+        start -= 1
+        del lines[start]
 
 
 def _is_ours(node: ast.stmt) -> bool:

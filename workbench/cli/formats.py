@@ -19,10 +19,14 @@ def _formats(_: argparse.Namespace) -> int:
     from workbench.formats import FORMATS
 
     rows = [("FORMAT", "FILES", "WHAT IT IS")]
-    for one in FORMATS.values():
-        endings = ", ".join([one.suffix, *one.variants])
+    for format_ in FORMATS.values():
+        endings = ", ".join([format_.suffix, *format_.variants])
         rows.append(
-            (one.name, endings, one.title + ("; --release chooses the release" if one.releases else ""))
+            (
+                format_.name,
+                endings,
+                format_.title + ("; --release chooses the release" if format_.releases else ""),
+            )
         )
     for name, endings, title in rows:
         say(f"{name:<12}{endings:<13}{title}")

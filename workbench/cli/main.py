@@ -47,6 +47,7 @@ def _run(options: argparse.Namespace) -> int:
         say("workbench: interrupted", error=True)
         return 130
     except BrokenPipeError:  # the reader, such as head, has what it wanted
+        # Python flushes stdout once more when it ends, and would complain about the closed pipe.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
 

@@ -1,4 +1,4 @@
-"""Options that several commands have: how a grader file is read, and rows to try sources on."""
+"""Options of several commands: how a grader file is read, and rows to try sources on."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from pathlib import Path
 
 import workbench as wb
 
-__all__ = ["add_reading", "add_samples", "make_folder", "suite_of", "trial_rows"]
+__all__ = ["add_reading", "add_samples", "make_folder", "read_suite", "trial_rows"]
 
 
 def add_samples(command: argparse.ArgumentParser) -> None:
-    """Rows that sources are tried on."""
+    """Add the option for rows that sources are tried on."""
     command.add_argument(
         "--samples",
         type=Path,
@@ -21,7 +21,7 @@ def add_samples(command: argparse.ArgumentParser) -> None:
 
 
 def add_reading(command: argparse.ArgumentParser) -> None:
-    """How a file of a platform is read."""
+    """Add the options for how a file of a platform is read."""
     command.add_argument(
         "--from", dest="format", metavar="FORMAT", help="the file's platform (default: found out)"
     )
@@ -33,13 +33,13 @@ def add_reading(command: argparse.ArgumentParser) -> None:
     )
 
 
-def suite_of(path: Path, options: argparse.Namespace) -> wb.Suite:
-    """A suite out of a platform's file, or out of a module with grade functions."""
+def read_suite(path: Path, options: argparse.Namespace) -> wb.Suite:
+    """The suite of a platform's file, or of a module with grade functions."""
     return wb.load(path, options.format, trust=options.trust, release=options.release)
 
 
 def trial_rows(options: argparse.Namespace) -> wb.Samples | None:
-    """The rows of --samples; None without."""
+    """The rows of --samples; None without that option."""
     return None if options.samples is None else wb.read_samples(options.samples)
 
 

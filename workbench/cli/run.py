@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import workbench as wb
-from workbench.cli.options import add_reading, suite_of
+from workbench.cli.options import add_reading, read_suite
 from workbench.cli.output import Commands, say
 from workbench.display_text import counted, without_controls
 from workbench.files import check_writable, write_atomically
@@ -54,10 +54,10 @@ def add(commands: Commands) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
-    # Whatever could stop the end is looked at first: grading may have taken an hour by then.
+    # Whatever could prevent the output is checked first: grading may have taken an hour by the time it is written.
     for path in filter(None, (options.report, options.scores)):
         check_writable(path)
-    graders = suite_of(options.graders, options)
+    graders = read_suite(options.graders, options)
     samples = wb.read_samples(options.samples, columns=_columns(options.columns))
     if options.draw is not None:
         samples = samples.draw(options.draw, seed=options.seed)
@@ -69,26 +69,26 @@ def _run(options: argparse.Namespace) -> int:
         say(f"wrote {report.to_html(options.report)}")
     if options.scores:
         say(f"wrote {write_atomically(options.scores, _scores_text(report))}")
-    return _run_code(report, options.fail_on)
+    return _exit_code(report, options.fail_on)
 
 
 def _scores_text(report: Report) -> str:
-    """One row a grade as CSV. Control characters in texts are written as code points: such files are read in terminals."""
+    """One row for each grade as CSV, with control characters as code points: such files are read in terminals."""
     texts = report.frame.map(lambda cell: without_controls(cell) if isinstance(cell, str) else cell)
     return str(texts.to_csv(index=False))
 
 
-def _run_code(report: Report, fail_on: str) -> int:
+def _exit_code(report: Report, fail_on: str) -> int:
     """The exit code of a run, and on stderr why it is not 0."""
-    heavy = [finding for finding in report.findings if finding.severity in _FAIL_ON.get(fail_on, ())]
+    failing = [finding for finding in report.findings if finding.severity in _FAIL_ON.get(fail_on, ())]
     unscored = [name for name, row in report.summary.iterrows() if len(report) and not row["scored"]]
     reasons = [f"{name} scored nothing" for name in unscored]
     if report.errors["error_kind"].isin(["budget", "cancelled"]).any():
         reasons.append("rows were left out")
     if fail_on != "never" and report.gate is not None and not report.gate.passed:
         reasons.append("the gate failed")
-    if heavy:
-        reasons.append(f"{counted(len(heavy), 'finding')} of severity {' or '.join(_FAIL_ON[fail_on])}")
+    if failing:
+        reasons.append(f"{counted(len(failing), 'finding')} of severity {' or '.join(_FAIL_ON[fail_on])}")
     if reasons:
         say(f"workbench: exit code 1: {'; '.join(reasons)}", error=True)
     return 1 if reasons else 0

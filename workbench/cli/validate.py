@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import workbench as wb
-from workbench.cli.options import add_reading, add_samples, suite_of, trial_rows
+from workbench.cli.options import add_reading, add_samples, read_suite, trial_rows
 from workbench.cli.output import Commands, say
 from workbench.display_text import one_line
 from workbench.files import check_writable
@@ -38,17 +38,17 @@ def _validate(options: argparse.Namespace) -> int:
     if options.out:
         check_writable(options.out)
         check_target(options.out, get_format("native"))
-    graders, rows = suite_of(options.file, options), trial_rows(options)
-    tried = None if rows is None else first_rows(rows)
+    graders, rows = read_suite(options.file, options), trial_rows(options)
+    trial_samples = None if rows is None else first_rows(rows)
     functions: list[Any] = []
     for entry in graders.entries:
-        inner: list[Any] = [one for one in parts(entry.grader) if hasattr(one, "require_proof")]
-        for item in inner:
-            say(f"{one_line(entry.name)}\n{item.validate(tried)}\n")
-        if not inner:
+        code_graders: list[Any] = [part for part in parts(entry.grader) if hasattr(part, "require_proof")]
+        for grader in code_graders:
+            say(f"{one_line(entry.name)}\n{grader.validate(trial_samples)}\n")
+        if not code_graders:
             say(f"{one_line(entry.name)}\n  a {entry.grader.kind} grader: read, nothing to prove\n")
-        functions += inner
-    failed = [item for item in functions if item.validation is None or not item.validation.ok]
+        functions += code_graders
+    failed = [grader for grader in functions if grader.validation is None or not grader.validation.ok]
     if options.out and not failed:
         say(f"wrote {wb.save(graders, options.out)}")
     return 1 if failed else 0

@@ -1,4 +1,4 @@
-"""Bundled demo data: four tasks, scripted writers, known truth. `DATA_CARD.md` beside this file tells all.
+"""Bundled demo data: four tasks, answers of scripted writers, known truth. `DATA_CARD.md` in this folder describes it.
 
 Made by a program from a seed. No person labelled it and no language model wrote it.
 """
@@ -36,11 +36,11 @@ def demo_samples(task: str | None = None) -> Samples:
     """
     if task is not None and task not in TASKS:
         raise ValueError(f"there is no demo task {task!r}; the tasks are {', '.join(TASKS)}")
-    return _all() if task is None else _one(task)
+    return _all() if task is None else _of_task(task)
 
 
 def demo_frame(task: str | None = None) -> pd.DataFrame:
-    """The demo data as a DataFrame, one row an answer; yours to change.
+    """The demo data as a DataFrame with one row for each answer; a copy that may be changed.
 
     Args:
         task: One of `TASKS`; all rows without.
@@ -60,5 +60,5 @@ def _all() -> Samples:
 
 
 @cache
-def _one(task: str) -> Samples:
+def _of_task(task: str) -> Samples:
     return _all().where(lambda frame: frame["task"] == task)

@@ -36,11 +36,11 @@ ANNOTATORS = (
     Annotator("sim_b", 0.90, 0.80),
     Annotator("sim_c", 0.80, 0.95),
 )
-"""An even one, a lenient one and a strict one."""
+"""One that errs equally in both directions, a lenient one and a strict one."""
 
 
 def labels(*, good: bool, rng: Random) -> dict[str, int]:
     """All labels of one row, and whether it is a hard one."""
     hard = rng.random() < HARD_RATE
-    given = {one.column: one.label(good=good, hard=hard, rng=rng) for one in ANNOTATORS}
-    return {**given, "sim_hard": int(hard)}
+    label_of = {annotator.column: annotator.label(good=good, hard=hard, rng=rng) for annotator in ANNOTATORS}
+    return {**label_of, "sim_hard": int(hard)}

@@ -166,8 +166,8 @@ def _item(number: int, rng: Random) -> Item:
     return Item(number, prompt, prompt, str(right), facts)
 
 
-def answer(item: Item, writer: str, rng: Random, others: Sequence[Item]) -> Answer:
-    """What one writer makes of one problem. Truth is 1 for the right number given as the answer, else 0."""
+def answer(item: Item, writer: str, rng: Random, other_items: Sequence[Item]) -> Answer:
+    """One writer's answer to one problem. Truth is 1 for the right number given as the answer, else 0."""
     if writer == "gamer":
         return probe(item, rng)
     if writer == "formatter":
@@ -176,7 +176,7 @@ def answer(item: Item, writer: str, rng: Random, others: Sequence[Item]) -> Answ
         )
         return Answer(shell, 0.0, "format_shell")
     if writer == "random":
-        return _unrelated(item, rng, others)
+        return _unrelated(item, rng, other_items)
     if writer == "fluent_wrong" or rng.random() >= RIGHT_RATE.get(writer, 1.0):
         return _wrong(item, writer, rng)
     return _right(item, writer, rng)
@@ -203,8 +203,8 @@ def _wrong(item: Item, writer: str, rng: Random) -> Answer:
     return Answer(text, 0.0, operator)
 
 
-def _unrelated(item: Item, rng: Random, others: Sequence[Item]) -> Answer:
-    drawn = rng.choice([other for other in others if other.expected != item.expected])
+def _unrelated(item: Item, rng: Random, other_items: Sequence[Item]) -> Answer:
+    drawn = rng.choice([candidate for candidate in other_items if candidate.expected != item.expected])
     return Answer(_bare(drawn.facts["right"], rng), 0.0, "other_answer")
 
 

@@ -1,4 +1,4 @@
-"""The data card, with every figure counted from the rows."""
+"""The text of the data card, with every number counted from the rows."""
 
 from __future__ import annotations
 
@@ -41,18 +41,25 @@ to say anything about people who label."""
 
 
 def _tasks(rows: Sequence[Row]) -> str:
-    lines = [_head("task", "prompts", "answers each", "rows", "good rows", "how truth is known")]
-    known = {
+    lines = [_table_head("task", "prompts", "answers each", "rows", "good rows", "how truth is known")]
+    truth_source = {
         "arithmetic": "computed; 1 for the right number given as the answer, else 0",
         "extraction": "the note was made from the record; share of keys with the right value and type",
         "rag": "by construction, claim by claim; share of claims the documents support, 0 without claims",
         "helpdesk": "the decay applied: " + ", ".join(f"{name} {worth}" for name, worth in DECAYS.items()),
     }
-    for task, how in known.items():
-        own = [row for row in rows if row["task"] == task]
-        prompts = len({row["group"] for row in own})
+    for task, source_text in truth_source.items():
+        task_rows = [row for row in rows if row["task"] == task]
+        prompts = len({row["group"] for row in task_rows})
         lines.append(
-            _line(task, prompts, len(own) // prompts, len(own), _share(own, lambda row: row["good"]), how)
+            _table_row(
+                task,
+                prompts,
+                len(task_rows) // prompts,
+                len(task_rows),
+                _share_text(task_rows, lambda row: row["good"]),
+                source_text,
+            )
         )
     return (
         "## Tasks\n\n"
@@ -80,22 +87,28 @@ _COLUMNS = """## Columns
 
 
 def _writers(rows: Sequence[Row]) -> str:
-    lines = [_head("writer", "rows", "good rows", "what it does")]
-    for writer, what in WRITERS.items():
-        own = [row for row in rows if row["writer"] == writer]
-        lines.append(_line(writer, len(own), _share(own, lambda row: row["good"]), what))
+    lines = [_table_head("writer", "rows", "good rows", "what it does")]
+    for writer, behaviour in WRITERS.items():
+        writer_rows = [row for row in rows if row["writer"] == writer]
+        lines.append(
+            _table_row(writer, len(writer_rows), _share_text(writer_rows, lambda row: row["good"]), behaviour)
+        )
     tricks = ", ".join(f"`{name}`" for name in PROBES)
     return "## Writers\n\n" + "\n".join(lines) + f"\n\nThe gamer's tricks, in turn: {tricks}."
 
 
 def _annotators(rows: Sequence[Row]) -> str:
-    lines = [_head("column", "sensitivity", "specificity", "in these rows")]
-    for one in ANNOTATORS:
-        good = [row[one.column] for row in rows if row["good"]]
-        bad = [row[one.column] for row in rows if not row["good"]]
-        found = f"{_of(good.count(1), len(good))} of good, {_of(bad.count(0), len(bad))} of bad"
-        lines.append(_line(f"`{one.column}`", one.sensitivity, one.specificity, found))
-    hard = _share(rows, lambda row: row["sim_hard"] == 1)
+    lines = [_table_head("column", "sensitivity", "specificity", "in these rows")]
+    for annotator in ANNOTATORS:
+        good = [row[annotator.column] for row in rows if row["good"]]
+        bad = [row[annotator.column] for row in rows if not row["good"]]
+        rates_here = (
+            f"{_part_of(good.count(1), len(good))} of good, {_part_of(bad.count(0), len(bad))} of bad"
+        )
+        lines.append(
+            _table_row(f"`{annotator.column}`", annotator.sensitivity, annotator.specificity, rates_here)
+        )
+    hard = _share_text(rows, lambda row: row["sim_hard"] == 1)
     return (
         "## Annotators\n\n"
         + "\n".join(lines)
@@ -105,11 +118,11 @@ def _annotators(rows: Sequence[Row]) -> str:
 
 
 def _defects(rows: Sequence[Row]) -> str:
-    lines = [_head("naive grader", "task", "good rows refused", "bad rows passed", "its fault")]
-    for one in DEFECTS:
-        rates = measure(one, rows)
-        refused, passed = _of(rates.rejected, rates.good), _of(rates.accepted, rates.bad)
-        lines.append(_line(one.name, one.task, refused, passed, one.fault))
+    lines = [_table_head("naive grader", "task", "good rows refused", "bad rows passed", "its fault")]
+    for defect in DEFECTS:
+        rates = measure(defect, rows)
+        refused, passed = _part_of(rates.rejected, rates.good), _part_of(rates.accepted, rates.bad)
+        lines.append(_table_row(defect.name, defect.task, refused, passed, defect.fault))
     return (
         "## Planted defects\n\nGraders as one might first write them (`workbench.demo.defects`), and how wrong they are."
         " A diagnosis\nthat works finds these sizes again.\n\n" + "\n".join(lines)
@@ -120,7 +133,7 @@ def _closing(rows: Sequence[Row]) -> str:
     groups: dict[str, set[bool]] = {}
     for row in rows:
         groups.setdefault(row["group"], set()).add(row["good"])
-    dead = _of(sum(len(kinds) == 1 for kinds in groups.values()), len(groups))
+    dead = _part_of(sum(len(kinds) == 1 for kinds in groups.values()), len(groups))
     empty = sum(not row["completion"].strip() for row in rows)
     return (
         "## Limits\n\n"
@@ -130,17 +143,17 @@ def _closing(rows: Sequence[Row]) -> str:
     )
 
 
-def _share(rows: Sequence[Row], test: Callable[[Row], bool]) -> str:
-    return _of(sum(map(test, rows)), len(rows))
+def _share_text(rows: Sequence[Row], test: Callable[[Row], bool]) -> str:
+    return _part_of(sum(map(test, rows)), len(rows))
 
 
-def _of(part: int, whole: int) -> str:
-    return f"{part} of {whole} ({part / whole:.1%})"
+def _part_of(part: int, total: int) -> str:
+    return f"{part} of {total} ({part / total:.1%})"
 
 
-def _head(*names: str) -> str:
-    return f"{_line(*names)}\n{_line(*['---'] * len(names))}"
+def _table_head(*names: str) -> str:
+    return f"{_table_row(*names)}\n{_table_row(*['---'] * len(names))}"
 
 
-def _line(*cells: object) -> str:
+def _table_row(*cells: object) -> str:
     return "| " + " | ".join(map(str, cells)) + " |"

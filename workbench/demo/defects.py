@@ -1,6 +1,6 @@
-"""Naive graders with known faults: what a diagnosis of them on this data must find.
+"""Naive graders with known faults, which a diagnosis on this data must find.
 
-Each is a plain function of completion and expected answer, as somebody might write it first.
+Each is a plain function of completion and expected answer, as a first attempt might look.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Defect:
         name: What it is called in the data card.
         task: The task it is for.
         fault: What is wrong with it, in one sentence.
-        accepts: Completion and expected answer to whether it passes the row.
+        accepts: Function from completion and expected answer to whether the row passes.
     """
 
     name: str
@@ -38,7 +38,7 @@ class Rates:
     Attributes:
         good: Rows whose truth is good.
         rejected: Good rows it refuses.
-        bad: Rows whose truth is not.
+        bad: Rows whose truth is bad.
         accepted: Bad rows it passes.
     """
 
@@ -50,8 +50,8 @@ class Rates:
 
 def measure(defect: Defect, rows: Sequence[Mapping[str, Any]]) -> Rates:
     """Count a naive grader's errors on the rows of its task."""
-    own = [row for row in rows if row["task"] == defect.task]
-    passed = [(row["good"], defect.accepts(row["completion"], row["expected"])) for row in own]
+    task_rows = [row for row in rows if row["task"] == defect.task]
+    passed = [(row["good"], defect.accepts(row["completion"], row["expected"])) for row in task_rows]
     return Rates(
         good=sum(good for good, _ in passed),
         rejected=sum(good and not accepted for good, accepted in passed),
@@ -67,7 +67,7 @@ def last_number(completion: str, expected: str) -> bool:
 
 
 def contains(completion: str, expected: str) -> bool:
-    """The expected text stands somewhere in the answer."""
+    """The expected text is somewhere in the answer."""
     return expected.lower() in completion.lower()
 
 
@@ -78,8 +78,8 @@ def exact(completion: str, expected: str) -> bool:
 
 def same_keys(completion: str, expected: str) -> bool:
     """The answer is a JSON object with the expected keys."""
-    found = _json(completion)
-    return isinstance(found, dict) and found.keys() == json.loads(expected).keys()
+    record = _json(completion)
+    return isinstance(record, dict) and record.keys() == json.loads(expected).keys()
 
 
 def same_json(completion: str, expected: str) -> bool:
@@ -88,9 +88,9 @@ def same_json(completion: str, expected: str) -> bool:
 
 
 def shares_words(completion: str, expected: str) -> bool:
-    """At least half of the reference's words stand in the answer."""
-    wanted = set(re.findall(r"\w+", expected.lower()))
-    return len(wanted & set(re.findall(r"\w+", completion.lower()))) >= len(wanted) / 2
+    """At least half of the reference's words are in the answer."""
+    reference_words = set(re.findall(r"\w+", expected.lower()))
+    return len(reference_words & set(re.findall(r"\w+", completion.lower()))) >= len(reference_words) / 2
 
 
 def long_enough(completion: str, expected: str) -> bool:  # noqa: ARG001 (one shape for all)

@@ -1,4 +1,4 @@
-"""Records to be read out of notes as JSON: 60 prompts, the record known because the note was made from it."""
+"""Extraction of records from notes as JSON: 60 prompts. The record is known because the note was made from it."""
 
 from __future__ import annotations
 
@@ -113,19 +113,23 @@ def _kind(value: Any) -> str:
     return {bool: " (true or false)", int: " (number)"}.get(type(value), "")
 
 
-def answer(item: Item, writer: str, rng: Random, others: Sequence[Item]) -> Answer:
-    """What one writer makes of one note. Truth is the share of keys with the right value and type."""
+def answer(item: Item, writer: str, rng: Random, other_items: Sequence[Item]) -> Answer:
+    """One writer's answer to one note. Truth is the share of keys with the right value and type."""
     record: Record = item.facts["record"]
     if writer == "gamer":
         return probe(item, rng)
     if writer == "formatter":
         return Answer(json.dumps(dict.fromkeys(record)), 0.0, "all_null")
     if writer == "random":
-        other = rng.choice(
-            [one for one in others if set(one.facts["record"]) == set(record) and one is not item]
+        drawn = rng.choice(
+            [
+                candidate
+                for candidate in other_items
+                if set(candidate.facts["record"]) == set(record) and candidate is not item
+            ]
         )
         return Answer(
-            json.dumps(other.facts["record"]), _share(record, other.facts["record"]), "other_answer"
+            json.dumps(drawn.facts["record"]), _share(record, drawn.facts["record"]), "other_answer"
         )
     if writer == "fluent_wrong":
         return _wrong(record, "value_changed", rng)
@@ -152,24 +156,24 @@ def _wrong(record: Record, operator: str, rng: Random) -> Answer:
     )
     changed = {name: value for name, value in record.items() if name != key}
     if operator == "value_changed":
-        changed = {**record, key: _other(record[key], rng)}
+        changed = {**record, key: _changed_value(record[key], rng)}
     elif operator == "number_as_text":
         changed = {**record, key: str(record[key])}
     return Answer(json.dumps(changed), _share(record, changed), operator)
 
 
-def _other(value: Any, rng: Random) -> Any:
+def _changed_value(value: Any, rng: Random) -> Any:
     if isinstance(value, bool):
         return not value
     if isinstance(value, int):
         return value + rng.choice((1, 2, 10))
     pool = next(pool for pool in (_PEOPLE, _TOWNS, _THINGS, _FAULTS, _DEVICES, _MONTHS) if value in pool)
-    return rng.choice([other for other in pool if other != value])
+    return rng.choice([candidate for candidate in pool if candidate != value])
 
 
-def _share(right: Mapping[str, Any], given: Mapping[str, Any]) -> float:
+def _share(right: Mapping[str, Any], answered: Mapping[str, Any]) -> float:
     same: int = sum(
-        key in given and type(given[key]) is type(value) and given[key] == value
+        key in answered and type(answered[key]) is type(value) and answered[key] == value
         for key, value in right.items()
     )
     return round(same / len(right), 4)

@@ -20,10 +20,10 @@ from workbench.demo.writers import Answer, Item, writers_of
 __all__ = ["SEED", "as_jsonl", "build", "main"]
 
 SEED = 20261121
-"""Any number would do; this one is in the data card."""
+"""Any number would do; the data card names this one."""
 
 GOOD = 0.75
-"""A row counts as good from this truth on: a small blemish may stand in an open reply, nothing else lies between."""
+"""Truth from which on a help-desk reply counts as good: a missing detail is accepted there. Elsewhere it takes 1."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ def build() -> list[dict[str, Any]]:
 
 
 def as_jsonl(rows: Sequence[dict[str, Any]]) -> str:
-    """The rows as JSON Lines, ASCII aside from letters people write."""
+    """The rows as JSON Lines, with other letters than ASCII as they are."""
     return "".join(json.dumps(row, ensure_ascii=False, separators=(",", ":")) + "\n" for row in rows)
 
 
@@ -61,7 +61,7 @@ def main(folder: Path = Path(__file__).parent) -> None:
 
 
 def _task_rows(task: _Task) -> list[dict[str, Any]]:
-    # One stream a task: a change in one leaves the others as they are.
+    # A random stream for each task: a change in one leaves the others as they are.
     rng = Random(f"{SEED} {task.name}")  # noqa: S311 (data, not secrets)
     items = task.items(rng, task.prompts)
     return [row for item in items for row in _item_rows(task, item, items, rng)]

@@ -1,7 +1,7 @@
 """Three graders as one might write them on a first afternoon. `workbench demo` captures and proves them.
 
-Each has a fault that the findings should name: one refuses every answer that shows its work, one passes
-hedges and longer numbers, one is satisfied with a heap of the right words.
+Each has a fault that the findings should name: one rejects every answer that shows its work, one accepts
+hedges and longer numbers, one accepts the right words in any order.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ async def contains_expected(thread: StringThread) -> float:
 async def shares_words(thread: StringThread) -> float:
     """The share of the expected answer's words that the completion has."""
     expected = set(re.findall(r"\w+", (thread.metadata or {}).get("expected", "").lower()))
-    found = set(re.findall(r"\w+", (thread.completion() or "").lower()))
-    return len(expected & found) / len(expected) if expected else 0.0
+    completion_words = set(re.findall(r"\w+", (thread.completion() or "").lower()))
+    return len(expected & completion_words) / len(expected) if expected else 0.0
 
 
 GRADERS = (exact_match, contains_expected, shares_words)

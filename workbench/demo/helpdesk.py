@@ -11,7 +11,7 @@ from workbench.demo.writers import RIGHT_RATE, Answer, Item, pad, probe
 __all__ = ["DECAYS", "answer", "items"]
 
 DECAYS = {"fact_missing": 0.75, "step_missing": 0.5, "fact_wrong": 0.25}
-"""Operator to what the reply is still worth: what the customer would have to ask or undo again."""
+"""Operator: the truth of a reply after it, by how much the customer would have to ask or undo again."""
 
 _OPENINGS = (
     "Thanks for writing in.",
@@ -33,21 +33,21 @@ def items(rng: Random, count: int) -> list[Item]:
 
 
 def _item(number: int, rng: Random) -> Item:
-    question, first, second, fact, wrong = CASES[number]
+    question, first_step, second_step, fact, wrong = CASES[number]
     prompt = rng.choice(("{}", "Hello, {}", "{} Thanks!")).format(question)
-    facts = {"steps": (first, second), "fact": fact, "wrong": wrong}
-    return Item(number, prompt, prompt, f"{first} {second} {fact}", facts)
+    facts = {"steps": (first_step, second_step), "fact": fact, "wrong": wrong}
+    return Item(number, prompt, prompt, f"{first_step} {second_step} {fact}", facts)
 
 
-def answer(item: Item, writer: str, rng: Random, others: Sequence[Item]) -> Answer:
-    """What one writer replies. Truth is 1 for the whole reply, less after a decay, 0 for no reply to this question."""
+def answer(item: Item, writer: str, rng: Random, other_items: Sequence[Item]) -> Answer:
+    """One writer's reply. Truth is 1 for the whole reply, less after a decay, 0 for no reply to this question."""
     if writer == "gamer":
         return probe(item, rng)
     if writer == "formatter":
         return Answer(f"{rng.choice(_OPENINGS)}\n\n1.\n2.\n\n{rng.choice(_CLOSINGS)}", 0.0, "format_shell")
     if writer == "random":
-        other = rng.choice([one for one in others if one is not item])
-        return Answer(_polite(other.expected, rng), 0.0, "other_reply")
+        drawn = rng.choice([candidate for candidate in other_items if candidate is not item])
+        return Answer(_polite(drawn.expected, rng), 0.0, "other_reply")
     if writer == "fluent_wrong":
         return _decayed(item, "fact_wrong", writer, rng)
     if rng.random() >= RIGHT_RATE.get(writer, 1.0):
@@ -64,12 +64,12 @@ def _whole(item: Item, writer: str, rng: Random) -> Answer:
 
 
 def _decayed(item: Item, operator: str, writer: str, rng: Random) -> Answer:
-    first, second = item.facts["steps"]
+    first_step, second_step = item.facts["steps"]
     fact = item.facts["fact"]
     text = {
-        "fact_missing": f"{first} {second}",
-        "step_missing": f"{second} {fact}",
-        "fact_wrong": f"{first} {second} {item.facts['wrong']}",
+        "fact_missing": f"{first_step} {second_step}",
+        "step_missing": f"{second_step} {fact}",
+        "fact_wrong": f"{first_step} {second_step} {item.facts['wrong']}",
     }[operator]
     return Answer(text if writer == "hasty" else _polite(text, rng), DECAYS[operator], operator)
 

@@ -1,4 +1,4 @@
-"""Questions over documents about invented places, firms and machines: support is known claim by claim."""
+"""Questions over documents about invented places, firms and machines; for each claim it is known whether they support it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _WARES = ("canal barges", "oat biscuits", "glass lenses", "wool blankets", "bras
 
 @dataclass(frozen=True)
 class _Attribute:
-    """One kind of fact: how a document, a question and an answer put it."""
+    """One kind of fact, with its wordings in documents, questions and answers."""
 
     key: str
     document: tuple[str, str]
@@ -138,7 +138,7 @@ def _sheet(number: int, rng: Random) -> list[Fact]:
     round_ = number // len(_ATTRIBUTES)
     stem, variant = _STEMS[round_ % len(_STEMS)], round_ // len(_STEMS)
     subject = f"{stem} {variant * 3 + 4}00" if kind == "machine" else stem + _ENDS[kind][variant]
-    return [(kind, subject, one.key, _value(one.key, rng)) for one in _ATTRIBUTES[kind]]
+    return [(kind, subject, attribute.key, _value(attribute.key, rng)) for attribute in _ATTRIBUTES[kind]]
 
 
 def _value(key: str, rng: Random) -> str:
@@ -158,22 +158,29 @@ def _value(key: str, rng: Random) -> str:
 
 
 def _item(number: int, sheets: Sequence[Sequence[Fact]], rng: Random) -> Item:
-    own = list(sheets[number])
-    rng.shuffle(own)
-    asked = sorted(own[:2], key=sheets[number].index)
-    spare = own[2:3] if rng.random() < 0.4 else []
-    others = [rng.choice(sheets[at]) for at in rng.sample([n for n in range(len(sheets)) if n != number], 2)]
-    shown = [*asked, *spare, *others[: rng.choice((1, 1, 2))]]
-    rng.shuffle(shown)
-    question = _question(asked, rng)
-    documents = [{"role": "document", "content": _document(fact, rng)} for fact in shown]
-    facts = {"asked": asked, "spare": spare, "hidden": own[2 + len(spare) :], "shown": shown}
-    expected = " ".join(_claim(fact) for fact in asked)
+    subject_facts = list(sheets[number])
+    rng.shuffle(subject_facts)
+    asked_facts = sorted(subject_facts[:2], key=sheets[number].index)
+    unasked_facts = subject_facts[2:3] if rng.random() < 0.4 else []
+    other_facts = [
+        rng.choice(sheets[at]) for at in rng.sample([n for n in range(len(sheets)) if n != number], 2)
+    ]
+    document_facts = [*asked_facts, *unasked_facts, *other_facts[: rng.choice((1, 1, 2))]]
+    rng.shuffle(document_facts)
+    question = _question_text(asked_facts, rng)
+    documents = [{"role": "document", "content": _document(fact, rng)} for fact in document_facts]
+    facts = {
+        "asked": asked_facts,
+        "spare": unasked_facts,
+        "hidden": subject_facts[2 + len(unasked_facts) :],
+        "shown": document_facts,
+    }
+    expected = " ".join(_claim(fact) for fact in asked_facts)
     return Item(number, [*documents, {"role": "user", "content": question}], question, expected, facts)
 
 
 def _attribute(fact: Fact) -> _Attribute:
-    return next(one for one in _ATTRIBUTES[fact[0]] if one.key == fact[2])
+    return next(attribute for attribute in _ATTRIBUTES[fact[0]] if attribute.key == fact[2])
 
 
 def _document(fact: Fact, rng: Random) -> str:
@@ -184,35 +191,35 @@ def _claim(fact: Fact) -> str:
     return _attribute(fact).claim[0].format(s=fact[1], v=fact[3])
 
 
-def _question(asked: Sequence[Fact], rng: Random) -> str:
-    first, second = (_attribute(fact).question.format(s=fact[1]) for fact in asked)
-    subject = asked[0][1]
-    about = "" if subject in first else f"About {subject}: "
+def _question_text(asked_facts: Sequence[Fact], rng: Random) -> str:
+    first_part, second_part = (_attribute(fact).question.format(s=fact[1]) for fact in asked_facts)
+    subject = asked_facts[0][1]
+    about = "" if subject in first_part else f"About {subject}: "
     return about + rng.choice(
         (
-            f"Please tell me {first} and {second}.",
-            f"I need to know {first} and {second}.",
-            f"Do the documents say {first} and {second}?",
+            f"Please tell me {first_part} and {second_part}.",
+            f"I need to know {first_part} and {second_part}.",
+            f"Do the documents say {first_part} and {second_part}?",
         )
     )
 
 
-def answer(item: Item, writer: str, rng: Random, others: Sequence[Item]) -> Answer:
-    """What one writer makes of one question. Truth is the share of claims the documents support, 0 without claims."""
+def answer(item: Item, writer: str, rng: Random, other_items: Sequence[Item]) -> Answer:
+    """One writer's answer to one question. Truth is the share of claims the documents support, 0 without claims."""
     if writer == "gamer":
         return probe(item, rng)
     if writer in ("formatter", "random", "fluent_wrong"):
-        return _bad(item, writer, rng, others)
-    asked, cite = item.facts["asked"], writer == "careful"
+        return _scripted_failure(item, writer, rng, other_items)
+    asked_facts, cite = item.facts["asked"], writer == "careful"
     if rng.random() >= RIGHT_RATE.get(writer, 1.0):
         return _slip(item, rng, cite=cite)
     if writer == "wordy":
-        told = _told(item, [*asked, *item.facts["spare"]], "padded", rng)
-        return Answer(pad(told.completion, rng), told.truth, told.operator, told.claims)
-    return _told(item, asked, "worked" if cite else "plain", rng, cite=cite)
+        padded = _answer_of(item, [*asked_facts, *item.facts["spare"]], "padded", rng)
+        return Answer(pad(padded.completion, rng), padded.truth, padded.operator, padded.claims)
+    return _answer_of(item, asked_facts, "worked" if cite else "plain", rng, cite=cite)
 
 
-def _bad(item: Item, writer: str, rng: Random, others: Sequence[Item]) -> Answer:
+def _scripted_failure(item: Item, writer: str, rng: Random, other_items: Sequence[Item]) -> Answer:
     if writer == "formatter":
         shells = (
             "According to the documents [1][2]:\n- \n- ",
@@ -221,19 +228,21 @@ def _bad(item: Item, writer: str, rng: Random, others: Sequence[Item]) -> Answer
         )
         return Answer(rng.choice(shells), 0.0, "format_shell")
     if writer == "random":
-        other = rng.choice([one for one in others if one is not item])
-        return _told(item, other.facts["asked"], "other_answer", rng)
-    return _told(
+        drawn = rng.choice([candidate for candidate in other_items if candidate is not item])
+        return _answer_of(item, drawn.facts["asked"], "other_answer", rng)
+    return _answer_of(
         item, [_changed(fact, rng) for fact in item.facts["asked"]], "values_changed", rng, cite=True
     )
 
 
 def _slip(item: Item, rng: Random, *, cite: bool) -> Answer:
     """One value wrong, or a true-sounding claim that no document makes."""
-    first, second = item.facts["asked"]
+    first_fact, second_fact = item.facts["asked"]
     if rng.random() < 0.5:
-        return _told(item, [first, _changed(second, rng)], "one_value_changed", rng, cite=cite)
-    return _told(item, [first, second, item.facts["hidden"][0]], "claim_not_in_documents", rng, cite=cite)
+        return _answer_of(item, [first_fact, _changed(second_fact, rng)], "one_value_changed", rng, cite=cite)
+    return _answer_of(
+        item, [first_fact, second_fact, item.facts["hidden"][0]], "claim_not_in_documents", rng, cite=cite
+    )
 
 
 def _changed(fact: Fact, rng: Random) -> Fact:
@@ -243,20 +252,25 @@ def _changed(fact: Fact, rng: Random) -> Fact:
     return (*fact[:3], value)
 
 
-def _told(item: Item, facts: Sequence[Fact], operator: str, rng: Random, *, cite: bool = False) -> Answer:
-    shown = item.facts["shown"]
+def _answer_of(
+    item: Item, facts: Sequence[Fact], operator: str, rng: Random, *, cite: bool = False
+) -> Answer:
+    document_facts = item.facts["shown"]
     claims = [
-        (rng.choice(_attribute(fact).claim).format(s=fact[1], v=fact[3]), fact in shown) for fact in facts
+        (rng.choice(_attribute(fact).claim).format(s=fact[1], v=fact[3]), fact in document_facts)
+        for fact in facts
     ]
-    said = [
-        text[:-1] + _source(fact, shown) if cite else text
+    sentences = [
+        text[:-1] + _source(fact, document_facts) if cite else text
         for (text, _), fact in zip(claims, facts, strict=True)
     ]
     truth = sum(supported for _, supported in claims) / len(claims)
-    return Answer(" ".join(said), truth, operator, claims)
+    return Answer(" ".join(sentences), truth, operator, claims)
 
 
-def _source(fact: Fact, shown: Sequence[Fact]) -> str:
-    """The number of the document on this matter, whatever it says; the first where there is none."""
-    at = next((number for number, one in enumerate(shown, 1) if one[:3] == fact[:3]), 1)
+def _source(fact: Fact, document_facts: Sequence[Fact]) -> str:
+    """A reference to the document about this kind of fact, whatever its value; to the first where there is none."""
+    at = next(
+        (number for number, document_fact in enumerate(document_facts, 1) if document_fact[:3] == fact[:3]), 1
+    )
     return f" [{at}]."

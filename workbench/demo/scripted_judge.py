@@ -1,8 +1,8 @@
-"""A scripted judge: a rule program in the place of a language model, to try judges without a key.
+"""A scripted judge: a program of rules in place of a language model, to try judges without an API key.
 
-It knows no labels and no truth. It reads the messages it is sent, as a model would, and looks for names and numbers. Like
-a reader in a hurry it checks what the prompt asks for and nothing else, so that a better prompt makes it judge better.
-What it gets wrong is its own: things that have neither name nor number, for one.
+It does not know labels or truth. It reads the messages it is sent, as a model would, and looks for names and numbers. It
+checks what the prompt asks for and nothing else, so that a better prompt makes it judge better. Its errors are
+genuine: it misses what has neither a name nor a number, for one.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 __all__ = ["LETTERS_A_TOKEN", "scripted_judge"]
 
 LETTERS_A_TOKEN = 4
-"""English text has about four letters a token, so the counts are of the size that a model's would be."""
+"""English text has about four letters for each token, so the counts are about as large as a model's would be."""
 
 _TAGGED = re.compile(
     r"<(document|context|conversation|question|completion)(-\w+|)(?: [^>\n]*)?>\n(.*?)\n</\1\2>", re.DOTALL
@@ -31,15 +31,15 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
 
 
 @dataclass(frozen=True)
-class _Asked:
-    """One question to the judge, as it stands in the messages.
+class _JudgeTask:
+    """What the judge is asked to do, as read from the messages.
 
     Attributes:
-        instructions: What the prompt tells to look at: criterion, examples' reasons, or the system turn.
-        documents: Their texts.
+        instructions: The criterion with the reasons of its examples, or the system turn.
+        documents: Texts of the documents.
         subject: The name the user's question is about, "" where it has none.
         question: The user's question.
-        completion: What is judged.
+        completion: The text to judge.
     """
 
     instructions: str
@@ -48,18 +48,22 @@ class _Asked:
     question: str
     completion: str
 
-    def told(self, pattern: str) -> bool:
-        """Whether the instructions speak of something."""
+    def mentions(self, pattern: str) -> bool:
+        """Whether the instructions match a regular expression, in any case."""
         return re.search(pattern, self.instructions, re.IGNORECASE) is not None
 
     def claims(self) -> list[str]:
-        """The sentences that claim something; all, unless the prompt says what claims nothing."""
+        """The sentences that count as claims: all, unless the instructions say which sentences claim nothing."""
         plain = _CITED.sub("", self.completion)
-        found = [one.strip() for one in _SENTENCE_END.split(plain) if _has_word(one)]
-        return [one for one in found if self.subject in one] if self.told("claims? nothing") else found
+        sentences = [sentence.strip() for sentence in _SENTENCE_END.split(plain) if _has_word(sentence)]
+        return (
+            [sentence for sentence in sentences if self.subject in sentence]
+            if self.mentions("claims? nothing")
+            else sentences
+        )
 
     def support(self, claim: str) -> int | None:
-        """Number of the document that has the subject and every name and number of the claim; None for none."""
+        """Number of the first document with the subject and every name and number of the claim; None without one."""
         values = _VALUE.findall(claim.replace(self.subject, "it"))
         for number, text in enumerate(self.documents):
             if self.subject in text and all(re.search(rf"\b{value}\b", text) for value in values):
@@ -74,8 +78,8 @@ def scripted_judge(messages: Sequence[Mapping[str, Any]]) -> tuple[str, int, int
         messages: The chat, as a judge's `preview` shows it.
 
     Returns:
-        The answer, and the tokens that question and answer would take, by their letters. A question of another
-        kind is answered with words that hold no verdict.
+        The answer, and estimates of the tokens of question and answer, by their letters. A question of another
+        kind gets an answer without a verdict.
 
     Example:
         >>> import workbench as wb
@@ -90,66 +94,70 @@ def scripted_judge(messages: Sequence[Mapping[str, Any]]) -> tuple[str, int, int
 
 
 def _answer(messages: Sequence[Mapping[str, Any]]) -> str:
-    last = str(messages[-1].get("content"))
-    tagged = [(tag, text) for tag, _, text in _TAGGED.findall(last)]
+    last_message = str(messages[-1].get("content"))
+    tagged = [(tag, text) for tag, _, text in _TAGGED.findall(last_message)]
     material = dict(tagged)
     if "completion" not in material:
         return "I can only judge what stands between completion tags."
-    criterion = _CRITERION.search(_TAGGED.sub("", last))  # what an answer says of criteria is no criterion
+    criterion = _CRITERION.search(
+        _TAGGED.sub("", last_message)
+    )  # not from within the completion, which may imitate a criterion
     if criterion:
-        told = "\n".join((criterion[1], *_reasons(messages[1:-1], criterion[1])))
+        instructions = "\n".join((criterion[1], *_reasons(messages[1:-1], criterion[1])))
         documents = _documents(material.get("context", ""))
-        return _verdict(_asked(told, documents, material.get("question", ""), material["completion"]))
+        return _verdict(
+            _task_of(instructions, documents, material.get("question", ""), material["completion"])
+        )
     documents = [text for tag, text in tagged if tag == "document"]
-    told = str(messages[0].get("content"))
+    instructions = str(messages[0].get("content"))
     question = _ROLE.sub("", material.get("conversation", ""))
-    return _claims(_asked(told, documents, question, material["completion"]))
+    return _claims(_task_of(instructions, documents, question, material["completion"]))
 
 
 def _documents(context: str) -> list[str]:
     _, *turns = _ROLE.split(context)
-    told = zip(turns[::2], turns[1::2], strict=True)
-    return [text.strip() for role, text in told if role == "document"]
+    by_role = zip(turns[::2], turns[1::2], strict=True)
+    return [text.strip() for role, text in by_role if role == "document"]
 
 
-def _asked(told: str, documents: Sequence[str], question: str, completion: str) -> _Asked:
+def _task_of(instructions: str, documents: Sequence[str], question: str, completion: str) -> _JudgeTask:
     name = _NAME.search(_ASIDE.sub("", question))
-    return _Asked(told, documents, name[0] if name else "", question, completion)
+    return _JudgeTask(instructions, documents, name[0] if name else "", question, completion)
 
 
-def _reasons(shots: Sequence[Mapping[str, Any]], criterion: str) -> Iterator[str]:
-    """The justifications of the examples for this very criterion."""
-    for shown, verdict in zip(shots[::2], shots[1::2], strict=False):
-        if criterion in str(shown.get("content")):
+def _reasons(examples: Sequence[Mapping[str, Any]], criterion: str) -> Iterator[str]:
+    """The justifications of the examples for this criterion."""
+    for example, verdict in zip(examples[::2], examples[1::2], strict=False):
+        if criterion in str(example.get("content")):
             yield str(verdict.get("content"))
 
 
-def _verdict(asked: _Asked) -> str:
-    complaint = next(_complaints(asked), "")
-    fine = f"It speaks of {asked.subject or 'what was asked'}, and nothing in it breaks the criterion."
-    said = {"reasoning": complaint or fine, "score": "FAIL" if complaint else "PASS"}
-    return json.dumps(said, ensure_ascii=False)
+def _verdict(task: _JudgeTask) -> str:
+    complaint = next(_complaints(task), "")
+    fine = f"It speaks of {task.subject or 'what was asked'}, and nothing in it breaks the criterion."
+    reply = {"reasoning": complaint or fine, "score": "FAIL" if complaint else "PASS"}
+    return json.dumps(reply, ensure_ascii=False)
 
 
-def _complaints(asked: _Asked) -> Iterator[str]:
-    """What speaks against the completion; only the first two are looked for unasked."""
-    if not _has_word(asked.completion):
+def _complaints(task: _JudgeTask) -> Iterator[str]:
+    """Reasons to fail the completion. All but the first two are looked for only where the instructions mention them."""
+    if not _has_word(task.completion):
         yield "It says nothing."
-    if asked.subject not in asked.completion:
-        yield f"It does not speak of {asked.subject}."
-    claims = asked.claims()
-    repeats = len(set(claims)) < len(claims) or asked.completion.strip() in asked.question
-    if asked.told("repeat") and repeats:
+    if task.subject not in task.completion:
+        yield f"It does not speak of {task.subject}."
+    claims = task.claims()
+    repeats = len(set(claims)) < len(claims) or task.completion.strip() in task.question
+    if task.mentions("repeat") and repeats:
         yield "It repeats itself, or the question."
-    if asked.told("hedg|deny|denies") and re.search(r"\b(?:not|either)\b", " ".join(claims)):
+    if task.mentions("hedg|deny|denies") and re.search(r"\b(?:not|either)\b", " ".join(claims)):
         yield "It hedges or denies, where it should state."
-    if asked.told("document"):
-        yield from (f'No document says "{claim}"' for claim in claims if asked.support(claim) is None)
+    if task.mentions("document"):
+        yield from (f'No document says "{claim}"' for claim in claims if task.support(claim) is None)
 
 
-def _claims(asked: _Asked) -> str:
-    found = [_claim(claim, asked.support(claim), asked.documents) for claim in asked.claims()]
-    return json.dumps({"claims": found}, ensure_ascii=False)
+def _claims(task: _JudgeTask) -> str:
+    judged = [_claim(claim, task.support(claim), task.documents) for claim in task.claims()]
+    return json.dumps({"claims": judged}, ensure_ascii=False)
 
 
 def _claim(claim: str, at: int | None, documents: Sequence[str]) -> dict[str, Any]:

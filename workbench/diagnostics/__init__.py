@@ -1,7 +1,7 @@
-"""Diagnosis: what a column of grades says about the grader, with the rows that prove it.
+"""Diagnosis: what a column of grades shows about the grader, with the rows that are evidence for it.
 
-One family a file in `families/`; `labels` reads what is known. A diagnostic is a function from a `Case` (the grades of
-one grader) to claims and findings, registered by `@diagnostic(kind)`.
+Each file of `families/` holds one family of diagnostics; `labels` reads labels. A diagnostic is a function from a
+`Case` (the grades of one grader) to claims and findings, registered by `@diagnostic(kind)`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from workbench.diagnostics.registry import kinds as kinds
 from workbench.diagnostics.registry import presets as presets
 from workbench.discovery import load_modules
 
-# A family is found by being there: every module registers its diagnostics, and findings are listed in this order.
+# Every module in `families` registers its diagnostics when it is loaded; findings are listed in that order.
 load_modules(families)
 
 __all__ = ["Case", "Claim", "Finding", "diagnose", "diagnostic", "kinds", "presets"]

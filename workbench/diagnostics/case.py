@@ -1,29 +1,33 @@
-"""What every diagnostic looks at: the grades of one grader, with prompts and labels beside them."""
+"""The input of every diagnostic: the grades of one grader, with prompts and labels beside them."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import nan
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.diagnostics.finding import Finding, Severity
+from workbench.diagnostics.row_numbers import RowNumbers
 from workbench.grades import SCORED, Grades
 from workbench.statistics import compact
 
 __all__ = ["Case", "RowContext"]
 
-_HINTS_FROM = 8
+_MIN_ROWS_FOR_HINTS = 8  # scored rows; chosen here, well below the minimum of any verdict
+_SCALE_TOLERANCE = 1e-9  # of the scale's span: a sum of weights may miss the end of the scale by rounding
 
 
 class RowContext(Protocol):
-    """What is known of the rows beside their grades; each is read when a diagnostic asks for it."""
+    """Columns of the rows beside their grades; each is read when a diagnostic uses it."""
 
     @property
     def topics(self) -> Sequence[Hashable | None] | None:
-        """Topic of each row, (n,), None for a row without; None where no column says so."""
+        """Topic of each row, (n,), None for a row without a topic; None where no column holds topics."""
 
     @property
     def lengths(self) -> NDArray[np.float64]:
@@ -32,7 +36,7 @@ class RowContext(Protocol):
 
 @dataclass(frozen=True)
 class Case:
-    """One grader's grades, ready to be judged.
+    """One grader's grades with prompts, labels, pass mark and scale.
 
     Attributes:
         grader: Its name.
@@ -41,7 +45,7 @@ class Case:
         labels: 1 known good, 0 known bad, -1 unknown, (n,).
         pass_threshold: Pass mark, on the scale: a score at or above it accepts the row.
         scale: Lowest and highest score of the grader's scale.
-        context: What is known of the rows beside their grades; None where only grades were given.
+        context: Columns of the rows beside their grades; None where there are only grades.
     """
 
     grader: str
@@ -64,24 +68,62 @@ class Case:
 
     @cached_property
     def scores(self) -> NDArray[np.float64]:
-        """Scores of the scored rows, brought from the scale to 0 to 1, (m,)."""
+        """Scores of the scored rows, scaled to 0 to 1, (m,)."""
         lo, hi = self.scale
-        # Halved first: the span of two finite numbers may be infinite.
+        # Halved first: the difference of two finite numbers may be infinite.
         with np.errstate(over="ignore"):
             scores = (self.grades.scores[self.rows] / 2 - lo / 2) / (hi / 2 - lo / 2)
+        # One infinite score would make every mean and variance of the column infinite or NaN.
         finite: NDArray[np.float64] = np.nan_to_num(scores)
         return finite
+
+    def finding(
+        self,
+        kind: str,
+        severity: Severity,
+        statistic: str,
+        message: str,
+        advice: str,
+        rows: Iterable[int] = (),
+        *,
+        unit: str = "row",
+    ) -> Finding:
+        """A finding about this grader without its number: a claim adds that, its interval and the rows still needed.
+
+        Args:
+            kind: The name under which the diagnostic is registered.
+            severity: How much it matters.
+            statistic: What is measured, such as "share of dead prompts".
+            message: The sentence without grader, interval and full stop.
+            advice: What to do next.
+            rows: Numbers of the rows that are evidence for it.
+            unit: What the rows still needed are counted in, in the singular.
+        """
+        return Finding(
+            self.grader,
+            kind,
+            severity,
+            statistic,
+            nan,
+            None,
+            0,
+            0,
+            message,
+            advice,
+            RowNumbers(rows),
+            unit=unit,
+        )
 
     @property
     def is_tiny(self) -> bool:
         """Whether there are fewer than 8 scored rows: even a hint about their spread would be noise."""
-        return len(self.rows) < _HINTS_FROM
+        return len(self.rows) < _MIN_ROWS_FOR_HINTS
 
     @property
     def is_code(self) -> bool:
-        """Whether the grader is code: its own isolation label shows a sandbox, or it is one of ours.
+        """Whether the grader is code: it ran in a sandbox, or belongs to the workbench.
 
-        Code is held to rules that a judge model, which errs now and then, is not.
+        Code should make no mistake on known rows; a judge model errs now and then, so only its rate of errors counts.
         """
         return self.grades.code or self.grades.isolation not in {"", "none"}
 
@@ -92,16 +134,16 @@ class Case:
 
     @cached_property
     def on_scale(self) -> bool:
-        """Whether there are scores and all lie on the scale; the rules about its ends need that."""
+        """Whether there are scores and all lie on the scale; diagnostics about its ends need that."""
         return bool(len(self.scores)) and not self.off_scale.any()
 
     @cached_property
     def off_scale(self) -> NDArray[np.bool_]:
         """Which scored rows lie outside the scale, (m,)."""
-        return (self.scores < -1e-9) | (self.scores > 1 + 1e-9)
+        return (self.scores < -_SCALE_TOLERANCE) | (self.scores > 1 + _SCALE_TOLERANCE)
 
     @cached_property
     def accepted(self) -> NDArray[np.bool_]:
-        """Which scored rows pass, (m,): the grader's own verdict, else score against the pass mark."""
+        """Which scored rows pass, (m,): by the grader's own verdict, or else by the score and the pass mark."""
         verdict = self.grades.passed[self.rows]
         return np.where(verdict >= 0, verdict == 1, self.grades.scores[self.rows] >= self.pass_threshold)

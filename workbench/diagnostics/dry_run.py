@@ -13,15 +13,16 @@ from dataclasses import dataclass
 __all__ = ["UNKNOWN_TOPIC", "DryRun", "balance", "code_reference_verdict", "dry_run"]
 
 UNKNOWN_TOPIC = "__unknown__"
+# All from vLLora's `analyze-dry-run.ts`, on scores of 0 to 1.
 _MEAN_LOW, _MEAN_HIGH, _STD_LOW, _STD_HIGH = 0.25, 0.65, 0.10, 0.25
-_SUCCESS, _PERFECT = 0.10, 0.50
-_TOPIC_GOOD, _TOPIC_WARNING = 0.25, 0.15
+_SUCCESS, _PERFECT = 0.10, 0.50  # shares of rows: least above 0, most at 1
+_TOPIC_GOOD, _TOPIC_WARNING = 0.25, 0.15  # lowest mean score of a topic
 _EDGES = (0.0, 0.2, 0.4, 0.6, 0.8)
 
 
 @dataclass(frozen=True)
 class DryRun:
-    """What the dry run says.
+    """The result of the dry run.
 
     Attributes:
         verdict: "GO", "WARNING" (some warning) or "NO-GO" (some error, or no scores).
@@ -79,7 +80,7 @@ def dry_run(scores: Sequence[float | None], topics: Sequence[Hashable | None] | 
 
 
 def _issues(mean: float, std: float, above: float, perfect: float) -> list[str]:
-    told = (
+    checks = (
         ("mean_low:error", mean < _MEAN_LOW),
         ("mean_high:warning", mean > _MEAN_HIGH),
         ("std_low:warning", std < _STD_LOW),
@@ -87,7 +88,7 @@ def _issues(mean: float, std: float, above: float, perfect: float) -> list[str]:
         ("low_success:error", above < _SUCCESS),
         ("high_perfect:warning", perfect > _PERFECT),
     )
-    return [name for name, fires in told if fires]
+    return [name for name, is_missed in checks if is_missed]
 
 
 def _verdict(values: list[float], issues: list[str], dataset: str) -> str:
@@ -99,7 +100,7 @@ def _verdict(values: list[float], issues: list[str], dataset: str) -> str:
 def code_reference_verdict(scores: Sequence[float]) -> str:
     """The shorter rule of the code reference: "FAIL", "WARN" or "PASS".
 
-    Mean below 0.10 FAIL, above 0.90 WARN, then sample std (ddof=1) below 0.10 FAIL; looked at in this order.
+    Mean below 0.10 FAIL, above 0.90 WARN, then sample std (ddof=1) below 0.10 FAIL; the first that applies decides.
     """
     mean = _mean(scores)
     spread = math.sqrt(_squares(scores) / (len(scores) - 1)) if len(scores) > 1 else 0.0
@@ -118,10 +119,10 @@ def balance(shares: Sequence[float]) -> float:
 def _topics(values: list[float], topics: Sequence[Hashable | None] | None) -> dict[str, str]:
     if topics is None:
         return {}
-    held: dict[str, list[float]] = {}
+    scores_by_topic: dict[str, list[float]] = {}
     for value, topic in zip(values, topics, strict=True):
-        held.setdefault(UNKNOWN_TOPIC if topic is None else str(topic), []).append(value)
-    return {topic: _topic_status(_mean(column)) for topic, column in held.items()}
+        scores_by_topic.setdefault(UNKNOWN_TOPIC if topic is None else str(topic), []).append(value)
+    return {topic: _topic_status(_mean(column)) for topic, column in scores_by_topic.items()}
 
 
 def _topic_status(mean: float) -> str:
@@ -139,6 +140,7 @@ def _population_std(values: Sequence[float]) -> float:
 def _squares(values: Sequence[float]) -> float:
     """Summed squared distances from the mean; infinite, not an error, where they are too large."""
     mean = _mean(values)
+    # Not `** 2`, which raises OverflowError for large floats.
     return sum((x - mean) * (x - mean) for x in values)
 
 

@@ -14,15 +14,15 @@ from workbench.statistics import Interval
 __all__ = ["Finding", "Severity", "percent"]
 
 
-_ROUNDED = 1_000
-"""From so many missing rows on the plan is told in two digits: it rests on an estimate that will move."""
+_ROUNDED_FROM = 1_000
+"""Rows: from here on the number still needed is rounded to two digits, since it rests on an estimate that will move."""
 
-_HOPELESS = 10
-"""Times the rows there are: who misses more is not short of rows but at the threshold."""
+_TOO_CLOSE = 10
+"""Times the present rows: where more are needed than that, the value is at the threshold rather than short of rows."""
 
 
 class Severity(StrEnum):
-    """How much a finding weighs, heaviest first."""
+    """How severe a finding is, most severe first."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -30,7 +30,7 @@ class Severity(StrEnum):
 
     @property
     def rank(self) -> int:
-        """0 for the heaviest."""
+        """0 for the most severe."""
         return list(Severity).index(self)
 
 
@@ -41,7 +41,7 @@ class Finding:
     Attributes:
         grader: Name of the grader.
         kind: The diagnostic, such as "saturated-high".
-        severity: "error" and "warning" are verdicts, "note" is for what is undecided or just worth knowing.
+        severity: "error" and "warning" are verdicts; a "note" is undecided, or a fact worth knowing.
         statistic: What was measured, such as "share at 0.95 or above".
         value: The measured number; NaN where there is none.
         interval: Its confidence interval; None for a plain fact and for the `seed` preset.
@@ -49,8 +49,8 @@ class Finding:
         needed: Rows still needed before the bound can decide; 0 where it has decided.
         message: The sentence without grader, interval and full stop.
         advice: What to do next.
-        rows: Numbers of all rows that prove it, the most telling first; see `RowNumbers`.
-        preset: The set of rules it comes from.
+        rows: Numbers of all rows that are evidence for it, the strongest first; see `RowNumbers`.
+        preset: The preset of diagnostics it comes from.
         confidence: Level of the interval, after Holm's correction; 0.95 for one verdict alone.
         unit: What `needed` counts, in the singular.
     """
@@ -93,15 +93,17 @@ class Finding:
     def _needed_clause(self) -> str:
         if not self.needed:
             return ""
-        about, count = ("", self.needed) if self.needed < _ROUNDED else ("about ", two_digits(self.needed))
+        about, count = (
+            ("", self.needed) if self.needed < _ROUNDED_FROM else ("about ", two_digits(self.needed))
+        )
         more = f"{about}{counted(count, f'more {self.unit}')}"
-        if self.needed > max(_HOPELESS * self.n, _ROUNDED):
+        if self.needed > max(_TOO_CLOSE * self.n, _ROUNDED_FROM):
             return f"; too close to call: a verdict would need {more}"
         return f"; a verdict needs {more}"
 
 
 def percent(value: float) -> str:
-    """A share as people read it: "98.4 %", without decimals where there are none."""
+    """A share in percent with at most one decimal: "98.4 %", "90 %"."""
     return f"{100 * value:.1f} %".replace(".0 %", " %")
 
 

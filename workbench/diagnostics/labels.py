@@ -1,4 +1,4 @@
-"""Labels: what is known of each row, as people and files write it."""
+"""Labels (known good, known bad, unknown) as people and files write them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from workbench.errors import ReportError
 
 __all__ = ["read_labels"]
 
-_ODD = 9
+_UNREAD = 9  # a code that no label has: an entry to be read by `_label`
 _WORDS = {
     "true": 1,
     "1": 1,
@@ -40,7 +40,7 @@ def read_labels(labels: Any, n: int) -> NDArray[np.int8]:
         n: Rows.
 
     Raises:
-        ReportError: Not one entry a row, in a fixed order; or an entry that is neither of these.
+        ReportError: Not one entry for each row, no fixed order, or an entry that is none of these.
     """
     if labels is None:
         return np.full(n, -1, np.int8)
@@ -49,11 +49,15 @@ def read_labels(labels: Any, n: int) -> NDArray[np.int8]:
         raise ReportError(
             "labels must have one entry a row", found=f"{len(values):,} entries", expected=f"{n:,} entries"
         )
-    # By identity first: a hundred thousand labels are read whenever one of them changes.
+    # By identity first, which is fast: a hundred thousand labels are read again whenever one of them changes.
     codes = np.array(
-        [1 if one is True else 0 if one is False else -1 if one is None else _ODD for one in values], np.int8
+        [
+            1 if label is True else 0 if label is False else -1 if label is None else _UNREAD
+            for label in values
+        ],
+        np.int8,
     )
-    for row in np.flatnonzero(codes == _ODD).tolist():
+    for row in np.flatnonzero(codes == _UNREAD).tolist():
         codes[row] = _label(row, values[row])
     return codes
 
@@ -77,8 +81,8 @@ def _values(labels: Any) -> list[Any]:
 
 def _is_column(labels: Any) -> bool:
     # A frame and a mapping iterate over names, a set in no order, an iterator only once.
-    refused = (str, bytes, Mapping, AbstractSet, Iterator, pd.DataFrame)
-    if isinstance(labels, refused) or not isinstance(labels, Iterable):
+    refused_types = (str, bytes, Mapping, AbstractSet, Iterator, pd.DataFrame)
+    if isinstance(labels, refused_types) or not isinstance(labels, Iterable):
         return False
     return bool(getattr(labels, "ndim", 1) == 1)
 

@@ -1,9 +1,9 @@
-"""vLLora's readiness gate (revision of 2026-03-31): is a grader fit to be a reward, by twelve fixed checks.
+"""vLLora's readiness gate (revision of 2026-03-31): whether a grader is fit to be a reward, by twelve fixed checks.
 
 Hard checks decide; soft ones warn. PASS when all hold, WARN when only soft ones fail or exactly one hard
 minimum is missed by less than 20 %, else FAIL. No intervals: these are literal cut-offs.
 
-Source: `compute-readiness-gate.ts`.
+Source of every number here: vLLora's `compute-readiness-gate.ts`. Scores are of 0 to 1.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ from workbench.statistics import sample_sd
 
 __all__ = ["Check", "Readiness", "readiness"]
 
-_MISS = 0.8
-_LEARNABLE, _LENGTH_ROWS = 0.30, 10
+_NEAR = 0.8  # share of a hard minimum from which on a miss is a near one
+_LEARNABLE = 0.30  # share of prompts whose answers get different scores
+_LENGTH_ROWS = 10  # rows; with fewer the correlation with length is not looked at
 
 
 @dataclass(frozen=True)
@@ -29,12 +30,12 @@ class Check:
     """One check.
 
     Attributes:
-        name: As upstream names it.
+        name: As in vLLora.
         value: What was measured.
         limit: The cut-off.
-        holds: Whether it is met.
-        hard: Whether it decides.
-        minimum: Whether the limit is a least value.
+        holds: Whether the value is on the right side of the limit.
+        hard: Whether the check decides; the others only warn.
+        minimum: Whether the limit is a minimum rather than a maximum.
     """
 
     name: str
@@ -47,7 +48,7 @@ class Check:
     @property
     def near(self) -> bool:
         """A hard minimum missed by less than 20 %."""
-        return self.hard and self.minimum and not self.holds and self.value > self.limit * _MISS
+        return self.hard and self.minimum and not self.holds and self.value > self.limit * _NEAR
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ class Readiness:
 
     Attributes:
         verdict: "PASS", "WARN" or "FAIL".
-        checks: Those that could be made, in upstream's order.
+        checks: Those that could be made, in vLLora's order.
     """
 
     verdict: str
@@ -82,11 +83,14 @@ def readiness(
         prompts: Prompt of each row; every row its own by default.
         lengths: Length of each completion; without, its correlation is not looked at.
         topics: Topic of each row; without, their balance is not looked at.
+
+    Raises:
+        ValueError: Not one prompt a score.
     """
     column = np.asarray(scores, np.float64)
-    asked = list(range(len(column))) if prompts is None else list(prompts)
+    prompt_of_row = list(range(len(column))) if prompts is None else list(prompts)
     with np.errstate(all="ignore"):  # scores near the end of the float range have infinite sums
-        checks = [*_hard(column, asked), *_soft(column), *_by_prompt(column, asked)]
+        checks = [*_hard(column, prompt_of_row), *_soft(column), *_by_prompt(column, prompt_of_row)]
         checks += _length_check(column, lengths) + _topic_check(topics)
     return Readiness(_verdict(checks), tuple(checks))
 
@@ -112,22 +116,24 @@ def _hard(scores: np.ndarray[tuple[int], np.dtype[np.float64]], prompts: Sequenc
 
 def _soft(scores: np.ndarray[tuple[int], np.dtype[np.float64]]) -> list[Check]:
     counts: Counter[Decimal] = Counter()
+    # Distinct scores only: decimals are slow, and there are far fewer scores than rows.
     for score, times in zip(*np.unique(scores, return_counts=True), strict=True):
         counts[_two_decimals(float(score))] += int(times)
     most = max(counts.values()) / len(scores) if counts else 0.0
-    told = (
+    maxima = (
         ("score_concentration", most, 0.70),
         ("perfect_score_frac", _share(scores >= 0.99), 0.50),
         ("high_score_frac", _share(scores > 0.9), 0.50),
         ("dead_weight_frac", _share(scores < 0.1), 0.75),
     )
     passing = _share(scores >= 0.7)
-    limits = [Check(name, value, limit, value < limit) for name, value, limit in told]
+    limits = [Check(name, value, limit, value < limit) for name, value, limit in maxima]
     return [*limits, Check("pass_rate", passing, 0.05, passing > 0.05, minimum=True)]
 
 
 def _two_decimals(score: float) -> Decimal:
-    """As JavaScript's toFixed rounds, which is what upstream counts by: 0.125 is 0.13, where Python says 0.12."""
+    """Rounded as JavaScript's toFixed does, which vLLora uses: 0.125 is 0.13, where Python's round gives 0.12."""
+    # The largest float has 309 digits before its point, and `quantize` refuses more than the precision.
     with localcontext(prec=400):
         return Decimal(score).quantize(Decimal("0.01"), ROUND_HALF_UP)
 
@@ -135,13 +141,13 @@ def _two_decimals(score: float) -> Decimal:
 def _by_prompt(
     scores: np.ndarray[tuple[int], np.dtype[np.float64]], prompts: Sequence[Hashable]
 ) -> list[Check]:
-    held: dict[Hashable, list[float]] = {}
+    scores_by_prompt: dict[Hashable, list[float]] = {}
     for prompt, score in zip(prompts, scores.tolist(), strict=True):
-        held.setdefault(prompt, []).append(score)
-    several = [column for column in held.values() if len(column) > 1]
-    if not several:
+        scores_by_prompt.setdefault(prompt, []).append(score)
+    repeated = [column for column in scores_by_prompt.values() if len(column) > 1]
+    if not repeated:
         return []  # one answer each: nothing to learn from
-    spread = sum(max(column) - min(column) > 1e-9 for column in several) / len(several)
+    spread = sum(max(column) - min(column) > 1e-9 for column in repeated) / len(repeated)
     return [Check("prompt_learnability", spread, _LEARNABLE, spread > _LEARNABLE, minimum=True)]
 
 
@@ -151,6 +157,7 @@ def _length_check(
     if lengths is None or len(scores) < _LENGTH_ROWS:
         return []
     column = np.asarray(lengths, np.float64)
+    # A column that does not vary correlates with nothing: `corrcoef` would divide 0 by 0.
     flat = not (np.ptp(column) and np.ptp(scores))
     value = 0.0 if flat else abs(float(np.corrcoef(scores, column)[0, 1]))
     return [Check("score_length_corr", value, 0.30, value < 0.30)]

@@ -11,9 +11,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from workbench.diagnostics.case import Case
-from workbench.diagnostics.claim import Claim, settle
+from workbench.diagnostics.claim import Claim, decide
 from workbench.diagnostics.finding import Finding, Severity
 from workbench.diagnostics.labels import read_labels
+from workbench.discovery import refuse_taken
 from workbench.errors import ReportError
 from workbench.grades import Grades
 
@@ -31,7 +32,7 @@ __all__ = [
 Prompts = Sequence[Hashable] | NDArray[Any]
 Diagnostic = Callable[[Case], Iterable[Claim | Finding]]
 _REGISTER: dict[str, dict[str, Diagnostic]] = {}
-_OVERLAP: dict[str, tuple[str, ...]] = {}  # kind to the kinds that say the same and more
+_OVERLAP: dict[str, tuple[str, ...]] = {}  # kind: the kinds that say the same and more
 
 
 class Graded(Protocol):
@@ -53,12 +54,17 @@ def diagnostic(
 
     Args:
         kind: A short hyphenated name, shown in findings.
-        presets: Sets of rules it belongs to.
-        unless: Another kind that says the same and more, or several: where one of them is found and weighs
-            as much, this one is left out.
+        presets: Presets it belongs to.
+        unless: Another kind that says the same and more, or several: where one of them is found with the same
+            severity or a higher one, this one is left out.
+
+    Raises:
+        ValueError: Another function has the name.
     """
 
     def register(function: Diagnostic) -> Diagnostic:
+        for preset in presets:
+            refuse_taken("diagnostic", kind, _REGISTER.get(preset, {}).get(kind), function)
         _OVERLAP[kind] = (unless,) if isinstance(unless, str) else unless
         for preset in presets:
             _REGISTER.setdefault(preset, {})[kind] = function
@@ -97,23 +103,23 @@ def diagnose(
     groups: Prompts | None = None,
     scale: tuple[float, float] = (0.0, 1.0),
 ) -> list[Finding]:
-    """Say what is wrong with one or more graders, with an interval behind every verdict.
+    """Find out what is wrong with one or more graders, with an interval behind every verdict.
 
     Args:
         source: A report, grades by grader name, or the grades of one grader.
-        preset: "workbench" (bounds decide, or say how many more rows they need) or "seed" (fixed
-            cut-offs on the rows there are, no interval) or "vllora" (its dry run, readiness gate and code
-            reference, with the topics of a column `topic`; no interval).
-        labels: What is known of each row: True good, False bad, None unknown, (n,). Only with known
+        preset: "workbench" (confidence bounds decide, or say how many more rows they need), "seed" (fixed
+            cut-offs, no interval) or "vllora" (its dry run, readiness gate and code reference, with the topics
+            of a column `topic`; no interval).
+        labels: Label of each row: True known good, False known bad, None unknown, (n,). Only with known
             bad rows can a grader be called lenient, only with known good ones strict.
-        pass_threshold: Pass mark for `labels`, on the scale; its middle by default, 0.5 of 0 to 1. A grader's
-            own verdict goes before it.
-        groups: Prompt of each row, (n,); a report brings its own. Rows of one prompt are not
+        pass_threshold: Lowest score that accepts a row, on the scale; its middle by default, 0.5 of 0 to 1. Where a
+            grader gives a verdict of its own, that counts instead.
+        groups: Prompt of each row, (n,); those of the report by default. Rows of one prompt are not
             independent, and bounds allow for it.
         scale: Lowest and highest score of the scale the graders use.
 
     Returns:
-        Findings, heaviest first.
+        Findings, most severe first.
 
     Raises:
         ReportError: Unknown preset, labels or groups of the wrong length, labels that are neither
@@ -128,10 +134,14 @@ def diagnose(
     mark = pass_mark(pass_threshold, scale)
     by_name, prompts = _read(source, groups)
     rules = kinds(preset)
-    known = {n: (group_codes(prompts, n), read_labels(labels, n)) for n in set(map(len, by_name.values()))}
+    codes_by_length = {
+        n: (group_codes(prompts, n), read_labels(labels, n)) for n in set(map(len, by_name.values()))
+    }
     results: list[Claim | Finding] = []
     for name, grades in by_name.items():
-        case = Case(name, grades, *known[len(grades)], mark, scale, getattr(source, "columns", None))
+        case = Case(
+            name, grades, *codes_by_length[len(grades)], mark, scale, getattr(source, "columns", None)
+        )
         results += [result for rule in rules.values() for result in rule(case)]
     return [replace(finding, preset=preset) for finding in _sorted(results, list(by_name))]
 
@@ -139,10 +149,10 @@ def diagnose(
 def check_arguments(
     n: int, *, preset: str, labels: Any, pass_threshold: float | None, scale: tuple[float, float]
 ) -> None:
-    """Raise what `diagnose` would raise of its arguments, before there are any grades.
+    """Raise what `diagnose` would raise for these arguments, before there are any grades.
 
     Args:
-        n: Rows there will be.
+        n: Number of rows to be graded.
         preset: As in `diagnose`.
         labels: As in `diagnose`.
         pass_threshold: As in `diagnose`.
@@ -168,20 +178,22 @@ def _read(
 
 def _sorted(results: list[Claim | Finding], names: list[str]) -> list[Finding]:
     facts = [result for result in results if isinstance(result, Finding)]
-    found = facts + settle(result for result in results if isinstance(result, Claim))
-    return sorted(_once(found), key=lambda finding: (finding.severity.rank, names.index(finding.grader)))
+    findings = facts + decide(result for result in results if isinstance(result, Claim))
+    return sorted(
+        _without_overlap(findings), key=lambda finding: (finding.severity.rank, names.index(finding.grader))
+    )
 
 
-def _once(findings: list[Finding]) -> list[Finding]:
-    """Without what another finding about the same grader says with more weight: `unless` in `diagnostic`."""
+def _without_overlap(findings: list[Finding]) -> list[Finding]:
+    """Without findings that a more severe one about the same grader includes: `unless` in `diagnostic`."""
     ranks = {(finding.grader, finding.kind): finding.severity.rank for finding in findings}
-    return [finding for finding in findings if finding.severity.rank < _heaviest(finding, ranks)]
+    return [finding for finding in findings if finding.severity.rank < _rank_including(finding, ranks)]
 
 
-def _heaviest(finding: Finding, ranks: Mapping[tuple[str, str], int]) -> int:
-    """Rank of the heaviest finding that says the same and more; past every rank where there is none."""
-    others = (ranks.get((finding.grader, kind)) for kind in _OVERLAP.get(finding.kind, ()))
-    return min((rank for rank in others if rank is not None), default=len(Severity))
+def _rank_including(finding: Finding, ranks: Mapping[tuple[str, str], int]) -> int:
+    """Rank of the most severe finding that says the same and more; past every rank where there is none."""
+    ranks_of_others = (ranks.get((finding.grader, kind)) for kind in _OVERLAP.get(finding.kind, ()))
+    return min((rank for rank in ranks_of_others if rank is not None), default=len(Severity))
 
 
 def group_codes(groups: Prompts | None, n: int) -> NDArray[np.intp]:
@@ -194,22 +206,27 @@ def group_codes(groups: Prompts | None, n: int) -> NDArray[np.intp]:
         return np.arange(n, dtype=np.intp)
     _check_length("groups", len(groups), n)
     codes = pd.factorize(pd.Series(cast("Any", groups), dtype=object))[0].astype(np.intp)
-    alone = codes < 0
-    codes[alone] = codes.max(initial=-1) + 1 + np.arange(alone.sum())
+    is_missing = codes < 0
+    codes[is_missing] = codes.max(initial=-1) + 1 + np.arange(is_missing.sum())
     return codes
 
 
-def _check_length(what: str, found: int, n: int) -> None:
-    if found != n:
+def _check_length(argument: str, length: int, n: int) -> None:
+    if length != n:
         raise ReportError(
-            f"{what} must have one entry a row", found=f"{found:,} entries", expected=f"{n:,} entries"
+            f"{argument} must have one entry a row", found=f"{length:,} entries", expected=f"{n:,} entries"
         )
 
 
 def pass_mark(pass_threshold: Any, scale: Any) -> float:
-    """The pass mark asked for, or the middle of the scale."""
+    """The pass mark as passed, or the middle of the scale.
+
+    Raises:
+        ReportError: No finite number, not on the scale, or a scale whose ends are not in order.
+    """
     lo, hi = _ends(scale)
     if pass_threshold is None:
+        # Halved before they are added: the sum of two finite numbers may be infinite.
         return lo / 2 + hi / 2
     if not _is_finite(pass_threshold):
         raise ReportError(

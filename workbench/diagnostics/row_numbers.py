@@ -1,4 +1,4 @@
-"""Many row numbers in little memory: a finding keeps all its rows, also of a million."""
+"""Many row numbers in little memory: a finding has all its rows, even a million."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["RowNumbers"]
 
 
 class RowNumbers(Sequence[int]):
-    """Row numbers as a tuple of integers would hold them, four or eight bytes each.
+    """Row numbers, like a tuple of integers but four or eight bytes each.
 
     Equal to any tuple, list or array of the same numbers in the same order.
 
@@ -22,7 +22,7 @@ class RowNumbers(Sequence[int]):
         rows: Whole numbers from 0 on.
 
     Raises:
-        ValueError: They are no flat sequence of whole numbers from 0 on.
+        ValueError: Not a flat sequence of whole numbers from 0 on.
 
     Example:
         >>> rows = RowNumbers([4, 2, 7])
@@ -33,11 +33,11 @@ class RowNumbers(Sequence[int]):
     __slots__ = ("_array",)
 
     def __init__(self, rows: Iterable[int] = ()) -> None:
-        given = np.asarray(rows if isinstance(rows, np.ndarray) else list(rows))
-        if given.ndim != 1 or (given.size and (given.dtype.kind not in "iu" or given.min() < 0)):
+        numbers = np.asarray(rows if isinstance(rows, np.ndarray) else list(rows))
+        if numbers.ndim != 1 or (numbers.size and (numbers.dtype.kind not in "iu" or numbers.min() < 0)):
             raise ValueError("row numbers must be whole numbers from 0 on")
-        wide = given.size and given.max() > np.iinfo(np.int32).max
-        self._array: NDArray[Any] = given.astype(np.int64 if wide else np.int32)
+        needs_int64 = numbers.size and numbers.max() > np.iinfo(np.int32).max
+        self._array: NDArray[Any] = numbers.astype(np.int64 if needs_int64 else np.int32)
         self._array.flags.writeable = False
 
     def __len__(self) -> int:
@@ -52,8 +52,8 @@ class RowNumbers(Sequence[int]):
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         # copy= came with numpy 2; asarray is right for both.
-        found = np.asarray(self._array, dtype=dtype)
-        return found.copy() if copy else found
+        array = np.asarray(self._array, dtype=dtype)
+        return array.copy() if copy else array
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, tuple | list):
@@ -64,30 +64,31 @@ class RowNumbers(Sequence[int]):
         return hash(tuple(self._array.tolist()))  # as equal tuples have
 
     def __repr__(self) -> str:
-        shown = ", ".join(map(str, self._array[:10].tolist()))
-        return f"RowNumbers([{shown}{', ...' if len(self) > 10 else ''}])"
+        first_ten = ", ".join(map(str, self._array[:10].tolist()))
+        return f"RowNumbers([{first_ten}{', ...' if len(self) > 10 else ''}])"
 
     def __deepcopy__(self, _: Any) -> RowNumbers:
         return self  # nothing in it can change
 
     def packed(self) -> str:
-        """The numbers as short text for a database: their steps, compressed."""
-        steps = np.diff(self._array.astype(np.int64), prepend=0)
-        return base64.b64encode(zlib.compress(steps.astype("<i8").tobytes())).decode()
+        """The numbers as short text for a database: their differences (small where sorted), compressed, in base64."""
+        differences = np.diff(self._array.astype(np.int64), prepend=0)
+        return base64.b64encode(zlib.compress(differences.astype("<i8").tobytes())).decode()
 
     @classmethod
     def unpacked(cls, text: str, most: int) -> RowNumbers:
-        """The numbers out of `packed`'s text.
+        """The numbers out of the text that `packed` returned.
 
         Args:
-            text: What `packed` gave.
-            most: Numbers there are at most; what holds more is refused, however little text it takes.
+            text: The text.
+            most: Largest number of entries; text that unpacks to more is refused, however short it is itself.
 
         Raises:
             ValueError: Anything else.
         """
         stream = zlib.decompressobj()
         try:
+            # One byte more than allowed shows that there are too many; a short text may unpack to gigabytes.
             data = stream.decompress(base64.b64decode(text, validate=True), 8 * most + 1)
         except zlib.error as error:
             raise ValueError(f"no packed row numbers: {error}") from None

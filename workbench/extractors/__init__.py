@@ -1,6 +1,6 @@
-"""Which part of a conversation a grader looks at: a named rule from a thread to a text.
+"""Extractors: named functions from a thread to the text that a grader grades.
 
-The rules of `builtin/`, and whatever is registered with `@extractor("name")`.
+Those of `builtin/`, and whatever is registered with `@extractor("name")`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from workbench.discovery import load_modules
 from workbench.extractors import builtin
 from workbench.extractors.registry import EXTRACTORS, LETTA, Extractor, as_extractor, extractor
 
-# An extractor is found by being there: every module of `builtin` registers its own.
+# Every module in `builtin` registers its extractors when it is loaded.
 load_modules(builtin)
 
 __all__ = ["EXTRACTORS", "LETTA", "Extractor", "as_extractor", "extractor"]

@@ -1,4 +1,4 @@
-"""The register of extractors: named rules from a thread to the text that is graded."""
+"""The register of extractors: named functions from a thread to the text that is graded."""
 
 from __future__ import annotations
 
@@ -8,28 +8,29 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from workbench.discovery import refuse_taken
 from workbench.errors import FormatError
 from workbench.thread import StringThread
 
 __all__ = ["EXTRACTORS", "LETTA", "Extractor", "as_extractor", "extractor"]
 
-Rule = Callable[..., str]
+ExtractorFunction = Callable[..., str]
 
-EXTRACTORS: dict[str, Rule] = {}
-"""Every rule by its name: a function of the thread and, keyword-only, its settings."""
+EXTRACTORS: dict[str, ExtractorFunction] = {}
+"""Every extractor by its name: a function of the thread and, keyword-only, its settings."""
 LETTA = (
     "last_assistant", "first_assistant", "all_assistant", "last_turn", "pattern", "tool_arguments", "tool_output",
     "after_marker", "memory_block",
 )  # fmt: skip
-"""The extractors that Letta Evals has (0.4.x). Only these leave for it, wherever others were defined."""
+"""The extractors of Letta Evals (0.4.x). Only these can be exported to it."""
 
 _BUILTIN = "workbench.extractors.builtin."
-_PLAIN = {"str": str, "int": int, "bool": bool}
-"""Annotations of settings that are held to their type."""
+_SETTING_TYPES = {"str": str, "int": int, "bool": bool}
+"""Annotations of settings whose type is checked."""
 
 
-def extractor(name: str) -> Callable[[Rule], Rule]:
-    r"""Register a rule: a function of a `StringThread`, with its settings keyword-only, that returns text.
+def extractor(name: str) -> Callable[[ExtractorFunction], ExtractorFunction]:
+    r"""Register an extractor: a function of a `StringThread`, with its settings keyword-only, that returns text.
 
     Raises:
         ValueError: The name is taken by another function, or is one of Letta's.
@@ -42,26 +43,24 @@ def extractor(name: str) -> Callable[[Rule], Rule]:
         'yes'
     """
 
-    def register(rule: Rule) -> Rule:
-        # A cell that runs again registers anew; Letta's names keep their rules.
-        again = (
-            name not in LETTA and name in EXTRACTORS and EXTRACTORS[name].__qualname__ == rule.__qualname__
-        )
-        if name in EXTRACTORS and not again:
+    def register(function: ExtractorFunction) -> ExtractorFunction:
+        # Letta's names cannot be replaced, not by a function of the same name either.
+        if name in LETTA and name in EXTRACTORS:
             raise ValueError(f"extractor {name!r} is taken by {EXTRACTORS[name].__qualname__}")
-        EXTRACTORS[name] = rule
-        return rule
+        refuse_taken("extractor", name, EXTRACTORS.get(name), function)
+        EXTRACTORS[name] = function
+        return function
 
     return register
 
 
 @dataclass(frozen=True)
 class Extractor:
-    r"""A rule with its settings.
+    r"""An extractor's name with its settings.
 
     Attributes:
-        name: Out of `EXTRACTORS`.
-        config: The rule's settings.
+        name: A key of `EXTRACTORS`.
+        config: The settings.
 
     Raises:
         FormatError: An unknown name (what exists is listed), an unknown or missing setting.
@@ -91,14 +90,14 @@ class Extractor:
 
     @property
     def module(self) -> str:
-        """The module of ours whose text holds the rule; "" for one that was registered elsewhere."""
-        rule = EXTRACTORS[self.name]
-        place = sys.modules.get(rule.__module__)
-        built_in = rule.__module__.startswith(_BUILTIN) and getattr(place, self.name, None) is rule
-        return rule.__module__ if built_in else ""
+        """The module of the workbench that defines the function, for export; "" for one that was registered elsewhere."""
+        function = EXTRACTORS[self.name]
+        module = sys.modules.get(function.__module__)
+        is_builtin = function.__module__.startswith(_BUILTIN) and getattr(module, self.name, None) is function
+        return function.__module__ if is_builtin else ""
 
     def extract(self, thread: StringThread) -> str:
-        """The text to grade; "" where the rule finds nothing.
+        """The text to grade; "" where there is none.
 
         Raises:
             ValueError: A setting does not fit, such as a pattern that cannot be read.
@@ -115,7 +114,7 @@ class Extractor:
 
 
 def as_extractor(value: Extractor | str | Mapping[str, Any]) -> Extractor:
-    """An extractor out of its name or its spec.
+    """An extractor from its name or its spec.
 
     Raises:
         FormatError: As `Extractor`, or `value` is neither.
@@ -131,23 +130,29 @@ def as_extractor(value: Extractor | str | Mapping[str, Any]) -> Extractor:
 
 def _check_settings(name: str, config: Mapping[str, Any]) -> None:
     settings = list(inspect.signature(EXTRACTORS[name]).parameters.values())[1:]
-    known = {one.name for one in settings if one.kind is not one.VAR_KEYWORD}
-    needed = [one.name for one in settings if one.default is one.empty and one.kind is one.KEYWORD_ONLY]
-    missing = [one for one in needed if one not in config]
-    open_ended = any(one.kind is one.VAR_KEYWORD for one in settings)
-    unknown = [] if open_ended else sorted(set(config) - known)
+    setting_names = {setting.name for setting in settings if setting.kind is not setting.VAR_KEYWORD}
+    needed = [
+        setting.name
+        for setting in settings
+        if setting.default is setting.empty and setting.kind is setting.KEYWORD_ONLY
+    ]
+    missing = [setting for setting in needed if setting not in config]
+    open_ended = any(setting.kind is setting.VAR_KEYWORD for setting in settings)
+    unknown = [] if open_ended else sorted(set(config) - setting_names)
     if missing or unknown:
         raise FormatError(
             f"extractor {name!r} has no setting {unknown[0]!r}"
             if unknown
             else f"extractor {name!r} needs {missing[0]!r}",
             found=", ".join(sorted(config)) or "no settings",
-            expected=", ".join(sorted(known)) or "no settings",
+            expected=", ".join(sorted(setting_names)) or "no settings",
         )
-    for one in settings:
-        wanted = _PLAIN.get(getattr(one.annotation, "__name__", one.annotation))
-        if wanted and one.name in config and type(config[one.name]) is not wanted:
+    for setting in settings:
+        # A module that postpones its annotations has them as text.
+        expected_type = _SETTING_TYPES.get(getattr(setting.annotation, "__name__", setting.annotation))
+        # By type and not `isinstance`, to which a bool is an int.
+        if expected_type and setting.name in config and type(config[setting.name]) is not expected_type:
             raise FormatError(
-                f"setting {one.name!r} of extractor {name!r} must be {wanted.__name__}",
-                found=repr(config[one.name])[:80],
+                f"setting {setting.name!r} of extractor {name!r} must be {expected_type.__name__}",
+                found=repr(config[setting.name])[:80],
             )

@@ -28,7 +28,7 @@ from workbench.formats.shared.writing import Converted, write_document
 from workbench.graders import Grader
 from workbench.graders.combine import Entry
 from workbench.samples import Sample, as_samples
-from workbench.serialization import held, parts
+from workbench.serialization import limit_imported, parts
 from workbench.suite import Suite
 
 __all__ = ["Converted", "convert", "detect", "dumps", "export", "load", "loads", "save"]
@@ -88,10 +88,10 @@ def load(
         FormatError: Missing, too large, unreadable, of no known platform, tampered with; file and place in
             the document are named.
     """
-    return _told(_read(*_opened(path, format, trust=trust, release=release)))
+    return _with_printed_notes(_read(*_opened(path, format, trust=trust, release=release)))
 
 
-def _told(suite: Suite) -> Suite:
+def _with_printed_notes(suite: Suite) -> Suite:
     """The suite, with what a person should know of it printed."""
     for note in _cautions(suite):
         print(visible(f"note: {note}"))  # noqa: T201 (as notes of a run: nothing else shows them)
@@ -103,14 +103,16 @@ _FILLING = 'from release 0.17 on Letta fills them in: release="0.17" where the f
 
 def _cautions(suite: Suite) -> list[Loss]:
     """What reads as if it did something and does not."""
-    judges = {one.name: one for grader in suite.graders for one in parts(grader)}
-    holes = {name: getattr(one, "unfilled", ()) for name, one in judges.items()}
-    what = (
+    judges = {judge.name: judge for grader in suite.graders for judge in parts(grader)}
+    holes = {name: getattr(judge, "unfilled_placeholders", ()) for name, judge in judges.items()}
+    effect = (
         "reaches the judge as it stands: the rules of this release fill nothing in there, and question, expected "
         "answer and submission follow the rubric in sections of their own"
     )
     return [
-        Loss(name, "prompt", f"{', '.join(found)} {what}", _FILLING) for name, found in holes.items() if found
+        Loss(name, "prompt", f"{', '.join(names)} {effect}", _FILLING)
+        for name, names in holes.items()
+        if names
     ]
 
 
@@ -139,13 +141,16 @@ def loads(
         FormatError: As `load`.
         TypeError: Neither text nor a dict or list.
     """
+    # Through text, so that an object that was parsed elsewhere meets the same checks as a file.
     if isinstance(text, Mapping | list):
         text = to_json(text)
     if not isinstance(text, str):
         raise TypeError(
             f"loads takes text, a dict or a list, not {type(text).__name__}; for a file: load(path)"
         )
-    return _told(_read(Reading(text.removeprefix("\ufeff"), where, None, trust, release), format))
+    return _with_printed_notes(
+        _read(Reading(text.removeprefix("\ufeff"), where, None, trust, release), format)
+    )
 
 
 def _read(reading: Reading, name: str | None) -> Suite:
@@ -163,10 +168,12 @@ def _read(reading: Reading, name: str | None) -> Suite:
             error.what, where=reading.where, found=error.found, expected=error.expected, hint=error.hint
         ) from error
     except (ValueError, TypeError, ArithmeticError, RecursionError) as error:
-        what = f"this {chosen.name} document cannot be read"
-        raise FormatError(what, where=reading.where, found=str(error)[:300]) from error
+        # A stranger's file can break a reader in ways it did not foresee: that, too, names the file.
+        problem = f"this {chosen.name} document cannot be read"
+        raise FormatError(problem, where=reading.where, found=str(error)[:300]) from error
+    # Once for all formats: no reader can forget to cut the limits that a stranger's file asks for.
     for grader in suite.graders:
-        held(grader)
+        limit_imported(grader)
     return suite
 
 
@@ -217,7 +224,8 @@ def check_target(target: Path, chosen: Format) -> None:
         FormatError: Either; also over Python or JavaScript that somebody wrote by hand.
     """
     endings = _endings(chosen)
-    if target.suffix not in endings and any(target.suffix in _endings(one) for one in FORMATS.values()):
+    # An ending that no format knows is the user's own choice; only another format's is refused.
+    if target.suffix not in endings and any(target.suffix in _endings(other) for other in FORMATS.values()):
         raise FormatError(
             f"{chosen.name} is not written to {target.suffix} files", where=str(target),
             expected=" or ".join(sorted(endings)), hint="name the file so, or another format",
@@ -225,18 +233,19 @@ def check_target(target: Path, chosen: Format) -> None:
     if not target.is_file() or not target.stat().st_size:
         return
     try:
-        held = detect(read_text(target), str(target)).name
+        existing = detect(read_text(target), str(target)).name
     except FormatError:
-        held = ""
-    if not held or (FORMATS[held].handwritten and held != chosen.name):
+        existing = ""
+    # Python over a Python grader is a save; another format over it would destroy code that is nowhere else.
+    if not existing or (FORMATS[existing].handwritten and existing != chosen.name):
         raise FormatError(
             "a file is in the way that is not a grader file", where=str(target),
-            found=f"a {held} file somebody wrote" if held else "", hint="move it, or write to another name",
+            found=f"a {existing} file somebody wrote" if existing else "", hint="move it, or write to another name",
         )  # fmt: skip
 
 
-def _endings(one: Format) -> set[str]:
-    return {one.suffix, *one.variants} | ({".yml"} if one.suffix == ".yaml" else set())
+def _endings(chosen: Format) -> set[str]:
+    return {chosen.suffix, *chosen.variants} | ({".yml"} if chosen.suffix == ".yaml" else set())
 
 
 def convert(
@@ -265,7 +274,9 @@ def convert(
         FormatError: As `load` and `export`, or `target` is `source`; nothing is written then.
         NotValidatedError: A source does not pass its checks; nothing is written.
     """
+    # First of all: an unknown target is told before anything is read or run.
     get_format(to)
+    # By `samefile` and not by name: links and other spellings of a path lead to the same file.
     if Path(target).exists() and Path(source).exists() and Path(target).samefile(source):
         raise FormatError(
             "the file to write is the file to read", where=str(target), hint="write to another name"
@@ -292,9 +303,10 @@ def prove(suite: Suite, samples: Any = None) -> None:
     """Validate every grader of a suite that can be and was not, on rows of the user's own where there are any."""
     rows = None if samples is None else first_rows(samples)
     for grader in suite.graders:
-        for one in parts(grader):
-            if hasattr(one, "require_proof") and (rows is not None or not getattr(one, "validation", None)):
-                one.validate(rows)  # type: ignore[attr-defined]
+        for part in parts(grader):
+            # With rows of the user's own all are proved again: a proof may be of the mock row alone.
+            if hasattr(part, "require_proof") and (rows is not None or not getattr(part, "validation", None)):
+                part.validate(rows)  # type: ignore[attr-defined]
 
 
 def first_rows(samples: Any) -> list[Sample]:

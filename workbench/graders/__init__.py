@@ -6,18 +6,23 @@ import sys
 
 from workbench.discovery import load_modules
 from workbench.graders.base import KINDS, Control, Grader, from_spec, kind
-from workbench.graders.combine import Combined, Entry
-from workbench.graders.custom import CustomGrader
-from workbench.graders.function import FunctionGrader, grader
-from workbench.graders.guardrail import Guardrail
-from workbench.graders.rollout import RolloutGrader
-from workbench.graders.sandboxed import SandboxedGrader
-from workbench.graders.script import ScriptGrader
-from workbench.graders.similarity import TextSimilarity
-from workbench.graders.structure import JsonKeys, JsonSchema
-from workbench.graders.text import AsciiPrintable, Contains, ExactMatch, LabelSet, Length, Regex, StringCheck
-from workbench.graders.tools import ToolCallMatch
-from workbench.graders.turns import PerTurn
+from workbench.graders.code.custom import CustomGrader
+from workbench.graders.code.function import FunctionGrader, grader
+from workbench.graders.code.rollout import RolloutGrader
+from workbench.graders.code.sandboxed import SandboxedGrader
+from workbench.graders.code.script import ScriptGrader
+from workbench.graders.combine import Combined, Entry, PerTurn
+from workbench.graders.structure import Guardrail, JsonKeys, JsonSchema, ToolCallMatch
+from workbench.graders.text import (
+    AsciiPrintable,
+    Contains,
+    ExactMatch,
+    LabelSet,
+    Length,
+    Regex,
+    StringCheck,
+    TextSimilarity,
+)
 
 # A kind is found by being there: every module registers its own. `rules` and `portable` hold none.
 load_modules(sys.modules[__name__], but=("rules", "portable"))

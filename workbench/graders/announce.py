@@ -1,4 +1,4 @@
-"""Who is told that a grader was defined: `@wb.grader` and `%%grader` announce, an open Workbench listens.
+"""Definitions of graders announced to those who listen: `@wb.grader` and `%%grader` announce, an open Workbench listens.
 
 A session's definitions are kept by name, the last one of each, so that a Workbench opened later knows them.
 """
@@ -25,12 +25,14 @@ _listeners: list[Listener] = []
 def announce(grader: Grader) -> None:
     """Tell of a definition: a new name, or a new text under an old one."""
     with _lock:
+        # Assigning to a key that is there keeps its old place, and the oldest ones go first.
         _defined.pop(grader.name, None)
         _defined[grader.name] = grader
         while len(_defined) > _MOST:
             _defined.pop(next(iter(_defined)))
-        told = list(_listeners)
-    for listener in told:
+        listeners = list(_listeners)
+    # Outside the lock: a listener may announce a grader itself, or stop listening.
+    for listener in listeners:
         listener(grader)
 
 

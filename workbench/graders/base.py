@@ -17,10 +17,11 @@ from functools import wraps
 from typing import Any, ClassVar, Self, TypeVar
 
 from workbench import background
+from workbench.discovery import refuse_taken
 from workbench.errors import FormatError, WorkbenchError
 from workbench.grade import ErrorKind, Grade, GradeError, Skip
 from workbench.graders.calls import with_call_help
-from workbench.graders.rows import Control, RowRun, made_samples
+from workbench.graders.rows import Control, RowRun, samples_of_rows
 from workbench.graders.rules.threads import reference_of
 from workbench.grades import Grades
 from workbench.higher_level import higher_level
@@ -29,7 +30,17 @@ from workbench.samples.columns import ROLES
 from workbench.templates import TemplateError, TemplateRunError
 from workbench.thread import StringThread
 
-__all__ = ["KINDS", "Control", "Grader", "as_sample", "from_spec", "is_number", "kind", "made_samples"]
+__all__ = [
+    "KINDS",
+    "Control",
+    "Grader",
+    "as_sample",
+    "error_of",
+    "from_spec",
+    "is_number",
+    "kind",
+    "samples_of_rows",
+]
 
 G = TypeVar("G", bound="type[Grader]")
 
@@ -39,32 +50,36 @@ KINDS: dict[str, type[Grader]] = {}
 _CONCURRENT = 64
 
 
-def _bordered(grade: Callable[..., Awaitable[float | Grade]]) -> Callable[..., Coroutine[Any, Any, Grade]]:
+def _as_grade(grade: Callable[..., Awaitable[float | Grade]]) -> Callable[..., Coroutine[Any, Any, Grade]]:
     """An author's `grade` as callers see it: whatever it returns or raises is a `Grade`."""
 
     @wraps(grade)
-    async def bordered(self: Grader, sample: Sample | StringThread) -> Any:
-        given = as_sample(sample)
-        if type(self).grade is not bordered:
-            return await grade(self, given)  # called by a subclass with super(): its own border follows
+    async def graded(self: Grader, sample: Sample | StringThread) -> Any:
+        sample = as_sample(sample)
+        if type(self).grade is not graded:
+            return await grade(
+                self, sample
+            )  # called by a subclass with super(), whose own wrapper makes the `Grade`
         start = time.perf_counter()
         try:
-            result = await grade(self, given)
+            result = await grade(self, sample)
             if isinstance(result, Grade):
                 return result
             return Grade(result, seconds=time.perf_counter() - start)
         except GeneratorExit:
+            # Python closes a coroutine with it, and one that does not end then is an error of its own.
             raise
         except Skip as skip:
             return Grade.skipped(str(skip) or None, seconds=time.perf_counter() - start)
         except BaseException as error:
+            # Only a row that is really cancelled stops; an author's own CancelledError fails that row alone.
             task = asyncio.current_task()
             if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
                 raise
-            return Grade.failed(*_explain(error), seconds=time.perf_counter() - start)
+            return Grade.failed(*error_of(error), seconds=time.perf_counter() - start)
 
-    bordered.has_border = True  # type: ignore[attr-defined]
-    return bordered
+    graded.returns_grade = True  # type: ignore[attr-defined]
+    return graded
 
 
 def kind(name: str, *, family: str = "more") -> Callable[[G], G]:
@@ -79,8 +94,8 @@ def kind(name: str, *, family: str = "more") -> Callable[[G], G]:
     """
 
     def register(cls: G) -> G:
-        if name in KINDS and KINDS[name].__qualname__ != cls.__qualname__:
-            raise ValueError(f"grader kind {name!r} is taken by {KINDS[name].__qualname__}")
+        # The same class comes again when its cell is run again: that is no clash.
+        refuse_taken("grader kind", name, KINDS.get(name), cls)
         cls.kind, cls.family = name, family
         cls.__hash__ = _hashed  # type: ignore[assignment, method-assign]  # a dict field has no hash
         KINDS[name] = cls
@@ -104,15 +119,17 @@ class Grader(ABC):
 
     kind: ClassVar[str] = ""
     family: ClassVar[str] = "more"
-    machinery: ClassVar[str] = (
-        "at_once build example family check_ready ends_run grade_all implied_name machinery"
+    why_not_portable: ClassVar[str] = "it is no code grader"
+    """Why a kind without a rule has no form as code of other platforms."""
+    hidden_from_dir: ClassVar[str] = (
+        "at_once build example family check_ready ends_run grade_all hidden_from_dir implied_name why_not_portable"
     )
     """What `dir` leaves out, and with it a notebook's Tab; subclasses name their own."""
 
     def __init_subclass__(cls, **settings: Any) -> None:
         super().__init_subclass__(**settings)
-        if not hasattr(cls.grade, "has_border"):
-            cls.grade = _bordered(cls.grade)  # type: ignore[method-assign]
+        if not hasattr(cls.grade, "returns_grade"):
+            cls.grade = _as_grade(cls.grade)  # type: ignore[method-assign]
 
     name: str = ""
     description: str = ""
@@ -131,7 +148,10 @@ class Grader(ABC):
         Raises:
             TypeError: The kind has fields without defaults, and does not say how an example looks.
         """
-        return cls()
+        try:
+            return cls()
+        except TypeError as error:
+            raise TypeError(f"{cls.__name__} needs an example() of its own: {error}") from error
 
     @property
     def implied_name(self) -> str:
@@ -140,7 +160,7 @@ class Grader(ABC):
 
     def __dir__(self) -> list[str]:
         """What users need: without the parts that runs and writers use."""
-        hidden = {name for cls in type(self).__mro__ for name in getattr(cls, "machinery", "").split()}
+        hidden = {name for cls in type(self).__mro__ for name in getattr(cls, "hidden_from_dir", "").split()}
         return [name for name in super().__dir__() if name not in hidden]
 
     @abstractmethod
@@ -153,12 +173,12 @@ class Grader(ABC):
 
     def __call__(self, sample: Sample | StringThread) -> Grade:
         """Grade one sample and wait for it. Never raises for what the grader does: that is a failed grade."""
-        made: Grade = background.run(self.grade(as_sample(sample)))
-        return made
+        grade: Grade = background.run(self.grade(as_sample(sample)))
+        return grade
 
     async def grade_all(self, samples: Samples, control: Control) -> Grades:
         """Grade every row; rows not reached when `control.cancel` is set are failed as cancelled."""
-        return await RowRun(self, samples, control).go()
+        return await RowRun(self, samples, control).run()
 
     @property
     def at_once(self) -> int:
@@ -193,12 +213,12 @@ class Grader(ABC):
         Raises:
             FormatError: A field this kind does not have, or a value it refuses.
         """
-        known = {f.name for f in fields(cls) if _is_config(f)}
-        if unknown := sorted(set(values) - known):
+        field_names = {f.name for f in fields(cls) if _is_config(f)}
+        if unknown := sorted(set(values) - field_names):
             raise FormatError(
                 f"a {cls.kind} grader has no field {unknown[0]!r}",
                 found=", ".join(unknown),
-                expected=", ".join(sorted(known)),
+                expected=", ".join(sorted(field_names)),
             )
         try:
             return cls(**values)
@@ -233,6 +253,7 @@ def is_number(value: object) -> bool:
     try:
         return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
     except OverflowError:
+        # `math.isfinite` makes a float of an int, and a very long one fits none.
         return False
 
 
@@ -249,7 +270,8 @@ def as_sample(sample: Any) -> Sample:
     raise TypeError(f"a grader grades a Sample or a StringThread, not {type(sample).__name__}")
 
 
-def _explain(error: BaseException) -> tuple[ErrorKind, str]:
+def error_of(error: BaseException) -> tuple[ErrorKind, str]:
+    """The kind and message of the failed grade that an exception makes."""
     message = str(error) or type(error).__name__
     if isinstance(error, TemplateError | TemplateRunError):
         return ErrorKind.TEMPLATE, message

@@ -1,4 +1,4 @@
-"""What a wrong call of a class is answered: the argument, the nearest right one, and how the call is written."""
+"""Help for wrong calls of a class: the wrong argument, the nearest right one, and how the call is written."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ def with_call_help(cls: C) -> C:
     Raises:
         TypeError: From then on, where a call has an unknown keyword, too many values, or lacks a required one.
     """
-    made: Callable[..., None] = cls.__init__  # type: ignore[misc]
+    init: Callable[..., None] = cls.__init__  # type: ignore[misc]
 
-    @wraps(made)
+    @wraps(init)
     def checked(self: Any, *args: Any, **settings: Any) -> None:
         try:
-            made(self, *args, **settings)
+            init(self, *args, **settings)
         except TypeError as error:
-            wrong = _wrong(type(self), made, args, settings)
+            wrong = _wrong(type(self), init, args, settings)
             if wrong is None:  # the call fits: the error is about a value
                 raise
             raise TypeError(wrong) from error
@@ -46,49 +46,53 @@ def short_repr(value: Any) -> str:
     placed: list[str] = []
     named: list[str] = []
     for f in sorted(fields(value), key=lambda f: bool(f.kw_only)):
-        held = getattr(value, f.name)
+        setting = getattr(value, f.name)
         default = f.default_factory() if f.default_factory is not MISSING else f.default
-        implied = f.name == "name" and held == getattr(value, "implied_name", None)
-        if not f.repr or not f.init or implied or (default is not MISSING and held == default):
+        implied = f.name == "name" and setting == getattr(value, "implied_name", None)
+        if not f.repr or not f.init or implied or (default is not MISSING and setting == default):
             named += [] if f.kw_only else [""]  # what comes after a place that is left out needs its name
-        elif f.kw_only or named or isinstance(held, bool):
-            named.append(f"{f.name}={held!r}")
+        elif f.kw_only or named or isinstance(setting, bool):
+            named.append(f"{f.name}={setting!r}")
         else:
-            placed.append(repr(held))
+            placed.append(repr(setting))
     return f"{type(value).__name__}({', '.join(filter(None, [*placed, *named]))})"
 
 
 def call_form(cls: type) -> str:
     """How a call of a class is written, such as `Length(minimum, maximum, *, unit, name)`."""
-    shown, keywords = [], []
-    for one in _parameters(cls.__init__):  # type: ignore[misc]
-        if one.kind is one.VAR_POSITIONAL:
-            shown.append(f"*{one.name}")
-        elif one.kind is one.KEYWORD_ONLY:
-            keywords.append(f"{one.name}=..." if one.default is one.empty else one.name)
-        elif one.kind is not one.VAR_KEYWORD:
-            shown.append(one.name if one.default is one.empty else f"{one.name}=...")
-    star = ["*"] if keywords and not any(part.startswith("*") for part in shown) else []
-    return f"{cls.__name__}({', '.join([*shown, *star, *keywords])})"
+    positional, keywords = [], []
+    for parameter in _parameters(cls.__init__):  # type: ignore[misc]
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            positional.append(f"*{parameter.name}")
+        elif parameter.kind is parameter.KEYWORD_ONLY:
+            keywords.append(
+                f"{parameter.name}=..." if parameter.default is parameter.empty else parameter.name
+            )
+        elif parameter.kind is not parameter.VAR_KEYWORD:
+            positional.append(
+                parameter.name if parameter.default is parameter.empty else f"{parameter.name}=..."
+            )
+    star = ["*"] if keywords and not any(part.startswith("*") for part in positional) else []
+    return f"{cls.__name__}({', '.join([*positional, *star, *keywords])})"
 
 
-def _parameters(made: Callable[..., None]) -> list[inspect.Parameter]:
-    parameters = list(inspect.signature(made).parameters.values())[1:]
-    return [one for one in parameters if not one.name.startswith("_")]
+def _parameters(init: Callable[..., None]) -> list[inspect.Parameter]:
+    parameters = list(inspect.signature(init).parameters.values())[1:]
+    return [parameter for parameter in parameters if not parameter.name.startswith("_")]
 
 
 def _wrong(
-    cls: type, made: Callable[..., None], args: tuple[Any, ...], settings: dict[str, Any]
+    cls: type, init: Callable[..., None], args: tuple[Any, ...], settings: dict[str, Any]
 ) -> str | None:
     """What is wrong with a call, None where it fits the signature."""
     try:
-        inspect.signature(made).bind(None, *args, **settings)
+        inspect.signature(init).bind(None, *args, **settings)
     except TypeError as error:
         problem = str(error)
     else:
         return None
     form = f"the call is {call_form(cls)}"
-    names = [one.name for one in _parameters(made)]
+    names = [parameter.name for parameter in _parameters(init)]
     if unknown := next((name for name in settings if name not in names), None):
         near = difflib.get_close_matches(unknown, names, n=1)
         hint = f"; did you mean {near[0]!r}?" if near else ";"

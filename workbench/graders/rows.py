@@ -16,40 +16,40 @@ from workbench.grades import Grades
 from workbench.samples import Sample, Samples
 from workbench.thread import StringThread
 
-__all__ = ["Control", "RowRun", "in_second_pass", "made_samples", "second_pass"]
+__all__ = ["Control", "RowRun", "in_second_pass", "samples_of_rows", "second_pass"]
 
-_AT_ONCE = 256
+_ROWS_AT_ONCE = 256
 """Rows whose samples are made together: one alone costs as much as a hundred of them."""
-_LOOK = 0.05
-"""Seconds between two looks whether the run is to stop."""
-_GRACE = 2.0
+_STOP_INTERVAL = 0.05
+"""Seconds between two checks whether the run is to stop."""
+_STOP_SECONDS = 2.0
 """Seconds that rows under way have to end once the run is to stop."""
-_HOPELESS = 5
+_MAX_FAILURES_IN_A_ROW = 5
 """Rows of the second pass that fail again in a row, without one that has a grade, after which it ends."""
 _NOT_GRADED = frozenset({ErrorKind.BUDGET, ErrorKind.STORE, ErrorKind.CANCELLED})
-"""Failures of rows that were not asked."""
+"""Failures that mean the row was never sent to the grader."""
 
 
-_second: ContextVar[bool] = ContextVar("second pass", default=False)
+_is_second_pass: ContextVar[bool] = ContextVar("second pass", default=False)
 
 
 @contextmanager
 def second_pass() -> Iterator[None]:
     """Say that rows are graded once more: their faults are their own, and nothing is waited for as a restart."""
-    token = _second.set(True)
+    token = _is_second_pass.set(True)
     try:
         yield
     finally:
-        _second.reset(token)
+        _is_second_pass.reset(token)
 
 
 def in_second_pass() -> bool:
     """Whether this task grades rows once more."""
-    return _second.get()
+    return _is_second_pass.get()
 
 
 class Control:
-    """A run's two wires: news out, a stop in.
+    """How a run and whoever started it talk to each other: progress goes out, a stop comes in.
 
     Args:
         on_rows: Called with (rows done, rows failed) of the grader at work.
@@ -68,7 +68,7 @@ class Control:
         self.notes: list[str] = []
 
     def part(self, on_rows: Callable[[int, int], None] | None = None) -> Control:
-        """The same run's wires for a part of a grader: its stop is heard, its news go to `on_rows` alone."""
+        """A control for one part of a grader: it shares the stop and the notes, its progress goes to `on_rows` alone."""
         part = Control(on_rows, workers=self.workers)
         part.cancel, part.notes = self.cancel, self.notes
         return part
@@ -91,23 +91,23 @@ class RowGrader(Protocol):
 class RowRun:
     """One grader over all rows.
 
-    Rows that failed by a passing fault, such as a server's bad moment, are graded once more when all others are done.
+    Rows that failed by a transient error, such as a short outage of a server, are graded once more when all others are done.
     Rows under way when the run is stopped have two seconds to end; then they are given up.
     """
 
     def __init__(self, grader: RowGrader, samples: Samples, control: Control) -> None:
         self._grader, self._samples, self._control = grader, samples, control
         self._grades = Grades.empty(len(samples))
-        self._ends = grader.ends_run()
-        self._over: GradeError | None = None
+        self._ends_run = grader.ends_run()
+        self._end_error: GradeError | None = None
         self._done = self._failed = 0
 
-    async def go(self) -> Grades:
+    async def run(self) -> Grades:
         """The grades; rows that were not reached are failed."""
         await self._pass(_Rows(self._samples), self._put, len(self._samples))
-        await self._again()
-        if self._over is not None:
-            self._grades.finish(self._over.kind, self._over.message)
+        await self._second_pass()
+        if self._end_error is not None:
+            self._grades.finish(self._end_error.kind, self._end_error.message)
         self._grades.finish()
         return self._grades
 
@@ -122,66 +122,70 @@ class RowRun:
             for worker in workers:
                 worker.cancel()
 
-    async def _again(self) -> None:
-        """Grade once more what failed by a passing fault; the first failure stands where this one was not asked."""
+    async def _second_pass(self) -> None:
+        """Grade once more what failed by a transient error; the first failure stands where this one was not asked."""
         failed = np.array(
-            sorted(row for row, error in self._grades.errors.items() if error.passing), dtype=np.intp
+            sorted(row for row, error in self._grades.errors.items() if error.transient), dtype=np.intp
         )
-        if self._over is not None or self._control.cancel.is_set() or not len(failed):
+        if self._end_error is not None or self._control.cancel.is_set() or not len(failed):
             return
+        # These rows are counted again when they have been graded again.
         self._done, self._failed = self._done - len(failed), self._failed - len(failed)
-        self._ends, mended = self._grader.ends_run(), 0
+        # Made anew: the one of the first pass has already heard of these failures.
+        self._ends_run, mended = self._grader.ends_run(), 0
 
         in_a_row = 0
 
         def put(at: int, grade: Grade) -> None:
             nonlocal mended, in_a_row
             if grade.error is None or grade.error.kind not in _NOT_GRADED:
-                grade = self._kept(self._grades.put_later, int(failed[at]), grade)
+                grade = self._stored(self._grades.put_later, int(failed[at]), grade)
                 mended += grade.error is None
-            in_a_row = in_a_row + 1 if grade.error is not None and grade.error.passing else 0
-            if not mended and in_a_row >= _HOPELESS:
-                self._over = self._over or grade.error
-            self._told(grade)
+            in_a_row = in_a_row + 1 if grade.error is not None and grade.error.transient else 0
+            if not mended and in_a_row >= _MAX_FAILURES_IN_A_ROW:
+                self._end_error = self._end_error or grade.error
+            self._count(grade)
 
         with second_pass():
             await self._pass(_Rows(self._samples.take(failed)), put, len(failed))
-        self._over = None  # every row has an error or a grade of its own by now
+        self._end_error = None  # every row has an error or a grade of its own by now
         self._control.notes.append(
-            f"{self._grader.name}: {len(failed):,} rows that failed by a passing fault were graded once more at the "
+            f"{self._grader.name}: {len(failed):,} rows that failed by a transient error were graded once more at the "
             f"end: {mended:,} have a grade now, {len(failed) - mended:,} failed again or were not reached."
         )
 
     async def _watch(self, working: set[asyncio.Future[None]]) -> None:
         while working:
-            done, working = await asyncio.wait(working, timeout=_LOOK)
+            done, working = await asyncio.wait(working, timeout=_STOP_INTERVAL)
             for worker in done:
+                # Raises what a worker raised: a fault of ours must not pass for rows that were not reached.
                 worker.result()
             if working and self._control.cancel.is_set():
-                _, late = await asyncio.wait(working, timeout=_GRACE)
+                _, late = await asyncio.wait(working, timeout=_STOP_SECONDS)
                 for worker in late:
                     worker.cancel()
                 await asyncio.gather(*working, return_exceptions=True)
                 return
 
     async def _work(self, rows: _Rows, put: Callable[[int, Grade], None]) -> None:
-        while not self._control.cancel.is_set() and self._over is None:
-            row, made = await rows.next()
-            if made is None or self._control.cancel.is_set() or self._over is not None:
+        while not self._control.cancel.is_set() and self._end_error is None:
+            row, sample = await rows.next()
+            # Once more, since the run may have been stopped while the samples were made.
+            if sample is None or self._control.cancel.is_set() or self._end_error is not None:
                 return
-            put(row, await self._grade(made))
+            put(row, await self._grade(sample))
 
-    async def _grade(self, made: Sample | str) -> Grade:
-        if isinstance(made, str):
-            return Grade.failed(ErrorKind.SAMPLE, made)
-        return await self._grader.grade(made)
+    async def _grade(self, sample: Sample | str) -> Grade:
+        if isinstance(sample, str):
+            return Grade.failed(ErrorKind.SAMPLE, sample)
+        return await self._grader.grade(sample)
 
     def _put(self, row: int, grade: Grade) -> None:
-        self._told(self._kept(self._grades.put, row, grade))
+        self._count(self._stored(self._grades.put, row, grade))
 
     @staticmethod
-    def _kept(put: Callable[[int, Grade], None], row: int, grade: Grade) -> Grade:
-        """Put a grade away; a failed one in its place where somebody's own has odd numbers."""
+    def _stored(put: Callable[[int, Grade], None], row: int, grade: Grade) -> Grade:
+        """Store a grade; a failed one in its place where a user's own grade holds numbers no column can."""
         try:
             put(row, grade)
         except (TypeError, ValueError, OverflowError) as error:
@@ -189,39 +193,40 @@ class RowRun:
             put(row, grade)
         return grade
 
-    def _told(self, grade: Grade) -> None:
+    def _count(self, grade: Grade) -> None:
         """Count a row, and end the run where its grade says so."""
-        self._over = self._over or self._ends(grade)
+        self._end_error = self._end_error or self._ends_run(grade)
         self._done, self._failed = self._done + 1, self._failed + (grade.error is not None)
         if self._control.on_rows:
             self._control.on_rows(self._done, self._failed)
 
 
 class _Rows:
-    """Hands out a dataset's rows to whoever asks, made a few hundred at a time on a worker thread."""
+    """The rows of a dataset one by one, their samples made a few hundred at a time on a worker thread."""
 
     def __init__(self, samples: Samples) -> None:
         self._samples = samples
         self._at = 0
-        self._made: Iterator[tuple[int, Sample | str]] = iter(())
+        self._ready: Iterator[tuple[int, Sample | str]] = iter(())
         self._lock = asyncio.Lock()
 
     async def next(self) -> tuple[int, Sample | str | None]:
         """The next row and its sample, or why it has none; None after the last row."""
-        if (found := next(self._made, None)) is not None:
-            return found
+        if (row_and_sample := next(self._ready, None)) is not None:
+            return row_and_sample
         async with self._lock:
-            if (found := next(self._made, None)) is not None:
-                return found
-            part = range(self._at, min(self._at + _AT_ONCE, len(self._samples)))
+            # Another worker may have fetched rows while this one waited for the lock.
+            if (row_and_sample := next(self._ready, None)) is not None:
+                return row_and_sample
+            part = range(self._at, min(self._at + _ROWS_AT_ONCE, len(self._samples)))
             if not part:
                 return self._at, None
-            made = await asyncio.to_thread(made_samples, self._samples, part)
-            self._at, self._made = part.stop, zip(part, made, strict=True)
-            return next(self._made)
+            samples = await asyncio.to_thread(samples_of_rows, self._samples, part)
+            self._at, self._ready = part.stop, zip(part, samples, strict=True)
+            return next(self._ready)
 
 
-def made_samples(samples: Samples, rows: range) -> list[Sample | str]:
+def samples_of_rows(samples: Samples, rows: range) -> list[Sample | str]:
     """The samples of some rows, made together; for a row that cannot be read, why."""
     part = samples[rows.start : rows.stop]
     built = part._build()  # noqa: SLF001 (one pass for threads and faults; samples[i] builds a frame a row)

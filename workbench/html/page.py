@@ -1,4 +1,4 @@
-"""A report as one HTML file that needs nothing else: no script, no request, every text escaped."""
+"""A report as one self-contained HTML file: no script, no request, every text escaped."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 __all__ = ["render_html", "write_html"]
 
-_MOST_ROWS, _ALL_ROWS = 10, 60  # evidence shown with one finding, and about so much in all
-_MOST_TEXT, _MOST_ELSE = 2_000, 500  # characters of a completion, and of any other text
-_MOST_SOURCE = 64 * 1024
+_MAX_ROWS, _MAX_ROWS_IN_ALL = 10, 60  # rows shown with one finding, and about so many in all
+_MAX_COMPLETION, _MAX_OTHER_TEXT = 2_000, 500  # characters of a completion, and of any other text
+_MAX_SOURCE = 64 * 1024  # characters of a grader's source: the limit of what can be captured
 
 
 def write_html(
@@ -36,7 +36,7 @@ def write_html(
     versions: Mapping[str, str] | None = None,
     interactive: bool = False,
 ) -> Path:
-    """Write `report` as one self-contained file, whole or not at all.
+    """Write `report` as one self-contained file, completely or not at all.
 
     It holds the summary, the distributions, the findings with up to 10 rows each (completions cut at
     2,000 characters, other texts at 500), the graders' source where the report has it, the isolation
@@ -44,13 +44,12 @@ def write_html(
     it forbids scripts too.
 
     Args:
-        report: What to write.
-        path: Where to; an existing file is replaced, and left alone if anything fails.
+        report: The report to write.
+        path: The file; an existing one is replaced, and stays as it was if anything fails.
         title: Heading of the page.
         generated: Date and time to print; now (UTC) by default.
         versions: Names and versions to print; workbench, Python, numpy and pandas by default.
-        interactive: Put plotly's figure in as well, with its script out of the installed package: about
-            5 MB instead of under 300 kB.
+        interactive: Add plotly's figure, with its script from the installed package: about 5 MB instead of under 300 kB.
 
     Returns:
         The path written.
@@ -89,7 +88,7 @@ def render_html(
             figure=_figure(report) if interactive else "",
         )
     )
-    # A lone surrogate that came in past `visible`, say in the title, must not stop the file.
+    # A lone surrogate in a text that did not pass through `visible`, such as the title, must not prevent the writing.
     return str(page).encode("utf-8", "backslashreplace").decode()
 
 
@@ -106,45 +105,47 @@ def _environment() -> Any:
 
 def _versions() -> dict[str, str]:
     names = {"workbench": "grader-workbench", "numpy": "numpy", "pandas": "pandas"}
-    found = {"Python": platform.python_version()}
+    versions = {"Python": platform.python_version()}
     for name, package in names.items():
         with suppress(PackageNotFoundError):
-            found[name] = version(package)
-    return found
+            versions[name] = version(package)
+    return versions
 
 
 def _grader(report: Report, name: str) -> dict[str, Any]:
     from markupsafe import Markup
 
-    counted = report.histograms[name]
-    # Safe as it is: made of numbers by our own hand.
-    drawing = Markup(bars(counted, width=460, height=110))  # noqa: S704
-    ends = f"{counted.edges[0]:g}", f"{counted.edges[-1]:g}"
-    line = {str(column): value for column, value in report.summary.loc[name].items()}
-    return {**line, "name": name, "bars": drawing, "ends": ends}
+    histogram = report.histograms[name]
+    # Safe without escaping: `bars` writes numbers only.
+    drawing = Markup(bars(histogram, width=460, height=110))  # noqa: S704
+    ends = f"{histogram.edges[0]:g}", f"{histogram.edges[-1]:g}"
+    measures = {str(column): value for column, value in report.summary.loc[name].items()}
+    return {**measures, "name": name, "bars": drawing, "ends": ends}
 
 
 def _finding(report: Report, finding: Finding) -> dict[str, Any]:
-    limit = min(_MOST_ROWS, max(2, _ALL_ROWS // len(report.findings)))
+    limit = min(_MAX_ROWS, max(2, _MAX_ROWS_IN_ALL // len(report.findings)))
     frame = report.rows(finding.grader, finding, limit=limit)
-    lines = [_line(row, line) for row, line in zip(frame.index, frame.to_dict("records"), strict=True)]
+    lines = [
+        _evidence_row(row, record) for row, record in zip(frame.index, frame.to_dict("records"), strict=True)
+    ]
     return asdict(finding) | {"rows": lines, "count": len(finding.rows), "sentence": str(finding)}
 
 
-def _line(row: int, line: Mapping[Any, Any]) -> dict[str, str]:
+def _evidence_row(row: int, record: Mapping[Any, Any]) -> dict[str, str]:
     names = ("sample", "prompt", "completion", "reference", "reasoning", "error")
-    limits = {"completion": _MOST_TEXT}
-    texts = {name: shown(_present(line.get(name)), limits.get(name, _MOST_ELSE)) for name in names}
-    return texts | {"row": str(row), "score": number(float(line["score"]))}
+    limits = {"completion": _MAX_COMPLETION}
+    texts = {name: shown(_without_nan(record.get(name)), limits.get(name, _MAX_OTHER_TEXT)) for name in names}
+    return texts | {"row": str(row), "score": number(float(record["score"]))}
 
 
-def _present(value: Any) -> Any:
+def _without_nan(value: Any) -> Any:
     return None if isinstance(value, float) and value != value else value  # noqa: PLR0124 (NaN is not itself)
 
 
 def _sources(report: Report) -> Sequence[tuple[str, str]]:
     named = [(name, report.sources[name]) for name in report.graders if name in report.sources]
-    return [(name, visible(text[:_MOST_SOURCE])) for name, text in named]
+    return [(name, visible(text[:_MAX_SOURCE])) for name, text in named]
 
 
 def _figure(report: Report) -> Any:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from workbench.discovery import load_modules
 from workbench.judges import kinds
-from workbench.judges.answers.verdicts import RULES, AnswerError
+from workbench.judges.answers.verdicts import PLATFORMS, AnswerError
 from workbench.judges.asking.budget import Budget, BudgetError
 from workbench.judges.asking.prices import PRICES, Price
-from workbench.judges.asking.replies import ReplyStore
+from workbench.judges.asking.reply_store import ReplyStore
 from workbench.judges.base import Judge
 from workbench.judges.client.openai import OpenAIClient
 from workbench.judges.kinds.agent.judge import AgentJudge
@@ -40,8 +40,8 @@ from workbench.judges.protocol import (
 load_modules(kinds)
 
 __all__ = [
+    "PLATFORMS",
     "PRICES",
-    "RULES",
     "AgentJudge",
     "AnswerError",
     "AnswerRelevancyJudge",

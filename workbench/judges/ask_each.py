@@ -16,27 +16,28 @@ __all__ = ["ask_each"]
 async def ask_each(
     judge: Judge, sample: Sample, questions: Sequence[Messages], replies: list[Reply]
 ) -> list[Grade]:
-    """The grade of each question's answer, asked side by side.
+    """The grade of each question's answer; the questions are asked concurrently.
 
     Args:
         judge: Who asks.
         sample: What is judged.
         questions: What is asked.
-        replies: Filled with every answer in the order of the questions, those of failed ones too: all are paid for.
+        replies: Every answer is added here, in the order of the questions, even where one fails: all are paid for.
 
     Raises:
         Exception: The first failure in that order, once every question has ended.
     """
-    heard: list[list[Reply]] = [[] for _ in questions]
-    asked = [
-        judge.ask_messages(sample, messages, own) for messages, own in zip(questions, heard, strict=True)
+    replies_by_question: list[list[Reply]] = [[] for _ in questions]
+    tasks = [
+        judge.ask_messages(sample, messages, own_replies)
+        for messages, own_replies in zip(questions, replies_by_question, strict=True)
     ]
-    found = await asyncio.gather(*asked, return_exceptions=True)
-    for own in heard:
-        replies.extend(own)
+    outcomes = await asyncio.gather(*tasks, return_exceptions=True)
+    for own_replies in replies_by_question:
+        replies.extend(own_replies)
     grades: list[Grade] = []
-    for one in found:
-        if isinstance(one, BaseException):
-            raise one
-        grades.append(one)
+    for outcome in outcomes:
+        if isinstance(outcome, BaseException):
+            raise outcome
+        grades.append(outcome)
     return grades

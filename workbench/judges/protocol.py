@@ -1,4 +1,4 @@
-"""Who answers a judge's questions: a protocol of one method, and the public fake."""
+"""The interface between judges and models: `ChatClient`, its `Reply`, its errors, and a scripted client."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ __all__ = [
     "Messages",
     "NoModelError",
     "NoServerError",
-    "NotReadError",
     "Reply",
+    "ReplyStoreError",
     "ScriptedClient",
     "StoppedError",
     "Usage",
 ]
 
-_MOST_TOKENS, _MOST_DOLLARS = 10**9, 10**6
-"""More than any answer takes."""
+_IMPLAUSIBLE_TOKENS, _IMPLAUSIBLE_DOLLARS = 10**9, 10**6
+"""Far more than any answer takes: a server that says so is mistaken."""
 
 Messages = list[dict[str, Any]]
 """OpenAI chat messages: dicts with `role` and `content`, perhaps `tool_calls` or `tool_call_id`."""
@@ -39,17 +39,17 @@ class JudgeServerError(WorkbenchError, RuntimeError):
 
     Attributes:
         kind: Error kind of the row's grade.
-        passing: Whether the same question may be answered later, so that a run asks once more at its end.
+        transient: Whether the same question may be answered later, so that a run asks once more at its end.
         usage: What the server counted although there is no usable answer; None for nothing.
     """
 
     kind: ClassVar[ErrorKind] = ErrorKind.JUDGE_SERVER
-    passing: bool = False
+    transient: bool = False
     usage: Usage | None = None
 
 
 class JudgeKeyError(JudgeServerError):
-    """There is no key, or the server refused it."""
+    """There is no API key, or the server refused it."""
 
     kind = ErrorKind.JUDGE_KEY
 
@@ -64,28 +64,28 @@ class NoModelError(NoServerError):
     """The judge names no model, and the server needs one."""
 
     @classmethod
-    def at(cls, where: str = "") -> NoModelError:
-        """The error of a judge that would ask a server, with the ways out."""
+    def at(cls, address: str = "") -> NoModelError:
+        """The error of a judge that would ask the server at this address, with what to do."""
         return cls(
-            "a judge needs a model to ask", where=where, expected="model=, or the environment variable WORKBENCH_MODEL",
+            "a judge needs a model to ask", where=address, expected="model=, or the environment variable WORKBENCH_MODEL",
             hint="give the judge its model=, or set WORKBENCH_MODEL for all judges that name none",
         )  # fmt: skip
 
 
 class JudgeLimitError(JudgeServerError):
-    """The server had no room for the question, for longer than we wait."""
+    """The server was overloaded (429, 503, 529) for longer than we wait."""
 
     kind = ErrorKind.JUDGE_LIMIT
 
 
 class JudgeTimeoutError(JudgeServerError):
-    """No whole answer in time."""
+    """The answer was not complete in time."""
 
     kind = ErrorKind.TIMEOUT
 
 
-class NotReadError(JudgeServerError):
-    """The store of answers cannot be used: the question may have been paid for already, or would be again."""
+class ReplyStoreError(JudgeServerError):
+    """The store of answers failed: the question may have been paid for already, or would be paid for again."""
 
     kind = ErrorKind.STORE
 
@@ -98,12 +98,12 @@ class StoppedError(JudgeServerError):
 
 @dataclass(frozen=True)
 class Usage:
-    """What an answer took.
+    """What an answer cost.
 
     Attributes:
         prompt_tokens: Tokens of the question.
         completion_tokens: Tokens of the answer, thinking included.
-        cost: Money in US dollars, where the server says so.
+        cost: US dollars, where the server says it.
     """
 
     prompt_tokens: int = 0
@@ -115,29 +115,30 @@ class Usage:
         """Both together."""
         return self.prompt_tokens + self.completion_tokens
 
-    def sound(self) -> Usage:
-        """The same without what cannot be: counts that are none are 0, a cost that is none is unknown."""
+    def plausible(self) -> Usage:
+        """The same without impossible numbers: such a count becomes 0, such a cost None."""
         cost = self.cost
-        real = isinstance(cost, int | float) and not isinstance(cost, bool) and 0 <= cost < _MOST_DOLLARS
-        return Usage(
-            _count(self.prompt_tokens), _count(self.completion_tokens), float(cost or 0.0) if real else None
-        )
+        is_number = isinstance(cost, int | float) and not isinstance(cost, bool)
+        possible = is_number and 0 <= cost < _IMPLAUSIBLE_DOLLARS  # type: ignore[operator]
+        prompt_tokens = _plausible_count(self.prompt_tokens)
+        completion_tokens = _plausible_count(self.completion_tokens)
+        return Usage(prompt_tokens, completion_tokens, float(cost or 0.0) if possible else None)
 
 
-def _count(told: Any) -> int:
-    whole = isinstance(told, int) and not isinstance(told, bool)
-    return int(told) if whole and 0 < told < _MOST_TOKENS else 0
+def _plausible_count(count: Any) -> int:
+    is_integer = isinstance(count, int) and not isinstance(count, bool)
+    return int(count) if is_integer and 0 < count < _IMPLAUSIBLE_TOKENS else 0
 
 
 @dataclass(frozen=True)
 class Reply:
-    """An answer.
+    """A model's answer.
 
     Attributes:
-        text: What was said; "" where only tools were called.
-        usage: What it took, None where unknown.
-        raw: The rest: `finish_reason`, `refusal`, `tool_calls` in OpenAI's shape; perhaps `seconds` it took, and
-            `kept` for an answer out of a store.
+        text: Its text; "" where it only calls tools.
+        usage: What it cost; None where unknown.
+        raw: The rest: `finish_reason`, `refusal`, `tool_calls` in OpenAI's shape; perhaps the `seconds` it took, and
+            `kept` for an answer from a store.
     """
 
     text: str
@@ -151,13 +152,13 @@ class Reply:
 
     @property
     def refusal(self) -> str:
-        """The server's word that the model refused, "" where it did not."""
+        """Why the model refused, in the server's words; "" where it did not refuse."""
         filtered = "the content filter stopped the answer" if self.finish_reason == "content_filter" else ""
         return str(self.raw.get("refusal") or filtered)
 
     @property
     def tool_calls(self) -> list[dict[str, Any]]:
-        """Calls of tools, in OpenAI's shape."""
+        """The tools it calls, in OpenAI's shape."""
         calls = self.raw.get("tool_calls")
         return [dict(call) for call in calls if isinstance(call, Mapping)] if isinstance(calls, list) else []
 
@@ -167,15 +168,15 @@ class ChatClient(Protocol):
     """Anything that completes a chat."""
 
     async def complete(self, messages: Messages, **settings: Any) -> Reply:
-        """Answer.
+        """Ask the model for the next message.
 
         Args:
             messages: The chat so far.
             settings: `model`, `temperature`, `max_tokens`, `response_format`, `tools`, `timeout` in seconds,
-                `max_retries`; what does not apply is left out.
+                `max_retries`; those that do not apply are left out.
 
         Raises:
-            JudgeServerError: No answer.
+            JudgeServerError: There is no answer. Its subclasses say why.
         """
         ...
 
@@ -185,15 +186,15 @@ Script = str | Reply | BaseException | Sequence[Answer] | Mapping[str, Answer] |
 
 
 class ScriptedClient:
-    r"""A client that says what it is told to: for tests, documents and trying a judge without a model.
+    r"""A client that gives prepared answers: for tests, examples and trying a judge without a model.
 
     Args:
-        script: One answer for everything; a list of answers, given in order; a dict from a text that
-            the question holds to the answer (the first that fits, "" fits all); or a function of the messages.
-            An answer is a text, a `Reply` or an exception, which is raised.
+        script: One answer to everything; a list of answers, given in order; a dict whose keys are texts to look for
+            in the question (the first key that is found gives the answer, "" is always found); or a function of the
+            messages. An answer is a text, a `Reply`, or an exception to raise.
 
     Attributes:
-        calls: What was asked, as (messages, settings), oldest first.
+        calls: The questions asked so far, as (messages, settings), oldest first.
 
     Example:
         >>> import workbench.judges as judges, workbench as wb
@@ -211,14 +212,15 @@ class ScriptedClient:
         return f"ScriptedClient({len(self.calls)} calls)"
 
     def content(self, model: str) -> str | None:
-        """What an answer depends on beside the question; None for a function that other data hang on."""
+        """What an answer depends on besides the question; None for a function that reads data of its own."""
         if not callable(self.script):
             return f"scripted {model} {self.script!r}"
         code = getattr(self.script, "__code__", None)
-        held = (
+        # The code alone would give two functions with different data the same key in a store.
+        own_data = (
             getattr(self.script, name, None) for name in ("__closure__", "__defaults__", "__kwdefaults__")
         )
-        if code is None or any(held):
+        if code is None or any(own_data):
             return None
         return f"scripted {model} {hashlib.sha256(marshal.dumps(code)).hexdigest()}"
 
@@ -237,12 +239,13 @@ class ScriptedClient:
         if callable(script):
             return script(messages)
         if isinstance(script, Mapping):
-            asked = "\n".join(str(message.get("content")) for message in messages)
-            found = [answer for part, answer in script.items() if part in asked]
-            return (
-                found[0]
-                if found
-                else JudgeServerError("the script has no answer to this", found=asked[-200:])
-            )
-        at = len(self.calls) - 1
-        return script[at] if at < len(script) else JudgeServerError("the script has no answer left")
+            question = "\n".join(str(message.get("content")) for message in messages)
+            no_answer = JudgeServerError("the script has no answer to this", found=question[-200:])
+            return next((answer for text, answer in script.items() if text in question), no_answer)
+        index = len(self.calls) - 1
+        if index < len(script):
+            return script[index]
+        return JudgeServerError(
+            "the script has no answer left", found=f"question {len(self.calls)} for {len(script)} answers",
+            hint="an answer that cannot be read is asked for once more: give an answer for that, too",
+        )  # fmt: skip

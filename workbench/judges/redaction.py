@@ -1,4 +1,4 @@
-"""Keys taken out of what servers say: some repeat what they were sent."""
+"""Removes API keys from what servers answer: some repeat what they were sent."""
 
 from __future__ import annotations
 
@@ -7,35 +7,35 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-__all__ = ["hide", "hide_in"]
+__all__ = ["hide_secrets", "hide_secrets_in_data"]
 
-_LIKE_A_KEY = re.compile(r"\b(?:(?:sk|pk)[-_]|Bearer )[\w*.-]{6,}")
+_KEY_PATTERN = re.compile(r"\b(?:(?:sk|pk)[-_]|Bearer )[\w*.-]{6,}")
+
+_MIN_LENGTH, _MIN_LENGTH_IN_DATA = 8, 16
+"""Characters that a secret must have to be removed from error texts, and from answers. Local servers are often given a
+key such as "x" or "EMPTY": removing that would damage answers. Real keys are longer."""
 
 
-_SHORTEST, _SHORTEST_IN_DATA = 8, 16
-"""Characters of a secret that is looked for, in errors and in answers. A server of one's own is given "x" or "EMPTY"
-for a key, and no answer may lose its words to that; real keys are longer."""
-
-
-def hide(text: str, secrets: Sequence[str]) -> str:
+def hide_secrets(text: str, secrets: Sequence[str]) -> str:
     """A text without the secrets, and without anything that looks like a key.
 
     Example:
-        >>> hide("bad key hunter2hunter2, not sk-abc123456", ["hunter2hunter2"])
+        >>> hide_secrets("bad key hunter2hunter2, not sk-abc123456", ["hunter2hunter2"])
         'bad key ***, not ***'
     """
     for secret in secrets:
-        if len(secret) >= _SHORTEST:
+        if len(secret) >= _MIN_LENGTH:
             text = text.replace(secret, "***")
-    return _LIKE_A_KEY.sub("***", text)
+    return _KEY_PATTERN.sub("***", text)
 
 
-def hide_in(told: Any, secrets: Sequence[str]) -> Any:
-    """JSON data without the secrets; the same object where none stands in it."""
-    found = [secret for secret in secrets if len(secret) >= _SHORTEST_IN_DATA and secret in repr(told)]
-    if not found:
-        return told
-    text = json.dumps(told, ensure_ascii=False)
-    for secret in found:
+def hide_secrets_in_data(data: Any, secrets: Sequence[str]) -> Any:
+    """JSON data without the secrets; the same object where it holds none."""
+    present = [secret for secret in secrets if len(secret) >= _MIN_LENGTH_IN_DATA and secret in repr(data)]
+    if not present:
+        return data
+    text = json.dumps(data, ensure_ascii=False)
+    for secret in present:
+        # As it is spelled inside a JSON string: with its quotes and backslashes escaped.
         text = text.replace(json.dumps(secret, ensure_ascii=False)[1:-1], "***")
     return json.loads(text)

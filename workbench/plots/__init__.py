@@ -1,8 +1,8 @@
-"""Reports as plotly figures. Payload independent of the number of rows: only counts are drawn.
+"""Reports as plotly figures. Their size does not depend on the number of rows: only counts are drawn.
 
-One figure a file in `figures/`, registered by `@figure(name, title)`: what is registered appears in the Workbench's
-panels. Every mark that can be clicked carries in `customdata` a list of conditions, which
-`report.row_numbers(*conditions)` understands.
+Each file in `figures/` holds one figure, registered by `@figure(name, title)`; the Workbench's panels offer all that
+are registered. Every mark that can be clicked has in `customdata` a list of conditions for
+`report.row_numbers(*conditions)`.
 """
 
 from __future__ import annotations
@@ -14,14 +14,15 @@ from workbench.plots.figures.differences import plot_differences
 from workbench.plots.figures.labels import plot_labels
 from workbench.plots.figures.overview import plot_overview
 from workbench.plots.figures.scores import plot_scores
-from workbench.plots.register import FIGURES, FigureKind, figure, figures_for
+from workbench.plots.register import FIGURES, FigureKind, draw, figure, figures_for
 
-# A figure is found by being there: every module of `figures` registers its own.
+# Every module in `figures` registers its figure when it is loaded.
 load_modules(_figures)
 
 __all__ = [
     "FIGURES",
     "FigureKind",
+    "draw",
     "figure",
     "figures_for",
     "plot_comparison",

@@ -1,4 +1,4 @@
-"""What all figures share: colours that stand out from white and from black alike, and texts that are no markup."""
+"""What all figures share: colours that are readable on white and on black, and texts without markup."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ __all__ = [
     "QUIET",
     "SHADES",
     "bare_layout",
-    "chosen",
     "grader_ticks",
+    "graders_to_draw",
     "shade_range",
     "text",
 ]
@@ -30,34 +30,34 @@ COLOURS = ("#4c8bd6", "#d9822b", "#3d9970", "#b46ad1", "#c75d5d")
 SHADES = {
     "data": {"heatmap": [{"colorscale": [[0.0, "rgba(76,139,214,0.06)"], [1.0, "rgba(76,139,214,1)"]]}]}
 }
-"""A template for counts: from nearly nothing to the first colour. A live chart has the page's own ground in its place."""
+"""A template for counts: from nearly transparent to the first colour. A live chart uses the page's background instead."""
 _FAINTEST = 0.25
-"""How far from the ground to the first colour the smallest count is: fainter ones look like no rows at all."""
+"""Position of the smallest count between background (0) and first colour (1): fainter cells look like no rows at all."""
 
 
-def shade_range(most: float) -> dict[str, float]:
-    """Settings of a heatmap whose cells without rows are None, so that the smallest count differs from the ground.
+def shade_range(largest: float) -> dict[str, float]:
+    """Settings of a heatmap whose cells without rows are None, so that the smallest count differs from the background.
 
     Args:
-        most: The largest value; the shade of 0 is a quarter of the way to it.
+        largest: The largest value; the shade of 0 is a quarter of the way to it.
     """
-    top = most if most > 0 else 1.0  # plotly ignores a range without a length
+    top = largest if largest > 0 else 1.0  # plotly ignores a range without a length
     return {"zmin": -top * _FAINTEST / (1 - _FAINTEST), "zmax": top}
 
 
 def text(value: str, limit: int = 60) -> str:
-    """A text inside a figure: plotly reads a few tags, and a grader's name is no markup."""
+    """A text inside a figure, escaped: plotly interprets a few tags, and a grader's name may look like one."""
     return html.escape(one_line(value, limit), quote=False)
 
 
-def bare_layout(height: int, **rest: Any) -> dict[str, Any]:
-    """A layout that sits on whatever the page's theme is.
+def bare_layout(height: int, **settings: Any) -> dict[str, Any]:
+    """A layout with a transparent background, for light and dark pages.
 
     Args:
         height: Pixels.
-        rest: Further settings, over these.
+        settings: Further settings, which override the defaults.
     """
-    plain = {
+    defaults = {
         "height": height,
         "showlegend": False,
         "paper_bgcolor": "rgba(0,0,0,0)",
@@ -65,11 +65,11 @@ def bare_layout(height: int, **rest: Any) -> dict[str, Any]:
         "font": {"color": INK, "size": 12},
         "margin": {"l": 56, "r": 24, "t": 28, "b": 40},
     }
-    return {**plain, **rest}
+    return {**defaults, **settings}
 
 
-def chosen(report: Report, graders: Sequence[str] | None) -> list[str]:
-    """The graders to draw, in their order: all of a report for None.
+def graders_to_draw(report: Report, graders: Sequence[str] | None) -> list[str]:
+    """Names of the graders to draw, in order: all of the report for None.
 
     Raises:
         ReportError: An unknown grader.
@@ -80,7 +80,7 @@ def chosen(report: Report, graders: Sequence[str] | None) -> list[str]:
 
 
 def grader_ticks(names: Sequence[str], limit: int = 28) -> dict[str, Any]:
-    """Settings of an axis with one line a grader, numbered from 0.
+    """Settings of an axis with one tick for each grader, numbered from 0.
 
     Args:
         names: The graders.

@@ -6,10 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from workbench.discovery import refuse_taken
+from workbench.errors import ReportError
+
 if TYPE_CHECKING:
     from workbench.report import Report
 
-__all__ = ["FIGURES", "FigureKind", "figure", "figures_for"]
+__all__ = ["FIGURES", "FigureKind", "draw", "figure", "figures_for"]
 
 Draw = Callable[["Report", Sequence[str] | None], Any]
 
@@ -19,13 +22,13 @@ class FigureKind:
     """A figure of a report.
 
     Attributes:
-        name: As code calls it.
-        title: As people read it.
-        draw: From a report and names of graders (None for all) to a `plotly.graph_objects.Figure`.
-        fits: Whether a report has what it shows.
-        pair: Whether it compares two graders, and is given their names.
-        whole: Whether it says something of all graders together only.
-        place: Where it is offered: 0 first.
+        name: Its name in code.
+        title: Its name for people.
+        draw: Function from a report and names of graders (None for all) to a `plotly.graph_objects.Figure`.
+        fits: Whether a report has the data it shows.
+        pair: Whether it compares two graders, whose names it is called with.
+        all_graders: Whether it makes sense only for all graders together, whichever is selected.
+        position: Place among the figures that are offered: 0 first.
     """
 
     name: str
@@ -33,8 +36,8 @@ class FigureKind:
     draw: Draw
     fits: Callable[[Report], bool]
     pair: bool = False
-    whole: bool = False
-    place: int = 100
+    all_graders: bool = False
+    position: int = 100
 
 
 FIGURES: dict[str, FigureKind] = {}
@@ -47,28 +50,54 @@ def figure(
     *,
     fits: Callable[[Report], bool] = lambda _: True,
     pair: bool = False,
-    whole: bool = False,
-    place: int = 100,
+    all_graders: bool = False,
+    position: int = 100,
 ) -> Callable[[Draw], Draw]:
     """Register a function from a report to a figure; panels offer it from then on.
 
     Args:
         name: Short and hyphenated.
         title: For people.
-        fits: Whether a report has what it shows.
-        pair: Whether it compares two graders, and is given their names.
-        whole: Whether it says something of all graders together only: a choice of one does not matter to it.
-        place: Where it is offered: 0 first; behind ours by default.
+        fits: Whether a report has the data it shows.
+        pair: Whether it compares two graders, whose names it is called with.
+        all_graders: Whether it makes sense only for all graders together, whichever is selected.
+        position: Place among the figures that are offered: 0 first; after the bundled ones by default.
+
+    Raises:
+        ValueError: Another function has the name.
     """
 
     def register(draw: Draw) -> Draw:
-        FIGURES[name] = FigureKind(name, title, draw, fits, pair, whole, place)
+        taken = FIGURES.get(name)
+        refuse_taken("figure", name, taken and taken.draw, draw)
+        FIGURES[name] = FigureKind(name, title, draw, fits, pair, all_graders, position)
         return draw
 
     return register
 
 
+def draw(report: Report, graders: Sequence[str] | None = None, name: str = "scores") -> Any:
+    """A report's figure of one name, drawn.
+
+    Args:
+        report: What is drawn.
+        graders: Names of graders, None for all; two for a figure that compares two.
+        name: Of the figure.
+
+    Raises:
+        ReportError: No such figure, or the report has not what it shows.
+    """
+    kind = FIGURES.get(name)
+    if kind is None or not kind.fits(report):
+        fitting = [other for other, known in FIGURES.items() if known.fits(report)]
+        raise ReportError(
+            "there is no such figure" if kind is None else "the report has not what this figure shows",
+            found=repr(name), expected=", ".join(fitting),
+        )  # fmt: skip
+    return kind.draw(report, graders)
+
+
 def figures_for(report: Report, *, pair: bool = False) -> list[FigureKind]:
-    """The figures that fit a report, of all graders or of two, in the order they are offered in."""
-    shown = [kind for kind in FIGURES.values() if kind.pair is pair and kind.fits(report)]
-    return sorted(shown, key=lambda kind: (kind.place, kind.name))
+    """The figures that fit a report, either those that compare two graders or the others, in order of position."""
+    fitting = [kind for kind in FIGURES.values() if kind.pair is pair and kind.fits(report)]
+    return sorted(fitting, key=lambda kind: (kind.position, kind.name))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from workbench.report.agreement import Agreement as Agreement
-from workbench.report.compare import Comparison as Comparison
+from workbench.report.comparison import Comparison as Comparison
 from workbench.report.protocols import SamplesLike as SamplesLike
 from workbench.report.report import Report as Report
 from workbench.report.settings import check_settings as check_settings

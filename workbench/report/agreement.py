@@ -24,18 +24,18 @@ from workbench.statistics import Confusion, Estimate, Interval, Share, auroc, co
 
 __all__ = ["Agreement", "agreement", "agreement_of"]
 
-_MOST_LABELS = 5_000
-_NOTHING = Interval(math.nan, math.nan)
+_MAX_LABELS = 5_000  # labels; nobody gives more to tell a kappa from 0.6, so no larger number is advised
+_NO_INTERVAL = Interval(math.nan, math.nan)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Agreement:
     """How far verdicts agree with labels. Prints as a few plain sentences.
 
-    A `Share` has `k`, `n`, `value` and `interval()`, an `Estimate` has `value`, `interval()` and, where there is
-    no number, the `reason` and NaN. All intervals are of 95 % and know which rows answer one prompt. Where rows were
-    drawn for labelling unequally often, each counts for as many as it stands for (`weights` of `Report.agreement`): the
-    counts are of labels, the shares and estimates of the report's rows.
+    A `Share` has `k`, `n`, `value` and `interval()`; an `Estimate` has `value`, `interval()` and, where there is
+    no number, NaN and the `reason`. All intervals are at 95 % and allow for rows that answer one prompt. Where rows were
+    drawn for labelling unequally often, each counts for as many as it stands for (`weights` of `Report.agreement`):
+    counts are then counts of labels, and shares and estimates are about all rows of the report.
 
     Attributes:
         grader: Name of the grader, or of whoever gave the verdicts.
@@ -57,7 +57,8 @@ class Agreement:
             rows count unequally.
         auroc_interval: Its interval.
         accepted: Share of all rows with a verdict that are accepted, with a label or without.
-        corrected: What share of these is really good, by Rogan & Gladen 1978.
+        corrected: Share of these rows that is really good, estimated by Rogan & Gladen 1978.
+        alignment: Harmonic mean of specificity and sensitivity, 0 to 1 (Shankar 2024).
     """
 
     grader: str
@@ -89,7 +90,7 @@ class Agreement:
     @property
     def false_failure_rate(self) -> Share:
         """Share of good rows rejected."""
-        return self.sensitivity.other
+        return self.sensitivity.complement
 
     @property
     def is_weighted(self) -> bool:
@@ -98,24 +99,23 @@ class Agreement:
 
     @property
     def needed(self) -> int | None:
-        """Labels still needed for a verdict; 0 where there is one.
+        """Labels still needed for a verdict; 0 where there is one already.
 
-        None where no number can be named, or over 5,000 would be needed: nobody labels that many to tell a
-        kappa from 0.6.
+        None where no number can be estimated, or it is above 5,000: nobody labels that many to tell a kappa from 0.6.
         """
-        short = max(0, LABELS - self.n)
+        to_minimum = max(0, LABELS - self.n)
         if math.isnan(self.kappa.value):
-            return short or None
-        more = self.kappa.needed(KAPPA)
-        if more is None or more > _MOST_LABELS:
-            return short or None
-        return max(short, more)
+            return to_minimum or None
+        to_decide = self.kappa.needed(KAPPA)
+        if to_decide is None or to_decide > _MAX_LABELS:
+            return to_minimum or None
+        return max(to_minimum, to_decide)
 
     @property
     def verdict(self) -> str:
-        """Whether kappa is shown to be 0.6 or more ("agrees") or less ("poor"), from 100 labels on.
+        """Whether kappa is shown to be 0.6 or more ("agrees") or less ("poor"); takes at least 100 labels.
 
-        Otherwise "undecided" and what it takes, such as "undecided: about 50 more labels".
+        Otherwise "undecided" and what is missing, such as "undecided: about 50 more labels".
         """
         if self.needed == 0:
             return "agrees" if self.kappa.value >= KAPPA else "poor"
@@ -124,32 +124,32 @@ class Agreement:
             return f"undecided: {self.kappa.reason}, and it takes some {missing} ones too"
         if self.needed is None:
             return f"undecided: kappa is too close to {KAPPA} to tell"
-        return f"undecided: about {_labels(self.needed)}"
+        return f"undecided: about {_more_labels(self.needed)}"
 
     @property
     def lines(self) -> list[tuple[str, str]]:
-        """The numbers as short texts under short names, for a live display."""
-        shown = [
-            ("agreement", f"{_plain(self.observed.value)} of {self.n:,}"),
+        """The main numbers as (short name, short text), for a live display."""
+        entries = [
+            ("agreement", f"{_two_decimals(self.observed.value)} of {self.n:,}"),
             ("kappa", str(self.kappa)),
-            ("catches bad", _counted(self.specificity)),
-            ("keeps good", _counted(self.sensitivity)),
+            ("catches bad", _share_text(self.specificity)),
+            ("keeps good", _share_text(self.sensitivity)),
         ]
         if is_lopsided(self.base_rate):
-            shown.insert(2, ("AC1", str(self.ac1)))
+            entries.insert(2, ("AC1", str(self.ac1)))
         if self.needed:
             why = "" if self.needed <= LABELS - self.n else f" to tell kappa from {KAPPA}"
-            return [*shown, ("needs", f"{_labels(self.needed)}{why}")]
-        return [*shown, ("verdict", self.verdict)]
+            return [*entries, ("needs", f"{_more_labels(self.needed)}{why}")]
+        return [*entries, ("verdict", self.verdict)]
 
     @property
     def table(self) -> list[tuple[str, str]]:
-        """All numbers as texts under their names, in the order they are shown in."""
-        rest = [
-            ("labels that are good", _counted(self.base_rate)),
-            ("alignment", _plain(self.alignment)),
+        """All numbers as (name, text), in the order of display."""
+        details = [
+            ("labels that are good", _share_text(self.base_rate)),
+            ("alignment", _two_decimals(self.alignment)),
             ("AUROC", _with_interval(self.auroc, self.auroc_interval)),
-            ("accepted of all", _counted(self.accepted)),
+            ("accepted of all", _share_text(self.accepted)),
             ("good of all, corrected", str(self.corrected)),
             ("without a label", f"{self.unlabelled:,}"),
             ("label but no verdict", f"{self.unscored:,}"),
@@ -157,7 +157,7 @@ class Agreement:
         named = dict(self.lines)
         named |= {"AC1": str(self.ac1), "verdict": self.verdict}
         named.pop("needs", None)
-        return [*named.items(), *rest]
+        return [*named.items(), *details]
 
     def __str__(self) -> str:
         """Two sentences, or one where there is nothing to compare."""
@@ -165,14 +165,14 @@ class Agreement:
         if not self.n:
             return f"{name} and {other} have no row in common that both judged."
         lo, hi = self.observed.interval()
-        said = (
-            f"{name} agrees with {other} on {self._of_rows()} "
+        sentence = (
+            f"{name} agrees with {other} on {self._agreed_rows()} "
             f"(95 % interval {percent(lo)} to {percent(hi)}), kappa {self.kappa}; {self.verdict}."
         )
         beside = f" AC1 is {self.ac1}, as {percent(self.base_rate.value)} of labels are good."
-        return f"{said} {self._errors()}{beside if is_lopsided(self.base_rate) else ''}"
+        return f"{sentence} {self._errors()}{beside if is_lopsided(self.base_rate) else ''}"
 
-    def _of_rows(self) -> str:
+    def _agreed_rows(self) -> str:
         if not self.is_weighted:
             return f"{self.observed.k:,} of {self.n:,} rows"
         return f"{percent(self.observed.value)} of rows, by {self.n:,} labels weighted by how their rows were drawn"
@@ -180,8 +180,8 @@ class Agreement:
     def _errors(self) -> str:
         bad, good = self.specificity, self.sensitivity
         if self.is_weighted:
-            said = [f"{percent(one.value) if one.n else '-'}" for one in (bad, good)]
-            return f"Caught: {said[0]} of bad ones; kept: {said[1]} of good ones."
+            caught, kept = (percent(part.value) if part.n else "-" for part in (bad, good))
+            return f"Caught: {caught} of bad ones; kept: {kept} of good ones."
         return f"Caught: {bad.k:,} of {bad.n:,} bad ones; kept: {good.k:,} of {good.n:,} good ones."
 
     def __repr__(self) -> str:
@@ -216,9 +216,9 @@ def agreement(
     """How far two columns of verdicts or labels agree, such as those of two people.
 
     Args:
-        a: True or good, False or bad, None where there is none, (n,); words as in `Report.labels`.
-        b: The same from somebody else, (n,); taken for the truth where one of the two has to be.
-        groups: The prompt each row answers, (n,); None when every row stands alone.
+        a: True or good, False or bad, None for a row without a verdict, (n,); words as in `Report.labels`.
+        b: The same from somebody else, (n,). Measures that need a truth, such as sensitivity, take this column for it.
+        groups: The prompt each row answers, (n,); None when all rows are independent.
         names: Who gave `a`, and who `b`.
 
     Raises:
@@ -234,17 +234,17 @@ def agreement(
             found=f"{len(a):,} and {len(b):,} entries",
             expected="one entry a row, in the same order",
         )
-    given, truth, codes = read_labels(a, len(a)), read_labels(b, len(a)), group_codes(groups, len(a))
-    rows = np.flatnonzero((given >= 0) & (truth >= 0))
-    found = Confusion(truth[rows] == 1, given[rows] == 1, compact(codes[rows]))
-    judged = given >= 0
-    return _summed_up(
-        found,
+    verdicts, truth, codes = read_labels(a, len(a)), read_labels(b, len(a)), group_codes(groups, len(a))
+    rows = np.flatnonzero((verdicts >= 0) & (truth >= 0))
+    confusion = Confusion(truth[rows] == 1, verdicts[rows] == 1, compact(codes[rows]))
+    judged = verdicts >= 0
+    return _agreement(
+        confusion,
         names,
-        accepted=share(given[judged] == 1, compact(codes[judged])),
+        accepted=share(verdicts[judged] == 1, compact(codes[judged])),
         unlabelled=int(judged.sum()) - len(rows),
         unscored=int((truth >= 0).sum()) - len(rows),
-        area=(math.nan, _NOTHING),
+        area=(math.nan, _NO_INTERVAL),
     )
 
 
@@ -257,24 +257,28 @@ def agreement_of(case: Case, labeller: str = "", weights: Any = None) -> Agreeme
         weights: As in `Report.agreement`.
 
     Raises:
-        ReportError: A labelled row with a weight that is no number above 0, or another number of weights than rows.
+        ReportError: A labelled row with a weight that is not a number above 0, or another number of weights than rows.
     """
-    found, rows = against_labels(case)
-    found = replace(found, weights=read_weights(weights, rows, len(case.labels)))
+    confusion, rows = against_labels(case)
+    confusion = replace(confusion, weights=read_weights(weights, rows, len(case.labels)))
     scores = case.scores[np.searchsorted(case.rows, rows)]
-    area = (math.nan, _NOTHING) if found.weights is not None else auroc(scores, found.truth, found.groups)
-    return _summed_up(
-        found,
+    area = (
+        (math.nan, _NO_INTERVAL)
+        if confusion.weights is not None
+        else auroc(scores, confusion.truth, confusion.groups)
+    )
+    return _agreement(
+        confusion,
         (case.grader, labeller or "labels"),
         accepted=share(case.accepted, case.scored_groups),
-        unlabelled=len(case.rows) - len(found),
-        unscored=int((case.labels >= 0).sum()) - len(found),
+        unlabelled=len(case.rows) - len(confusion),
+        unscored=int((case.labels >= 0).sum()) - len(confusion),
         area=area,
     )
 
 
-def _summed_up(
-    found: Confusion,
+def _agreement(
+    confusion: Confusion,
     names: tuple[str, str],
     *,
     accepted: Share,
@@ -284,43 +288,43 @@ def _summed_up(
 ) -> Agreement:
     return Agreement(
         *names,
-        n=len(found),
+        n=len(confusion),
         unlabelled=unlabelled,
         unscored=unscored,
-        accepted_good=found.accepted_good,
-        accepted_bad=found.accepted_bad,
-        rejected_good=found.rejected_good,
-        rejected_bad=found.rejected_bad,
-        kappa=found.kappa,
-        ac1=found.ac1,
-        observed=found.observed,
-        base_rate=found.base_rate,
-        sensitivity=found.sensitivity,
-        specificity=found.specificity,
+        accepted_good=confusion.accepted_good,
+        accepted_bad=confusion.accepted_bad,
+        rejected_good=confusion.rejected_good,
+        rejected_bad=confusion.rejected_bad,
+        kappa=confusion.kappa,
+        ac1=confusion.ac1,
+        observed=confusion.observed,
+        base_rate=confusion.base_rate,
+        sensitivity=confusion.sensitivity,
+        specificity=confusion.specificity,
         auroc=area[0],
         auroc_interval=area[1],
         accepted=accepted,
-        corrected=corrected_rate(accepted, found.sensitivity, found.specificity),
-        alignment=found.alignment,
+        corrected=corrected_rate(accepted, confusion.sensitivity, confusion.specificity),
+        alignment=confusion.alignment,
     )
 
 
-def _counted(found: Share) -> str:
+def _share_text(part: Share) -> str:
     """Such as "18 of 20, 0.70 to 0.97"; "0.93 (0.70 to 0.97)" where rows count unequally."""
-    lo, hi = found.interval()
-    if found.rate is not None:
-        return f"{found.rate:.2f} ({lo:.2f} to {hi:.2f})"
-    return f"{found.k:,} of {found.n:,}, {lo:.2f} to {hi:.2f}" if found.n else "-"
+    lo, hi = part.interval()
+    if part.rate is not None:
+        return f"{part.rate:.2f} ({lo:.2f} to {hi:.2f})"
+    return f"{part.k:,} of {part.n:,}, {lo:.2f} to {hi:.2f}" if part.n else "-"
 
 
 def _with_interval(value: float, interval: Interval) -> str:
     return "-" if math.isnan(value) else f"{value:.2f} ({interval.lo:.2f} to {interval.hi:.2f})"
 
 
-def _labels(more: int) -> str:
-    """So many more labels, to two digits: a plan is no better than that."""
-    return counted(two_digits(more), "more label")
+def _more_labels(count: int) -> str:
+    """Such as "50 more labels", rounded to two digits: an estimate of what is needed is no better than that."""
+    return counted(two_digits(count), "more label")
 
 
-def _plain(value: float) -> str:
+def _two_decimals(value: float) -> str:
     return "-" if math.isnan(value) else f"{value:.2f}"

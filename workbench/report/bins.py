@@ -1,4 +1,4 @@
-"""Scores counted into fixed bins, so that graders and runs compare and plots stay small."""
+"""Scores counted into fixed bins: graders and runs can be compared, and plots do not grow with the rows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from workbench.grades import Grades
 __all__ = ["BINS", "Histogram", "edges_of", "histogram", "within"]
 
 BINS = 20
-_EDGE = 1e-9  # 0.15 written as 3 * 0.05 lies above 0.15; both belong to the same bin
+_EDGE_TOLERANCE = 1e-9
+"""Share of the scores' span: 3 * 0.05 is a little above 0.15, and both belong to the same bin."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,7 @@ class Histogram:
         counts: int64 (20,), scored rows in each bin, see `within`.
         scored: Rows with a score.
         failed: Rows that failed.
-        skipped: Rows the grader declined.
+        skipped: Rows the grader chose not to score.
     """
 
     edges: NDArray[np.float64]
@@ -44,6 +45,7 @@ def histogram(grades: Grades) -> Histogram:
     """Count the scores of one grader into 20 equal bins over 0 to 1, widened where scores lie outside."""
     scores = grades.scores[grades.codes == 1]
     edges = edges_of(scores)
+    # By `_left_of` and not by numpy's histogram: a bar counts the very rows that `within` finds for it.
     right_of = np.array([(~_left_of(scores, edge, edges)).sum() for edge in edges[:-1]], dtype=np.int64)
     counts = right_of - np.append(right_of[1:], 0)
     return Histogram(edges, counts, len(scores), grades.n_failed, grades.n_skipped)
@@ -60,7 +62,7 @@ def edges_of(scores: NDArray[np.float64]) -> NDArray[np.float64]:
 def within(scores: NDArray[np.float64], lo: float, hi: float) -> NDArray[np.bool_]:
     """Which of a grader's scores lie in the bin from `lo` to `hi`.
 
-    The left end is in and the right end out, but for the last edge of the grader's histogram, which is in.
+    The left end belongs to the bin, the right end only where it is the last edge of the grader's histogram.
 
     Args:
         scores: All scores of the grader, (m,): where its histogram ends depends on them.
@@ -68,14 +70,14 @@ def within(scores: NDArray[np.float64], lo: float, hi: float) -> NDArray[np.bool
         hi: Right end, an edge or any number.
     """
     edges = edges_of(scores)
-    last = not bool(_left_of(np.array([hi]), edges[-1], edges)[0])
-    inside: NDArray[np.bool_] = ~_left_of(scores, lo, edges) & (last | _left_of(scores, hi, edges))
+    is_last_edge = not bool(_left_of(np.array([hi]), edges[-1], edges)[0])
+    inside: NDArray[np.bool_] = ~_left_of(scores, lo, edges) & (is_last_edge | _left_of(scores, hi, edges))
     return inside
 
 
 def _left_of(scores: NDArray[np.float64], edge: float, edges: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Which scores lie left of an edge: the one rule behind bars and rows."""
-    # Halved, as in `edges_of`.
-    slack = _EDGE * (edges[-1] / 2 - edges[0] / 2)
-    left: NDArray[np.bool_] = scores / 2 < edge / 2 - slack
-    return left
+    """Which scores lie left of an edge. Bars and the rows behind a bar both use this, so that they agree."""
+    # Halved for the reason given in `edges_of`.
+    slack = _EDGE_TOLERANCE * (edges[-1] / 2 - edges[0] / 2)
+    is_left: NDArray[np.bool_] = scores / 2 < edge / 2 - slack
+    return is_left

@@ -1,8 +1,8 @@
-"""What a report knows of one grader, with the labels it is held against."""
+"""One grader's part of a report, with the labels to compare its verdicts with, as diagnostics take it."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,51 +11,49 @@ from workbench.diagnostics import Case
 from workbench.diagnostics.labels import read_labels
 from workbench.diagnostics.registry import pass_mark
 from workbench.errors import ReportError
+from workbench.report.protocols import ReportLike
 from workbench.report.settings import label_column
-
-if TYPE_CHECKING:
-    from workbench.report.report import Report
 
 __all__ = ["label_codes", "labelled_case", "read_weights"]
 
-_SAME = 1e-9  # of the largest: weights that differ in rounding
+_WEIGHT_TOLERANCE = 1e-9  # share of the largest weight: below it weights differ by rounding only
 
 
-def label_codes(report: Report) -> NDArray[np.int8]:
-    """A report's own labels as 1 good, 0 bad, -1 unknown, (n,); read once and kept with the report.
+def label_codes(report: ReportLike) -> NDArray[np.int8]:
+    """A report's own labels as 1 good, 0 bad, -1 unknown, (n,); computed once and stored in the report.
 
     Raises:
         ReportError: Labels that cannot be read.
     """
-    held: NDArray[np.int8] | None = report.__dict__.get("_label_codes")
-    if held is None:
-        held = report.__dict__["_label_codes"] = read_labels(report.labels, len(report))
-    return held
+    codes: NDArray[np.int8] | None = report.__dict__.get("_label_codes")
+    if codes is None:
+        codes = report.__dict__["_label_codes"] = read_labels(report.labels, len(report))
+    return codes
 
 
-def labelled_case(report: Report, grader: str, groups: NDArray[np.intp], labels: Any = None) -> Case:
+def labelled_case(report: ReportLike, grader: str, groups: NDArray[np.intp], labels: Any = None) -> Case:
     """One grader's grades with prompts, labels and pass mark.
 
     Args:
-        report: Where they are.
-        grader: Its name, which the report has.
+        report: The report.
+        grader: Name of a grader of the report.
         groups: Prompt of each row as an integer code, (n,).
-        labels: Other labels than the report's own, in any form it takes; None for these.
+        labels: Labels to use instead of the report's own, in any form that `Report` takes; None for the report's.
 
     Raises:
         ReportError: Labels that cannot be read.
     """
-    known = (
+    codes = (
         label_codes(report)
         if labels is None
         else read_labels(label_column(report.samples, labels), len(report))
     )
     mark = pass_mark(report.pass_threshold, report.scale)
-    return Case(grader, report.grades[grader], groups, known, mark, report.scale)
+    return Case(grader, report.grades[grader], groups, codes, mark, report.scale)
 
 
 def read_weights(weights: Any, rows: NDArray[np.intp], n: int) -> NDArray[np.float64] | None:
-    """How many rows each of these stands for, (m,); None where all count alike.
+    """How many rows each labelled row stands for, (m,); None where all count alike.
 
     Args:
         weights: As in `Report.agreement`: one entry a row of the report, or None.
@@ -63,22 +61,25 @@ def read_weights(weights: Any, rows: NDArray[np.intp], n: int) -> NDArray[np.flo
         n: Rows of the report.
 
     Raises:
-        ReportError: Not one entry a row, or one of these rows has no number above 0.
+        ReportError: Not one entry for each row, or the entry of a labelled row is not a number above 0.
     """
     if weights is None:
         return None
     try:
-        given = np.asarray(weights, dtype=np.float64)
+        column = np.asarray(weights, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ReportError("weights must be numbers", found=str(error)[:120]) from None
-    if given.shape != (n,):
-        found = f"{given.size:,} entries"
-        raise ReportError("weights must have one entry a row", found=found, expected=f"{n:,}")
-    used = given[rows]
-    wrong = ~(np.isfinite(used) & (used > 0))
-    if wrong.any():
-        where, expected = f"row {rows[wrong][0]}", "how many rows it stands for, a number above 0"
+    if column.shape != (n,):
+        entries = f"{column.size:,} entries"
+        raise ReportError("weights must have one entry a row", found=entries, expected=f"{n:,}")
+    row_weights = column[rows]
+    is_wrong = ~(np.isfinite(row_weights) & (row_weights > 0))
+    if is_wrong.any():
         raise ReportError(
-            "a labelled row has no weight", where=where, found=str(used[wrong][0]), expected=expected
+            "a labelled row has no weight",
+            where=f"row {rows[is_wrong][0]}",
+            found=str(row_weights[is_wrong][0]),
+            expected="how many rows it stands for, a number above 0",
         )
-    return used if len(used) and np.ptp(used) > _SAME * used.max() else None
+    are_unequal = len(row_weights) and np.ptp(row_weights) > _WEIGHT_TOLERANCE * row_weights.max()
+    return row_weights if are_unequal else None

@@ -1,219 +1,14 @@
-"""Two graders on the same rows: the paired difference, who accepts what, who is closer to the labels."""
+"""`compare`: two graders of one report, or two versions of one grader in two reports over the same samples."""
 
 from __future__ import annotations
 
-import html
-import math
-from dataclasses import dataclass, field
-from functools import cached_property
-from typing import TYPE_CHECKING
+from dataclasses import replace
 
-import numpy as np
-import pandas as pd
-from numpy.typing import NDArray
-
-from workbench.diagnostics.case import Case
-from workbench.diagnostics.finding import percent
-from workbench.display_text import encodable, one_line
 from workbench.errors import ReportError
-from workbench.grades import Grades
-from workbench.report.frames import row_frame
-from workbench.report.joint import Joint, joint
-from workbench.report.protocols import SamplesLike
-from workbench.report.rich import STYLE, rows_table
-from workbench.report.versions import side_by_side
-from workbench.statistics import (
-    Difference,
-    Estimate,
-    Interval,
-    Share,
-    Verdicts,
-    accuracy_difference,
-    compact,
-    paired_difference,
-    share,
-    spearman,
-)
-from workbench.statistics.spread import SAME
+from workbench.report.comparison import Comparison
+from workbench.report.report import Report
 
-if TYPE_CHECKING:
-    from workbench.report.report import Report
-
-__all__ = ["AgainstLabels", "Comparison", "compare", "compare_cases"]
-
-_SHOWN = 8
-_LEVEL = 0.05
-
-
-@dataclass(frozen=True)
-class AgainstLabels:
-    """Which of two graders is closer to the labels, on the rows both judged.
-
-    Attributes:
-        a: Share of labelled rows on which the first agrees with the label.
-        b: The same of the second.
-        difference: `b` less `a`, paired row by row, with its interval.
-    """
-
-    a: Share
-    b: Share
-    difference: Difference
-
-
-@dataclass(frozen=True, eq=False)
-class Comparison:
-    """What two graders say of the rows both have scored.
-
-    Attributes:
-        a: Name of one grader.
-        b: Name of the other.
-        n: Rows both have scored; only these are compared.
-        only_a: Rows only `a` has scored.
-        only_b: Rows only `b` has scored.
-        equal: Rows with the same score from both.
-        difference: Mean of `b` minus `a`, NaN over no rows.
-        interval: Its 95 % interval from the paired cluster bootstrap; NaN where it cannot be had.
-        verdicts: Rows accepted by `both`, `only_a`, `only_b` or `neither`, and McNemar's `p`.
-        kappa: Agreement of these verdicts beyond chance, with its interval.
-        spearman: Rank correlation of the scores; NaN where one of the two does not vary.
-        labels: Which of the two is closer to the labels; None where no row both judged has one.
-        rows: Numbers of the compared rows, largest disagreement first.
-    """
-
-    a: str
-    b: str
-    n: int
-    only_a: int
-    only_b: int
-    equal: int
-    difference: float
-    interval: Interval
-    verdicts: Verdicts
-    kappa: Estimate
-    spearman: float
-    labels: AgainstLabels | None
-    rows: NDArray[np.intp]
-    _samples: SamplesLike = field(repr=False)
-    _grades: tuple[Grades, Grades] = field(repr=False)
-
-    @cached_property
-    def frame(self) -> pd.DataFrame:
-        """The compared rows to read, largest disagreement first.
-
-        Prompt, completion, reference, both scores, `difference`, and both reasons where there are any; index
-        row numbers.
-        """
-        return self._read(self.rows)
-
-    @cached_property
-    def joint(self) -> Joint:
-        """Rows by pair of scores, in 20 by 20 bins."""
-        return joint(*self._grades)
-
-    @property
-    def verdict(self) -> str:
-        """What the comparison shows, in one plain sentence."""
-        if not self.n:
-            return f"{one_line(self.a)} and {one_line(self.b)} have no scored row in common."
-        said = self._of_verdicts() if self._pass_or_fail else self._of_scores()
-        closer = self._of_labels()
-        return f"{said}{f'; {closer}' if closer else ''}."
-
-    @property
-    def _pass_or_fail(self) -> bool:
-        return all(bool(np.isin(grades.scores[self.rows], (0.0, 1.0)).all()) for grades in self._grades)
-
-    def _of_scores(self) -> str:
-        if self.equal == self.n:
-            return f"{one_line(self.a)} and {one_line(self.b)} give all {self.n:,} rows the same score"
-        lo, hi = self.interval
-        told = f"{self.difference:+.3f} (95 % interval {lo:+.3f} to {hi:+.3f})"
-        if lo > 0 or hi < 0:
-            return (
-                f"{one_line(self.b)} scores {'higher' if lo > 0 else 'lower'} than {one_line(self.a)}: {told}"
-            )
-        return f"no difference shown: {one_line(self.b)} less {one_line(self.a)} is {told}"
-
-    def _of_verdicts(self) -> str:
-        a, b, told = one_line(self.a), one_line(self.b), self.verdicts
-        if not told.only_a + told.only_b:
-            return f"{a} and {b} accept the same rows; {self._rates()}"
-        counts = (
-            f"{b} accepts {told.only_b:,} rows that {a} rejects, and rejects {told.only_a:,} that {a} accepts "
-            f"({self._test}); {self._rates()}"
-        )
-        return counts if told.p < _LEVEL else f"no difference shown: {counts}"
-
-    def _rates(self) -> str:
-        gap = self.verdicts.difference
-        lo, hi = gap.interval
-        told = "no interval" if math.isnan(lo) else f"95 % interval {lo:+.3f} to {hi:+.3f}"
-        return f"share accepted by {one_line(self.b)} less {one_line(self.a)} {gap.value:+.3f} ({told})"
-
-    @property
-    def _test(self) -> str:
-        how = "McNemar" if self.verdicts.is_exact else "McNemar by prompt"
-        return f"{how} p {_p_value(self.verdicts.p)}"
-
-    def _of_labels(self) -> str:
-        found = self.labels
-        if found is None:
-            return ""
-        gap, (lo, hi), (a, b) = (
-            found.difference,
-            found.difference.interval,
-            (one_line(self.a), one_line(self.b)),
-        )
-        told = (
-            f"{b} is right on {percent(found.b.value)} of {gap.n:,} labelled rows and {a} on {percent(found.a.value)} "
-            f"(difference {gap.value:+.3f}, {lo:+.3f} to {hi:+.3f})"
-        )
-        if gap.is_shown:
-            return f"{told}, so {b if gap.value > 0 else a} is closer to the labels"
-        return f"{told}, which does not show who is closer to the labels"
-
-    def __str__(self) -> str:
-        """A few sentences."""
-        if not self.n:
-            return self.verdict
-        said = (
-            f"On {self.n:,} rows {one_line(self.b)} scores {abs(self.difference):.3f} "
-            f"{'higher' if self.difference >= 0 else 'lower'} than {one_line(self.a)} on average "
-            f"(95 % interval of the difference {self.interval.lo:+.3f} to {self.interval.hi:+.3f}); "
-            f"{self.equal:,} rows have the same score. {self._table()}"
-        )
-        closer = self._of_labels()
-        said += f" {closer}." if closer else ""
-        if not (self.only_a or self.only_b):
-            return said
-        return f"{said} Not compared: {self.only_a:,} rows with a score from {one_line(self.a)} only, {self.only_b:,} from {one_line(self.b)} only."
-
-    def _table(self) -> str:
-        told = self.verdicts
-        return (
-            f"Accepted by both: {told.both:,}, by {one_line(self.a)} only: {told.only_a:,}, by {one_line(self.b)} "
-            f"only: {told.only_b:,}, by neither: {told.neither:,} ({self._test}, kappa {self.kappa})."
-        )
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        top = self._read(self.rows[:_SHOWN])
-        scores = [str(name) for name in top if str(name).startswith(("score ", "difference"))]
-        verdict = f"<p><b>{html.escape(self.verdict)}</b></p>" if self.n else ""
-        said = f"{verdict}<p>{html.escape(str(self))}</p>"
-        return f"<div class='wb-report'><style>{STYLE}</style>{said}{rows_table(top, scores)}</div>"
-
-    def _read(self, rows: NDArray[np.intp]) -> pd.DataFrame:
-        frame = row_frame(self._samples, {}, rows)
-        both = tuple(zip(map(encodable, (self.a, self.b)), self._grades, strict=True))
-        for name, grades in both:
-            frame[f"score {name}"] = grades.scores[rows]
-        frame["difference"] = _gaps(*self._grades, rows)
-        for name, grades in both:
-            if grades.reasoning:
-                frame[f"reasoning {name}"] = [grades.reasoning.get(int(row)) for row in rows]
-        return frame
+__all__ = ["compare"]
 
 
 def compare(report: Report, a: str | Report, b: str | None = None) -> Comparison:
@@ -222,8 +17,8 @@ def compare(report: Report, a: str | Report, b: str | None = None) -> Comparison
     Args:
         report: The report that has both, or the earlier one.
         a: Name of one grader; or the later report.
-        b: Name of the other; or of the grader in both reports, which may be left out where the first has
-            one only.
+        b: Name of the other grader. With two reports: name of the grader in both, which may be left out where the
+            first has only one.
 
     Returns:
         Second less first; of two reports they are named "... (before)" and "... (now)", and pass mark, scale
@@ -233,10 +28,10 @@ def compare(report: Report, a: str | Report, b: str | None = None) -> Comparison
         ReportError: An unknown grader, no name where one is needed, or reports over different samples.
     """
     if not hasattr(report, "grades") or not (isinstance(a, str) or hasattr(a, "grades")):
-        wrong = a if hasattr(report, "grades") else report
+        argument = a if hasattr(report, "grades") else report
         raise ReportError(
             "reports are compared, not graders",
-            found=type(wrong).__name__,
+            found=type(argument).__name__,
             hint="run both: wb.compare(wb.Suite([one, other]).run(samples), 'one', 'other')",
         )
     if isinstance(a, str):
@@ -245,63 +40,38 @@ def compare(report: Report, a: str | Report, b: str | None = None) -> Comparison
                 "a comparison is of two graders", found=repr(a), hint="wb.compare(report, 'one', 'other')"
             )
         return report.compare(a, b)
-    both = side_by_side(report, a, b)
-    return both.compare(*both.graders)
+    merged = _both_versions(report, a, b)
+    return merged.compare(*merged.graders)
 
 
-def compare_cases(samples: SamplesLike, a: Case, b: Case) -> Comparison:
-    """Compare two graders of one report. See `Comparison`.
+def _both_versions(before: Report, now: Report, grader: str | None) -> Report:
+    """One report with the grader's columns of both: "... (before)" and "... (now)"."""
+    name = _grader_name(before, grader)
+    if name not in now.grades:
+        raise ReportError(
+            f"there is no grader {name!r} in the later report",
+            expected=" or ".join(map(repr, now.graders)) or "none: the report is empty",
+        )
+    return _one_version(before, name, "before").merge(_one_version(now, name, "now"))
 
-    Args:
-        samples: The report's.
-        a: One grader's grades, with labels and prompts.
-        b: The other's, over the same rows.
-    """
-    rows = np.intersect1d(a.rows, b.rows, assume_unique=True)
-    gaps = _gaps(a.grades, b.grades, rows)
-    codes = compact(a.groups[rows])
-    verdicts = Verdicts(_accepted(a, rows), _accepted(b, rows), codes)
-    told = paired_difference(gaps, codes)
-    return Comparison(
-        a.grader,
-        b.grader,
-        n=len(rows),
-        only_a=len(a.rows) - len(rows),
-        only_b=len(b.rows) - len(rows),
-        equal=int((np.abs(gaps) <= SAME).sum()),
-        difference=told.value,
-        interval=told.interval,
-        verdicts=verdicts,
-        kappa=verdicts.kappa,
-        spearman=spearman(a.grades.scores[rows], b.grades.scores[rows]),
-        labels=_against(a.labels[rows], verdicts),
-        rows=rows[np.argsort(-np.abs(gaps), kind="stable")],
-        _samples=samples,
-        _grades=(a.grades, b.grades),
+
+def _grader_name(report: Report, grader: str | None) -> str:
+    names = report.graders
+    if grader is None and len(names) == 1:
+        return names[0]
+    if grader in names and grader is not None:
+        return grader
+    raise ReportError(
+        "name the grader to compare"
+        if grader is None
+        else f"there is no grader {grader!r} in the earlier report",
+        expected=" or ".join(map(repr, names)) or "none: the report is empty",
+        hint="wb.compare(before, now, 'name')" if grader is None else "",
     )
 
 
-def _accepted(case: Case, rows: NDArray[np.intp]) -> NDArray[np.bool_]:
-    accepted: NDArray[np.bool_] = case.accepted[np.searchsorted(case.rows, rows)]
-    return accepted
-
-
-def _against(labels: NDArray[np.int8], verdicts: Verdicts) -> AgainstLabels | None:
-    known = labels >= 0
-    if not known.any():
-        return None
-    truth, a, b = labels[known] == 1, verdicts.a[known], verdicts.b[known]
-    codes = None if verdicts.groups is None else compact(verdicts.groups[known])
-    gap = accuracy_difference(truth, a, b, codes)
-    return AgainstLabels(share(a == truth, codes), share(b == truth, codes), gap)
-
-
-def _gaps(a: Grades, b: Grades, rows: NDArray[np.intp]) -> NDArray[np.float64]:
-    with np.errstate(over="ignore"):
-        gaps: NDArray[np.float64] = b.scores[rows] - a.scores[rows]
-    return np.nan_to_num(gaps)  # two finite scores may be further apart than the largest float
-
-
-def _p_value(p: float) -> str:
-    """Two digits that count: "= 0.62", "= 0.00032", "< 0.00001"."""
-    return "< 0.00001" if p < 1e-5 else f"= {np.format_float_positional(p, 2, fractional=False, trim='-')}"
+def _one_version(report: Report, name: str, when: str) -> Report:
+    new = f"{name} ({when})"
+    sources = {new: report.sources[name]} if name in report.sources else {}
+    # Without the gate, which judged the whole run and not this grader.
+    return replace(report, grades={new: report.grades[name]}, sources=sources, gate=None)

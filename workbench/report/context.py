@@ -1,4 +1,4 @@
-"""What a diagnostic may look at beside the scores: columns of the rows, read when one asks for them."""
+"""Columns of the rows that a diagnostic may read beside the scores; each is read at first use."""
 
 from __future__ import annotations
 
@@ -41,5 +41,6 @@ class SampleColumns:
     def lengths(self) -> NDArray[np.float64]:
         """Characters of each completion, (n,); 0 where there is none."""
         rows = np.arange(len(self.samples), dtype=np.intp)
+        # Nothing reads the prompts here, so that joining their turns would be work for nothing.
         completions = (texts[2] for texts in row_texts(self.samples, rows, lambda _: ""))
         return np.fromiter((len(text or "") for text in completions), np.float64, len(rows))

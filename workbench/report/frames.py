@@ -22,7 +22,7 @@ __all__ = ["long_frame", "row_frame", "row_texts", "score_frame", "summary_frame
 
 
 def long_frame(ids: Any, grades: Mapping[str, Grades]) -> pd.DataFrame:
-    """One line a sample and grader; see `Report.frame`."""
+    """One line for each sample and grader; see `Report.frame`."""
     parts = [_grader_frame(ids, name, columns) for name, columns in grades.items()]
     return pd.concat(parts, ignore_index=True) if parts else _grader_frame([], "", Grades.empty(0))
 
@@ -31,7 +31,7 @@ def _grader_frame(ids: Any, name: str, grades: Grades) -> pd.DataFrame:
     n = len(grades)
     return pd.DataFrame(
         {
-            "sample": _written(ids),
+            "sample": _text_column(ids),
             "row": np.arange(n),
             "grader": pd.Series([encodable(name)] * n, dtype=object),
             "status": grades.statuses,
@@ -48,15 +48,15 @@ def _grader_frame(ids: Any, name: str, grades: Grades) -> pd.DataFrame:
     )
 
 
-_NEVER_RAN = frozenset({ErrorKind.CANCELLED, ErrorKind.BUDGET, ErrorKind.SAMPLE, ErrorKind.SANDBOX})
+_NEVER_STARTED = frozenset({ErrorKind.CANCELLED, ErrorKind.BUDGET, ErrorKind.SAMPLE, ErrorKind.SANDBOX})
 
 
 def isolation(grades: Grades) -> str:
-    """The sandbox level; else "not run" (no row reached the grader), "not needed" (our own rule) or "no sandbox"."""
+    """The sandbox level; else "not run" (no row reached the grader), "not needed" (the workbench's code) or "no sandbox"."""
     if grades.isolation:
         return grades.isolation
     kinds = {error.kind for error in grades.errors.values()}
-    ran = grades.n_scored or grades.n_skipped or kinds - _NEVER_RAN
+    ran = grades.n_scored or grades.n_skipped or kinds - _NEVER_STARTED
     if not ran:
         return "not run"
     return "not needed" if grades.code else "no sandbox"
@@ -70,33 +70,33 @@ def _sparse(n: int, values: Mapping[int, str]) -> pd.Series[Any]:
     column = np.full(n, None, dtype=object)
     for row, value in values.items():
         column[row] = value
-    return _written(column)
+    return _text_column(column)
 
 
-def _written(values: Iterable[Any]) -> pd.Series[Any]:
-    # A table is there to be saved, and a CSV file cannot hold a lone surrogate.
+def _text_column(values: Iterable[Any]) -> pd.Series[Any]:
+    # These tables get saved, and a CSV file cannot hold a lone surrogate.
     return _column(encodable(value) if isinstance(value, str) else value for value in values)
 
 
 def _column(values: Any) -> pd.Series[Any]:
-    # Object, whatever the text: pandas' own strings refuse lone surrogates when stored as Arrow.
+    # dtype object: pandas' own string types refuse lone surrogates when stored as Arrow.
     return pd.Series(list(values), dtype=object)
 
 
 def score_frame(ids: Any, grades: Mapping[str, Grades]) -> pd.DataFrame:
-    """One line a sample, one column a grader; see `Report.scores`."""
+    """One line for each sample, one column for each grader; see `Report.scores`."""
     index = pd.Index(list(ids), name="sample", dtype=object)
     frame = pd.DataFrame(dict(enumerate(columns.scores for columns in grades.values())), index=index)
     return frame.set_axis(_names(grades), axis=1)
 
 
 def _names(names: Iterable[str], name: str | None = None) -> pd.Index[Any]:
-    # Object, as in `_column`: a name may be any text.
+    # dtype object for the same reason as in `_column`: a name may be any text.
     return pd.Index(list(names), dtype=object, name=name)
 
 
 def summary_frame(grades: Mapping[str, Grades], groups: NDArray[np.intp]) -> pd.DataFrame:
-    """One line a grader; see `Report.summary`."""
+    """One line for each grader; see `Report.summary`."""
     lines = [_summary(columns, groups) for columns in grades.values()]
     columns = list(_summary(Grades.empty(0), np.empty(0, np.intp)))
     return pd.DataFrame(lines, columns=columns, index=_names(grades, "grader"))
@@ -122,20 +122,20 @@ def _summary(grades: Grades, groups: NDArray[np.intp]) -> dict[str, Any]:
         "median": median,
         "q75": q75,
         "max": scores.max() if n else np.nan,
-        "seconds_total": _total(grades.seconds),
-        "tokens": _total(grades.tokens),
-        "cost": _total(grades.cost),
+        "seconds_total": _known_sum(grades.seconds),
+        "tokens": _known_sum(grades.tokens),
+        "cost": _known_sum(grades.cost),
         "isolation": isolation(grades),
     }
 
 
-def _total(values: NDArray[np.float64]) -> float:
-    known = values[~np.isnan(values)]
-    return float(known.sum()) if len(known) else float("nan")
+def _known_sum(values: NDArray[np.float64]) -> float:
+    known_values = values[~np.isnan(values)]
+    return float(known_values.sum()) if len(known_values) else float("nan")
 
 
 class RowFrame(pd.DataFrame):
-    """A DataFrame of rows to read, which a notebook shows as text: left-aligned, whole, escaped."""
+    """A DataFrame of rows to read, which a notebook shows as text: left-aligned, not truncated, escaped."""
 
     MOST_SHOWN = 20
 
@@ -145,8 +145,8 @@ class RowFrame(pd.DataFrame):
 
     def _repr_html_(self) -> str:
         top = rows_table(self.head(self.MOST_SHOWN), None)
-        left = len(self) - self.MOST_SHOWN
-        more = f"<p class='quiet'>{left:,} more rows</p>" if left > 0 else ""
+        hidden_rows = len(self) - self.MOST_SHOWN
+        more = f"<p class='quiet'>{hidden_rows:,} more rows</p>" if hidden_rows > 0 else ""
         return f"<div class='wb-report'><style>{STYLE}</style>{top}{more}</div>"
 
 
@@ -155,28 +155,34 @@ def row_frame(samples: SamplesLike, grades: Mapping[str, Grades], rows: NDArray[
     texts = row_texts(samples, rows)
     frame = pd.DataFrame(texts, columns=["sample", "prompt", "completion", "reference"], dtype=object)
     frame = frame.set_axis(_names(frame.columns), axis=1)
-    columns = _one_grader(next(iter(grades.values())), rows) if len(grades) == 1 else _scores(grades, rows)
+    columns = (
+        _grade_columns(next(iter(grades.values())), rows)
+        if len(grades) == 1
+        else _score_columns(grades, rows)
+    )
     return RowFrame(frame.assign(**columns).set_index(pd.Index(rows, name="row")))
 
 
 def row_texts(
     samples: SamplesLike, rows: NDArray[np.intp], prompt: Callable[[StringThread], str] | None = None
 ) -> list[tuple[Any, ...]]:
-    """Id, prompt, completion and reference of each row; an unreadable one says so in its completion.
+    """Id, prompt, completion and reference of each row; an unreadable row has the reason as its completion.
 
     Args:
         samples: The dataset.
         rows: Row numbers (m,).
-        prompt: What of a thread stands for its prompt; `thread_prompt` by default.
+        prompt: Function from a thread to the text of its prompt; `thread_prompt` by default.
     """
     prompt = prompt or thread_prompt
     try:
         return [_texts(sample, prompt) for sample in samples.take(rows)]
     except SamplesError:
-        return [_one_text(samples, int(row), prompt) for row in rows]
+        return [_texts_or_reason(samples, int(row), prompt) for row in rows]
 
 
-def _one_text(samples: SamplesLike, row: int, prompt: Callable[[StringThread], str]) -> tuple[Any, ...]:
+def _texts_or_reason(
+    samples: SamplesLike, row: int, prompt: Callable[[StringThread], str]
+) -> tuple[Any, ...]:
     try:
         return _texts(samples[row], prompt)
     except SamplesError as error:
@@ -188,14 +194,14 @@ def _texts(sample: SampleLike, prompt: Callable[[StringThread], str]) -> tuple[A
 
 
 def thread_prompt(thread: StringThread) -> str:
-    """What the completion answers: the user's one turn as it is, several turns with their roles."""
+    """The turns that the completion answers: a single one as it is, several with their roles."""
     turns = thread.messages()
     if len(turns) == 1:
         return str(turns[0].content)
     return "\n".join(f"{turn.role}: {turn.content}" for turn in turns)
 
 
-def _one_grader(grades: Grades, rows: NDArray[np.intp]) -> dict[str, Any]:
+def _grade_columns(grades: Grades, rows: NDArray[np.intp]) -> dict[str, Any]:
     errors = [grades.errors.get(int(row)) for row in rows]
     return {
         "status": grades.statuses[rows],
@@ -206,8 +212,9 @@ def _one_grader(grades: Grades, rows: NDArray[np.intp]) -> dict[str, Any]:
     }
 
 
-def _scores(grades: Mapping[str, Grades], rows: NDArray[np.intp]) -> dict[str, Any]:
-    taken: Iterable[str] = ("sample", "prompt", "completion", "reference")
+def _score_columns(grades: Mapping[str, Grades], rows: NDArray[np.intp]) -> dict[str, Any]:
+    row_columns: Iterable[str] = ("sample", "prompt", "completion", "reference")
     return {
-        f"{name} (score)" if name in taken else name: columns.scores[rows] for name, columns in grades.items()
+        f"{name} (score)" if name in row_columns else name: columns.scores[rows]
+        for name, columns in grades.items()
     }

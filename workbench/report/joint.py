@@ -35,7 +35,7 @@ def joint(
     a_edges: NDArray[np.float64] | None = None,
     b_edges: NDArray[np.float64] | None = None,
 ) -> Joint:
-    """Count the rows both have scored, in bins that open the same rows as those of a histogram do.
+    """Count the rows both have scored. A bin holds the same rows as the histogram's bin with these ends.
 
     Args:
         a: One grader's grades, n rows.
@@ -55,8 +55,9 @@ def _binned(grades: Grades, ends: NDArray[np.float64] | None) -> tuple[NDArray[n
     scored = grades.codes == SCORED
     scores = grades.scores[scored]
     edges = edges_of(scores) if ends is None else ends
-    bins, found = np.zeros(len(grades), np.intp), np.zeros(len(scores), np.intp)
+    bins, scored_bins = np.zeros(len(grades), np.intp), np.zeros(len(scores), np.intp)
+    # The first bin needs no search: what is in no other bin is in that one.
     for at in range(1, len(edges) - 1):
-        found[within(scores, edges[at], edges[at + 1])] = at
-    bins[scored] = found
+        scored_bins[within(scores, edges[at], edges[at + 1])] = at
+    bins[scored] = scored_bins
     return edges, bins

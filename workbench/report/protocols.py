@@ -1,17 +1,19 @@
-"""What a report asks of samples: rows it can count, name, group and read."""
+"""What a report needs of samples, and what the functions that choose rows need of a report."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from workbench.diagnostics.finding import Finding
+from workbench.grades import Grades
 from workbench.thread import StringThread
 
-__all__ = ["SampleLike", "SamplesLike"]
+__all__ = ["ReportLike", "SampleLike", "SamplesLike"]
 
 
 class SampleLike(Protocol):
@@ -27,7 +29,7 @@ class SampleLike(Protocol):
 
     @property
     def reference(self) -> Any:
-        """What a right answer looks like; None where there is none."""
+        """What a right answer looks like; None without a reference."""
 
 
 class SamplesLike(Protocol):
@@ -54,4 +56,34 @@ class SamplesLike(Protocol):
 
     @property
     def notes(self) -> Sequence[str]:
-        """What a person should know of the rows, a sentence each."""
+        """Sentences about the rows that a person should read."""
+
+
+class ReportLike(Protocol):
+    """Grades over samples, with labels, a pass mark and findings: a `Report`, to the modules that it imports itself."""
+
+    def __len__(self) -> int: ...
+
+    @property
+    def samples(self) -> SamplesLike:
+        """The rows, n of them."""
+
+    @property
+    def grades(self) -> Mapping[str, Grades]:
+        """Grades by grader name, n rows each."""
+
+    @property
+    def labels(self) -> Sequence[bool | None] | str | None:
+        """Label of each row, (n,): True known good, False known bad, None unknown. None without labels."""
+
+    @property
+    def pass_threshold(self) -> float | None:
+        """Pass mark, on the scale; None for the middle of the scale."""
+
+    @property
+    def scale(self) -> tuple[float, float]:
+        """Lowest and highest score of the graders' scale."""
+
+    @property
+    def findings(self) -> Sequence[Finding]:
+        """What is wrong with the graders, heaviest first."""

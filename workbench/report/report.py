@@ -1,4 +1,4 @@
-"""`Report`: what graders said of samples, and what that says about the graders."""
+"""`Report`: the grades that graders gave to samples, and what they show about the graders."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from workbench.higher_level import higher_level
 from workbench.report.agreement import Agreement, agreement_of
 from workbench.report.bins import Histogram, histogram
 from workbench.report.cases import labelled_case
-from workbench.report.compare import Comparison, compare_cases
+from workbench.report.comparison import Comparison, compare_cases
 from workbench.report.context import SampleColumns
 from workbench.report.frames import long_frame, row_frame, score_frame, summary_frame
 from workbench.report.protocols import SamplesLike
@@ -43,15 +43,16 @@ class Report:
     Attributes:
         samples: The rows, n of them.
         grades: Grades by grader name, n rows each, in the samples' order.
-        preset: Rules behind `findings`: "workbench" (bounds decide) "seed" (fixed cut-offs) or "vllora" (dry run
-            and readiness gate).
-        labels: What is known of each row (True good, False bad, None unknown), (n,); None without.
-        pass_threshold: Pass mark for rows with a label, on the scale; None for the middle of the scale, which is
-            0.5 of 0 to 1. A grader's own verdict goes before it.
+        preset: Diagnostics behind `findings`: "workbench" (confidence bounds decide), "seed" (fixed cut-offs) or
+            "vllora" (dry run and readiness gate).
+        labels: Whether each row is known to be good (True) or bad (False), or not known (None), (n,); None without
+            labels.
+        pass_threshold: Lowest score that accepts a row, on the scale; None for the middle of the scale, which is
+            0.5 of 0 to 1. Where a grader gives a verdict of its own, that counts instead.
         scale: Lowest and highest score of the graders' scale.
         sources: Source text by grader name, for the HTML report.
-        gate: What the suite's gate says of the run; None where it has none.
-        notes: What a person should read of the run itself: that it was stopped, or a judge could not be asked.
+        gate: The result of the suite's gate; None without a gate.
+        notes: Sentences about the run itself: that it was stopped, or that a judge could not be reached.
 
     Raises:
         ReportError: A grader has another number of rows than the samples, or `labels` names no column.
@@ -95,7 +96,7 @@ class Report:
 
     @cached_property
     def columns(self) -> SampleColumns:
-        """Columns of the rows that diagnostics look at beside the scores: topics and lengths."""
+        """Columns of the rows that diagnostics read beside the scores: topics and lengths."""
         return SampleColumns(self.samples)
 
     @cached_property
@@ -104,7 +105,7 @@ class Report:
 
     @cached_property
     def frame(self) -> pd.DataFrame:
-        r"""One line a sample and grader.
+        r"""One line for each sample and grader.
 
         Columns: sample (id), row (number), grader, status ("scored", "failed", "skipped"), score (NaN
         without), passed (the grader's own verdict, missing without), reasoning, error_kind, error,
@@ -115,28 +116,27 @@ class Report:
 
     @cached_property
     def scores(self) -> pd.DataFrame:
-        """One line a sample (index: ids), one float column a grader, NaN where there is no score."""
+        """One line for each sample (index: ids), one float column for each grader, NaN where there is no score."""
         return score_frame(self.samples.ids, self.grades)
 
     @cached_property
     def summary(self) -> pd.DataFrame:
-        """One line a grader.
+        """One line for each grader.
 
         Columns: n, scored, failed, skipped; over the scored rows mean, mean_lo and mean_hi (95 %
-        interval that knows which rows answer one prompt), sd (sample sd, ddof=1), min, q25, median, q75,
+        interval that allows for rows which answer one prompt), sd (sample sd, ddof=1), min, q25, median, q75,
         max; seconds_total, tokens, cost (NaN where unknown) and isolation: the sandbox level, "not needed"
-        (a rule of the workbench, no code of anybody's), "no sandbox",
-        or "not run" where no row was tried.
+        (the workbench's own code runs, none of a user's), "no sandbox", or "not run" where no row was tried.
         """
         return summary_frame(self.grades, self._codes)
 
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
-        """What is wrong with the graders, heaviest first; see `workbench.diagnostics.diagnose`."""
-        found = diagnose(
+        """What is wrong with the graders, most severe first; see `workbench.diagnostics.diagnose`."""
+        findings = diagnose(
             self, preset=self.preset, labels=self.labels, pass_threshold=self.pass_threshold, scale=self.scale
         )
-        return Findings(found)
+        return Findings(findings)
 
     @cached_property
     def errors(self) -> pd.DataFrame:
@@ -151,7 +151,7 @@ class Report:
 
     @property
     def spending(self) -> str:
-        """What judges took, such as "cost: $0.0123 for 45,210 tokens"; "" where no model was asked."""
+        """What the judges cost, such as "cost: $0.0123 for 45,210 tokens"; "" where no model was asked."""
         return spending_line(self.grades)
 
     @cached_property
@@ -167,34 +167,35 @@ class Report:
         pass_threshold: float | None = None,
         scale: tuple[float, float] | None = None,
     ) -> Report:
-        """The same report with other findings; what is not given stays as it is.
+        """The same report with other findings; settings that are not passed stay as they are.
 
         With `labels` (True known good, False known bad, None unknown, or the name of a column of the
-        samples that says so) a saturated grader can be shown to be too lenient or too strict, with the
-        rows that prove it. A pass mark that the report carries must lie on a new `scale` too.
+        samples that holds these) a saturated grader can be shown to be too lenient or too strict, with the
+        rows that prove it. The report's pass mark must lie on a new `scale` too.
 
         Raises:
             ReportError: As `workbench.diagnostics.diagnose`.
         """
-        asked = {"preset": preset, "labels": labels, "pass_threshold": pass_threshold, "scale": scale}
-        given: dict[str, Any] = {name: value for name, value in asked.items() if value is not None}
-        report = replace(self, **given)
-        _ = report.findings  # now, so that a wrong argument is reported here
+        settings = {"preset": preset, "labels": labels, "pass_threshold": pass_threshold, "scale": scale}
+        changes: dict[str, Any] = {name: value for name, value in settings.items() if value is not None}
+        report = replace(self, **changes)
+        _ = report.findings  # computed now, so that a wrong argument is reported here
         return report
 
     def rows(
         self, grader: str | None = None, where: Any = None, *, sort: str | None = "", limit: int | None = None
     ) -> pd.DataFrame:
-        """Rows to read: prompt, completion, reference, and what the grader said.
+        """Rows to read: prompt, completion, reference, and the grader's score and reasoning.
 
         Args:
-            grader: Its name. May be left out where the report has one, or `where` is a finding; else
-                the frame has one score column a grader.
+            grader: Its name. May be left out where the report has one, or `where` is a finding; without a name
+                the frame has one score column for each grader.
             where: All rows (None), the evidence of a `Finding`, a status ("failed"), a function of the
-                score, a (low, high) bin as in the plot (high is in only at the right end of the plot), n truth values, or row numbers in an array or list.
+                score, a (low, high) bin as in the plot (high itself belongs to the bin only at the right end of
+                the plot), n truth values, or row numbers in an array or list.
             sort: "score" (lowest first), "-score", or None to keep the order. By default findings and
                 row numbers keep their order and all else is sorted by score.
-            limit: At most so many rows.
+            limit: Most rows to return; None for all.
 
         Returns:
             Index: row numbers. Columns sample, prompt, completion, reference, then status, score, passed,
@@ -204,19 +205,19 @@ class Report:
             ReportError: An unknown grader, or a choice of rows that cannot be read.
         """
         names = self._names(grader or (where.grader if isinstance(where, Finding) else None))
-        one = self.grades[names[0]] if len(names) == 1 else None
-        rows = select(where, one, len(self))
-        if one is not None:
-            rows = ordered(rows, one, _order(where) if sort == "" else sort)
+        grades = self.grades[names[0]] if len(names) == 1 else None
+        rows = select(where, grades, len(self))
+        if grades is not None:
+            rows = ordered(rows, grades, _default_order(where) if sort == "" else sort)
         return row_frame(self.samples, {name: self.grades[name] for name in names}, rows[:limit])
 
     def row_numbers(self, *conditions: Mapping[str, Any]) -> NDArray[np.intp]:
-        """Row numbers that meet every condition: plain dicts, as a click in a figure means them.
+        """Numbers of the rows that meet every condition. Conditions are plain dicts, as clicks in a figure send them.
 
         Such as `{"grader": g, "score": [0.9, 1]}`, `{"grader": g, "status": "failed"}`, `{"grader": g, "passed":
-        True}`, `{"label": False}` (None: not labelled), `{"wrong": g}` (it differs from the label), `{"finding": [g, kind]}`,
+        True}`, `{"label": False}` (None: not labelled), `{"wrong": g}` (verdict differs from the label), `{"finding": [g, kind]}`,
         `{"apart": [a, b], "least": 0.5}`, `{"verdicts": [a, b], "are": [True, False]}`, `{"text": "words"}` or
-        `{"rows": [1, 2]}`. What comes back goes into `rows(where=...)`.
+        `{"rows": [1, 2]}`. The result can be passed to `rows(where=...)`.
 
         Raises:
             ReportError: A condition that is none of these, or a grader, finding or row that is not there.
@@ -235,8 +236,8 @@ class Report:
         Raises:
             ReportError: An unknown grader.
         """
-        (one,), (two,) = self._names(a), self._names(b)
-        cases = (labelled_case(self, name, self._codes) for name in (one, two))
+        (first,), (second,) = self._names(a), self._names(b)
+        cases = (labelled_case(self, name, self._codes) for name in (first, second))
         return compare_cases(self.samples, *cases)
 
     def agreement(
@@ -247,7 +248,7 @@ class Report:
         labeller: str = "",
         weights: Any = None,
     ) -> Agreement:
-        """How far a grader's verdicts agree with labels: kappa, what it catches and what it keeps.
+        """How far a grader's verdicts agree with labels: kappa, bad rows caught, good rows accepted.
 
         Args:
             grader: Its name. May be left out where the report has one.
@@ -266,11 +267,11 @@ class Report:
         return agreement_of(labelled_case(self, names[0], self._codes, labels), labeller, weights)
 
     def merge(self, other: Report, *, suffix: str = "") -> Report:
-        """This report's graders and the other's, side by side, over the same samples.
+        """One report with this report's graders and the other's, over the same samples.
 
         Args:
             other: A report over the same rows in the same order: ids, threads and references are compared.
-            suffix: Put behind the other's grader names where they clash, such as " v2".
+            suffix: Appended to the other's grader names where they clash, such as " v2".
 
         Raises:
             ReportError: Other samples (the first row that differs is named), or a name that both have even with the suffix.
@@ -287,9 +288,17 @@ class Report:
             self, grades={**self.grades, **grades}, labels=labels, sources={**self.sources, **sources}
         )
 
-    def plot(self, graders: Sequence[str] | None = None) -> Any:
-        """The distribution of each grader's scores as a plotly figure, with the findings written on it."""
-        return higher_level("plot_scores")(self, graders)
+    def plot(self, graders: str | Sequence[str] | None = None, *, figure: str = "scores") -> Any:
+        """A plotly figure: the distribution of each grader's scores with the findings above it, or another one.
+
+        Args:
+            graders: Their names, or one name; None for all.
+            figure: Name of a registered figure, such as "scores", "labels" or "overview".
+
+        Raises:
+            ReportError: No grader, or no figure, of that name.
+        """
+        return higher_level("draw")(self, [graders] if isinstance(graders, str) else graders, figure)
 
     def to_html(self, path: str | Path, **settings: Any) -> Path:
         """Write the report as one self-contained HTML file; see `workbench.html.write_html`."""
@@ -299,7 +308,7 @@ class Report:
     def __str__(self) -> str:
         """The summary as a table, one sentence a finding, and the isolation label."""
         notes = self.samples.notes
-        text = as_text(self.summary, self.findings, len(self), spent=self.spending, notes=notes)
+        text = as_text(self.summary, self.findings, len(self), spending=self.spending, notes=notes)
         return text if self.gate is None else f"{text}\n{self.gate}"
 
     def __repr__(self) -> str:
@@ -308,11 +317,11 @@ class Report:
     def _repr_html_(self) -> str:
         gate = "" if self.gate is None else str(self.gate)
         return as_html(
-            self.summary, self.histograms, self.findings, self._proof,
-            gate=gate, spent=self.spending, notes=self.samples.notes,
+            self.summary, self.histograms, self.findings, self._evidence,
+            gate=gate, spending=self.spending, notes=self.samples.notes,
         )  # fmt: skip
 
-    def _proof(self, finding: Finding, limit: int) -> pd.DataFrame:
+    def _evidence(self, finding: Finding, limit: int) -> pd.DataFrame:
         return self.rows(finding.grader, finding, limit=limit)
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
@@ -328,9 +337,9 @@ class Findings(tuple[Finding, ...]):
         return "\n".join(f"{finding.severity:<8}{finding}" for finding in self) or "no findings"
 
 
-def _order(where: Any) -> str | None:
-    """Findings and row numbers come in an order that means something."""
-    chosen = where is None or isinstance(where, str) or callable(where)
+def _default_order(where: Any) -> str | None:
+    """By score, but findings and row numbers keep their own order: it means something."""
+    is_unordered = where is None or isinstance(where, str) or callable(where)
     is_bin = isinstance(where, tuple) and len(where) == 2
-    is_mask = not chosen and not isinstance(where, Finding) and np.asarray(where).dtype == bool
-    return "score" if chosen or is_bin or is_mask else None
+    is_mask = not is_unordered and not isinstance(where, Finding) and np.asarray(where).dtype == bool
+    return "score" if is_unordered or is_bin or is_mask else None

@@ -18,8 +18,8 @@ from workbench.report.terminal import interval_text, isolation_line, number
 
 __all__ = ["STYLE", "as_html", "bars", "rows_table"]
 
-MOST_FINDINGS = 12
-MOST_ROWS = 5
+MAX_FINDINGS = 12
+MAX_ROWS = 5
 
 # The class stands twice: JupyterLab right-aligns cells by a rule as strong as one class.
 STYLE = """
@@ -44,10 +44,10 @@ def as_html(
     summary: pd.DataFrame,
     bins: Mapping[str, Histogram],
     findings: Sequence[Finding],
-    proof: Callable[[Finding, int], pd.DataFrame],
+    evidence: Callable[[Finding, int], pd.DataFrame],
     *,
     gate: str = "",
-    spent: str = "",
+    spending: str = "",
     notes: Sequence[str] = (),
 ) -> str:
     """The notebook view.
@@ -56,48 +56,48 @@ def as_html(
         summary: `Report.summary`.
         bins: Histogram by grader.
         findings: `Report.findings`.
-        proof: A finding and a number to so many of its rows, as `Report.rows` gives them.
-        gate: What the suite's gate says; "" without one.
-        spent: The line about money; "" without one.
-        notes: What a person should know of the rows, a line each.
+        evidence: Function from a finding and a limit to at most so many of its rows, as from `Report.rows`.
+        gate: The result of the suite's gate; "" without one.
+        spending: `Report.spending`; "" without one.
+        notes: Sentences about the dataset, shown a line each.
     """
-    more = len(findings) - MOST_FINDINGS
-    items = [_finding(finding, proof) for finding in findings[:MOST_FINDINGS]]
+    more = len(findings) - MAX_FINDINGS
+    items = [_finding(finding, evidence) for finding in findings[:MAX_FINDINGS]]
     items += [f"<li class='quiet'>and {more:,} more in report.findings</li>"] if more > 0 else []
-    found = f"<ul>{''.join(items)}</ul>" if items else "<p>no findings</p>"
+    findings_html = f"<ul>{''.join(items)}</ul>" if items else "<p>no findings</p>"
     isolation = _text(isolation_line(summary))
-    known = "".join(f"<p class='warning'>{_text(note)}</p>" for note in notes)
+    notes_html = "".join(f"<p class='warning'>{_text(note)}</p>" for note in notes)
     return (
-        f"<div class='wb-report'><style>{STYLE}</style>{_table(summary, bins)}{known}{found}"
+        f"<div class='wb-report'><style>{STYLE}</style>{_table(summary, bins)}{notes_html}{findings_html}"
         f"{f'<p><b>{_text(gate)}</b></p>' if gate else ''}"
-        f"{f'<p>{_text(spent)}</p>' if spent else ''}<p class='quiet'>{isolation}</p></div>"
+        f"{f'<p>{_text(spending)}</p>' if spending else ''}<p class='quiet'>{isolation}</p></div>"
     )
 
 
 def _table(summary: pd.DataFrame, bins: Mapping[str, Histogram]) -> str:
     names = ("scored", "failed", "skipped", "mean", "95 % interval", "sd")
     head = "<th>grader</th><th>scores</th>" + "".join(f"<th class='num'>{name}</th>" for name in names)
-    body = "".join(_line(str(name), line, bins[str(name)]) for name, line in summary.iterrows())
+    body = "".join(_summary_row(str(name), row, bins[str(name)]) for name, row in summary.iterrows())
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
-def _line(name: str, line: pd.Series[Any], counted: Histogram) -> str:
-    interval = interval_text(line["mean_lo"], line["mean_hi"])
-    counts = [f"{line[column]:,}" for column in ("scored", "failed", "skipped")]
-    cells = [*counts, number(line["mean"]), interval, number(line["sd"])]
+def _summary_row(name: str, row: pd.Series[Any], histogram: Histogram) -> str:
+    interval = interval_text(row["mean_lo"], row["mean_hi"])
+    counts = [f"{row[column]:,}" for column in ("scored", "failed", "skipped")]
+    cells = [*counts, number(row["mean"]), interval, number(row["sd"])]
     numbers = "".join(f"<td class='num'>{cell}</td>" for cell in cells)
-    return f"<tr><td>{_text(name)}</td><td>{bars(counted)}</td>{numbers}</tr>"
+    return f"<tr><td>{_text(name)}</td><td>{bars(histogram)}</td>{numbers}</tr>"
 
 
-def bars(counted: Histogram, *, width: int = 200, height: int = 36) -> str:
+def bars(histogram: Histogram, *, width: int = 200, height: int = 36) -> str:
     """A histogram as a small inline SVG: 20 bars, the count of each as its tooltip."""
-    most, step = max(int(counted.counts.max()), 1), width / len(counted.counts)
+    most, step = max(int(histogram.counts.max()), 1), width / len(histogram.counts)
     rects = "".join(
-        _bar(at, int(count), counted, (step, height * int(count) / most, height))
-        for at, count in enumerate(counted.counts)
+        _bar(at, int(count), histogram, (step, height * int(count) / most, height))
+        for at, count in enumerate(histogram.counts)
         if count
     )
-    label = f"{counted.scored:,} scores from {counted.edges[0]:g} to {counted.edges[-1]:g}"
+    label = f"{histogram.scored:,} scores from {histogram.edges[0]:g} to {histogram.edges[-1]:g}"
     return (
         f"<svg role='img' aria-label='{label}' width='{width}' height='{height + 1}' "
         f"viewBox='0 0 {width} {height + 1}'><line x1='0' x2='{width}' y1='{height + 0.5}' y2='{height + 0.5}' "
@@ -105,9 +105,9 @@ def bars(counted: Histogram, *, width: int = 200, height: int = 36) -> str:
     )
 
 
-def _bar(at: int, count: int, counted: Histogram, size: tuple[float, float, int]) -> str:
+def _bar(at: int, count: int, histogram: Histogram, size: tuple[float, float, int]) -> str:
     step, tall, height = size
-    title = f"{counted.edges[at]:.3g} to {counted.edges[at + 1]:.3g}: {count:,}"
+    title = f"{histogram.edges[at]:.3g} to {histogram.edges[at + 1]:.3g}: {count:,}"
     # A bin with one row in a million still shows as a line.
     tall = max(tall, 1.0)
     return (
@@ -116,14 +116,14 @@ def _bar(at: int, count: int, counted: Histogram, size: tuple[float, float, int]
     )
 
 
-def _finding(finding: Finding, proof: Callable[[Finding, int], pd.DataFrame]) -> str:
+def _finding(finding: Finding, evidence: Callable[[Finding, int], pd.DataFrame]) -> str:
     badge = f"<span class='badge {finding.severity}'>{finding.severity}</span>"
-    said = f"{badge} {_text(str(finding), 1_000)} <span class='quiet'>{_text(finding.advice, 400)}</span>"
+    sentence = f"{badge} {_text(str(finding), 1_000)} <span class='quiet'>{_text(finding.advice, 400)}</span>"
     if not finding.rows:
-        return f"<li>{said}</li>"
-    count = min(MOST_ROWS, len(finding.rows))
-    rows = f"<details><summary>{count} of its rows</summary>{rows_table(proof(finding, count))}</details>"
-    return f"<li>{said}{rows}</li>"
+        return f"<li>{sentence}</li>"
+    count = min(MAX_ROWS, len(finding.rows))
+    rows = f"<details><summary>{count} of its rows</summary>{rows_table(evidence(finding, count))}</details>"
+    return f"<li>{sentence}{rows}</li>"
 
 
 def rows_table(frame: pd.DataFrame, scores: Sequence[str] | None = ("score",)) -> str:
@@ -135,18 +135,18 @@ def rows_table(frame: pd.DataFrame, scores: Sequence[str] | None = ("score",)) -
             column of the frame as it is.
     """
     names = ("sample", "prompt", "completion", "reference", *(scores or ()), "reasoning", "error")
-    kept = [name for name in names if name in frame and frame[name].notna().any()]
-    kept = kept if scores is not None else [name for name in frame if isinstance(name, str)]
-    head = "".join(f"<th>{_text(name)}</th>" for name in kept)
-    body = "".join(f"<tr>{_cells(line[kept])}</tr>" for _, line in frame.iterrows())
+    columns = [name for name in names if name in frame and frame[name].notna().any()]
+    columns = columns if scores is not None else [name for name in frame if isinstance(name, str)]
+    head = "".join(f"<th>{_text(name)}</th>" for name in columns)
+    body = "".join(f"<tr>{_text_cells(row[columns])}</tr>" for _, row in frame.iterrows())
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
-def _cells(values: Iterable[Any]) -> str:
-    return "".join(f"<td class='text'>{_text(_plain(value), 300)}</td>" for value in values)
+def _text_cells(values: Iterable[Any]) -> str:
+    return "".join(f"<td class='text'>{_text(_cell_value(value), 300)}</td>" for value in values)
 
 
-def _plain(value: Any) -> Any:
+def _cell_value(value: Any) -> Any:
     if isinstance(value, float):
         return number(value)
     return value

@@ -1,4 +1,4 @@
-"""Whether two sets of samples are the same rows: names alone say little, since they are row numbers by default."""
+"""Whether two sets of samples are the same rows: equal ids prove little, since they are row numbers by default."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from workbench.report.protocols import SampleLike, SamplesLike
 __all__ = ["require_same_rows"]
 
 
-def require_same_rows(one: SamplesLike, two: SamplesLike) -> None:
+def require_same_rows(samples: SamplesLike, other: SamplesLike) -> None:
     """Refuse samples whose ids, threads or references differ anywhere.
 
     Raises:
         ReportError: The first row that differs is named, with both texts.
     """
-    if one is two:
+    if samples is other:
         return
-    if list(one.ids) != list(two.ids):
-        raise _different(f"{len(one):,} and {len(two):,} rows with other ids")
-    for row, (a, b) in enumerate(zip(_contents(one), _contents(two), strict=True)):
+    if list(samples.ids) != list(other.ids):
+        raise _different(f"{len(samples):,} and {len(other):,} rows with other ids")
+    for row, (a, b) in enumerate(zip(_contents(samples), _contents(other), strict=True)):
         # As text where unequal: a NaN in the metadata is not equal to itself.
         if a != b and repr(a) != repr(b):
-            raise _different(_parting(repr(a), repr(b)), f"row {row}")
+            raise _different(_first_difference(repr(a), repr(b)), f"row {row}")
 
 
-def _different(found: str, where: str = "") -> ReportError:
+def _different(difference: str, where: str = "") -> ReportError:
     return ReportError(
         "reports over different samples cannot be merged",
         where=where,
-        found=found,
+        found=difference,
         expected="the same samples in the same order",
         hint="run both graders on the same samples",
     )
@@ -47,10 +47,11 @@ def _contents(samples: SamplesLike) -> Iterator[Any]:
         try:
             yield from [_content(sample) for sample in samples.take(rows)]
         except SamplesError:
-            yield from (_one(samples, int(row)) for row in rows)
+            # One row that cannot be read spoils its batch; alone it is compared by what is wrong with it.
+            yield from (_content_or_reason(samples, int(row)) for row in rows)
 
 
-def _one(samples: SamplesLike, row: int) -> Any:
+def _content_or_reason(samples: SamplesLike, row: int) -> Any:
     try:
         return _content(samples[row])
     except SamplesError as error:
@@ -61,8 +62,10 @@ def _content(sample: SampleLike) -> Any:
     return sample.thread.to_wire(), sample.reference
 
 
-def _parting(a: str, b: str) -> str:
-    """Where two texts part, with a little of what both begin with."""
-    alike = next((at for at, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
-    at = max(0, alike - 20)
+def _first_difference(a: str, b: str) -> str:
+    """Two texts from shortly before the first character that differs."""
+    equal_length = next(
+        (at for at, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b))
+    )
+    at = max(0, equal_length - 20)
     return " and ".join(one_line(f"…{text[at : at + 60]}…") for text in (a, b))

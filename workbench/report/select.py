@@ -1,4 +1,4 @@
-"""Which rows a reader means: a finding, a status, a condition on the score, a bin, a mask or numbers."""
+"""Row numbers out of a finding, a status, a condition on the score, a bin, a mask or numbers: `where=` of `Report.rows`."""
 
 from __future__ import annotations
 
@@ -20,41 +20,41 @@ Rows = NDArray[np.intp]
 
 
 def select(where: Any, grades: Grades | None, n: int) -> Rows:
-    """Row numbers meant by `where`; see `Report.rows` for its forms.
+    """Numbers of the rows that `where` selects; see `Report.rows` for its forms.
 
     Args:
-        where: The choice.
+        where: The selection.
         grades: The grader it is about; None where a report has several and none was named.
         n: Rows of the report.
 
     Raises:
-        ReportError: The choice cannot be read, does not fit, or needs one grader.
+        ReportError: The selection cannot be read, does not fit, or needs one grader.
     """
     if where is None:
         return np.arange(n, dtype=np.intp)
     if isinstance(where, Finding):
-        return _numbers(np.array(where.rows, dtype=np.intp), n)
+        return _checked_rows(np.array(where.rows, dtype=np.intp), n)
     if isinstance(where, str) or callable(where) or _is_bin(where):
-        return _by_score(where, _needed(grades))
+        return _by_score(where, _require_grades(grades))
     return _by_array(where, n)
 
 
-def check_graders(names: Iterable[str], known: Iterable[str]) -> None:
-    """Refuse a grader that is not in the report.
+def check_graders(names: Iterable[str], existing: Iterable[str]) -> None:
+    """Refuse names of graders that the report does not have.
 
     Raises:
-        ReportError: With the names there are.
+        ReportError: Names the first that is missing, and those that exist.
     """
-    held = list(known)
-    missing = next((name for name in names if name not in held), None)
+    existing_names = list(existing)
+    missing = next((name for name in names if name not in existing_names), None)
     if missing is not None:
         raise ReportError(
             f"there is no grader {missing!r} in this report",
-            expected=" or ".join(map(repr, held)) or "none: the report is empty",
+            expected=" or ".join(map(repr, existing_names)) or "none: the report is empty",
         )
 
 
-def _needed(grades: Grades | None) -> Grades:
+def _require_grades(grades: Grades | None) -> Grades:
     if grades is None:
         raise ReportError(
             "this choice of rows is about one grader, and the report has several",
@@ -65,6 +65,7 @@ def _needed(grades: Grades | None) -> Grades:
 
 def _is_bin(where: Any) -> bool:
     numbers = (int, float, np.integer, np.floating)
+    # Two numbers in a tuple are the ends of a bin; two rows are asked for as a list.
     return isinstance(where, tuple) and len(where) == 2 and all(isinstance(end, numbers) for end in where)
 
 
@@ -73,10 +74,10 @@ def _by_score(where: Any, grades: Grades) -> Rows:
         return _by_status(where, grades)
     scored = np.flatnonzero(grades.codes == 1)
     scores = grades.scores[scored]
-    return scored[_asked(where, scores) if callable(where) else within(scores, *where)]
+    return scored[_where_true(where, scores) if callable(where) else within(scores, *where)]
 
 
-def _asked(where: Callable[[float], Any], scores: NDArray[np.float64]) -> NDArray[np.bool_]:
+def _where_true(where: Callable[[float], Any], scores: NDArray[np.float64]) -> NDArray[np.bool_]:
     return np.fromiter((bool(where(float(score))) for score in scores), bool, len(scores))
 
 
@@ -91,8 +92,9 @@ def _by_array(where: Any, n: int) -> Rows:
     chosen = np.asarray(where)
     if chosen.dtype == bool and chosen.shape == (n,):
         return np.flatnonzero(chosen)
+    # numpy makes floats of an empty list.
     if chosen.ndim == 1 and (chosen.dtype.kind in "iu" or not chosen.size):
-        return _numbers(chosen.astype(np.intp), n)
+        return _checked_rows(chosen.astype(np.intp), n)
     raise ReportError(
         "this choice of rows cannot be read",
         found=f"{type(where).__name__} of {chosen.dtype}, shape {chosen.shape}",
@@ -100,7 +102,7 @@ def _by_array(where: Any, n: int) -> Rows:
     )
 
 
-def _numbers(rows: Rows, n: int) -> Rows:
+def _checked_rows(rows: Rows, n: int) -> Rows:
     outside = rows[(rows < 0) | (rows >= n)]
     if outside.size:
         raise ReportError("there is no such row", found=f"row {outside[0]}", expected=f"0 to {n - 1}")
@@ -108,14 +110,15 @@ def _numbers(rows: Rows, n: int) -> Rows:
 
 
 def ordered(rows: Rows, grades: Grades, sort: str | None) -> Rows:
-    """Rows by score: "score" lowest first, "-score" highest first, None as they are. No score comes last.
+    """Rows by score: "score" lowest first, "-score" highest first, None as they are. Rows without a score come last.
 
     Raises:
-        ReportError: Another word.
+        ReportError: `sort` is none of these.
     """
     if sort is None:
         return rows
     if sort not in {"score", "-score"}:
         raise ReportError("rows cannot be sorted so", found=repr(sort), expected="'score', '-score' or None")
     scores = grades.scores[rows]
+    # The negated scores and no reversed order: NaN sorts last, and would then come first.
     return rows[np.argsort(scores if sort == "score" else -scores, kind="stable")]

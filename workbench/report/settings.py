@@ -1,4 +1,4 @@
-"""What a report is told beside its grades: looked at before a long run, as well as after it."""
+"""The settings of a report beside its grades, checked before a long run as well as after it."""
 
 from __future__ import annotations
 
@@ -31,15 +31,17 @@ def check_settings(
         scale: As in `Report`.
 
     Raises:
-        ReportError: An unknown preset, labels that cannot be read or are not one a row, a scale whose
+        ReportError: An unknown preset, labels that cannot be read or are not one for each row, a scale whose
             ends are not in order, or a pass mark off the scale.
     """
-    known = label_column(samples, labels)
-    check_arguments(len(samples), preset=preset, labels=known, pass_threshold=pass_threshold, scale=scale)
+    label_values = label_column(samples, labels)
+    check_arguments(
+        len(samples), preset=preset, labels=label_values, pass_threshold=pass_threshold, scale=scale
+    )
 
 
 def label_column(samples: SamplesLike, labels: Any) -> Any:
-    """Labels given as a column of the samples, by its name or as it is.
+    """Labels that are a column of the samples, passed by its name or as a Series; all others are returned as they are.
 
     Raises:
         ReportError: There is no such column.
@@ -48,6 +50,7 @@ def label_column(samples: SamplesLike, labels: Any) -> Any:
         return labels
     frame = samples.frame
     if isinstance(labels, pd.Series):
+        # With the frame's own index they are in its order; any other is for `read_labels` to refuse.
         return labels.tolist() if labels.index.equals(frame.index) else labels
     if labels not in frame:
         raise ReportError(

@@ -1,4 +1,4 @@
-"""What a run's judges took, in one line."""
+"""What a run's judges cost, in one line."""
 
 from __future__ import annotations
 
@@ -12,36 +12,42 @@ __all__ = ["money", "spending_line"]
 
 
 def spending_line(grades: Mapping[str, Grades]) -> str:
-    """Cost, tokens, and answers that cost nothing since they were in the store; "" where no model was asked.
+    """Cost, tokens, and replies that cost nothing since they were in the store; "" where no model was asked.
 
-    Rows whose cost nobody knows are counted and said, never taken for free.
+    Rows of unknown cost are counted separately, never taken for free.
     """
-    tokens = sum(int(np.nansum(one.tokens)) for one in grades.values())
-    known = sum(float(np.nansum(one.cost)) for one in grades.values())
-    counted = sum(int((~np.isnan(one.tokens)).sum()) for one in grades.values())
-    unpriced = sum(int((~np.isnan(one.tokens) & np.isnan(one.cost)).sum()) for one in grades.values())
-    kept = sum(bool(told.get("kept")) for one in grades.values() for told in one.metadata.values())
-    uncounted = sum(_uncounted(one) for one in grades.values())
+    tokens = sum(int(np.nansum(columns.tokens)) for columns in grades.values())
+    dollars = sum(float(np.nansum(columns.cost)) for columns in grades.values())
+    counted = sum(int((~np.isnan(columns.tokens)).sum()) for columns in grades.values())
+    unpriced = sum(
+        int((~np.isnan(columns.tokens) & np.isnan(columns.cost)).sum()) for columns in grades.values()
+    )
+    reused = sum(
+        bool(metadata.get("kept")) for columns in grades.values() for metadata in columns.metadata.values()
+    )
+    uncounted = sum(_uncounted(columns) for columns in grades.values())
     if not counted and not uncounted:
         return ""
-    priced = f"cost: {money(known)}" if unpriced < counted else "cost: unknown"
+    priced = f"cost: {money(dollars)}" if unpriced < counted else "cost: unknown"
     parts = [f"{priced} for {tokens:,} tokens"]
     if unpriced:
         parts.append(f"no price known for {unpriced:,} of {counted:,} rows: see wb.judges.PRICES")
     if uncounted:
-        parts.append(f"the server does not say what {uncounted:,} rows took")
-    if kept:
-        parts.append(f"{kept:,} rows out of the store, not paid again")
+        parts.append(f"the server does not say what {uncounted:,} {'row' if uncounted == 1 else 'rows'} took")
+    if reused:
+        parts.append(f"{reused:,} rows out of the store, not paid again")
     return "; ".join(parts)
 
 
 def _uncounted(grades: Grades) -> int:
-    """Rows that a model answered without a word on tokens; its answer stands in their metadata."""
-    return sum("raw" in told and bool(np.isnan(grades.tokens[row])) for row, told in grades.metadata.items())
+    """Rows with a model's reply (`raw` in their metadata) that does not report its tokens."""
+    return sum(
+        "raw" in metadata and bool(np.isnan(grades.tokens[row])) for row, metadata in grades.metadata.items()
+    )
 
 
 def money(dollars: float) -> str:
-    """US dollars with four digits that matter: "$0.0123", "$12.30".
+    """US dollars; small amounts with more decimals: "$12.30", "$0.0123".
 
     Example:
         >>> money(0.00012), money(1.5), money(0.0)

@@ -13,7 +13,7 @@ from workbench.display_text import counted, one_line
 
 __all__ = ["as_text", "isolation_line", "number"]
 
-_HEAD = ("grader", "scored", "failed", "skipped", "mean", "95 % interval", "sd", "min", "median", "max")
+_COLUMNS = ("grader", "scored", "failed", "skipped", "mean", "95 % interval", "sd", "min", "median", "max")
 
 
 def as_text(
@@ -21,7 +21,7 @@ def as_text(
     findings: Sequence[Finding],
     rows: int,
     *,
-    spent: str = "",
+    spending: str = "",
     notes: Sequence[str] = (),
 ) -> str:
     """The whole report as lines for a terminal.
@@ -29,38 +29,40 @@ def as_text(
     Args:
         summary: `Report.summary`.
         findings: `Report.findings`.
-        rows: How many there are.
-        spent: The line about money; "" without one.
-        notes: What a person should know of the rows, a line each.
+        rows: Number of rows.
+        spending: `Report.spending`; "" without one.
+        notes: Sentences about the dataset, shown a line each.
     """
     count = len(summary)
     title = f"{counted(count, 'grader')} on {counted(rows, 'row')}"
-    found = [f"  {finding.severity:<8}{one_line(str(finding), 1_300)}" for finding in findings]
-    said = ["findings:", *found] if found else ["no findings"]
-    spending = [spent] if spent else []
-    known = [f"data: {one_line(note, 600)}" for note in notes]
-    return "\n".join([title, *_table(summary), *known, *said, *spending, isolation_line(summary)])
+    finding_lines = [f"  {finding.severity:<8}{one_line(str(finding), 1_300)}" for finding in findings]
+    findings_text = ["findings:", *finding_lines] if finding_lines else ["no findings"]
+    spending_lines = [spending] if spending else []
+    note_lines = [f"data: {one_line(note, 600)}" for note in notes]
+    return "\n".join(
+        [title, *_table(summary), *note_lines, *findings_text, *spending_lines, isolation_line(summary)]
+    )
 
 
 def _table(summary: pd.DataFrame) -> list[str]:
-    lines = [_HEAD, *(_cells(str(name), line) for name, line in summary.iterrows())]
+    lines = [_COLUMNS, *(_summary_cells(str(name), row) for name, row in summary.iterrows())]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    return ["  " + "  ".join(_aligned(line, widths)).rstrip() for line in lines]
+    return ["  " + "  ".join(_aligned(row, widths)).rstrip() for row in lines]
 
 
-def _aligned(line: Sequence[str], widths: Sequence[int]) -> list[str]:
-    first, *rest = (
+def _aligned(cells: Sequence[str], widths: Sequence[int]) -> list[str]:
+    name, *numbers = (
         cell.ljust(width) if at == 0 else cell.rjust(width)
-        for at, (cell, width) in enumerate(zip(line, widths, strict=True))
+        for at, (cell, width) in enumerate(zip(cells, widths, strict=True))
     )
-    return [first, *rest]
+    return [name, *numbers]
 
 
-def _cells(name: str, line: pd.Series[Any]) -> tuple[str, ...]:
-    counts = [f"{line[column]:,}" for column in ("scored", "failed", "skipped")]
-    interval = interval_text(line["mean_lo"], line["mean_hi"])
-    rest = [number(line[column]) for column in ("sd", "min", "median", "max")]
-    return (one_line(name, 40), *counts, number(line["mean"]), interval, *rest)
+def _summary_cells(name: str, row: pd.Series[Any]) -> tuple[str, ...]:
+    counts = [f"{row[column]:,}" for column in ("scored", "failed", "skipped")]
+    interval = interval_text(row["mean_lo"], row["mean_hi"])
+    measures = [number(row[column]) for column in ("sd", "min", "median", "max")]
+    return (one_line(name, 40), *counts, number(row["mean"]), interval, *measures)
 
 
 def number(value: float) -> str:

@@ -1,17 +1,17 @@
-"""Rows by conditions that are plain data: what a click in a figure means, and what a filter is.
+"""Rows by conditions that are plain data, as clicks in a figure and filters of the app send them.
 
 | condition | rows |
 | --- | --- |
-| `{"grader": g, "score": [low, high]}` | scores in that bin: left end in, right end out, but for the last edge of `g`'s histogram |
+| `{"grader": g, "score": [low, high]}` | scores in that bin, without its right end but for the last edge of `g`'s histogram |
 | `{"grader": g, "status": "failed"}` | scored, failed or skipped by `g` |
-| `{"grader": g, "passed": true}` | accepted by `g`: its own verdict, else score against the pass mark |
-| `{"label": true}` | known good, `false` known bad, `null` not labelled: no label, or one that says neither |
+| `{"grader": g, "passed": true}` | accepted by `g`: by its own verdict, or else by its score and the pass mark |
+| `{"label": true}` | known good, `false` known bad, `null` not labelled, or labelled as neither |
 | `{"wrong": g}` | `g` and the label differ |
 | `{"finding": [g, kind]}` | the evidence of a finding |
 | `{"apart": [a, b], "least": 0.2}` | scored by both, and the scores differ by at least so much |
-| `{"scaled_apart": [a, b], "least": 0.5}` | the same of scores brought to 0 to 1, each between the ends of its grader's histogram |
-| `{"verdicts": [a, b], "are": [true, false]}` | scored by both, accepted by the one and not by the other |
-| `{"text": "words"}` | id, a turn or the reference has it, without regard to case |
+| `{"scaled_apart": [a, b], "least": 0.5}` | the same, after scaling the ends of each grader's histogram to 0 and 1 |
+| `{"verdicts": [a, b], "are": [true, false]}` | scored by both, accepted by `a` and not by `b` |
+| `{"text": "words"}` | id, a turn or the reference contains it, in any case |
 | `{"any": [[...], [...]]}` | those that meet all conditions of one of these lists |
 | `{"rows": [1, 2]}` | these |
 """
@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import reduce
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,46 +31,44 @@ from workbench.grades import SCORED, Grades
 from workbench.report.bins import edges_of, within
 from workbench.report.cases import label_codes, labelled_case
 from workbench.report.frames import row_texts
+from workbench.report.protocols import ReportLike
 from workbench.report.select import check_graders, select
 
-if TYPE_CHECKING:
-    from workbench.report.report import Report
-
-__all__ = ["case_of", "graders_in", "matching", "scaled_scores", "told"]
+__all__ = ["case_of", "condition_text", "graders_in", "matching", "scaled_scores"]
 
 Rows = NDArray[np.intp]
 Condition = Mapping[str, Any]
-_SLACK = 1e-9  # 0.3 - 0.1 is a little below 0.2
+_TOLERANCE = 1e-9  # in scores: 0.3 - 0.1 is a little below 0.2
 
 
-def matching(report: Report, conditions: Iterable[Condition]) -> Rows:
-    """Row numbers that meet all conditions; see the module's table.
+def matching(report: ReportLike, conditions: Iterable[Condition]) -> Rows:
+    """Numbers of the rows that meet all conditions; see the module's table.
 
-    The order is that of a finding or a list where there is one, else ascending.
+    In the order of a finding or a list of rows where there is one among the conditions, else ascending.
 
     Raises:
         ReportError: A condition that is not in the table, or a grader, finding or row that is not there.
     """
-    found = [_rows(report, condition) for condition in sorted(conditions, key=_is_unordered)]
-    if not found:
+    matches = [_rows(report, condition) for condition in sorted(conditions, key=_is_unordered)]
+    if not matches:
         return np.arange(len(report), dtype=np.intp)
-    return reduce(lambda rows, more: rows[np.isin(rows, more)], found)
+    return reduce(lambda rows, more: rows[np.isin(rows, more)], matches)
 
 
 def _is_unordered(condition: Condition) -> bool:
     return not (isinstance(condition, Mapping) and {"finding", "rows"} & set(condition))
 
 
-def _rows(report: Report, condition: Condition) -> Rows:
-    rule = _rule_of(condition)
-    if rule is None or set(condition) != set(rule.keys):
+def _rows(report: ReportLike, condition: Condition) -> Rows:
+    kind = _kind_of(condition)
+    if kind is None or set(condition) != set(kind.keys):
         raise ReportError(
             "a condition on rows cannot be read",
             found=repr(condition)[:120],
-            expected="one of " + "; ".join(", ".join(one.keys) for one in _RULES.values()),
+            expected="one of " + "; ".join(", ".join(each.keys) for each in _KINDS.values()),
         )
     try:
-        return rule.rows(report, *(condition[name] for name in rule.keys))
+        return kind.rows(report, *(condition[name] for name in kind.keys))
     except (TypeError, ValueError) as error:
         if isinstance(error, ReportError):
             raise
@@ -79,123 +77,132 @@ def _rows(report: Report, condition: Condition) -> Rows:
         ) from error
 
 
-def case_of(report: Report, grader: str) -> Case:
-    """What diagnostics see of one grader of a report; made once and kept with the report.
+def case_of(report: ReportLike, grader: str) -> Case:
+    """One grader's grades and labels as diagnostics take them; computed once and stored in the report.
 
     Raises:
         ReportError: No such grader.
     """
     _grades(report, grader)
-    held: dict[str, Case] = report.__dict__.setdefault("_cases", {})
-    if grader not in held:
-        held[grader] = labelled_case(report, grader, np.zeros(len(report), np.intp))
-    return held[grader]
+    cases: dict[str, Case] = report.__dict__.setdefault("_cases", {})
+    if grader not in cases:
+        # No condition asks which prompt a row answers, so that one group for all of them will do.
+        cases[grader] = labelled_case(report, grader, np.zeros(len(report), np.intp))
+    return cases[grader]
 
 
-def _grades(report: Report, grader: str) -> Grades:
+def _grades(report: ReportLike, grader: str) -> Grades:
     check_graders([grader], report.grades)
     return report.grades[grader]
 
 
-def scaled_scores(report: Report, grader: str) -> NDArray[np.float64]:
-    """One grader's scores brought to 0 to 1 by the ends of its histogram, NaN without, (n,); kept with the report.
+def scaled_scores(report: ReportLike, grader: str) -> NDArray[np.float64]:
+    """One grader's scores scaled from the ends of its histogram to 0 to 1, NaN without a score, (n,).
 
-    Graders of different scales are compared so: a length would else differ from a share by hundreds.
+    Makes graders of different scales comparable: a length would otherwise differ from a share by hundreds.
+    Computed once and stored in the report.
 
     Raises:
         ReportError: No such grader.
     """
     grades = _grades(report, grader)
-    held: dict[str, NDArray[np.float64]] = report.__dict__.setdefault("_scaled", {})
-    if grader not in held:
+    scaled: dict[str, NDArray[np.float64]] = report.__dict__.setdefault("_scaled", {})
+    if grader not in scaled:
         scores = np.where(grades.codes == SCORED, grades.scores, np.nan)
         edges = edges_of(scores[~np.isnan(scores)]) / 2  # halved: the span may be past the largest float
-        held[grader] = (scores / 2 - edges[0]) / (edges[-1] - edges[0])
-    return held[grader]
+        scaled[grader] = (scores / 2 - edges[0]) / (edges[-1] - edges[0])
+    return scaled[grader]
 
 
-def _by_score(report: Report, grader: str, ends: Sequence[float]) -> Rows:
+def _by_score(report: ReportLike, grader: str, ends: Sequence[float]) -> Rows:
     grades = _grades(report, grader)
     rows, (low, high) = np.flatnonzero(grades.codes == SCORED), (float(end) for end in ends)
     return rows[within(grades.scores[rows], low, high)]
 
 
-def _by_status(report: Report, grader: str, status: str) -> Rows:
+def _by_status(report: ReportLike, grader: str, status: str) -> Rows:
     return select(str(status), _grades(report, grader), len(report))
 
 
-def _by_verdict(report: Report, grader: str, passed: bool) -> Rows:
+def _by_verdict(report: ReportLike, grader: str, passed: bool) -> Rows:
     case = case_of(report, grader)
     rows: Rows = case.rows[case.accepted == bool(passed)]
     return rows
 
 
-def _by_label(report: Report, label: bool | None) -> Rows:
+def _by_label(report: ReportLike, label: bool | None) -> Rows:
     return np.flatnonzero(label_codes(report) == (-1 if label is None else int(label)))
 
 
-def _wrong(report: Report, grader: str) -> Rows:
+def _against_label(report: ReportLike, grader: str) -> Rows:
     case = case_of(report, grader)
-    known = case.labels[case.rows]
-    rows: Rows = case.rows[(known >= 0) & (case.accepted != (known == 1))]
+    labels = case.labels[case.rows]
+    rows: Rows = case.rows[(labels >= 0) & (case.accepted != (labels == 1))]
     return rows
 
 
-def _of_finding(report: Report, which: Sequence[str]) -> Rows:
+def _by_finding(report: ReportLike, which: Sequence[str]) -> Rows:
     grader, kind = which
-    found = next((one for one in report.findings if (one.grader, one.kind) == (grader, kind)), None)
-    if found is None:
+    finding = next(
+        (candidate for candidate in report.findings if (candidate.grader, candidate.kind) == (grader, kind)),
+        None,
+    )
+    if finding is None:
         raise ReportError(f"the report has no finding {kind!r} of {grader!r}")
-    return select(found, None, len(report))
+    return select(finding, None, len(report))
 
 
-def _apart(report: Report, graders: Sequence[str], least: float) -> Rows:
-    one, two = (_grades(report, name) for name in graders)
-    both = np.flatnonzero((one.codes == SCORED) & (two.codes == SCORED))
+def _by_distance(report: ReportLike, graders: Sequence[str], least: float) -> Rows:
+    a, b = (_grades(report, name) for name in graders)
+    both = np.flatnonzero((a.codes == SCORED) & (b.codes == SCORED))
     with np.errstate(over="ignore"):
-        return both[np.abs(one.scores[both] - two.scores[both]) >= float(least) - _SLACK]
+        return both[np.abs(a.scores[both] - b.scores[both]) >= float(least) - _TOLERANCE]
 
 
-def _scaled_apart(report: Report, graders: Sequence[str], least: float) -> Rows:
-    one, two = (scaled_scores(report, name) for name in graders)
-    return np.flatnonzero(np.abs(one - two) >= float(least) - _SLACK)
+def _by_scaled_distance(report: ReportLike, graders: Sequence[str], least: float) -> Rows:
+    a, b = (scaled_scores(report, name) for name in graders)
+    # A row that one of them did not score is NaN here, which no comparison holds for.
+    return np.flatnonzero(np.abs(a - b) >= float(least) - _TOLERANCE)
 
 
-def _verdicts(report: Report, graders: Sequence[str], are: Sequence[bool]) -> Rows:
-    one, two = (_by_verdict(report, name, wanted) for name, wanted in zip(graders, are, strict=True))
-    return np.intersect1d(one, two)
+def _by_verdicts(report: ReportLike, graders: Sequence[str], are: Sequence[bool]) -> Rows:
+    a, b = (_by_verdict(report, name, passed) for name, passed in zip(graders, are, strict=True))
+    return np.intersect1d(a, b)
 
 
-def _with_text(report: Report, text: str) -> Rows:
-    wanted = str(text).casefold()
-    return np.flatnonzero(np.array([wanted in one for one in _texts(report)], dtype=bool))
+def _by_text(report: ReportLike, text: str) -> Rows:
+    needle = str(text).casefold()
+    return np.flatnonzero(np.array([needle in row_text for row_text in _texts(report)], dtype=bool))
 
 
-def _texts(report: Report) -> list[str]:
-    """Every row's id, turns and reference, folded; made once and kept with the report."""
-    held: list[str] | None = report.__dict__.get("_searched")
-    if held is None:
+def _texts(report: ReportLike) -> list[str]:
+    """Every row's id, turns and reference, case-folded; computed once and stored in the report."""
+    texts: list[str] | None = report.__dict__.get("_searched")
+    if texts is None:
         parts = row_texts(report.samples, np.arange(len(report), dtype=np.intp))
-        held = ["\n".join("" if part is None else str(part) for part in one).casefold() for one in parts]
-        report.__dict__["_searched"] = held
-    return held
+        texts = [
+            "\n".join("" if part is None else str(part) for part in row_parts).casefold()
+            for row_parts in parts
+        ]
+        report.__dict__["_searched"] = texts
+    return texts
 
 
-def _these(report: Report, rows: Sequence[int]) -> Rows:
+def _by_number(report: ReportLike, rows: Sequence[int]) -> Rows:
     return select(list(rows), None, len(report))
 
 
-def _any(report: Report, choices: Sequence[Sequence[Condition]]) -> Rows:
-    found = [matching(report, one) for one in choices]
-    return np.unique(np.concatenate([np.empty(0, np.intp), *found]))
+def _by_any_of(report: ReportLike, choices: Sequence[Sequence[Condition]]) -> Rows:
+    matches = [matching(report, conditions) for conditions in choices]
+    return np.unique(np.concatenate([np.empty(0, np.intp), *matches]))
 
 
-class _Rule(NamedTuple):
-    """One kind of condition: its keys, the rows that meet it, what it says, and the graders it is about."""
+class _Kind(NamedTuple):
+    """One kind of condition: its keys, the rows that meet it, its text, and the graders it is about."""
 
     keys: tuple[str, ...]
     rows: Callable[..., Rows]
-    told: Callable[[Condition], str]
+    text: Callable[[Condition], str]
     graders: Callable[[Condition], Sequence[str]] = lambda _: ()
 
 
@@ -203,76 +210,80 @@ def _verdict(passed: Any) -> str:
     return "accepts" if passed else "refuses"
 
 
-_RULES: dict[str, _Rule] = {
-    "score": _Rule(
+_KINDS: dict[str, _Kind] = {
+    "score": _Kind(
         ("grader", "score"),
         _by_score,
         lambda c: f"{c['grader']}: score {float(c['score'][0]):.3g} to {float(c['score'][1]):.3g}",
         lambda c: [c["grader"]],
     ),
-    "status": _Rule(
+    "status": _Kind(
         ("grader", "status"), _by_status, lambda c: f"{c['grader']}: {c['status']}", lambda c: [c["grader"]]
     ),
-    "passed": _Rule(
+    "passed": _Kind(
         ("grader", "passed"),
         _by_verdict,
         lambda c: f"{c['grader']} {_verdict(c['passed'])}",
         lambda c: [c["grader"]],
     ),
-    "label": _Rule(
+    "label": _Kind(
         ("label",),
         _by_label,
         lambda c: {True: "labelled good", False: "labelled bad"}.get(c["label"], "not labelled"),
     ),
-    "wrong": _Rule(
-        ("wrong",), _wrong, lambda c: f"{c['wrong']} differs from the label", lambda c: [c["wrong"]]
+    "wrong": _Kind(
+        ("wrong",), _against_label, lambda c: f"{c['wrong']} differs from the label", lambda c: [c["wrong"]]
     ),
-    "finding": _Rule(
+    "finding": _Kind(
         ("finding",),
-        _of_finding,
+        _by_finding,
         lambda c: f"{c['finding'][0]}: {str(c['finding'][1]).replace('-', ' ')}",
         lambda c: [c["finding"][0]],
     ),
-    "apart": _Rule(
+    "apart": _Kind(
         ("apart", "least"),
-        _apart,
+        _by_distance,
         lambda c: f"{c['apart'][0]} and {c['apart'][1]} differ by {float(c['least']):g} or more",
         lambda c: c["apart"],
     ),
-    "scaled_apart": _Rule(
+    "scaled_apart": _Kind(
         ("scaled_apart", "least"),
-        _scaled_apart,
+        _by_scaled_distance,
         lambda c: (
             f"{c['scaled_apart'][0]} and {c['scaled_apart'][1]} differ by {100 * float(c['least']):g} % of their scales or more"
         ),
         lambda c: c["scaled_apart"],
     ),
-    "verdicts": _Rule(
+    "verdicts": _Kind(
         ("verdicts", "are"),
-        _verdicts,
+        _by_verdicts,
         lambda c: ", ".join(
             f"{name} {_verdict(is_so)}" for name, is_so in zip(c["verdicts"], c["are"], strict=True)
         ),
         lambda c: c["verdicts"],
     ),
-    "text": _Rule(("text",), _with_text, lambda c: f"text {str(c['text'])!r}"),
-    "any": _Rule(("any",), _any, lambda c: ", or ".join(" and ".join(map(told, one)) for one in c["any"])),
-    "rows": _Rule(("rows",), _these, lambda c: f"{len(c['rows']):,} chosen rows"),
+    "text": _Kind(("text",), _by_text, lambda c: f"text {str(c['text'])!r}"),
+    "any": _Kind(
+        ("any",),
+        _by_any_of,
+        lambda c: ", or ".join(" and ".join(map(condition_text, conditions)) for conditions in c["any"]),
+    ),
+    "rows": _Kind(("rows",), _by_number, lambda c: f"{len(c['rows']):,} chosen rows"),
 }
 
 
-def _rule_of(condition: Condition) -> _Rule | None:
-    key = next((name for name in _RULES if isinstance(condition, Mapping) and name in condition), None)
-    return None if key is None else _RULES[key]
+def _kind_of(condition: Condition) -> _Kind | None:
+    key = next((name for name in _KINDS if isinstance(condition, Mapping) and name in condition), None)
+    return None if key is None else _KINDS[key]
 
 
-def told(condition: Condition) -> str:
-    """A condition in words, such as "exact: score 0.95 to 1"; "" for none of the table."""
-    rule = _rule_of(condition)
-    return "" if rule is None else rule.told(condition)
+def condition_text(condition: Condition) -> str:
+    """A condition in words, such as "exact: score 0.95 to 1"; "" for one that is not in the table."""
+    kind = _kind_of(condition)
+    return "" if kind is None else kind.text(condition)
 
 
 def graders_in(condition: Condition) -> list[str]:
-    """The graders that a condition is about; those of a list of choices are left to the choices."""
-    rule = _rule_of(condition)
-    return [] if rule is None else list(rule.graders(condition))
+    """The graders that a condition is about; none for `any`, whose conditions have their own."""
+    kind = _kind_of(condition)
+    return [] if kind is None else list(kind.graders(condition))

@@ -27,6 +27,7 @@ ROLES: Mapping[str, tuple[str, ...]] = {
 """Role to the column names it is recognised by; of several present the first listed wins."""
 
 _USABLE = ("messages", "instruction", "prompt", "completion")
+# An id or a group may be a column that plays another part as well.
 _SHAREABLE = ("id", "group")
 
 
@@ -64,6 +65,7 @@ def recognise(
     free = [name for name in names if name not in mapped]
     matched = {role: mapping[role] if role in mapping else _match(ROLES[role], free) for role in ROLES}
     if matched["messages"] and matched["prompt"]:
+        # A prompt that the user mapped is what is meant; else the messages hold the prompt already.
         matched["messages" if mapping.get("prompt") else "prompt"] = None
     if not mapping.get("instruction") and not _leads(matched, mapping):
         matched["instruction"] = None
@@ -121,6 +123,7 @@ def _match(candidates: Sequence[str], names: Sequence[str]) -> str | None:
     exact = next((name for name in candidates if name in names), None)
     if exact is not None:
         return exact
+    # Reversed, so that of two names that differ in case only the first one stands.
     folded = {name.casefold(): name for name in reversed(names)}
     return next((folded[name] for name in candidates if name in folded), None)
 
@@ -186,12 +189,14 @@ def require_completion(names: Sequence[str], roles: Mapping[str, str], source: s
     """
     if "messages" in roles or "completion" in roles:
         return
+    mapped = set(roles.values())
+    candidate = next((name for name in names if name not in mapped), "its name")
     raise SamplesError(
         "no column was recognised as the completion, which is what graders score",
         where=source,
         found=_listing(names),
         expected="one of " + ", ".join([*ROLES["completion"], *ROLES["messages"]]),
-        hint=f"say which one it is: columns={{'completion': {names[-1]!r}}}",
+        hint=f"say which one it is, such as columns={{'completion': {candidate!r}}} (--columns completion={candidate})",
     )
 
 

@@ -72,4 +72,5 @@ def _without_gaps(value: Any) -> Any:
         return {key: _without_gaps(item) for key, item in value.items() if item is not None}
     if isinstance(value, list):
         return [_without_gaps(item) for item in value]
+    # Marked, so that bytes are not taken for a text of the same digits.
     return ["bytes", value.hex()] if isinstance(value, bytes) else value

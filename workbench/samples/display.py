@@ -48,8 +48,8 @@ def as_html(line: str, columns: Mapping[str, Sequence[Any]], *, total: int) -> s
     rows = list(zip(*(columns[name] for name in names), strict=True))
     head = "".join(f"<th scope='col'>{_escaped(name)}</th>" for name in names)
     body = "".join("<tr>" + "".join(_cell(cell) for cell in row) + "</tr>" for row in rows)
-    left = total - len(rows)
-    more = f"<p>{counted(left, 'more row')}</p>" if left else ""
+    hidden_rows = total - len(rows)
+    more = f"<p>{counted(hidden_rows, 'more row')}</p>" if hidden_rows else ""
     return (
         f"<p>{_escaped(line)}</p>"
         f"<div class='workbench-samples' style='overflow-x:auto'><style>{_STYLE}</style><table>"

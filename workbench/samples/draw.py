@@ -61,15 +61,15 @@ def strata(keys: Sequence[Hashable]) -> _Ints:
 
 def _below_one(sizes: _Ints, n: int) -> NDArray[np.bool_]:
     """Strata whose fair share is below one row; giving them one makes the others' shares smaller, so again."""
-    small = np.zeros(len(sizes), dtype=bool)
-    while not small.all():
-        rest = ~small
-        quota = (n - int(small.sum())) * sizes / sizes[rest].sum()
-        more = rest & (quota < 1)
+    is_small = np.zeros(len(sizes), dtype=bool)
+    while not is_small.all():
+        is_large = ~is_small
+        quota = (n - int(is_small.sum())) * sizes / sizes[is_large].sum()
+        more = is_large & (quota < 1)
         if not more.any():
             break
-        small |= more
-    return small
+        is_small |= more
+    return is_small
 
 
 def _largest_remainder(sizes: _Ints, n: int) -> _Ints:
@@ -77,8 +77,9 @@ def _largest_remainder(sizes: _Ints, n: int) -> _Ints:
         return sizes
     quota = n * sizes / sizes.sum()
     counts: _Ints = np.floor(quota).astype(np.intp)
-    left = n - int(counts.sum())
-    counts[np.argsort(counts - quota, kind="stable")[:left]] += 1
+    remaining = n - int(counts.sum())
+    # Stable: of equal remainders the earlier stratum gets the row, on every machine.
+    counts[np.argsort(counts - quota, kind="stable")[:remaining]] += 1
     return counts
 
 

@@ -79,8 +79,8 @@ def _is_envelope(value: Mapping[str, Any]) -> bool:
 
 
 def _of_choices(choices: Any) -> list[Any]:
-    first = choices[0] if isinstance(choices, list) and choices else None
-    message = first.get("message") if isinstance(first, Mapping) else None
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    message = choice.get("message") if isinstance(choice, Mapping) else None
     return [message] if isinstance(message, Mapping) and "role" in message else []
 
 
@@ -90,8 +90,8 @@ def _of_output(output: Any) -> list[Any]:
     messages = [{"role": item["role"], "content": item.get("content")} for item in items if "role" in item]
     calls = [_call(item) for item in items if item.get("type") == "function_call"]
     if calls:
-        last = messages.pop() if messages else {"role": "assistant", "content": ""}
-        messages.append({**last, "tool_calls": calls})
+        last_message = messages.pop() if messages else {"role": "assistant", "content": ""}
+        messages.append({**last_message, "tool_calls": calls})
     return messages
 
 

@@ -73,16 +73,16 @@ def _empty_note(empty: int, rows: int, column: str) -> Iterator[str]:
 
 def _shared(keys: Iterable[str | None]) -> tuple[str, int] | None:
     """The key of all rows and their number; None where two differ or there are few. Stops at the first that differs."""
-    rest = iter(keys)
-    first = next(rest, None)
-    if first is None:
+    remaining_keys = iter(keys)
+    shared_key = next(remaining_keys, None)
+    if shared_key is None:
         return None
     count = 1
-    for key in rest:
-        if key != first:
+    for key in remaining_keys:
+        if key != shared_key:
             return None
         count += 1
-    return (first, count) if count >= _FEWEST else None
+    return (shared_key, count) if count >= _FEWEST else None
 
 
 def _shared_note(shared: tuple[str, int] | None, rows: int) -> Iterator[str]:

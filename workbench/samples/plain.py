@@ -90,6 +90,7 @@ def _absent(value: Any) -> bool:
 
 
 def _plain(value: Any, depth: int) -> Any:
+    # By the very type: a subclass, such as an enum or numpy's float, is not plain yet.
     if type(value) in _PLAIN:
         return value
     if depth > MAX_DEPTH:
@@ -127,6 +128,7 @@ def _array(value: np.ndarray[Any, Any], depth: int) -> Any:
 
 
 def _set(value: Any, depth: int) -> list[Any]:
+    # A set has no order, and two runs must agree; by `repr`, since its members may not compare.
     return sorted(_list(value, depth), key=repr)
 
 

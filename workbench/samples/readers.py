@@ -116,6 +116,7 @@ def _jsonl(path: Path, strict: bool) -> Loaded:
     rows: list[dict[str, Any]] = []
     lines: list[int] = []
     faults: dict[int, Fault] = {}
+    # As bytes: text would also be cut at U+2028 inside a string, and one bad byte would spoil the file.
     for number, line in enumerate(path.read_bytes().removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
         if not line.strip():
             continue
@@ -208,6 +209,7 @@ def _decoded(path: Path) -> str:
 
 def _records(path: Path, text: str) -> Iterator[tuple[int, list[str]]]:
     """Line number each record starts on, and its cells; blank lines are left out."""
+    # newline="" leaves the line ends inside quoted cells as they were written.
     reader = csv.reader(
         StringIO(text, newline=""), strict=True, delimiter="\t" if path.suffix.lower() == ".tsv" else ","
     )

@@ -263,6 +263,7 @@ def _unique(names: Sequence[str]) -> list[str]:
     result = []
     for name in names:
         fresh = name
+        # A name made here must not be one that another row brings along.
         while fresh in used or (fresh != name and fresh in originals):
             count[name] = count.get(name, 1) + 1
             fresh = f"{name}#{count[name]}"

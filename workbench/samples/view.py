@@ -81,6 +81,7 @@ class Samples:
 
     @classmethod
     def _view(cls, table: Table, rows: Rows | None) -> Samples:
+        # Past `__init__`, which would read and check the data once more.
         view = cls.__new__(cls)
         view._set(table, rows)  # noqa: SLF001 (its own class)
         return view
@@ -266,6 +267,7 @@ class Samples:
 
     def _stratum(self, name: str) -> list[str]:
         if name in map(str, self._table.frame.columns):
+            # By `repr`: a cell may be a list, which is no key, and 1 and "1" are two strata.
             return [repr(plain(cell)) for cell in self._table.cells(name, self._rows)]
         if name == "group":
             return list(self.groups)

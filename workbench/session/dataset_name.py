@@ -1,4 +1,4 @@
-"""The name under which a store keeps a dataset's labels. No widget is imported here."""
+"""The name under which a store keeps a dataset's labels."""
 
 from __future__ import annotations
 

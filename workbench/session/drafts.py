@@ -1,4 +1,4 @@
-"""What is being written in an app: it outlives the widgets it is written in. No widget here."""
+"""What is being written in an app: it outlives the widgets it is written in."""
 
 from __future__ import annotations
 

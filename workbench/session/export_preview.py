@@ -1,4 +1,4 @@
-"""What an export would write, and what it would replace, seen before it is written. No widget is imported here."""
+"""What an export would write, and what it would replace, seen before it is written."""
 
 from __future__ import annotations
 
@@ -134,6 +134,7 @@ def preview(
                 suite, Path(folder) / target, format, on_loss=on_loss, allow_unvalidated=allow_unvalidated
             )
         except (WorkbenchError, ValueError, OSError) as error:
+            # The folder is thrown away, and its name would mean nothing to a reader.
             return Preview(problem=str(error).replace(f"{folder}/", ""))
         files = {path.name: path.read_text("utf-8") for path in exported.paths}
         return Preview(files, exported.losses, exported.notes)
@@ -146,15 +147,15 @@ def file_name(name: str, format: str) -> str:  # noqa: A002
         WorkbenchError: It names a folder, or a file that would be hidden.
     """
     plain = name.strip() or "graders"
-    last = re.split(r"[/\\]", plain)[-1]
-    if not last.strip(". "):
+    base_name = re.split(r"[/\\]", plain)[-1]
+    if not base_name.strip(". "):
         raise WorkbenchError(
             "this names a folder, not a file", found=repr(plain)[:200], expected="a name such as out/graders"
         )
-    if last.startswith(".") or last.endswith("."):
+    if base_name.startswith(".") or base_name.endswith("."):
         raise WorkbenchError(
             "a file's name neither begins nor ends with a dot here: it would be hidden, or odd",
-            found=repr(last)[:200], expected="a name such as graders, with or without an ending",
+            found=repr(base_name)[:200], expected="a name such as graders, with or without an ending",
         )  # fmt: skip
     return plain if Path(plain).suffix else plain + get_format(format).suffix
 

@@ -1,4 +1,4 @@
-"""What each grader scored before it was changed, so that it can be compared with itself. No widget here."""
+"""What each grader scored before it was changed, so that it can be compared with itself."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ class GraderVersions:
             entries: What ran, by name.
         """
         for name in set(entries) & set(report.graders):
-            last = self._last.get(name)
-            if last is not None and last.entry != entries[name]:
-                self._other[name] = last
+            previous_run = self._last.get(name)
+            if previous_run is not None and previous_run.entry != entries[name]:
+                self._other[name] = previous_run
             self._last[name] = _Run(entries[name], report)
 
     def added_to(self, report: Report) -> Report:
@@ -97,7 +97,7 @@ def _old_names(names: Iterable[str], taken: Iterable[str]) -> list[str]:
 def _shared_rows(reports: list[Report]) -> list[NDArray[np.intp]]:
     """Row numbers of the shared samples in each report, in the first one's order."""
     numbers = [{str(name): row for row, name in enumerate(report.samples.ids)} for report in reports]
-    shared = [name for name in numbers[0] if all(name in others for others in numbers[1:])]
+    shared = [name for name in numbers[0] if all(name in other_numbers for other_numbers in numbers[1:])]
     return [np.array([rows[name] for name in shared], dtype=np.intp) for rows in numbers]
 
 

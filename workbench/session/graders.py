@@ -1,4 +1,4 @@
-"""The graders of a session: which there are, are chosen, are proved, and have changed. No widget here."""
+"""The graders of a session: which there are, are chosen, are proved, and have changed."""
 
 from __future__ import annotations
 
@@ -142,7 +142,9 @@ class GraderList(HasTraits):
         with self._guard.lock:
             old = self.by_name.get(name)
             if old is not None and old == grader:
+                # A cell that ran again has made an equal grader, whose proof still holds.
                 copy_proof(old, grader)
+            # New dicts, never changed ones: traitlets tells observers only of another value.
             self.by_name = {**self.by_name, name: grader}
             self.proofs = {**self.proofs, name: proof_of(grader)}
             if old != grader:
@@ -187,11 +189,11 @@ class GraderList(HasTraits):
         self.removed = (*self.removed, removed_grader)
 
     def _delete(self, name: str) -> None:
-        self.chosen = tuple(other for other in self.chosen if other != name)
+        self.chosen = tuple(kept_name for kept_name in self.chosen if kept_name != name)
         self.unrun -= {name}
         self._from_cells.pop(name, None)
-        self.proofs = {other: proof for other, proof in self.proofs.items() if other != name}
-        self.by_name = {other: grader for other, grader in self.by_name.items() if other != name}
+        self.proofs = {kept_name: proof for kept_name, proof in self.proofs.items() if kept_name != name}
+        self.by_name = {kept_name: grader for kept_name, grader in self.by_name.items() if kept_name != name}
 
     def restore(self) -> str:
         """Restore what was removed or replaced last, as it was; what stands in its place can be restored then.

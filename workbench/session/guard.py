@@ -1,4 +1,4 @@
-"""A lock that what belongs to one session shares, and the place where errors of callbacks are seen. No widget here."""
+"""A lock that what belongs to one session shares, and the place where errors of callbacks are seen."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ class ActionGuard(HasTraits):
 
     def __init__(self) -> None:
         super().__init__()
+        # Re-entrant: changing a trait calls its observers, which may act on the session in the same thread.
         self.lock = threading.RLock()
         self._depth = 0
 

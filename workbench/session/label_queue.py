@@ -1,4 +1,4 @@
-"""Which row is labelled next, and how it came to be that one. No widget is imported here."""
+"""Which row is labelled next, and how it came to be that one."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ __all__ = ["ORDERS", "LabelQueue"]
 
 Rows = NDArray[np.intp]
 
+# Fixed: a queue that is made anew, as after every run, must go on in the same order.
 _SEED = 0
 
 
@@ -134,8 +135,8 @@ def _disagreements(rows: Rows, report: Any, grader: str) -> Rows:
 
 def _largest(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Of each line of (n, m) values; -1.0 where there is none."""
-    known = ~np.isnan(values)
-    return np.where(known.any(1), np.where(known, values, -np.inf).max(1, initial=-np.inf), -1.0)
+    has_value = ~np.isnan(values)
+    return np.where(has_value.any(1), np.where(has_value, values, -np.inf).max(1, initial=-np.inf), -1.0)
 
 
 def _wrong(report: Any, grader: str) -> NDArray[np.float64]:

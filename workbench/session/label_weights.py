@@ -1,4 +1,4 @@
-"""How rows came to be labelled, as labels keep it, and what each then stands for. No widget is imported here."""
+"""How rows came to be labelled, as labels keep it, and what each then stands for."""
 
 from __future__ import annotations
 
@@ -85,7 +85,11 @@ def _with_classes(strata: list[_Stratum | None]) -> list[_Stratum | None]:
     for stratum in strata:
         if stratum is not None and stratum[0]:
             by_share.setdefault(stratum[1], set()).add(stratum)
-    classes = {("", share): next(iter(known)) for share, known in by_share.items() if len(known) == 1}
+    classes = {
+        ("", share): next(iter(strata_of_share))
+        for share, strata_of_share in by_share.items()
+        if len(strata_of_share) == 1
+    }
     return [None if stratum is None else classes.get(stratum, stratum) for stratum in strata]
 
 

@@ -58,12 +58,12 @@ class LabelledTexts:
 
     def digests(self, names: Collection[str]) -> dict[str, str]:
         """Digests of the texts of those of these samples that are here."""
-        known = [name for name in names if name in self.row_numbers]
-        new = [name for name in known if name not in self._digests]
+        names_here = [name for name in names if name in self.row_numbers]
+        new = [name for name in names_here if name not in self._digests]
         if new:
             digests = digests_of(self.samples, [self.row_numbers[name] for name in new])
             self._digests.update(zip(new, digests, strict=True))
-        return {name: self._digests[name] for name in known}
+        return {name: self._digests[name] for name in names_here}
 
     def matching(self, labels: Mapping[str, Label]) -> dict[str, Label]:
         """The labels of samples that are here with the text that was labelled, or of a text that is not known."""

@@ -1,4 +1,4 @@
-"""Labels of one dataset: those it came with, and those people give. No widget is imported here."""
+"""Labels of one dataset: those it came with, and those people give."""
 
 from __future__ import annotations
 
@@ -201,8 +201,8 @@ class DatasetLabels(HasTraits):
         """The given column's label of each row: it is of this dataset's texts, and of no others."""
         if texts is self._texts:
             return [_VALUES[int(code)] for code in self._codes]
-        known = {str(name) for name in self.samples.ids[np.flatnonzero(self._codes >= 0)]}
-        shared = self._texts.shared_with(texts, known)
+        labelled_ids = {str(name) for name in self.samples.ids[np.flatnonzero(self._codes >= 0)]}
+        shared = self._texts.shared_with(texts, labelled_ids)
         ids = map(str, texts.samples.ids)
         return [_VALUES[self._code(name)] if name in shared else None for name in ids]
 

@@ -1,4 +1,4 @@
-"""Graders that did not run again keep their grades. No widget here."""
+"""Graders that did not run again keep their grades."""
 
 from __future__ import annotations
 

@@ -32,8 +32,8 @@ class Problem:
         if isinstance(error, KeyboardInterrupt):
             return cls("Interrupted.", "", where)
         trace = "".join(traceback.format_exception(error))
-        known = isinstance(error, WorkbenchError)
-        return cls(str(error) if known else f"{type(error).__name__}: {error}", trace, where)
+        is_own_error = isinstance(error, WorkbenchError)
+        return cls(str(error) if is_own_error else f"{type(error).__name__}: {error}", trace, where)
 
 
 def as_html(problem: Problem | None) -> str:

@@ -1,4 +1,4 @@
-"""Rows of a report as a table asks for them: a window at a time, sorted on demand. No widget is imported here."""
+"""Rows of a report as a table asks for them: a window at a time, sorted on demand."""
 
 from __future__ import annotations
 
@@ -77,7 +77,10 @@ class ReportRows:
     def window(self, start: int, stop: int) -> list[list[Any]]:
         """Cells of a window; see `RowSource.window`."""
         rows = self._order[start:stop]
-        return [list(line) for line in zip(*(part.cells(rows) for part in self._cells.values()), strict=True)]
+        return [
+            list(cells_of_row)
+            for cells_of_row in zip(*(part.cells(rows) for part in self._cells.values()), strict=True)
+        ]
 
     def sort(self, key: str, descending: bool) -> None:
         """Order by a column; rows without a value come last either way."""
@@ -85,10 +88,11 @@ class ReportRows:
 
     def _sorted(self, key: str, *, descending: bool) -> Rows:
         values, has_value = self._cells[key].keys(self._rows)
-        known, unknown = self._rows[has_value], self._rows[~has_value]
+        with_value, without_value = self._rows[has_value], self._rows[~has_value]
+        # Ranks can be negated where texts cannot, so that a descending order is stable as well.
         ranks = np.unique(values[has_value], return_inverse=True)[1]
         order = np.argsort(-ranks if descending else ranks, kind="stable")
-        return np.concatenate([known[order], unknown])
+        return np.concatenate([with_value[order], without_value])
 
     def detail(self, at: int) -> dict[str, Any]:
         """What the reader shows of a row; see `row_reader.read_row`."""

@@ -1,4 +1,4 @@
-"""The report that is shown, and which of its rows are looked at. No widget here."""
+"""The report that is shown, and which of its rows are looked at."""
 
 from __future__ import annotations
 

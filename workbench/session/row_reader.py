@@ -90,9 +90,9 @@ def _turns(sample: Sample, texts: Mapping[str, str]) -> list[dict[str, Any]]:
 
 def _documents(sample: Sample, texts: Mapping[str, str]) -> list[dict[str, Any]]:
     """Those of the metadata; those of the thread stand among its turns. Numbers go on."""
-    first = sum(turn.role == "document" for turn in sample.thread.get_turns()) + 1
+    first_number = sum(turn.role == "document" for turn in sample.thread.get_turns()) + 1
     return [
-        {"title": f"Document {at + first}", **_part(f"document-{at}", texts)}
+        {"title": f"Document {at + first_number}", **_part(f"document-{at}", texts)}
         for at in range(len(_metadata_documents(sample)))
     ]
 
@@ -103,11 +103,11 @@ def _metadata_documents(sample: Sample) -> list[str]:
 
 
 def _call(call: Any, part: str, texts: Mapping[str, str]) -> dict[str, Any]:
-    shown = _part(part, texts)
+    arguments = _part(part, texts)
     return {
         "name": one_line(_function(call).get("name") or "?", 100),
-        "arguments": shown.pop("text"),
-        **shown,
+        "arguments": arguments.pop("text"),
+        **arguments,
     }
 
 
@@ -134,8 +134,12 @@ def _metadata(sample: Sample) -> str:
     if not isinstance(metadata, Mapping):
         return _plain(metadata)
     count = len(_metadata_documents(sample))
-    rest = {key: value for key, value in metadata.items() if not (count and key == "documents")}
-    return _plain({**rest, "documents": f"({count} shown above)"} if count else rest) if metadata else ""
+    other_values = {key: value for key, value in metadata.items() if not (count and key == "documents")}
+    return (
+        _plain({**other_values, "documents": f"({count} shown above)"} if count else other_values)
+        if metadata
+        else ""
+    )
 
 
 def _grade(at: int, name: str, grade: Grade, texts: Mapping[str, str]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What a table shows: its columns, and where its rows come from. No widget is imported here."""
+"""What a table shows: its columns, and where its rows come from."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs of the chosen graders: one at a time, in the background, each joined with what stands. No widget here."""
+"""Runs of the chosen graders: one at a time, in the background, each joined with what stands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an app knows and does, put together: samples, graders, runs, results, labels. No widget is imported here.
+"""What an app knows and does, put together: samples, graders, runs, results, labels.
 
 Panels observe the traits of the parts and call their methods; an action leaves in `code` the lines that would do the
 same. Runs report from a thread of their own, so whoever changes a part holds the lock that all parts share.

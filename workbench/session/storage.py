@@ -1,4 +1,4 @@
-"""Where an app keeps labels, judges' answers and run summaries. No widget is imported here."""
+"""Where an app keeps labels, judges' answers and run summaries."""
 
 from __future__ import annotations
 
@@ -46,6 +46,7 @@ class Storage:
             self.warning = f"Labels and answers are kept in memory only, until this kernel ends: {error.what}"
             if file := _file_of(DEFAULT_STORE):
                 self.warning += f". What {file} holds is not read."
+            # From here on the address says where things really are.
             self._address = None
             return open_store("sqlite://")
 

@@ -1,4 +1,4 @@
-"""Graders in a store: kept there under their names, and read as text to start from. No widget here."""
+"""Graders in a store: kept there under their names, and read as text to start from."""
 
 from __future__ import annotations
 
@@ -53,6 +53,7 @@ class StoredGraders(HasTraits):
         try:
             entry, change = _keep(self._storage.store, name, grader)
         finally:
+            # Also where nothing was kept: the checks have run, and what they found is shown.
             self._graders.note_proof(name, grader)
         with self._guard.lock:
             self.versions = {**self.versions, name: (grader, entry.version)}

@@ -1,4 +1,4 @@
-"""One conversation, all graders, at once: rows by id or words, pasted messages, edited answers. No widget here."""
+"""One conversation, all graders, at once: rows by id or words, pasted messages, edited answers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from workbench.grade import Grade
 from workbench.graders import Entry, Grader
 from workbench.graders.base import as_sample
 from workbench.graders.rules.threads import reference_of
-from workbench.judges.asking.judge_run import JudgeRun, sharing
+from workbench.judges.asking.judge_run import JudgeRun, use_judge_run
 from workbench.report.frames import row_texts
 from workbench.samples import Sample, Samples
 from workbench.samples.columns import ROLES
@@ -68,12 +68,12 @@ def place_of(samples: Samples, row: int, matches: Sequence[int]) -> str:
     """
     if row < 0:
         return "pasted messages"
-    shown = f"{one_line(samples.ids[row], 60)}, row {row + 1:,} of {len(samples):,}"
+    place_text = f"{one_line(samples.ids[row], 60)}, row {row + 1:,} of {len(samples):,}"
     if row not in matches:
-        return shown
+        return place_text
     if len(matches) == 1:
-        return f"{shown}: no other row has this id or these words"
-    return f"{shown}: match {matches.index(row) + 1:,} of {len(matches):,}"
+        return f"{place_text}: no other row has this id or these words"
+    return f"{place_text}: match {matches.index(row) + 1:,} of {len(matches):,}"
 
 
 def random_row(samples: Samples) -> int:
@@ -119,13 +119,13 @@ def paste(text: str) -> Sample:
 
 def with_completion(sample: Sample, text: str) -> Sample:
     """The sample with another last answer; one is added where the assistant has not spoken last."""
-    wire_turns, *rest = sample.thread.to_wire()
+    wire_turns, *other_fields = sample.thread.to_wire()
     turns = [(role, content) for role, content in wire_turns]
     if turns and turns[-1][0] == "assistant":
         turns[-1] = ("assistant", text)
     else:
         turns.append(("assistant", text))
-    return replace(sample, thread=StringThread.from_wire((turns, *rest)))
+    return replace(sample, thread=StringThread.from_wire((turns, *other_fields)))
 
 
 class Trial:
@@ -141,6 +141,7 @@ class Trial:
     ) -> None:
         self._on_grade = on_grade
         self._lock = threading.RLock() if lock is None else lock
+        # Counts questions: by it a result that came too late to be cancelled is known to be an earlier one's.
         self._question = 0
         self._under_way: dict[str, Future[Grade]] = {}
 
@@ -187,5 +188,5 @@ class Trial:
 async def _graded(grader: Grader | Entry, sample: Sample, judge_run: JudgeRun | None) -> Grade:
     if judge_run is None:
         return await grader.grade(sample)
-    with sharing(judge_run):
+    with use_judge_run(judge_run):
         return await grader.grade(sample)

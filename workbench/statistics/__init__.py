@@ -1,9 +1,10 @@
 """Intervals, effective sample sizes and spread, on numpy alone.
 
-`shares` holds what is exact for shares (Wilson, clusters, Holm), `resampling` the cluster bootstrap,
+`shares` holds intervals of shares (Wilson, clusters) and Holm's correction, `resampling` the cluster bootstrap,
 `agreement` kappa and AC1, `confusion` verdicts against the truth, `weighted` rows that stand for unequally many
 others, `ranks` Spearman and AUROC, `paired` two graders on the same rows, `spread` the measures of a column of
-scores, `passes` and `runs` several tries of one test. Scores are float64 (n,) without NaN: whoever calls has already left out rows that have no score.
+scores, `passes` and `runs` several tries of one test. Scores are float64 (n,) without NaN: the caller has already
+left out rows without a score.
 """
 
 from __future__ import annotations

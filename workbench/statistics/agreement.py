@@ -4,10 +4,11 @@ The standard error is the large-sample one of each statistic (delta method), whi
 Fleiss, Cohen & Everitt (1969, "Large sample standard errors of kappa and weighted kappa"). Rows of one
 prompt enter it at their effective number, as in `shares`.
 
-The interval is not value plus and minus so many standard errors. Where two columns agree on every row that
+The interval is not the value plus and minus a number of standard errors. Where two columns agree on every row that
 error is zero, and at 30 labels such "95 %" intervals hold a true kappa of 0.9 only 41 to 79 times out of
-100. Half a row is added to each cell of the table before (Haldane 1956 for ratios of odds; two rows spread over a
-larger table), which brings the coverage to 92 to 99 % from 10 rows on, and vanishes with many rows.
+100. So half a row is first added to each cell of the table (Haldane 1956 does so for odds ratios; in a larger table
+two rows are spread over all cells). By simulation this brings the coverage to 92 to 99 % from 10 rows on; with many
+rows its effect vanishes.
 """
 
 from __future__ import annotations
@@ -29,11 +30,11 @@ __all__ = ["ac1", "kappa", "table", "weighted_kappa"]
 Codes = NDArray[np.intp]
 Floats = NDArray[np.float64]
 
-# Cell shares (k, k) and weights (k, k) to the statistic, and how far a row in each cell moves it: the
-# influence function, whose variance over the rows is n times that of the statistic.
+# From cell shares (k, k) and agreement weights (k, k) to the statistic and its influence function (how far a row in
+# each cell moves it), whose variance over the rows is n times that of the statistic.
 Formula = Callable[[Floats, Floats], tuple[float, Floats]]
 
-_ADDED = 2.0  # rows, spread evenly over the cells
+_ADDED_ROWS = 2.0  # rows, spread evenly over the cells
 
 
 def table(a: Codes, b: Codes, *, levels: int = 2) -> NDArray[np.int64]:
@@ -53,19 +54,19 @@ def kappa(
 ) -> Estimate:
     """Cohen's kappa (1960): agreement beyond what the two columns' own shares give by chance, -1 to 1.
 
-    NaN where both columns have one category only: then chance alone agrees everywhere.
+    NaN where both columns consist of the same single category: chance alone then agrees on every row.
 
     Args:
         a: Category codes from 0 on, (n,).
         b: Category codes from 0 on, (n,).
-        groups: Integer cluster codes (n,) from 0 on; None when every row stands alone.
+        groups: Integer cluster codes (n,) from 0 on; None when all rows are independent.
         levels: How many categories there are.
         weights: How many rows each stands for, (n,), see `Weighted`; None when all count alike.
 
     Example:
         >>> import numpy as np
-        >>> good, said = np.repeat([1, 1, 0, 0], [20, 5, 10, 15]), np.repeat([1, 0, 1, 0], [20, 5, 10, 15])
-        >>> print(kappa(good, said))
+        >>> counts = [20, 5, 10, 15]
+        >>> print(kappa(np.repeat([1, 1, 0, 0], counts), np.repeat([1, 0, 1, 0], counts)))
         0.40 (0.14 to 0.63)
     """
     return _estimate(_Table(a, b, groups, np.eye(levels), weights), _kappa)
@@ -77,7 +78,7 @@ def weighted_kappa(a: Codes, b: Codes, groups: Codes | None = None, *, levels: i
     Args:
         a: Category codes in order from 0 on, (n,).
         b: Category codes in order from 0 on, (n,).
-        groups: Integer cluster codes (n,) from 0 on; None when every row stands alone.
+        groups: Integer cluster codes (n,) from 0 on; None when all rows are independent.
         levels: How many categories there are, at least 2.
     """
     steps = np.subtract.outer(np.arange(levels), np.arange(levels)) / (levels - 1)
@@ -95,7 +96,7 @@ def ac1(
     Args:
         a: Category codes from 0 on, (n,).
         b: Category codes from 0 on, (n,).
-        groups: Integer cluster codes (n,) from 0 on; None when every row stands alone.
+        groups: Integer cluster codes (n,) from 0 on; None when all rows are independent.
         levels: How many categories there are, at least 2.
         weights: As in `kappa`.
     """
@@ -104,67 +105,68 @@ def ac1(
 
 @dataclass(frozen=True, eq=False)
 class _Table:
-    """Two columns of codes, their clusters, how near each two categories are, and what each row stands for."""
+    """Two columns of codes, their clusters, how far each pair of categories agrees (0 to 1), and row weights."""
 
     a: Codes
     b: Codes
     groups: Codes | None
-    near: Floats
+    agreement_weights: Floats
     weights: Floats | None = None
 
     @cached_property
     def weighted(self) -> Weighted | None:
-        """The rows where they count unequally; None else."""
+        """The rows with their weights where they count unequally; None where all count alike."""
         if self.weights is None or not len(self.a):
             return None
-        return Weighted(self.a, self.b, self.weights, self.groups, len(self.near))
+        return Weighted(self.a, self.b, self.weights, self.groups, len(self.agreement_weights))
 
     @property
     def shares(self) -> Floats:
         """Share of the rows in each cell."""
         if self.weighted is not None:
             return self.weighted.shares
-        return table(self.a, self.b, levels=len(self.near)).astype(float) / len(self.a)
+        return table(self.a, self.b, levels=len(self.agreement_weights)).astype(float) / len(self.a)
 
-    def worth(self, influence: Floats, formula: Formula) -> float:
-        """What the rows are worth as independent rows."""
+    def effective_rows(self, influence: Floats, formula: Formula) -> float:
+        """How many independent rows of equal weight carry as much."""
         if self.weighted is None:
             return effective_n(influence[self.a, self.b], self.groups)
-        return self.weighted.worth(formula(self.weighted.smoothed, self.near)[1])
+        return self.weighted.effective_rows(formula(self.weighted.smoothed, self.agreement_weights)[1])
 
 
 def _estimate(rows: _Table, formula: Formula) -> Estimate:
     n = len(rows.a)
     if not n:
         return Estimate(math.nan, 0, reason="there are no rows to compare")
-    found = rows.shares
-    value, influence = formula(found, rows.near)
+    cell_shares = rows.shares
+    value, influence = formula(cell_shares, rows.agreement_weights)
     if math.isnan(value):
         return Estimate(math.nan, n, reason="both have one category only")
-    worth = rows.worth(influence, formula)
-    error = math.sqrt(float((found * influence**2).sum()) / worth)
-    smooth = found * worth + _ADDED / found.size
-    shares = smooth / smooth.sum()
-    centre, around = formula(shares, rows.near)
-    spread = math.sqrt(float((shares * around**2).sum() / smooth.sum()))
+    effective = rows.effective_rows(influence, formula)
+    error = math.sqrt(float((cell_shares * influence**2).sum()) / effective)
+    smoothed = cell_shares * effective + _ADDED_ROWS / cell_shares.size
+    shares = smoothed / smoothed.sum()
+    centre, centre_influence = formula(shares, rows.agreement_weights)
+    spread = math.sqrt(float((shares * centre_influence**2).sum() / smoothed.sum()))
     return Estimate(value, n, error, centre, spread, cluster_df(n, rows.groups))
 
 
 def _kappa(shares: Floats, weights: Floats) -> tuple[float, Floats]:
     down, across = shares.sum(1), shares.sum(0)
-    seen, chance = float((weights * shares).sum()), float(down @ weights @ across)
-    if chance >= 1 - 1e-12:
+    observed, chance = float((weights * shares).sum()), float(down @ weights @ across)
+    if chance >= 1 - 1e-12:  # one category only, but for rounding
         return math.nan, np.zeros_like(shares)
-    moved = np.add.outer(weights @ across, down @ weights) - 2 * chance
-    influence = ((weights - seen) * (1 - chance) - (1 - seen) * moved) / (1 - chance) ** 2
-    return (seen - chance) / (1 - chance), influence
+    # A row moves the agreement by chance through the shares of both columns.
+    chance_change = np.add.outer(weights @ across, down @ weights) - 2 * chance
+    influence = ((weights - observed) * (1 - chance) - (1 - observed) * chance_change) / (1 - chance) ** 2
+    return (observed - chance) / (1 - chance), influence
 
 
 def _ac1(shares: Floats, weights: Floats) -> tuple[float, Floats]:
     pooled = (shares.sum(0) + shares.sum(1)) / 2
-    others = len(pooled) - 1
-    seen, chance = float((weights * shares).sum()), float(pooled @ (1 - pooled)) / others
-    slope = (1 - 2 * pooled) / others
-    moved = np.add.outer(slope, slope) / 2 - float(slope @ pooled)
-    influence = ((weights - seen) * (1 - chance) - (1 - seen) * moved) / (1 - chance) ** 2
-    return (seen - chance) / (1 - chance), influence
+    free = len(pooled) - 1
+    observed, chance = float((weights * shares).sum()), float(pooled @ (1 - pooled)) / free
+    slope = (1 - 2 * pooled) / free
+    chance_change = np.add.outer(slope, slope) / 2 - float(slope @ pooled)
+    influence = ((weights - observed) * (1 - chance) - (1 - observed) * chance_change) / (1 - chance) ** 2
+    return (observed - chance) / (1 - chance), influence

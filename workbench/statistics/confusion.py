@@ -1,4 +1,4 @@
-"""Verdicts against what is known: the two-by-two table, and the shares and corrections read off it."""
+"""Verdicts against the truth: the two-by-two table, and the shares and corrections that follow from it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,11 @@ from workbench.statistics.weighted import Weighted
 __all__ = ["Confusion", "corrected_rate"]
 
 Flags = NDArray[np.bool_]
-_TELLS_APART = 1.2
+_MIN_RATES = (
+    1.2  # TPR + TNR, 1 by guessing: closer to it, the corrected rate is mostly noise (this project's limit)
+)
+_MIN_PADDED_RATES = 1.1  # the same after padding, which pulls both rates towards a half
+# Cells of the table: bad and good rows down, rejected and accepted ones across.
 _GOOD = np.array([[False, False], [True, True]])
 _ACCEPTED = np.array([[False, True], [False, True]])
 
@@ -29,7 +33,7 @@ class Confusion:
     Attributes:
         truth: Which rows are good, bool (n,).
         verdict: Which rows are accepted, bool (n,).
-        groups: Integer cluster codes (n,) from 0 on; None when every row stands alone.
+        groups: Integer cluster codes (n,) from 0 on; None when all rows are independent.
         weights: How many rows each stands for, (n,), see `Weighted`; None when all count alike.
     """
 
@@ -78,7 +82,7 @@ class Confusion:
 
     @cached_property
     def observed(self) -> Share:
-        """Share of rows on which the two say the same."""
+        """Share of rows whose verdict agrees with the truth."""
         return self._among(_GOOD == _ACCEPTED)
 
     @cached_property
@@ -89,8 +93,8 @@ class Confusion:
     @property
     def alignment(self) -> float:
         """Harmonic mean of coverage and 1 - false failure rate (Shankar 2024), NaN without both classes."""
-        caught, kept = self.specificity.value, self.sensitivity.value
-        return 0.0 if caught + kept == 0 else 2 * caught * kept / (caught + kept)
+        tnr, tpr = self.specificity.value, self.sensitivity.value
+        return 0.0 if tnr + tpr == 0 else 2 * tnr * tpr / (tnr + tpr)
 
     @cached_property
     def kappa(self) -> Estimate:
@@ -114,7 +118,7 @@ class Confusion:
         return self.truth.astype(np.intp), self.verdict.astype(np.intp)
 
     def _among(self, hit: Flags, among: Flags | None = None) -> Share:
-        """The share of some cells in others, both bool (2, 2): bad and good down, rejected and accepted across."""
+        """Share of the rows in the cells `among` (all by default) that are in the cells `hit`, both bool (2, 2)."""
         truth, verdict = self._codes
         if self.weights is not None and len(self):
             return Weighted(truth, verdict, self.weights, self.groups).share(hit, among)
@@ -125,10 +129,10 @@ class Confusion:
 def corrected_rate(accepted: Share, sensitivity: Share, specificity: Share) -> Estimate:
     """The share of good rows behind a share of accepted ones, given how the grader errs.
 
-    (p + TNR - 1) / (TPR + TNR - 1), from Rogan & Gladen 1978, kept within 0 to 1. The interval is the closed
+    (p + TNR - 1) / (TPR + TNR - 1), from Rogan & Gladen 1978, clipped to 0 to 1. The interval is the closed
     form of Lang & Reiczigel 2014 ("Confidence limits for prevalence of disease adjusted for estimated
     sensitivity and specificity", also in Lee 2025, arXiv 2511.21140): it allows for chance in both the judged
-    and the labelled rows, also where no mistake was seen.
+    and the labelled rows, even where no mistake was seen.
 
     Args:
         accepted: Share of the judged rows that the grader accepts.
@@ -136,26 +140,28 @@ def corrected_rate(accepted: Share, sensitivity: Share, specificity: Share) -> E
         specificity: TNR on labelled rows.
 
     Returns:
-        NaN with a reason where there are no good or no bad labels, or TPR + TNR is below 1.2: a grader that
-        hardly tells good from bad says nothing about how many are good.
+        NaN with a reason where there are no good or no bad labels, or TPR + TNR is below 1.2: verdicts that
+        hardly tell good from bad carry no information on how many are good.
     """
     if not (accepted.n and sensitivity.n and specificity.n):
         return Estimate(math.nan, 0, least=0.0, reason="it takes judged rows, good labels and bad labels")
+    # 4 and 2 added rows are those of the paper: half of them hits, as in Agresti & Coull 1998.
     p, p_n = _padded(accepted, 4.0)
     (tpr, good_n), (tnr, bad_n) = _padded(sensitivity, 2.0), _padded(specificity, 2.0)
-    if sensitivity.value + specificity.value < _TELLS_APART or tpr + tnr <= 1.1:
-        said = f"TPR + TNR is {sensitivity.value + specificity.value:.2f}, too low to correct by"
-        return Estimate(math.nan, accepted.n, least=0.0, reason=said)
+    if sensitivity.value + specificity.value < _MIN_RATES or tpr + tnr <= _MIN_PADDED_RATES:
+        reason = f"TPR + TNR is {sensitivity.value + specificity.value:.2f}, too low to correct by"
+        return Estimate(math.nan, accepted.n, least=0.0, reason=reason)
     gain = tpr + tnr - 1
     rate = (p + tnr - 1) / gain
     of_good, of_bad = tpr * (1 - tpr) / good_n, tnr * (1 - tnr) / bad_n
     spread = math.sqrt(p * (1 - p) / p_n + (1 - rate) ** 2 * of_bad + rate**2 * of_good) / gain
-    moved = 8 * (rate * of_good - (1 - rate) * of_bad)
+    shift = 8 * (rate * of_good - (1 - rate) * of_bad)  # 2 z^2 (...) in the paper, with z = 2 for 95 %
+    # The value is that of the plain shares; the added rows serve the interval alone.
     raw = (accepted.value + specificity.value - 1) / (sensitivity.value + specificity.value - 1)
     df = min(accepted.df, sensitivity.df, specificity.df)
-    return Estimate(min(max(raw, 0.0), 1.0), accepted.n, spread, rate + moved, spread, df, least=0.0)
+    return Estimate(min(max(raw, 0.0), 1.0), accepted.n, spread, rate + shift, spread, df, least=0.0)
 
 
-def _padded(found: Share, rows: float) -> tuple[float, float]:
-    """The share with so many rows added, half of them hits, and its rows; both at the effective number."""
-    return (found.value * found.effective + rows / 2) / (found.effective + rows), found.effective + rows
+def _padded(part: Share, rows: float) -> tuple[float, float]:
+    """The share and its effective number of rows after adding `rows`, half of them hits."""
+    return (part.value * part.effective + rows / 2) / (part.effective + rows), part.effective + rows

@@ -26,7 +26,7 @@ class Difference:
 
     Attributes:
         value: Mean of the second less the first; NaN over no rows.
-        interval: Its 95 % interval; both ends NaN where it cannot be had.
+        interval: Its 95 % interval; both ends NaN where there is none.
         n: Rows.
     """
 
@@ -36,19 +36,19 @@ class Difference:
 
     @property
     def is_shown(self) -> bool:
-        """Whether the interval leaves 0 out."""
+        """Whether the interval excludes 0."""
         return self.interval.lo > 0 or self.interval.hi < 0
 
 
 def mcnemar(only_a: int, only_b: int, *, mid: bool = False) -> float:
-    """McNemar's test (1947) in its exact form: two-sided p value of "each is as often the only one".
+    """McNemar's test (1947) in its exact form: two-sided p value of "each accepts as many rows alone as the other".
 
-    Rows on which both say the same do not enter. The sign test on the others: binomial at one half.
+    Only rows with different verdicts count: the sign test on these, binomial with one half.
 
     Args:
         only_a: Rows that only the first accepts.
         only_b: Rows that only the second accepts.
-        mid: Count the observed split half (mid-p), which errs less on the safe side
+        mid: Count the probability of the observed split by half (mid-p), which is less conservative
             (Fagerland, Lydersen & Laake 2013).
 
     Returns:
@@ -78,7 +78,7 @@ class Verdicts:
     Attributes:
         a: Which rows the first accepts, bool (n,).
         b: Which rows the second accepts, bool (n,).
-        groups: Integer cluster codes (n,) from 0 on; None when every row stands alone.
+        groups: Integer cluster codes (n,) from 0 on; None when all rows are independent.
     """
 
     a: Flags
@@ -110,26 +110,27 @@ class Verdicts:
 
     @cached_property
     def p(self) -> float:
-        """McNemar's p value: exact where every row stands alone.
+        """McNemar's p value: exact where all rows are independent.
 
-        Where rows share prompts, the score test of the share of one side among the rows they part on, at
-        the effective number of these: the exact test would take each answer for independent.
+        Where rows share prompts, a score test instead: whether the share of rows that only the second accepts, among
+        the rows with different verdicts, differs from one half at their effective number. The exact test would take
+        each answer for independent.
         """
-        parted = self._parted
-        if math.isinf(parted.df):
+        apart = self._disagreements
+        if math.isinf(apart.df):
             return mcnemar(self.only_a, self.only_b)
-        more = max(parted.k, parted.n - parted.k)
-        return min(1.0, 2 * Share(more, parted.n, parted.effective, parted.df).p_above(0.5))
+        larger = max(apart.k, apart.n - apart.k)
+        return min(1.0, 2 * Share(larger, apart.n, apart.effective, apart.df).p_above(0.5))
 
     @property
     def is_exact(self) -> bool:
-        """Whether `p` is of the exact test."""
-        return math.isinf(self._parted.df)
+        """Whether `p` comes from the exact test."""
+        return math.isinf(self._disagreements.df)
 
     @cached_property
-    def _parted(self) -> Share:
-        parted = self.a != self.b
-        return share(self.b[parted], None if self.groups is None else self.groups[parted])
+    def _disagreements(self) -> Share:
+        differ = self.a != self.b
+        return share(self.b[differ], None if self.groups is None else self.groups[differ])
 
     @cached_property
     def difference(self) -> Difference:
@@ -145,15 +146,15 @@ class Verdicts:
 def paired_difference(gaps: NDArray[np.float64], groups: NDArray[np.intp] | None = None) -> Difference:
     """The mean of row-by-row differences, by the cluster bootstrap.
 
-    Differences within -1 to 1 that are all equal are not taken for certain (see `mean_interval`); of wider
-    ones nothing can then be said.
+    Differences within -1 to 1 that are all equal still get an interval with a width (see `mean_interval`); equal
+    differences beyond that get none.
 
     Args:
         gaps: Second less first, float64 (n,).
-        groups: Integer cluster codes (n,) from 0 on; None when every row stands alone.
+        groups: Integer cluster codes (n,) from 0 on; None when all rows are independent.
     """
     codes = None if groups is None else compact(groups)
-    # Halved and moved, gaps within -1 to 1 are scores within 0 to 1, whose unseen rest is bounded.
+    # Mapped from -1 to 1 onto 0 to 1, because `mean_interval` bounds what was not seen only on that range.
     lo, hi = mean_interval(gaps / 2 + 0.5, codes)
     return Difference(mean(gaps), Interval(2 * lo - 1, 2 * hi - 1), len(gaps))
 
@@ -167,6 +168,6 @@ def accuracy_difference(
         truth: Which rows are good, bool (n,).
         a: Which rows the first accepts, bool (n,).
         b: Which rows the second accepts, bool (n,).
-        groups: Integer cluster codes (n,) from 0 on; None when every row stands alone.
+        groups: Integer cluster codes (n,) from 0 on; None when all rows are independent.
     """
     return paired_difference((b == truth).astype(float) - (a == truth), groups)

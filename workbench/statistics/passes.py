@@ -11,7 +11,7 @@ def pass_at_k(n: int, correct: int, k: int) -> float:
     """The unbiased estimate of the chance that at least one of k tries passes, 0 to 1.
 
     1 - C(n - correct, k) / C(n, k): of all ways to draw k of the n tries made, the share with a pass among
-    them. Fewer tries than k cannot be drawn from: with n < k it is 1.0 if any passed, else 0.0.
+    them. With n < k, where k tries cannot be drawn, it is 1.0 if any passed, else 0.0.
 
     Args:
         n: Tries made, at least 1.

@@ -1,4 +1,4 @@
-"""What depends on the order of scores alone: Spearman's correlation and the area under the ROC curve."""
+"""Statistics of the order of scores: Spearman's correlation and the area under the ROC curve."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.statistics.shares import Interval, _critical, cluster_df, effective_n
+from workbench.statistics.shares import Interval, cluster_df, critical_value, effective_n
 
 __all__ = ["auroc", "ranks", "spearman"]
 
 Floats = NDArray[np.float64]
-_HALVINGS = 50
+_BISECTIONS = 50  # leave 2 to the power of -50 of the range, about the precision of a float
 
 
 def ranks(values: Floats) -> Floats:
@@ -27,10 +27,11 @@ def spearman(a: Floats, b: Floats) -> float:
     """Spearman's rank correlation, -1 to 1; NaN where a column does not vary, or below two rows."""
     if len(a) < 2:
         return math.nan
-    one, two = ranks(a), ranks(b)
-    one, two = one - one.mean(), two - two.mean()
-    scale = math.sqrt(float(one @ one) * float(two @ two))
-    return min(1.0, max(-1.0, float(one @ two) / scale)) if scale > 0 else math.nan
+    a_ranks, b_ranks = ranks(a), ranks(b)
+    a_ranks, b_ranks = a_ranks - a_ranks.mean(), b_ranks - b_ranks.mean()
+    scale = math.sqrt(float(a_ranks @ a_ranks) * float(b_ranks @ b_ranks))
+    # Rounding may carry a perfect correlation a hair past 1.
+    return min(1.0, max(-1.0, float(a_ranks @ b_ranks) / scale)) if scale > 0 else math.nan
 
 
 def auroc(
@@ -42,15 +43,15 @@ def auroc(
 ) -> tuple[float, Interval]:
     """The chance that a good row scores above a bad one, ties counting half, and its interval.
 
-    The interval holds every area that the observed one does not lie too far from, by the variance of Hanley
+    The interval is a score interval: it holds every area that a test would not reject, by the variance of Hanley
     & McNeil 1982 with both classes of the average size (Newcombe 2006, "Confidence intervals for an effect
-    size measure based on the Mann-Whitney statistic", method 5). So it has a width where every good row is
-    above every bad one. Rows of one prompt enter at their effective number.
+    size measure based on the Mann-Whitney statistic", method 5). So it has a width even where every good row is
+    above every bad one. Rows of one prompt count at their effective number.
 
     Args:
         scores: float64 (n,).
         truth: Which rows are good, bool (n,).
-        groups: Integer cluster codes (n,) from 0 on; None when every row stands alone.
+        groups: Integer cluster codes (n,) from 0 on; None when all rows are independent.
         confidence: Two-sided.
 
     Returns:
@@ -60,34 +61,38 @@ def auroc(
     if not good or not bad:
         return math.nan, Interval(math.nan, math.nan)
     area = (float(ranks(scores)[truth].sum()) - good * (good + 1) / 2) / (good * bad)
-    worth = effective_n(_influence(scores, truth, area), groups) / len(scores)
-    sizes, critical = (good * worth, bad * worth), _critical(confidence, cluster_df(len(scores), groups))
-    return area, Interval(1 - _end(1 - area, sizes, critical), _end(area, sizes, critical))
+    cluster_factor = effective_n(_influence(scores, truth, area), groups) / len(scores)
+    sizes, critical = (
+        (good * cluster_factor, bad * cluster_factor),
+        critical_value(confidence, cluster_df(len(scores), groups)),
+    )
+    # The lower end is 1 minus the upper end of "a bad row scores above a good one".
+    return area, Interval(1 - _upper_end(1 - area, sizes, critical), _upper_end(area, sizes, critical))
 
 
 def _influence(scores: Floats, truth: NDArray[np.bool_], area: float) -> Floats:
-    """How far each row moves the area: its own share of pairs won, less the area, over its class's share."""
+    """How far each row moves the area: its share of pairs won, less the area, divided by the share of its class."""
     all_ranks, won = ranks(scores), np.empty(len(scores))
-    for rows, other in ((truth, ~truth), (~truth, truth)):
-        won[rows] = (all_ranks[rows] - ranks(scores[rows])) / other.sum()
+    for rows, other_class in ((truth, ~truth), (~truth, truth)):
+        won[rows] = (all_ranks[rows] - ranks(scores[rows])) / other_class.sum()
     won[~truth] = 1 - won[~truth]
     class_share = np.where(truth, truth.mean(), (~truth).mean())
-    moved: Floats = (won - area) / class_share
-    return moved
+    influence: Floats = (won - area) / class_share
+    return influence
 
 
-def _end(area: float, sizes: tuple[float, float], critical: float) -> float:
-    """The upper end, by halving the stretch from the area to 1."""
+def _upper_end(area: float, sizes: tuple[float, float], critical: float) -> float:
+    """The upper end of the score interval, by bisection between the area and 1."""
     lo, hi = area, 1.0
-    for _ in range(_HALVINGS):
+    for _ in range(_BISECTIONS):
         middle = (lo + hi) / 2
-        near = middle - area <= critical * math.sqrt(_variance(middle, sizes))
-        lo, hi = (middle, hi) if near else (lo, middle)
+        is_inside = middle - area <= critical * math.sqrt(_variance(middle, sizes))
+        lo, hi = (middle, hi) if is_inside else (lo, middle)
     return hi if area < 1 else 1.0
 
 
 def _variance(area: float, sizes: tuple[float, float]) -> float:
     good, bad = sizes
-    others = max((good + bad) / 2 - 1, 0.0)
-    alike = 1 + others * ((1 - area) / (2 - area) + area / (1 + area))
+    average_others = max((good + bad) / 2 - 1, 0.0)
+    alike = 1 + average_others * ((1 - area) / (2 - area) + area / (1 + area))
     return area * (1 - area) / (good * bad) * alike

@@ -1,4 +1,4 @@
-"""What a column of scores looks like: spread, quantiles, levels in use, likeness within prompts."""
+"""Measures of a column of scores: spread, quantiles, levels in use, likeness within prompts."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ __all__ = [
     "levels_of",
     "mean",
     "quantiles",
+    "rescaled",
     "sample_sd",
-    "tame",
 ]
 
 LEVELS = 21
 """Bins for counting levels: 0, 0.05, ... 1, so that 5- and 10-point scales fall on bin centres."""
 
 SAME = 1e-9
-"""Scores closer than this are one score: sums of weights differ by less from machine to machine."""
+"""Scores closer than this count as equal: sums of weights differ by less from machine to machine."""
 
 
-def tame(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
-    """Values small enough to be summed and squared, and the factor that brings them back.
+def rescaled(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
+    """Values small enough to be summed and squared without overflow, and the factor to multiply results by.
 
-    The factor is 1, and the values are untouched, up to 1e100: a score can be any finite number.
+    A score can be any finite number. Up to 1e100 the values are returned as they are, with a factor of 1.
     """
     size = float(np.abs(values).max(initial=0.0))
     return (values, 1.0) if size <= 1e100 else (values / size, size)
@@ -38,7 +38,7 @@ def tame(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
 
 def mean(values: NDArray[np.float64]) -> float:
     """The mean, NaN over no values, finite for any finite scores."""
-    small, factor = tame(values)
+    small, factor = rescaled(values)
     return float(small.mean()) * factor if len(values) else float("nan")
 
 
@@ -46,13 +46,14 @@ def sample_sd(values: NDArray[np.float64]) -> float:
     """The sample standard deviation (ddof=1), NaN below two values and exactly 0 for constants."""
     if len(values) < 2:
         return float("nan")
-    small, factor = tame(values)
+    small, factor = rescaled(values)
+    # Less the median first, which makes the sd of equal values exactly 0.
     return float(np.std(small - np.median(small), ddof=1)) * factor
 
 
 def quantiles(values: NDArray[np.float64], at: Sequence[float] = (0.25, 0.5, 0.75)) -> list[float]:
     """Quantiles by linear interpolation (numpy's default, type 7), NaN over no values."""
-    small, factor = tame(values)
+    small, factor = rescaled(values)
     return [float(q) * factor for q in np.quantile(small, at)] if len(values) else [float("nan")] * len(at)
 
 
@@ -81,19 +82,20 @@ def levels_of(counts: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def group_sums(values: NDArray[np.float64], groups: NDArray[np.intp]) -> NDArray[np.float64]:
-    """Per group: 1, size, size squared, sum, sum of squares, squared sum over size. float64 (g, 6)."""
-    values, _ = tame(values)
+    """For each group: 1, size, size squared, sum, sum of squares, squared sum over size. float64 (g, 6)."""
+    values, _ = rescaled(values)
+    # Less the median, because large scores would lose their digits in the squares.
     centred = values - np.median(values) if len(values) else values
     size = np.bincount(groups).astype(float)
     total = np.bincount(groups, weights=centred)
     squares = np.bincount(groups, weights=centred**2)
-    there = size > 0
-    size, total, squares = size[there], total[there], squares[there]
+    is_used = size > 0
+    size, total, squares = size[is_used], total[is_used], squares[is_used]
     return np.column_stack([np.ones_like(size), size, size**2, total, squares, total**2 / size])
 
 
 def icc_of(sums: NDArray[np.float64]) -> NDArray[np.float64]:
-    """ICC(1) out of summed columns of `group_sums`, (..., 6) to (...).
+    """ICC(1) from the column sums of `group_sums`, (..., 6) to (...).
 
     The share of the scores' variance that lies between groups rather than within them: one-way
     analysis of variance, (MSB - MSW) / (MSB + (k - 1) MSW) with the usual average k for groups of

@@ -1,13 +1,13 @@
 """Two columns of categories over rows that stand for unequally many others.
 
-Labels are often given where they teach most: as many rows a grader accepted as it refused, say. Read as if they had
-been drawn at random, they make every rate wrong (verification bias: Begg & Greenes 1983, "Assessment of diagnostic
-tests when disease verification is subject to selection bias"). The remedy is theirs: each row counts for as many as
-it stands for, the rows of its stratum over those of them that were labelled.
+Often the rows to label are not drawn at random: as many that a grader accepted as it refused, say. Read as if they had
+been drawn at random, such labels make every rate wrong (verification bias: Begg & Greenes 1983, "Assessment of
+diagnostic tests when disease verification is subject to selection bias"). Their remedy is used here: each labelled row
+counts for as many rows as it stands for, which is the rows of its stratum divided by the labelled ones among them.
 
 A rate's variance is that of its linearised form under these weights (Kish 1965, "Survey sampling"; Korn & Graubard
-1998), without credit for the strata, which errs on the safe side. Half a row is added to each cell of each stratum
-before: a stratum that stands for many rows and showed no mistake in its few labels has else no variance at all.
+1998). That the strata lower it is ignored, which is conservative. Half a row is first added to each cell of each
+stratum: otherwise a stratum that stands for many rows and has no mistake in its few labels would have no variance.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["Weighted"]
 
 Codes = NDArray[np.intp]
 Floats = NDArray[np.float64]
-_ADDED = 2.0  # rows to each stratum, spread evenly over the cells
+_ADDED_ROWS = 2.0  # rows to each stratum, spread evenly over the cells
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +35,7 @@ class Weighted:
         a: Category codes from 0 on, (n,).
         b: Category codes from 0 on, (n,).
         weights: How many rows each stands for, on any scale, above 0, (n,); one value a stratum.
-        groups: Integer cluster codes (n,) from 0 on; None when every row stands alone.
+        groups: Integer cluster codes (n,) from 0 on; None when all rows are independent.
         levels: How many categories there are.
     """
 
@@ -54,26 +54,31 @@ class Weighted:
 
     @cached_property
     def _strata(self) -> tuple[Floats, Floats]:
-        """Weight of each stratum, (s, 1, 1), and its rows by cell with those added, (s, levels, levels)."""
-        values, of = np.unique(self.weights, return_inverse=True)
+        """Weight of each stratum, (s, 1, 1), and its rows by cell with the added ones, (s, levels, levels)."""
+        # Rows of one stratum have one weight, so that equal weights are taken for one stratum.
+        values, stratum = np.unique(self.weights, return_inverse=True)
         cells = self.levels**2
-        found = np.bincount(of * cells + self.a * self.levels + self.b, minlength=cells * len(values))
-        counts: Floats = found.reshape(len(values), self.levels, self.levels) + np.float64(_ADDED / cells)
+        rows_by_cell = np.bincount(
+            stratum * cells + self.a * self.levels + self.b, minlength=cells * len(values)
+        )
+        counts: Floats = rows_by_cell.reshape(len(values), self.levels, self.levels) + np.float64(
+            _ADDED_ROWS / cells
+        )
         return values[:, None, None], counts
 
     @cached_property
     def smoothed(self) -> Floats:
-        """As `shares`, with the rows that are added."""
+        """As `shares`, with the added rows."""
         weights, counts = self._strata
         shares: Floats = (weights * counts).sum(0) / (weights * counts).sum()
         return shares
 
-    def worth(self, influence: Floats, among: NDArray[np.bool_] | None = None) -> float:
-        """How many independent rows of equal weight say as much.
+    def effective_rows(self, influence: Floats, among: NDArray[np.bool_] | None = None) -> float:
+        """How many independent rows of equal weight carry as much information.
 
         Args:
             influence: How far a row in each cell moves the statistic, (levels, levels).
-            among: Cells whose rows it rests on; all by default.
+            among: Cells whose rows the statistic rests on; all by default.
         """
         weights, counts = self._strata
         inside = np.ones_like(influence) if among is None else among.astype(float)
@@ -84,23 +89,29 @@ class Weighted:
         n = int(rows.sum())
         if not n or spread <= 0:
             return float(n)
-        moved = (self.weights * influence[self.a, self.b])[rows]
-        alone = effective_n(moved, None if self.groups is None else self.groups[rows]) / n
-        return plain / spread * n / float(counts.sum()) * alone
+        row_influence = (self.weights * influence[self.a, self.b])[rows]
+        cluster_factor = effective_n(row_influence, None if self.groups is None else self.groups[rows]) / n
+        return plain / spread * n / float(counts.sum()) * cluster_factor
 
     def share(self, hit: NDArray[np.bool_], among: NDArray[np.bool_] | None = None) -> Share:
-        """The weighted share of rows in some cells.
+        """The weighted share of the rows in the cells `among` that are in the cells `hit`.
 
         Args:
-            hit: Cells that count, (levels, levels).
-            among: Cells of whose rows; all by default.
+            hit: Cells, (levels, levels).
+            among: Cells, (levels, levels); all by default.
         """
         inside = np.ones_like(hit) if among is None else among
         rows, total = inside[self.a, self.b], float(self.shares[inside].sum())
         k, n = int(hit[self.a, self.b][rows].sum()), int(rows.sum())
         if not n:
             return Share(0, 0, 0.0)
-        there = float(self.smoothed[inside & hit].sum() / self.smoothed[inside].sum())
+        smoothed_rate = float(self.smoothed[inside & hit].sum() / self.smoothed[inside].sum())
         groups = None if self.groups is None else self.groups[rows]
         rate = min(1.0, float(self.shares[inside & hit].sum()) / total)
-        return Share(k, n, self.worth(hit.astype(np.float64) - there, inside), cluster_df(n, groups), rate)
+        return Share(
+            k,
+            n,
+            self.effective_rows(hit.astype(np.float64) - smoothed_rate, inside),
+            cluster_df(n, groups),
+            rate,
+        )

@@ -12,7 +12,7 @@ from urllib.parse import quote, quote_plus
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 
-from workbench.store.errors import StoreError
+from workbench.errors import StoreError
 
 __all__ = ["Address", "parse"]
 
@@ -43,6 +43,7 @@ class Address:
         """The address without secrets."""
         query = {name: "***" if _SECRET.search(name) else value for name, value in self.url.query.items()}
         masked_url = self.url.set(query=query, username="***" if self._odd_user else self.url.username)
+        # Rendering quotes the stars, too.
         text = masked_url.render_as_string(hide_password=True).replace("%2A%2A%2A", "***")
         for spelling in {self._odd_database, quote(self._odd_database, safe=" +/")} - {""}:
             text = text.replace(spelling, "***")
@@ -74,6 +75,7 @@ class Address:
         ]
         values += [self.url.password or "", self._odd_user, self._odd_database]
         secrets = list(filter(None, values))
+        # A driver repeats a secret as it was typed, or as it stands in the URL.
         for spelling in {encode(secret) for secret in secrets for encode in (str, quote, quote_plus)}:
             text = text.replace(spelling, "***")
         return text
@@ -100,6 +102,7 @@ def parse(where: str | os.PathLike[str]) -> Address:
         return _file(URL.create("sqlite", database=os.fspath(where)), os.fspath(where))
     url = _url(where)
     if url.drivername in _POSTGRES:
+        # SQLAlchemy takes "postgresql" alone for psycopg2, and "postgres", as providers write it, not at all.
         url = url.set(drivername="postgresql+psycopg")
     _check_driver(url)
     return _sqlite(url) if url.get_backend_name() == "sqlite" else Address(url)
@@ -151,6 +154,7 @@ def _sqlite(url: URL) -> Address:
     name = url.database or ""
     if name in ("", ":memory:") or url.query.get("mode") == "memory":
         return Address(url, memory=True)
+    # A URI of SQLite's own, which need not name a file.
     return Address(url) if name.startswith("file:") else _file(url, name)
 
 

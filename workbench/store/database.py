@@ -74,6 +74,7 @@ class Database:
         with self._placed():
             with self.reading() as connection:
                 version = schema.version_of(connection)
+                # Before anything is changed: a newer release's store must stay as it is.
                 schema.refuse_newer(version)
                 _check_encoding(connection)
             if self.address.is_sqlite:
@@ -107,6 +108,7 @@ class Database:
         with self.engine.connect() as connection:
             raw: Any = connection.connection.driver_connection
             try:
+                # The mode stays with the file, so one that was switched before needs nothing.
                 if raw.execute("PRAGMA journal_mode").fetchone()[0] == "delete":
                     raw.execute("PRAGMA journal_mode=WAL")
             except sqlite3.OperationalError as error:
@@ -202,6 +204,7 @@ def _file_at(path: Path | None) -> _File | None:
 
 
 def _dispose(engine: Engine, threads: ThreadPoolExecutor, pid: int) -> None:
+    # In a fork these are the parent's threads and connections.
     if pid == os.getpid():
         threads.shutdown(wait=False)
         engine.dispose()
@@ -210,6 +213,7 @@ def _dispose(engine: Engine, threads: ThreadPoolExecutor, pid: int) -> None:
 def _engine(address: Address, timeout: float) -> Engine:
     if not address.is_sqlite:
         return _server_engine(address, timeout)
+    # A database in memory lives in its one connection; another connection would open an empty one.
     pool = StaticPool if address.memory else QueuePool
     arguments = {"timeout": timeout, "check_same_thread": False}
     engine = sa.create_engine(address.url, hide_parameters=True, poolclass=pool, connect_args=arguments)
@@ -220,11 +224,13 @@ def _engine(address: Address, timeout: float) -> Engine:
 
 def _server_engine(address: Address, timeout: float) -> Engine:
     settings = _server_settings(address, timeout)
+    # Pinged first: a server that was restarted leaves dead connections in the pool.
     engine = sa.create_engine(address.url, hide_parameters=True, pool_pre_ping=True, connect_args=settings)
 
     def limit_waiting(connection: Any, _: Any) -> None:
         with connection.cursor() as cursor:
             cursor.execute(f"SET lock_timeout = {max(1, round(timeout * 1000))}")
+        # A rollback would undo the SET, and the pool rolls back every connection that is returned.
         connection.commit()
 
     if address.url.get_backend_name() == "postgresql":
@@ -247,6 +253,7 @@ def _server_settings(address: Address, timeout: float) -> dict[str, Any]:
 
 def _set_up(connection: Any, _: Any) -> None:
     connection.isolation_level = None  # the begin below is ours
+    # NORMAL: with the write-ahead log a commit outlives a killed process, and does not wait for the disk.
     for pragma in ("synchronous=NORMAL", "foreign_keys=ON"):
         connection.execute(f"PRAGMA {pragma}")
 

@@ -79,6 +79,7 @@ class StoredGraders:
             CaptureError: A grader that cannot be kept, such as a custom one without an import path.
             StoreError: The key is in use.
         """
+        # Before the transaction: the proof runs the sandbox, and on SQLite nobody else could write meanwhile.
         record = self._record(grader_key, grader)
         with self._database.writing() as connection:
             head = _head(connection, grader_key)
@@ -263,6 +264,7 @@ def _insert(connection: Connection, key: str, values: dict[str, Any]) -> None:
     try:
         connection.execute(graders.insert().values(key=key, **values))
     except IntegrityError:
+        # There was no row that could have been locked, so two may get here at once.
         raise StoreError(
             f"there is a grader {key!r} already", found="another session made it at the same moment",
             hint=f"edit({key!r}, grader) makes a new version of it",

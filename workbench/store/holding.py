@@ -48,6 +48,7 @@ def holding(
     """
     by_id = tops(connection, samples.ids, dataset, labeller)
     places = [at for at, name in enumerate(samples.ids) if name in by_id]
+    # Making a text's digest means reading all of it, so only where a label has one to compare it with.
     with_digest = [at for at in places if any(row.digest for _, row in by_id[samples.ids[at]])]
     texts = dict(zip(with_digest, samples.digests_at(with_digest), strict=True))
     matching = {
@@ -149,6 +150,7 @@ def _rows(
         )
         rows = connection.execute(query.order_by(labels.c.id))
         named_rows = ((read(row.sample), row) for row in rows)
+        # Beyond `_MANY` names all rows are read, so those of others are among them.
         matches += [(name, row) for name, row in named_rows if ids is None or name in ids]
     return matches
 

@@ -18,6 +18,7 @@ Which = str | Sample | Samples | Iterable[str | Sample]
 """Samples: one id, one sample, a dataset, several of either, or a mapping of ids to the digests of their texts, or to
 labels of these, such as `latest` returns."""
 
+# Empty too: where the text is not known.
 _DIGEST = re.compile("[0-9a-f]{16}|")
 
 

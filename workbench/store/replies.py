@@ -91,6 +91,7 @@ class Replies:
             for start in range(0, len(unique), _CHUNK):
                 chunk = unique[start : start + _CHUNK]
                 statement, names = self._selects[next(size for size in _SIZES if size >= len(chunk))]
+                # The last key again and again: that changes nothing in a list of keys.
                 filled = chunk + chunk[-1:] * (len(names) - len(chunk))
                 parameters = tuple(filled) if self._positional else dict(zip(names, filled, strict=True))
                 for key, text, rest in connection.exec_driver_sql(statement, parameters).all():
@@ -142,7 +143,7 @@ def _check_key(key: str) -> None:
     if not (isinstance(key, str) and 0 < len(key) <= 255 and key.isascii() and key.isprintable()):
         raise StoreError(
             "an answer's key must be 1 to 255 printable ASCII characters", found=repr(key)[:80],
-            hint="workbench.judges.asking.replies.content_key makes one",
+            hint="workbench.judges.asking.reply_store.content_key makes one",
         )  # fmt: skip
 
 
@@ -163,6 +164,7 @@ def _values(key: str, reply: Reply, model: str) -> dict[str, Any]:
 def _reply(text: str, rest: str) -> Reply | StoreError:
     """The answer of a row; one that cannot be read is an error for its own key only."""
     try:
+        # Most rows hold no escaped text, and can do without `read`.
         raw, usage = json.loads(rest) if rest[0] == "[" else from_json(rest)
         return Reply(read(text), None if usage is None else Usage(**usage), raw)
     except (ValueError, TypeError, LookupError) as error:

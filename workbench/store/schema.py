@@ -180,6 +180,7 @@ def prepare(connection: Connection) -> None:
     """
     if connection.dialect.name == "postgresql":
         connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_ADVISORY_LOCK)))
+    # Read again behind the lock: another process may have brought the tables up to date meanwhile.
     version = version_of(connection)
     refuse_newer(version)
     if version == 0:

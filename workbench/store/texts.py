@@ -20,6 +20,7 @@ _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 def storable(text: str) -> str:
     """The text in the form in which any database can store it."""
+    # A text that begins like the mark is escaped as well, or it would be read back as another.
     if _UNSTORABLE.search(text) is None and not text.startswith(_MARK):
         return text
     return _MARK + text.encode("unicode_escape").decode("ascii")

@@ -41,6 +41,7 @@ class Page:
         """Add text as one step of work: `step` and `write` in one, for renderings in many small pieces."""
         self.steps -= 1
         self.characters_left -= len(text)
+        # One test for a piece that may be a single character; the calls below raise what is the matter.
         if self.steps < 0 or self.characters_left < 0 or time.monotonic() > self.until:
             self.step(0)
             self.take(0)

@@ -75,6 +75,7 @@ class _Checker:
         }:
             raise at(self.text, call.position, "names between bars work with each and with only")
         yield from self.values(call, names, nested=nested, head=helper is None)
+        # `if` and `unless` keep the context, so that a name inside them is still asked of the outermost one.
         inside = nested or helper not in {"if", "unless"}
         yield from self.program(block.program, names, nested=inside)
         yield from self.program(block.inverse, names, nested=nested)

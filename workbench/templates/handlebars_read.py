@@ -87,6 +87,7 @@ class _Reader:
         close = self.close(tag, call)
         self.depth -= 1
         if inverse is not None and inverse.chained and isinstance(inverse.body[0], Block):
+            # The block of an `{{else if}}` has no closing tag of its own: it shares this one, `~` and all.
             inverse.body[0].close_strip = close
         program.names = names
         first, second = (program, inverse) if tag.kind == "open" else (inverse, program)
@@ -170,8 +171,8 @@ class _Words:
         return self.words[self.next - 1]
 
     def _wrong(self, expected: str) -> TemplateError:
-        left = self.words[self.next :]
-        position = left[0].position if left else self.tag.position
+        remaining_words = self.words[self.next :]
+        position = remaining_words[0].position if remaining_words else self.tag.position
         return at(self.text, position, "a tag that cannot be read", expected=expected)
 
     def _end(self) -> None:
@@ -264,6 +265,7 @@ def _literal(word: Word) -> Literal:
         value = word.text[1:-1].replace("\\" + quote, quote)
         return Literal(value, value, word.position)
     if word.kind == "number":
+        # Cut, since Python refuses to read more than 4,300 digits; past 309 no float is equal anyway.
         value = float(word.text) if "." in word.text else int(word.text[:400])
         return Literal(value, script_text(value), word.position)
     return Literal(_LITERALS[word.text], word.text, word.position)

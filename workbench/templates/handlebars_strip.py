@@ -135,15 +135,17 @@ def _line_ends(body: list[Statement], at: int, *, root: bool = False) -> bool:
 def _cut_after(body: list[Statement], at: int, *, everything: bool = False) -> None:
     content = body[at] if at < len(body) else None
     if isinstance(content, Content) and (everything or not content.right_stripped):
-        left = content.value.lstrip(JS_SPACE) if everything else _REST_OF_LINE.sub("", content.value, count=1)
-        content.right_stripped = left != content.value
-        content.value = left
+        kept_text = (
+            content.value.lstrip(JS_SPACE) if everything else _REST_OF_LINE.sub("", content.value, count=1)
+        )
+        content.right_stripped = kept_text != content.value
+        content.value = kept_text
 
 
 def _cut_before(body: list[Statement], at: int | None, *, everything: bool = False) -> None:
     place = (len(body) if at is None else at) - 1
     content = body[place] if place >= 0 else None
     if isinstance(content, Content) and (everything or not content.left_stripped):
-        left = content.value.rstrip(JS_SPACE if everything else " \t")
-        content.left_stripped = left != content.value
-        content.value = left
+        kept_text = content.value.rstrip(JS_SPACE if everything else " \t")
+        content.left_stripped = kept_text != content.value
+        content.value = kept_text

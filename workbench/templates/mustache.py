@@ -103,15 +103,15 @@ def _delimiters(text: str, start: int, name: str) -> tuple[str, str]:
 def _without_lone_lines(tags: list[Tag]) -> list[Tag]:
     """Drop the whitespace of lines that hold tags which put nothing, and nothing else."""
     remaining: list[Tag] = []
-    line: list[Tag] = []
+    tags_of_line: list[Tag] = []
     for tag in tags:
         pieces = re.findall(r"[^\n]*\n|[^\n]+", tag.text) if tag.kind == "text" else [None]
         for piece in pieces:
-            line.append(tag if piece is None else Tag("text", piece, tag.position))
+            tags_of_line.append(tag if piece is None else Tag("text", piece, tag.position))
             if piece is not None and piece.endswith("\n"):
-                remaining += _line(line)
-                line = []
-    return remaining + _line(line)
+                remaining += _line(tags_of_line)
+                tags_of_line = []
+    return remaining + _line(tags_of_line)
 
 
 def _line(line: list[Tag]) -> list[Tag]:
@@ -184,6 +184,7 @@ def _section(tag: Tag, value: Any, contexts: tuple[Any, ...], page: Page) -> Non
 def _resolved(name: str, contexts: tuple[Any, ...]) -> Any:
     if name == ".":
         return contexts[0]
+    # As mustache.js, which tests for `indexOf('.') > 0`: a name that begins with a dot is no path.
     parts = name.split(".") if name.find(".") > 0 else [name]
     for context in contexts:
         value = context

@@ -113,9 +113,10 @@ def _placed(problem: str, line: int, text: str, expected: str = "") -> TemplateE
 
 
 def _check(tree: Any, text: str) -> None:
-    waiting = [(tree, 0)]
-    while waiting:
-        node, depth = waiting.pop()
+    # A list and no recursion: a deep tree is to be refused by its bound, not by Python's.
+    pending = [(tree, 0)]
+    while pending:
+        node, depth = pending.pop()
         kind = type(node).__name__
         if kind in _REFUSED or getattr(node, "recursive", False):
             raise _placed(f"{kind} is not supported here: it could grow without bound", node.lineno, text)
@@ -123,13 +124,14 @@ def _check(tree: Any, text: str) -> None:
             raise _placed("too many things within things", node.lineno, text)
         if kind in {"Filter", "Test"}:
             _check_name(node, text)
-        waiting += [(child, depth + 1) for child in node.iter_child_nodes()]
+        pending += [(child, depth + 1) for child in node.iter_child_nodes()]
 
 
 def _check_name(node: Any, text: str) -> None:
     from workbench.templates.native_sandbox import environment
 
     kind = type(node).__name__.lower()
+    # Names that begin with an underscore are the filters that count, which no template may call.
     names = {name for name in getattr(environment(), f"{kind}s") if name[:1].isalpha()}
     if node.name not in names:
         raise _placed(f"there is no {kind} {node.name!r}", node.lineno, text, ", ".join(sorted(names)))

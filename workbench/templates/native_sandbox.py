@@ -95,15 +95,16 @@ class Sandbox(ImmutableSandboxedEnvironment):
     def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
         """Apply an operator if its result will not be too large."""
         PAGE.get().step()
-        if not _bearable(operator, left, right):
+        if not _is_small_enough(operator, left, right):
             raise TemplateRunError(f"the result of {operator} is too large, or it takes numbers only")
         result = super().call_binop(context, operator, left, right)
         return _bounded(result) if isinstance(result, list | tuple) else result
 
 
-def _bearable(operator: str, left: Any, right: Any) -> bool:
+def _is_small_enough(operator: str, left: Any, right: Any) -> bool:
     sequences = [side for side in (left, right) if isinstance(side, str | list | tuple)]
     if operator == "%":
+        # On a text `%` is formatting, and a width such as `%1000000000d` fills the memory.
         return not isinstance(left, str | bytes)
     if sequences and operator == "+":
         return sum(map(len, sequences)) <= MAX_OUTPUT
@@ -118,16 +119,17 @@ def _bearable(operator: str, left: Any, right: Any) -> bool:
 
 def _measure(value: Any, limit: int) -> None:
     """Refuse what is no plain data, or has too many parts when each is counted where it appears."""
-    waiting, count = [value], 0
-    while waiting:
-        item = waiting.pop()
+    pending, count = [value], 0
+    while pending:
+        item = pending.pop()
+        # The larger limit is that of a value put as text, where the characters of its texts count.
         count += len(item) if isinstance(item, str) and limit > _MAX_MADE else 1
         if count > limit:
             raise TemplateRunError("a list or dict of the template is too large", expected=f"{limit:,} parts")
         if isinstance(item, Mapping):
-            waiting += [*item.keys(), *item.values()]
+            pending += [*item.keys(), *item.values()]
         elif isinstance(item, list | tuple):
-            waiting += item
+            pending += item
         elif not isinstance(item, str | int | float | None):
             raise TemplateRunError(f"a {type(item).__name__} is no data and has no text")
 
@@ -149,7 +151,7 @@ def _bounded(value: Any) -> Any:
     return value
 
 
-def _turns(value: Any) -> Iterator[Any]:
+def _counted_items(value: Any) -> Iterator[Any]:
     page = PAGE.get()
     for item in value:
         page.step()
@@ -195,8 +197,8 @@ def _tojson(value: Any, indent: int | None = None) -> str:
 def _indent(value: Any, width: int = 4, first: bool = False) -> str:
     lines = str(_printable(value)).split("\n")
     space = " " * min(width, 40)
-    rest = [space + line if line else line for line in lines[1:]]
-    return _joined([(space if first else "") + lines[0], *rest], "\n")
+    indented_lines = [space + line if line else line for line in lines[1:]]
+    return _joined([(space if first else "") + lines[0], *indented_lines], "\n")
 
 
 def _range(*bounds: int) -> range:
@@ -236,6 +238,7 @@ def _charged(rule: Callable[..., Any]) -> Callable[..., Any]:
 @cache
 def environment() -> Sandbox:
     """The environment that all templates share."""
+    # Not optimized: jinja would work out constant expressions while it compiles, where nothing is counted.
     sandbox = Sandbox(
         autoescape=False, undefined=Missing, finalize=_printable, optimized=False, keep_trailing_newline=True
     )
@@ -245,7 +248,7 @@ def environment() -> Sandbox:
     }  # fmt: skip
     builtin = {name: sandbox.filters[name] for name in _KEPT_FILTERS.split()}
     sandbox.filters = {name: _charged(rule) for name, rule in {**builtin, **own}.items()}
-    sandbox.filters |= {"_turns": _turns, "_joined": _joined, "_bounded": _bounded}
+    sandbox.filters |= {"_turns": _counted_items, "_joined": _joined, "_bounded": _bounded}
     sandbox.globals = dict(GLOBALS)
     return sandbox
 

@@ -88,10 +88,10 @@ def _jinja_name(name: Name, names: tuple[str, ...]) -> str:
         if name.level != len(names):
             raise _refuse(f"an outer loop's {steps[0]}", "jinja2")
         return f"loop.{LOOP_NAMES[steps[0]]}"
-    first, rest = (names[name.level - 1], steps) if name.level else (steps[0], steps[1:])
-    if not _WORD.fullmatch(first) or (not name.level and first in (*names, "loop")):
-        raise _refuse(f"a variable called {first!r}", "jinja2", "rename it")
-    return first + "".join(_jinja_step(step) for step in rest)
+    variable, attributes = (names[name.level - 1], steps) if name.level else (steps[0], steps[1:])
+    if not _WORD.fullmatch(variable) or (not name.level and variable in (*names, "loop")):
+        raise _refuse(f"a variable called {variable!r}", "jinja2", "rename it")
+    return variable + "".join(_jinja_step(step) for step in attributes)
 
 
 def _jinja_step(step: str) -> str:
@@ -170,7 +170,7 @@ def _flat(parts: Parts, target: str) -> Iterator[Text | Put]:
 def _braces(parts: Parts) -> str:
     def write(part: Text | Put) -> str:
         if isinstance(part, Text):
-            return re.sub(r"\{\{|\}\}|\{(?=[A-Za-z_][A-Za-z0-9_]*\})", lambda found: found[0] * 2, part.text)
+            return re.sub(r"\{\{|\}\}|\{(?=[A-Za-z_][A-Za-z0-9_]*\})", lambda match: match[0] * 2, part.text)
         if len(part.name.steps) != 1 or not _WORD.fullmatch(part.name.steps[0]):
             raise _refuse(f"the path {_dotted(part.name)}", "braces", "it has single names only")
         return f"{{{part.name.steps[0]}}}"

@@ -185,6 +185,7 @@ class _Jinja:
 
     def branch(self, node: Any, levels: dict[str, int], level: int) -> Part:
         other = self.parts(node.else_, levels, level)
+        # From the last one: each is the else of the one before it.
         for elif_node in reversed(node.elif_):
             other = (self.branch_of(elif_node, other, levels, level),)
         return self.branch_of(node, other, levels, level)

@@ -90,6 +90,7 @@ def _script_number(value: float) -> str:
         return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
     if value == 0:
         return "0"
+    # `repr` has the shortest digits that read back as the same float, which is what JavaScript prints.
     sign, digits, exponent = Decimal(repr(value)).normalize().as_tuple()
     text, point = "".join(map(str, digits)), len(digits) + int(exponent)
     return "-" * sign + _placed(text, point)

@@ -66,6 +66,7 @@ async def awaited(work: Callable[[], Awaitable[T]], seconds: float | None = None
     _queue(call)
     try:
         await _wait_for_start(call, ended, seconds)
+        # Not wait_for, which cancels what it waits for and would hide a TimeoutError of the coroutine's own.
         await asyncio.wait({ended}, timeout=seconds)
     except asyncio.CancelledError:
         await _cut(call, ended)
@@ -154,6 +155,7 @@ class _LoopThread:
             if not self._beginning:
                 return
             call = _waiting_calls.popleft()
+            # Still under the lock: `_cut` must find a call either among those that wait or on a loop.
             call.loop_thread = self
         self._calls.add(call)
         call.task = self.loop.create_task(call.go(self._begin), context=call.context)

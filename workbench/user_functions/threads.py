@@ -92,6 +92,7 @@ async def _started(work: Callable[[], T], level: int, turns: _Turns) -> tuple[Fu
         RuntimeError: There is no thread, and none to wait for.
     """
     context, result = copy_context(), Future[T]()
+    # In the function's own context: what it calls through the workbench takes turns one level deeper.
     context.run(_level.set, level + 1)
     result.set_running_or_notify_cancel()  # who stops waiting does not end it
 

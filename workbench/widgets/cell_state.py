@@ -35,6 +35,7 @@ _runs: dict[tuple[str, str], tuple[str, int]] = {}
 
 def current_cell() -> tuple[str, str]:
     """Which cell runs, by the front end's own name for it, and which run of it; "" where that is not known."""
+    # Looked up, not imported: where no kernel has loaded it, no cell runs.
     if "ipykernel" not in sys.modules:
         return "", ""
     from IPython import get_ipython

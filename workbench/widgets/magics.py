@@ -11,8 +11,8 @@ from workbench.capturing.foreign import signature_of
 from workbench.errors import WorkbenchError
 from workbench.formats.platforms.adaptive.reading import creates
 from workbench.graders.announce import announce
-from workbench.graders.function import FunctionGrader
-from workbench.graders.script import ScriptGrader
+from workbench.graders.code.function import FunctionGrader
+from workbench.graders.code.script import ScriptGrader
 from workbench.sandbox.host.interpreter import StartError, warn_absent
 from workbench.session.notebook import taken_by
 
@@ -102,6 +102,7 @@ def _options(words: list[str], line: str) -> dict[str, Any]:
         )
     options: dict[str, Any] = {"name": name}
     known = {"--timeout": ("timeout", float), "--memory": ("memory_mb", int)}
+    # The empty text stands for the value that is missing behind a last flag.
     for flag, value in zip(rest[::2], [*rest[1::2], ""], strict=False):
         if flag not in known:
             raise WorkbenchError(f"%%grader does not know {flag}", expected=", ".join([*known, "--js"]))

@@ -70,6 +70,7 @@ def test_weighted_and_logical():
         {"kind": "simple", "aggregation": "mean"},
         {"kind": "simple", "value": "high"},
         {"kind": "simple", "treshold": 1},
+        {"kind": "weighted_average", "weights": {}},
         {"kind": "weighted_average", "weights": {"a": -1}},
         {"kind": "weighted_average", "weights": {"a": 0}},
         {"kind": "weighted_average"},

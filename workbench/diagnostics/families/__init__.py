@@ -1,1 +1,1 @@
-"""The families of diagnostics, one a file; every module here is found and registers its own."""
+"""The families of diagnostics, each in a file of its own. Every module here is loaded and registers its diagnostics."""

@@ -36,7 +36,7 @@ _WORDS = {
 }
 _BALANCED = 0.5
 """Smallest over largest topic share, from the dry-run page of vLLora's fine-tuning documents (January 2026)."""
-_SHOWN = 5
+_MAX_TOPICS = 5  # topics named in a message
 
 
 @diagnostic("vllora-dry-run", presets=("vllora",))
@@ -45,15 +45,15 @@ def dry_run_verdict(case: Case) -> Iterable[Finding]:
     column = np.zeros(len(case.grades))
     column[case.rows] = case.scores
     result = dry_run(column.tolist(), _topics(case))
-    told = "; ".join(_WORDS[issue.partition(":")[0]] for issue in result.issues) or "nothing stands out"
+    issues = "; ".join(_WORDS[issue.partition(":")[0]] for issue in result.issues) or "nothing stands out"
     missing = len(column) - len(case.rows)
     counted = f", {missing:,} rows without a score counted as 0" if missing else ""
-    said = f"dry run {result.verdict}, mean {result.mean:.3g}, std {result.std:.3g}{counted}: {told}{_low_topics(result)}"
+    message = f"dry run {result.verdict}, mean {result.mean:.3g}, std {result.std:.3g}{counted}: {issues}{_low_topics(result)}"
     advice = (
         "go on to training" if result.verdict == "GO" else "mend the grader or the dataset, then run it again"
     )
     yield Finding(
-        case.grader, "vllora-dry-run", _SEVERITY[result.verdict], "mean", result.mean, None, len(column), 0, said, advice,
+        case.grader, "vllora-dry-run", _SEVERITY[result.verdict], "mean", result.mean, None, len(column), 0, message, advice,
         RowNumbers(case.rows),
     )  # fmt: skip
 
@@ -65,8 +65,8 @@ def _topics(case: Case) -> Sequence[Hashable | None] | None:
 def _low_topics(result: DryRun) -> str:
     """Topics that are a problem, by name."""
     names = [one_line(name, 40) for name, status in result.by_topic.items() if status == "problem"]
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return f" ({', '.join(names[:_SHOWN])}{more})" if names else ""
+    more = f" and {len(names) - _MAX_TOPICS} more" if len(names) > _MAX_TOPICS else ""
+    return f" ({', '.join(names[:_MAX_TOPICS])}{more})" if names else ""
 
 
 @diagnostic("vllora-code-reference", presets=("vllora",))
@@ -74,10 +74,10 @@ def code_reference(case: Case) -> Iterable[Finding]:
     """PASS, WARN or FAIL by the shorter rule of vLLora's code reference, on the rows that have a score."""
     scores = case.scores.tolist()
     verdict, mean = code_reference_verdict(scores), dry_run(scores).mean
-    said = f"code reference {verdict}, mean {mean:.3g} of the scored rows"
+    message = f"code reference {verdict}, mean {mean:.3g} of the scored rows"
     advice = "FAIL below a mean of 0.10 or a sample std of 0.10, WARN above a mean of 0.90, else PASS"
     yield Finding(
-        case.grader, "vllora-code-reference", _SEVERITY[verdict], "mean", mean, None, len(case.rows), 0, said, advice,
+        case.grader, "vllora-code-reference", _SEVERITY[verdict], "mean", mean, None, len(case.rows), 0, message, advice,
         RowNumbers(case.rows),
     )  # fmt: skip
 
@@ -91,7 +91,7 @@ def topic_balance(case: Case) -> Iterable[Finding]:
         return
     value, (smallest, fewest) = balance(list(counts.values())), min(counts.items(), key=lambda pair: pair[1])
     even = value > _BALANCED
-    said = (
+    message = (
         f"topics {'balanced' if even else 'unbalanced'}, {value:.3g} of the largest topic's rows in the smallest "
         f"of {len(counts):,}: {one_line(str(smallest), 40)}, {fewest:,} rows"
     )
@@ -108,7 +108,7 @@ def topic_balance(case: Case) -> Iterable[Finding]:
         None,
         n,
         0,
-        said,
+        message,
         advice,
         rows,
     )
@@ -124,14 +124,14 @@ def readiness_verdict(case: Case) -> Iterable[Finding]:
         lengths=None if case.context is None else case.context.lengths[case.rows].tolist(),
         topics=None if topics is None else [topics[row] for row in case.rows],
     )
-    broken = [
+    missed = [
         f"{check.name} is {check.value:.3g}, limit {check.limit:g}"
         for check in result.checks
         if not check.holds
     ]
-    said = f"readiness gate {result.verdict}: {'; '.join(broken) or 'all checks hold'}"
+    message = f"readiness gate {result.verdict}: {'; '.join(missed) or 'all checks hold'}"
     yield Finding(
         case.grader, "vllora-readiness", _SEVERITY[result.verdict], "checks that hold",
-        float(sum(check.holds for check in result.checks)), None, len(case.rows), 0, said,
+        float(sum(check.holds for check in result.checks)), None, len(case.rows), 0, message,
         "see what each check asks in workbench.diagnostics.readiness", RowNumbers(case.rows),
     )  # fmt: skip

@@ -1,1 +1,1 @@
-"""The extractors there are; every module here is found and registers its own."""
+"""The bundled extractors. Every module here is loaded and registers its own."""

@@ -1,6 +1,6 @@
 """The nine extractors of Letta Evals (0.4.x), with their names, settings and search direction.
 
-An *assistant message* is an assistant turn that says something; a turn that only calls tools is none, as in Letta's
+An *assistant message* is an assistant turn with text; a turn that only calls tools is none, as in Letta's
 trajectories.
 """
 
@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 
-def _said(thread: StringThread) -> list[tuple[int, str]]:
+def _assistant_messages(thread: StringThread) -> list[tuple[int, str]]:
     """Assistant messages, oldest first, with their place among the turns."""
     turns = thread.get_turns()
     return [
@@ -40,52 +40,54 @@ def _said(thread: StringThread) -> list[tuple[int, str]]:
 @extractor("last_assistant")
 def last_assistant(thread: StringThread) -> str:
     """The last assistant message, "" where there is none."""
-    said = _said(thread)
-    return said[-1][1] if said else ""
+    messages = _assistant_messages(thread)
+    return messages[-1][1] if messages else ""
 
 
 @extractor("first_assistant")
 def first_assistant(thread: StringThread) -> str:
     """The first assistant message, "" where there is none."""
-    said = _said(thread)
-    return said[0][1] if said else ""
+    messages = _assistant_messages(thread)
+    return messages[0][1] if messages else ""
 
 
 @extractor("all_assistant")
 def all_assistant(thread: StringThread, *, separator: str = "\n") -> str:
     """All assistant messages, joined."""
-    return separator.join(text for _, text in _said(thread))
+    return separator.join(text for _, text in _assistant_messages(thread))
 
 
 @extractor("last_turn")
 def last_turn(thread: StringThread, *, separator: str = "\n") -> str:
-    """The assistant messages since the user last spoke, joined."""
-    asked = [at for at, turn in enumerate(thread.get_turns()) if turn.role == "user"]
-    return separator.join(text for at, text in _said(thread) if at > (asked[-1] if asked else -1))
+    """The assistant messages since the last user turn, joined."""
+    user_turns = [at for at, turn in enumerate(thread.get_turns()) if turn.role == "user"]
+    return separator.join(
+        text for at, text in _assistant_messages(thread) if at > (user_turns[-1] if user_turns else -1)
+    )
 
 
 @extractor("pattern")
 def pattern(thread: StringThread, *, pattern: str, group: int | str = 0, search_all: bool = False) -> str:
-    """What a regular expression finds in the newest assistant message that has it.
+    """The match of a regular expression in the newest assistant message that has one.
 
-    With `search_all` every find in that one message, joined by a space; of several groups `group` then
-    picks by place from 0, so that the default picks the first one.
+    With `search_all` every match in that one message, joined by a space. If the expression has several groups,
+    `group` then counts from 0, so that the default is the first one.
     """
-    rule = Pattern(pattern)
-    for _, text in reversed(_said(thread)):
-        if match := rule.search(text):
-            return _finds(rule, text, group) if search_all else match.group(group) or ""
+    regex = Pattern(pattern)
+    for _, text in reversed(_assistant_messages(thread)):
+        if match := regex.search(text):
+            return _all_matches(regex, text, group) if search_all else match.group(group) or ""
     return ""
 
 
-def _finds(rule: Pattern, text: str, group: Any) -> str:
-    return " ".join(one[group] if isinstance(one, tuple) else one for one in rule.findall(text))
+def _all_matches(rule: Pattern, text: str, group: Any) -> str:
+    return " ".join(match[group] if isinstance(match, tuple) else match for match in rule.findall(text))
 
 
 @extractor("after_marker")
 def after_marker(thread: StringThread, *, marker: str, include_marker: bool = False) -> str:
-    """What follows the marker's first place in the newest assistant message that has it, stripped."""
-    for _, text in reversed(_said(thread)):
+    """The text after the first marker in the newest assistant message that has one, stripped."""
+    for _, text in reversed(_assistant_messages(thread)):
         at = text.find(marker)
         if at >= 0:
             return text[at if include_marker else at + len(marker) :].strip()
@@ -94,14 +96,14 @@ def after_marker(thread: StringThread, *, marker: str, include_marker: bool = Fa
 
 @extractor("tool_arguments")
 def tool_arguments(thread: StringThread, *, tool_name: str) -> str:
-    """The arguments of the first call of a tool, as the JSON text it was called with; "{}" where none."""
+    """The arguments of the first call of a tool, as the JSON text of the call; "{}" where it was not called."""
     call = _first_call(thread, tool_name)
     return "{}" if call is None else _text(call.get("function", call).get("arguments", "{}"))
 
 
 @extractor("tool_output")
 def tool_output(thread: StringThread, *, tool_name: str) -> str:
-    """What the first call of a tool returned, found by the call's id; "" where nothing was."""
+    """The output of the first call of a tool, by the call's id; "" where there is none."""
     call = _first_call(thread, tool_name)
     if call is None:
         return ""
@@ -112,7 +114,7 @@ def tool_output(thread: StringThread, *, tool_name: str) -> str:
 
 @extractor("memory_block")
 def memory_block(thread: StringThread, *, block_label: str) -> str:
-    """A memory block of the agent, out of `metadata["agent_state"]`; "" where no block has the label.
+    """A memory block of the agent, from `metadata["agent_state"]`; "" where no block has the label.
 
     Raises:
         RuntimeError: The thread's metadata has no agent state.
@@ -122,9 +124,9 @@ def memory_block(thread: StringThread, *, block_label: str) -> str:
     if not isinstance(state, Mapping):
         raise RuntimeError("memory_block needs agent state: there is no metadata['agent_state']")  # noqa: TRY004 (as upstream)
     # Before Letta 0.8 the blocks lie under `memory`, since then beside it.
-    held = state["memory"] if isinstance(state.get("memory"), Mapping) else state
-    blocks = [one for one in held.get("blocks") or () if isinstance(one, Mapping)]
-    return next((_text(one.get("value")) for one in blocks if one.get("label") == block_label), "")
+    container = state["memory"] if isinstance(state.get("memory"), Mapping) else state
+    blocks = [block for block in container.get("blocks") or () if isinstance(block, Mapping)]
+    return next((_text(block.get("value")) for block in blocks if block.get("label") == block_label), "")
 
 
 def _first_call(thread: StringThread, name: str) -> dict[str, Any] | None:

@@ -55,8 +55,8 @@ class Loss:
 
     def __str__(self) -> str:
         owner = f"grader {self.grader!r}" if self.grader else "the suite"
-        told = f"{owner}, {self.field}: {self.what}" + (f" ({self.way_out})" if self.way_out else "")
-        return told + (f"; written instead: {self.instead}" if self.instead else "")
+        sentence = f"{owner}, {self.field}: {self.what}" + (f" ({self.way_out})" if self.way_out else "")
+        return sentence + (f"; written instead: {self.instead}" if self.instead else "")
 
 
 _ON_REQUEST = 'on_loss="report" drops it and says so'
@@ -79,17 +79,17 @@ class Losses:
         self.found: list[Loss] = []
         self.notes: list[Loss] = []
 
-    def add(self, grader: str, field: str, what: str, *, way_out: str = "", instead: str = "") -> None:
+    def add(self, grader: str, field: str, problem: str, *, way_out: str = "", instead: str = "") -> None:
         """Tell a loss, and what is written in its place where something is.
 
         Raises:
             FormatError: Losses are refused.
         """
-        loss = Loss(grader, field, what, way_out, instead)
+        loss = Loss(grader, field, problem, way_out, instead)
         if self.refuse:
             owner = f"grader {grader!r}, {field}" if grader else f"the suite, {field}"
             raise FormatError(
-                f"{self.platform} cannot say this: {what}",
+                f"{self.platform} cannot say this: {problem}",
                 where=owner,
                 hint="; ".join(
                     filter(None, [way_out, _ON_REQUEST if not instead else _REPLACED.format(instead)])
@@ -98,9 +98,9 @@ class Losses:
         if loss not in self.found:
             self.found.append(loss)
 
-    def note(self, grader: str, field: str, what: str) -> None:
+    def note(self, grader: str, field: str, remark: str) -> None:
         """Tell of something left out that no score depends on, such as a title: never an error."""
-        note = Loss(grader, field, what)
+        note = Loss(grader, field, remark)
         if note not in self.notes:
             self.notes.append(note)
 
@@ -145,9 +145,9 @@ class Reading:
     release: str = ""
     notes: list[Loss] = field(default_factory=list)
 
-    def note(self, node_path: str, what: str) -> None:
+    def note(self, node_path: str, remark: str) -> None:
         """Tell of a part of the document that is read and not kept."""
-        self.notes.append(Loss("", node_path, what))
+        self.notes.append(Loss("", node_path, remark))
 
     def companion(self, name: str, where: str) -> str:
         """The text of a file beside this one, such as a rubric.
@@ -168,7 +168,7 @@ class Reading:
         if not _is_file(path):
             raise FormatError(
                 "the document names a file that is not there", where=where, found=name[:200],
-                expected=f"a file of that name in {_shown(self.folder)}", hint=_near(path),
+                expected=f"a file of that name in {_folder_name(self.folder)}", hint=_file_hint(path),
             )  # fmt: skip
         return read_text(path, where)
 
@@ -179,6 +179,7 @@ def inside(folder: Path, name: str, where: str) -> Path:
     Raises:
         FormatError: It would leave the folder: an absolute path, `..`, or a link that leads out.
     """
+    # A backslash leads out of a folder on Windows only, but a document is judged alike everywhere.
     plain = PurePosixPath(name.replace("\\", "/"))
     target = folder / plain
     if plain.is_absolute() or ".." in plain.parts or not _lies_in(target, folder):
@@ -189,14 +190,14 @@ def inside(folder: Path, name: str, where: str) -> Path:
     return target
 
 
-def _shown(folder: Path) -> str:
+def _folder_name(folder: Path) -> str:
     return "this folder" if str(folder) == "." else str(folder)
 
 
-def _near(path: Path) -> str:
+def _file_hint(path: Path) -> str:
     """What to do about a missing file: the name that was perhaps meant, where there is one."""
     try:
-        names = [one.name for one in path.parent.iterdir() if one.is_file()]
+        names = [neighbour.name for neighbour in path.parent.iterdir() if neighbour.is_file()]
     except OSError:
         names = []
     near = difflib.get_close_matches(path.name, names, n=1)
@@ -226,17 +227,19 @@ def read_text(path: Path, where: str = "") -> str:
     place = where or str(path)
     try:
         with path.open("rb") as file:
+            # One byte more than allowed tells "too large" without the rest; `stat` says nothing of pipes.
             data = file.read(MAX_FILE_BYTES + 1)
     except (OSError, ValueError) as error:
-        found = getattr(error, "strerror", None) or str(error)
+        reason = getattr(error, "strerror", None) or str(error)
         raise FormatError(
-            "the file cannot be read", where=place, found=f"{path.name or path}: {found}"
+            "the file cannot be read", where=place, found=f"{path.name or path}: {reason}"
         ) from error
     if len(data) > MAX_FILE_BYTES:
         raise FormatError(
             "the file is too large", where=place, expected=f"at most {MAX_FILE_BYTES // 2**20} MiB"
         )
     try:
+        # Some editors begin a file with a byte order mark, which JSON's parser refuses.
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise FormatError("the file is not UTF-8 text", where=f"{place}, byte {error.start}") from error
@@ -258,6 +261,7 @@ class Format:
         failed_is_zero: Whether the platform counts a failed grader as 0.0; what is read from it does so, too.
         handwritten: Whether people write such files themselves: they are never written over.
         releases: Whether `release` means something to the reader.
+        example: A small document with one grader or more, which the tests over all formats read.
     """
 
     name: str
@@ -270,6 +274,7 @@ class Format:
     releases: bool = False
     failed_is_zero: bool = False
     handwritten: bool = False
+    example: str = ""
 
 
 FORMATS: dict[str, Format] = {}
@@ -306,6 +311,6 @@ def require_proofs(suite: Suite) -> None:
         NotValidatedError: Names the grader and the check.
     """
     for grader in suite.graders:
-        for one in parts(grader):
-            if hasattr(one, "require_proof"):
-                one.require_proof()
+        for part in parts(grader):
+            if hasattr(part, "require_proof"):
+                part.require_proof()

@@ -22,22 +22,22 @@ def detect(text: str, where: str = "text") -> Format:
     Raises:
         FormatError: It fits none, or two alike; what was tried is listed.
     """
-    document, told = _parsed(text, where)
-    sure = {name: one.detect(document, text) for name, one in FORMATS.items()}
+    document, complaint = _parsed(text, where)
+    sure = {name: chosen.detect(document, text) for name, chosen in FORMATS.items()}
     best = max(sure.values())
-    found = [name for name, degree in sure.items() if degree == best and best > 0]
-    if len(found) == 1:
-        return FORMATS[found[0]]
-    if not found and where.lower().endswith(".js"):
+    names = [name for name, degree in sure.items() if degree == best and best > 0]
+    if len(names) == 1:
+        return FORMATS[names[0]]
+    if not names and where.lower().endswith(".js"):
         return FORMATS["javascript"]
-    if not found and (where.lower().endswith(".py") or _is_python(text)):
+    if not names and (where.lower().endswith(".py") or _is_python(text)):
         raise _no_python(text, where)
-    if told is not None and not found:
-        raise told
+    if complaint is not None and not names:
+        raise complaint
     raise FormatError(
         "the platform of this document cannot be told",
         where=where,
-        found=_looks(document, text) + (f"; it could be {' or '.join(found)}" if found else ""),
+        found=_looks(document, text) + (f"; it could be {' or '.join(names)}" if names else ""),
         expected="one of " + ", ".join(FORMATS),
         hint=_NAME_IT,
     )
@@ -74,8 +74,8 @@ def _parsed(text: str, where: str) -> tuple[Any, FormatError | None]:
         return _or_complaint(parse_json, text, where)
     if _looks_like_python(text):
         return None, None
-    document, told = _or_complaint(parse_yaml, text, where)
-    return (document if isinstance(document, dict | list) else None), told
+    document, complaint = _or_complaint(parse_yaml, text, where)
+    return (document if isinstance(document, dict | list) else None), complaint
 
 
 _SURELY = re.compile(r"\s*(?:[{\[]\s*[\"\[{]|(?:[#-].*\n\s*)*[\w\"']+\s*:(?:\s|$))")
@@ -86,6 +86,7 @@ def _or_complaint(parse: Callable[[str, str], Any], text: str, where: str) -> tu
     try:
         return parse(text, where), None
     except FormatError as error:
+        # "Extra data": what begins as a JSON value goes on as something else, so that it may not be JSON.
         if error.found != "Extra data" and _SURELY.match(text[:2000]):
             return None, error
         platforms = f"if it is of another kind, {_NAME_IT}; there are {', '.join(FORMATS)}"

@@ -14,6 +14,7 @@ __all__ = ["Node", "join"]
 T = TypeVar("T")
 
 _MISSING: Any = object()
+# JSON's integers have no limit, but above 1.8e308 `float()` raises, and Python prints at most 4,300 digits.
 _MAX_NUMBER = 10**300
 
 
@@ -36,9 +37,9 @@ class Node:
     path: str
     fold: bool = False
 
-    def refuse(self, what: str, *, found: str = "", expected: str = "", hint: str = "") -> FormatError:
+    def refuse(self, problem: str, *, found: str = "", expected: str = "", hint: str = "") -> FormatError:
         """An error about this place, to be raised."""
-        return FormatError(what, where=self.path, found=found[:200], expected=expected, hint=hint)
+        return FormatError(problem, where=self.path, found=found[:200], expected=expected, hint=hint)
 
     def mapping(self) -> Mapping[str, Any]:
         """The value as an object with text keys.
@@ -53,16 +54,16 @@ class Node:
                 raise self.refuse("a key must be text", found=repr(key))
         return self.value
 
-    def only(self, *known: str) -> Node:
+    def only(self, *allowed: str) -> Node:
         """This object, if it has no other keys.
 
         Raises:
             FormatError: An unknown key; what is known is listed.
         """
-        names = {self._key(name) for name in known}
+        names = {self._key(name) for name in allowed}
         for key in self.mapping():
             if self._key(key) not in names:
-                raise self.refuse(f"unknown key {key!r}", found=key, expected=", ".join(known))
+                raise self.refuse(f"unknown key {key!r}", found=key, expected=", ".join(allowed))
         return self
 
     def has(self, key: str) -> bool:
@@ -75,11 +76,11 @@ class Node:
         Raises:
             FormatError: This is no object, or two keys differ only in case where case does not matter.
         """
-        held = self.mapping()
-        found = [name for name in held if self._key(name) == self._key(key)]
-        if len(found) > 1:
-            raise self.refuse(f"the key {key!r} stands twice", found=", ".join(found))
-        value = held[found[0]] if found else None
+        mapping = self.mapping()
+        keys = [name for name in mapping if self._key(name) == self._key(key)]
+        if len(keys) > 1:
+            raise self.refuse(f"the key {key!r} stands twice", found=", ".join(keys))
+        value = mapping[keys[0]] if keys else None
         return Node(value, join(self.path, key), self.fold)
 
     def items(self, key: str = "") -> list[Node]:
@@ -115,6 +116,7 @@ class Node:
     def integer(self, key: str, default: Any = _MISSING) -> Any:
         """A whole number under a key. Raises as `text`."""
         value = self._typed(key, default, int, "a whole number")
+        # To Python a bool is an int.
         if value is True or value is False:
             raise self.at(key).refuse("a whole number is needed here", found=repr(value))
         return value
@@ -140,9 +142,9 @@ class Node:
     def choice(self, key: str, options: Iterable[str], default: Any = _MISSING) -> Any:
         """One of some words under a key. Raises as `text`."""
         value = self.text(key, default)
-        known = list(options)
-        if value is not default and value not in known:
-            raise self.at(key).refuse(f"unknown {key}", found=repr(value), expected=", ".join(known))
+        allowed = list(options)
+        if value is not default and value not in allowed:
+            raise self.at(key).refuse(f"unknown {key}", found=repr(value), expected=", ".join(allowed))
         return value
 
     def texts(self, key: str) -> tuple[str, ...]:
@@ -186,7 +188,7 @@ class Node:
 
 def _kind(value: Any) -> str:
     names = {dict: "an object", list: "a list", str: "text", bool: "true or false", type(None): "null"}
-    told = names.get(type(value), "a number" if isinstance(value, int | float) else type(value).__name__)
+    noun = names.get(type(value), "a number" if isinstance(value, int | float) else type(value).__name__)
     if isinstance(value, int) and abs(value) > _MAX_NUMBER:
-        return f"{told} of more than 300 digits"
-    return f"{told}: {value!r}"[:120] if not isinstance(value, dict | list) else told
+        return f"{noun} of more than 300 digits"
+    return f"{noun}: {value!r}"[:120] if not isinstance(value, dict | list) else noun

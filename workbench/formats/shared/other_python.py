@@ -24,7 +24,7 @@ WHAT_IS_READ = (
 )
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
-_SHOWN = 3
+_MOST_NAMES = 3
 
 _BY_PARAMETERS: tuple[tuple[frozenset[str], str], ...] = (
     (frozenset({"data_source", "solution_str"}), "a compute_score function of verl"),
@@ -73,13 +73,13 @@ def no_grader(text: str, where: str, hint: str = "") -> FormatError:
     tree = parsed(text) or ast.Module([], [])
     functions = [node for node in tree.body if isinstance(node, _Function)]
     classes = [f"class {node.name}" for node in tree.body if isinstance(node, ast.ClassDef)]
-    shown = [_shown(node) for node in functions] or classes
-    more = f" and {len(shown) - _SHOWN} more" if len(shown) > _SHOWN else ""
-    way = "write async def grade(thread) around it, which gives one number for one conversation"
+    names = [_signature(node) for node in functions] or classes
+    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+    advice = "write async def grade(thread) around it, which gives one number for one conversation"
     return FormatError(
         f"this Python {_kind(where)} holds no grader", where=where,
-        found=", ".join(shown[:_SHOWN]) + more or "no function at its top level", expected=WHAT_IS_READ,
-        hint="; ".join(filter(None, [way if functions else "", hint])),
+        found=", ".join(names[:_MOST_NAMES]) + more or "no function at its top level", expected=WHAT_IS_READ,
+        hint="; ".join(filter(None, [advice if functions else "", hint])),
     )  # fmt: skip
 
 
@@ -87,14 +87,14 @@ def _kind(where: str) -> str:
     return "file" if where.lower().endswith(".py") else "text"
 
 
-def _shown(node: _Function) -> str:
+def _signature(node: _Function) -> str:
     like = _looks_like(node)
     return f"{node.name}({_parameters(node)})" + (f", which looks like {like}" if like else "")
 
 
 def _parameters(node: _Function) -> str:
-    told = ast.unparse(node.args)
-    return told if len(told) <= 80 else f"{told[:79]}…"
+    parameters = ast.unparse(node.args)
+    return parameters if len(parameters) <= 80 else f"{parameters[:79]}…"
 
 
 def _looks_like(node: _Function) -> str:
@@ -106,4 +106,4 @@ def _looks_like(node: _Function) -> str:
         return "a scorer of MLflow" if names else "a scorer of inspect_ai"
     if "completions" in names and (len(names) > 1 or args.kwarg):
         return "a reward function of TRL"
-    return next((system for wanted, system in _BY_PARAMETERS if wanted <= names), "")
+    return next((system for parameters, system in _BY_PARAMETERS if parameters <= names), "")

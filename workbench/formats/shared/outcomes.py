@@ -27,7 +27,7 @@ class Grade:
     "What the grader below may return in the place of a number."
 
     def __init__(
-        self, score=None, passed=None, reasoning=None, error=None, metadata=None, seconds=None, tokens=None, cost=None,
+        self, score=None, *, passed=None, reasoning=None, error=None, metadata=None, seconds=None, tokens=None, cost=None,
         printed=None,
     ):
         self.score, self.passed, self.reasoning, self.error = score, passed, reasoning, error

@@ -18,9 +18,9 @@ from workbench.errors import FormatError
 
 __all__ = ["MARKS", "with_own_names", "without_own_names"]
 
-_ASIDE = "# given by this file: "
-_INSTEAD = "  # in its place"
-MARKS = (_ASIDE, _INSTEAD)
+_COMMENTED_OUT = "# given by this file: "
+_REPLACEMENT = "  # in its place"
+MARKS = (_COMMENTED_OUT, _REPLACEMENT)
 """What a text must not hold for its imports to be turned back."""
 
 _MODULES = frozenset({"workbench", "workbench.thread", "workbench.grade", "adaptive_harmony"})
@@ -37,23 +37,27 @@ def with_own_names(text: str) -> str:
         FormatError: Such an import shares its line with other code that goes on over several lines.
     """
     tree = parsed(text)
-    found = [node for node in ast.walk(tree) if _is_ours(node)] if tree is not None else []
-    if not found:
+    imports = [node for node in ast.walk(tree) if _is_ours(node)] if tree is not None else []
+    if not imports:
         return text
     lines = text.split("\n")
-    for first, last in reversed(_logical_lines(text)):
-        here = [node for node in found if first <= node.lineno <= last]  # type: ignore[attr-defined]
-        if here:
-            written = lines[first - 1 : last]
-            new = _replaced(written, here, first)
-            lines[first - 1 : last] = [*(_ASIDE + line for line in written), new + _INSTEAD]
+    # From the last line up: a replacement has more lines than what it replaces and moves all below.
+    for first_line, last_line in reversed(_logical_lines(text)):
+        imports_here = [node for node in imports if first_line <= node.lineno <= last_line]  # type: ignore[attr-defined]
+        if imports_here:
+            old_lines = lines[first_line - 1 : last_line]
+            new = _replaced(old_lines, imports_here, first_line)
+            lines[first_line - 1 : last_line] = [
+                *(_COMMENTED_OUT + line for line in old_lines),
+                new + _REPLACEMENT,
+            ]
     return "\n".join(lines)
 
 
 def without_own_names(text: str) -> str:
     """The author's text out of what `with_own_names` made."""
-    kept = [line for line in text.split("\n") if not line.endswith(_INSTEAD)]
-    return "\n".join(line.removeprefix(_ASIDE) for line in kept)
+    own_lines = [line for line in text.split("\n") if not line.endswith(_REPLACEMENT)]
+    return "\n".join(line.removeprefix(_COMMENTED_OUT) for line in own_lines)
 
 
 def _is_ours(node: ast.AST) -> bool:
@@ -64,37 +68,38 @@ def _is_ours(node: ast.AST) -> bool:
 
 def _logical_lines(text: str) -> list[tuple[int, int]]:
     """First and last line of everything that Python reads as one line."""
-    found: list[tuple[int, int]] = []
-    first = 0
+    spans: list[tuple[int, int]] = []
+    first_line = 0
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type == tokenize.NEWLINE:
-            found.append((first, token.start[0]))
-            first = 0
-        elif not first and token.type not in _BLANK:
-            first = token.start[0]
-    return found
+            spans.append((first_line, token.start[0]))
+            first_line = 0
+        elif not first_line and token.type not in _BLANK:
+            first_line = token.start[0]
+    return spans
 
 
-def _replaced(lines: list[str], found: list[ast.AST], first: int) -> str:
+def _replaced(lines: list[str], imports: list[ast.AST], first_line: int) -> str:
     """One logical line with other text in the place of its imports."""
+    # In bytes, because `ast` counts columns so.
     data = "\n".join(lines).encode()
     starts = [0]
     for line in lines:
         starts.append(starts[-1] + len(line.encode()) + 1)
-    nodes = [node for node in found if isinstance(node, _Import)]
-    for node in sorted(nodes, key=lambda one: (one.lineno, one.col_offset), reverse=True):
-        begin = starts[node.lineno - first] + node.col_offset
-        end = starts[(node.end_lineno or node.lineno) - first] + (node.end_col_offset or 0)
-        data = data[:begin] + "; ".join(_instead(node)).encode() + data[end:]
+    nodes = [node for node in imports if isinstance(node, _Import)]
+    for node in sorted(nodes, key=lambda statement: (statement.lineno, statement.col_offset), reverse=True):
+        begin = starts[node.lineno - first_line] + node.col_offset
+        end = starts[(node.end_lineno or node.lineno) - first_line] + (node.end_col_offset or 0)
+        data = data[:begin] + "; ".join(_replacement(node)).encode() + data[end:]
     if b"\n" in data:
         raise FormatError(
-            "an import of the workbench shares its line with other code", where=f"line {first}",
+            "an import of the workbench shares its line with other code", where=f"line {first_line}",
             found=lines[0].strip()[:120], hint="give the import a line of its own",
         )  # fmt: skip
     return data.decode()
 
 
-def _instead(node: _Import) -> Iterator[str]:
+def _replacement(node: _Import) -> Iterator[str]:
     for alias in node.names:
         if isinstance(node, ast.Import):
             bound = alias.asname or alias.name.partition(".")[0]

@@ -27,11 +27,12 @@ def parse_json(text: str, where: str) -> Any:
         FormatError: With line and column where they are known.
     """
     try:
-        document = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_no_twins)
+        document = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_unique_keys)
     except RecursionError:
         raise _too_deep(where) from None
     except json.JSONDecodeError as error:
         place = f"{where}, line {error.lineno}, column {error.colno}"
+        # Only near the error: a comma and a bracket inside some earlier text would be found first.
         comma = _TRAILING.search(text, max(error.pos - 200, 0), error.pos + 200)
         if (
             comma and comma.start() <= error.pos < comma.end()
@@ -94,6 +95,7 @@ def parse_python(text: str, where: str) -> ast.Module:
             expected=f"at most {MAX_PYTHON:,}", hint="split it into several files",
         )  # fmt: skip
     try:
+        # Python warns of odd escapes and the like: a stranger's style is no news for whoever reads the file.
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return ast.parse(text)
@@ -144,9 +146,10 @@ def _loader() -> Any:
                 seen.add(name)
             return dict(super().construct_mapping(node, deep=deep))
 
+    # Dates would become objects that JSON cannot say, and `<<` would bring in keys past the check above.
     Loader.yaml_implicit_resolvers = {
-        first: [(tag, rule) for tag, rule in rules if not tag.endswith((":timestamp", ":merge"))]
-        for first, rules in yaml.SafeLoader.yaml_implicit_resolvers.items()
+        sign: [(tag, rule) for tag, rule in rules if not tag.endswith((":timestamp", ":merge"))]
+        for sign, rules in yaml.SafeLoader.yaml_implicit_resolvers.items()
     }
     return Loader
 
@@ -155,14 +158,14 @@ def _refuse_constant(name: str) -> Any:
     raise ValueError(f"{name} is not a JSON number")
 
 
-def _no_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Refuse a key given twice: two readers would see two different graders."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    document = dict(pairs)
+    if len(document) < len(pairs):
         keys = [key for key, _ in pairs]
         twice = next(key for key in keys if keys.count(key) > 1)
         raise ValueError(f"the key {twice!r} stands twice in one object")
-    return found
+    return document
 
 
 def check_depth(document: Any, where: str) -> None:
@@ -171,6 +174,7 @@ def check_depth(document: Any, where: str) -> None:
     Raises:
         FormatError: Too deep, or half a character (a lone surrogate), with its place.
     """
+    # Level by level, not recursively: a deep document would end at Python's limit before it meets ours.
     level: list[tuple[Any, str]] = [(document, where)]
     for _ in range(MAX_DEPTH):
         for value, path in level:
@@ -209,6 +213,7 @@ def to_json(document: Any) -> str:
     """
     try:
         text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
+        # A lone surrogate passes `ensure_ascii=False` and would fail only when the file is written.
         text.encode()
     except (TypeError, ValueError) as error:
         raise FormatError("a grader holds a value JSON cannot say", found=str(error)) from error
@@ -225,10 +230,10 @@ def to_yaml(document: Any) -> str:
 
     text = _dumped(document, blocks=True)
     try:
-        whole = yaml.safe_load(text) == document
+        survives = yaml.safe_load(text) == document
     except yaml.YAMLError:
-        whole = False
-    return text if whole else _dumped(document, blocks=False)
+        survives = False
+    return text if survives else _dumped(document, blocks=False)
 
 
 def _dumped(document: Any, *, blocks: bool) -> str:

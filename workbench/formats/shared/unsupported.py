@@ -9,47 +9,32 @@ from typing import Any, cast
 from workbench.extractors import Extractor
 from workbench.formats.shared.base import Losses
 from workbench.graders import Grader
-from workbench.graders.combine import AllPass, Entry, Formula, Mean, Rule, Sum
+from workbench.graders.combine import AllPass, CombiningRule, Entry, Formula, Mean, Sum
 from workbench.graders.portable.refusals import article
-from workbench.graders.text import CodeGrader, TextGrader
+from workbench.graders.rule_grader import RuleGrader
+from workbench.graders.settings import role_of
+from workbench.graders.text import TextGrader
 from workbench.judges import BinaryJudge, LabelJudge
 from workbench.suite import Suite
 
 __all__ = [
+    "add_gate_loss",
+    "add_kind_loss",
     "binary",
     "check_entry",
     "check_fields",
-    "harmless",
+    "check_signature",
     "identifier",
     "names_model",
-    "negatable",
-    "no_gate",
-    "no_kind",
     "note_limits",
-    "prepared",
+    "settings_of_code",
+    "settings_without_effect",
     "suite_name",
-    "takes_thread",
     "unique",
+    "without_unused_settings",
 ]
 
-_SHARED = {"name", "description", "client"}
-_LIMITS = ("timeout", "memory_mb", "batch")
-# What only says how a failure is handled, how long a row may take or how a reason is worded: no score of a row that
-# works depends on it.
-_HANDLING = {
-    "wording",
-    "on_no_reference",
-    "on_bad_pattern",
-    "batch",
-    "timeout",
-    "max_retries",
-    "memory_mb",
-    "tool_timeout",
-    "tool_memory_mb",
-    "trusted_sha256",
-    "imported",
-    "trust",
-}
+_COMMON_FIELDS = {"name", "description"}
 
 
 def check_entry(entry: Entry, losses: Losses, *, knows: Collection[str] = ()) -> bool:
@@ -66,11 +51,11 @@ def check_entry(entry: Entry, losses: Losses, *, knows: Collection[str] = ()) ->
         value = getattr(entry, f.name)
         if f.name in {"grader", "name", "_", "on_error", "negate_errors", *knows} or value == f.default:
             continue
-        shown = value.spec() if isinstance(value, Extractor) else value
+        value_spec = value.spec() if isinstance(value, Extractor) else value
         losses.add(
             entry.name,
             f.name,
-            f"there is no {f.name} there (it is {shown!r})",
+            f"there is no {f.name} there (it is {value_spec!r})",
             way_out=_ENTRY_WAYS.get(f.name, ""),
         )
     return True
@@ -93,9 +78,9 @@ def names_model(model: str, losses: Losses, name: str, otherwise: str) -> bool:
     return bool(model)
 
 
-def negatable(entry: Entry) -> tuple[str, ...]:
+def settings_of_code(entry: Entry) -> tuple[str, ...]:
     """The setting `negate` where the grader is written as code of ours, which can say 1 - x."""
-    return ("negate",) if isinstance(entry.grader, CodeGrader) else ()
+    return ("negate",) if isinstance(entry.grader, RuleGrader) else ()
 
 
 _ENTRY_WAYS = {
@@ -110,27 +95,32 @@ _ENTRY_WAYS = {
 def check_fields(
     grader: Grader, losses: Losses, name: str, *, knows: Collection[str], way_out: str = ""
 ) -> None:
-    """Tell the fields of a grader that are not at their default and that the platform cannot say."""
+    """Tell the fields of a grader that are not at their default and that the platform cannot say.
+
+    Fields with a role (`graders/settings.py`) change no score of a row that works: they are no loss.
+    """
     if "timeout" not in knows:
         note_limits(grader, losses, name)
     for f in fields(grader):
-        if not f.init or f.name.startswith("_") or f.name in {*_SHARED, *_HANDLING, *knows}:
+        if not f.init or f.name.startswith("_") or f.name in {*_COMMON_FIELDS, *knows} or role_of(f):
             continue
         value = getattr(grader, f.name)
         default = f.default_factory() if f.default_factory is not MISSING else f.default
         if value != default:
-            shown: Any = value.spec() if isinstance(value, Extractor) else value
-            losses.add(name, f.name, f"{f.name}={shown!r} has no counterpart there"[:300], way_out=way_out)
+            value_spec: Any = value.spec() if isinstance(value, Extractor) else value
+            losses.add(
+                name, f.name, f"{f.name}={value_spec!r} has no counterpart there"[:300], way_out=way_out
+            )
 
 
-def no_kind(entry: Entry, losses: Losses, *, way_out: str) -> None:
+def add_kind_loss(entry: Entry, losses: Losses, *, way_out: str) -> None:
     """Tell that a platform has nothing like a grader; on request the grader is dropped."""
     losses.add(
         entry.name, "kind", f"it has nothing like {article(entry.grader.kind)} grader", way_out=way_out
     )
 
 
-def no_gate(suite: Suite, losses: Losses) -> None:
+def add_gate_loss(suite: Suite, losses: Losses) -> None:
     """Tell that a platform has no verdict over a run, where the suite has one."""
     if suite.gate is not None:
         losses.add(
@@ -138,7 +128,7 @@ def no_gate(suite: Suite, losses: Losses) -> None:
         )
 
 
-def takes_thread(entry: Entry, losses: Losses) -> bool:
+def check_signature(entry: Entry, losses: Losses) -> bool:
     """Whether a grader's function, if it is one, takes a thread; of any other form it is told."""
     signature = getattr(entry.grader, "signature", "thread")
     if signature != "thread":
@@ -159,8 +149,8 @@ def unique(name: str, taken: Collection[str]) -> str:
 
 def suite_name(name: str, taken: Collection[str]) -> str:
     """The suite's name unless an entry has it: the combined column needs one of its own."""
-    kept = name if name not in taken else ""
-    return kept if kept or "combined" not in taken else unique("combined", taken)
+    free_name = name if name not in taken else ""
+    return free_name if free_name or "combined" not in taken else unique("combined", taken)
 
 
 def binary(grader: Grader) -> bool:
@@ -168,14 +158,14 @@ def binary(grader: Grader) -> bool:
     return getattr(grader, "gives_verdict", False) or isinstance(grader, BinaryJudge | LabelJudge)
 
 
-def harmless(entry: Entry) -> tuple[str, ...]:
+def settings_without_effect(entry: Entry) -> tuple[str, ...]:
     """The settings of an entry that change nothing: a threshold above 0 and up to 1 where scores are 0 and 1."""
     limit = entry.pass_threshold
-    code = isinstance(entry.grader, CodeGrader) and binary(entry.grader)
+    code = isinstance(entry.grader, RuleGrader) and binary(entry.grader)
     return ("pass_threshold",) if limit is not None and code and 0 < limit <= 1 else ()
 
 
-def prepared(suite: Suite, losses: Losses, *, keeps: Collection[str] = ()) -> Suite:
+def without_unused_settings(suite: Suite, losses: Losses, *, keeps: Collection[str] = ()) -> Suite:
     """The suite without what changes no grade, so that writers need not refuse it; what is left out is noted.
 
     A rule over one entry that gives that entry's score is no rule, a weight counts in a mean or sum only, a
@@ -203,12 +193,12 @@ def _gives_its_entry(suite: Suite) -> bool:
     if len(suite) > 1:
         return False
     if isinstance(rule, AllPass):
-        plain = entry.pass_threshold is None or bool(harmless(entry))
+        plain = entry.pass_threshold is None or bool(settings_without_effect(entry))
         return plain and binary(entry.grader) and entry.severity == "error"
     return _is_one(rule, entry)
 
 
-def _is_one(rule: Rule | None, entry: Entry) -> bool:
+def _is_one(rule: CombiningRule | None, entry: Entry) -> bool:
     if isinstance(rule, Sum):
         return entry.weight == 1
     return isinstance(rule, Mean) or (isinstance(rule, Formula) and rule.text.strip() == entry.name)
@@ -230,7 +220,7 @@ def _plain_entry(entry: Entry, used: Collection[str], losses: Losses) -> Entry:
 def note_limits(grader: Grader, losses: Losses, name: str) -> None:
     """Note limits of time and memory that are not at their default: every platform has its own."""
     for f in fields(grader):
-        if f.name in _LIMITS and getattr(grader, f.name) != f.default:
+        if role_of(f) == "limit" and getattr(grader, f.name) != f.default:
             losses.note(name, f.name, f"{f.name}={getattr(grader, f.name)!r}; the platform has its own limit")
 
 
@@ -245,9 +235,9 @@ def identifier(name: str, taken: Collection[str] = ()) -> str:
         "".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in name).strip("_") or "grader"
     )
     plain = f"g_{plain}" if plain[0].isdigit() or keyword.iskeyword(plain) else plain
-    held = {one.casefold() for one in taken}
-    found, number = plain, 1
-    while found.casefold() in held:
+    taken_folded = {other.casefold() for other in taken}
+    candidate, number = plain, 1
+    while candidate.casefold() in taken_folded:
         number += 1
-        found = f"{plain}_{number}"
-    return found
+        candidate = f"{plain}_{number}"
+    return candidate

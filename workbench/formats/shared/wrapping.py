@@ -1,4 +1,4 @@
-"""A grade function in another platform's clothes: its own text, unchanged, between two marks, and a few lines around it.
+"""A grade function as another platform's module: its own text, unchanged, between two marks, and a few lines around it.
 
 The lines give the function the thread it expects out of what the platform passes, and drive it. On the way
 back the text between the marks is the grader again, byte for byte.
@@ -9,23 +9,22 @@ from __future__ import annotations
 import ast
 import hashlib
 import re
-from collections.abc import Collection
 from typing import Any
 
 from workbench.capturing.statements import parsed
 from workbench.errors import FormatError
 from workbench.formats.shared.base import Losses
-from workbench.formats.shared.outcomes import CLASSES, note_outcomes, outcomes_in, with_outcomes
+from workbench.formats.shared.outcomes import CLASSES, outcomes_in, with_outcomes
 from workbench.formats.shared.own_imports import MARKS, with_own_names, without_own_names
 
-__all__ = ["MARK", "check_calls", "check_reads", "unwrap", "wrap", "wrapped"]
+__all__ = ["MARK", "unwrap", "wrap", "wrapped"]
 
 MARK = "Written by grader workbench"
 """Stands in the first line of every module that is written."""
 
 _BEGIN = "# --- grader workbench: the grader's own text begins ---"
 _END = "# --- grader workbench: the grader's own text ends ---"
-_ASIDE = "# moved to the top: "
+_MOVED_TO_TOP = "# moved to the top: "
 
 _THREAD = """
 class StringThread:
@@ -180,37 +179,6 @@ _EARLIER = {
 }
 """SHA-256 of the lines around the grader in files of 0.1, which are still read."""
 
-# What a platform's shim can give a grade function.
-_READS = {
-    "adaptive": {
-        "completion",
-        "metadata",
-        "messages",
-        "get_turns",
-        "last_content",
-        "system",
-        "user",
-        "assistant",
-        "tool",
-    },
-    "openai": {"completion", "metadata", "tool_calls"},
-    "letta": {"completion", "metadata"},
-    "osmosis": {
-        "completion",
-        "metadata",
-        "messages",
-        "get_turns",
-        "last_content",
-        "tool_calls",
-        "turn_calls",
-        "turn_answers",
-    },
-}
-_THREAD_NAMES = {
-    "messages", "get_turns", "last_content", "tool_calls", "tools", "turn_calls", "turn_answers", "from_messages",
-    "system", "user", "assistant", "tool", "to_wire",
-}  # fmt: skip
-
 
 def wrap(text: str, platform: str, *, name: str = "grade") -> str:
     """The platform's module around a module with `async def grade(thread)`.
@@ -236,7 +204,9 @@ def wrap(text: str, platform: str, *, name: str = "grade") -> str:
 
 
 def _check_free(text: str, platform: str, name: str) -> None:
-    if mark := next((one for one in (_BEGIN, _END, _ASIDE, *MARKS) if one in text), ""):
+    if mark := next(
+        (known_mark for known_mark in (_BEGIN, _END, _MOVED_TO_TOP, *MARKS) if known_mark in text), ""
+    ):
         raise FormatError("the grader's text holds the marks that this format needs", found=mark.strip())
     taken = re.findall(r"\b_wb_\w+", text)
     reserved = {"letta": name, "osmosis": "WorkbenchGrader"}.get(platform)
@@ -264,16 +234,18 @@ def wrapped(text: str, platform: str, entry: str, losses: Losses, *, name: str =
 
 def unwrap(text: str, platform: str, *, name: str = "grade") -> str | None:
     """The grader's own text out of a module that `wrap` made; None for any other, or if its frame was changed."""
+    # Line ends that an editor or Git has turned are no change of the frame.
     text = text.replace("\r\n", "\n")
-    head, begin, rest = text.partition(_BEGIN + "\n")
-    kept, end, tail = rest.partition(_END)
+    head, begin, after_begin = text.partition(_BEGIN + "\n")
+    framed, end, tail = after_begin.partition(_END)
     if not (begin and end):
         return None
-    own = "".join(line.removeprefix(_ASIDE) for line in kept.splitlines(keepends=True))
+    own = "".join(line.removeprefix(_MOVED_TO_TOP) for line in framed.splitlines(keepends=True))
     try:
         if _is_earlier(head, own, tail, platform, name):
             return own
         own = without_own_names(own)
+        # Made again and compared: a frame that somebody edited does something, and must not be left out.
         return own if wrap(own, platform, name=name) == text else None
     except (FormatError, SyntaxError, ValueError, RecursionError, MemoryError):
         return None
@@ -287,63 +259,19 @@ def _is_earlier(head: str, own: str, tail: str, platform: str, name: str) -> boo
     return head.startswith(start) and digest == _EARLIER[platform]
 
 
-def check_reads(
-    text: str, platform: str, losses: Losses, name: str, *, allowed: Collection[str] = ()
-) -> bool:
-    """Whether a platform passes all that a grade function reads of the thread; what is missing is told.
-
-    What the text asks for with `hasattr` first, it can do without; see `check_calls`.
-
-    Args:
-        text: The function's module.
-        platform: Whose shim it would run in.
-        losses: Who is told.
-        name: The grader's.
-        allowed: Members that may be read because the platform's part of them is enough.
-    """
-    nodes = list(ast.walk(parsed(text) or ast.Module([], [])))
-    read = {node.attr for node in nodes if isinstance(node, ast.Attribute)} & _THREAD_NAMES
-    lacking = sorted(read - _READS[platform] - _optional(nodes) - set(allowed))
-    for missing in lacking:
-        losses.add(
-            name, f"source (thread.{missing})", "the platform does not pass the whole conversation to code",
-            way_out="read the completion and the metadata only, or use an endpoint",
-        )  # fmt: skip
-    return note_outcomes(text, platform, losses, name) and not lacking
-
-
-def _optional(nodes: list[ast.AST]) -> set[str]:
-    """Names that the text asks for with `hasattr`."""
-    calls = [
-        node for node in nodes if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "hasattr"
-    ]
-    asked = [call.args[-1] for call in calls if len(call.args) == 2]
-    return {str(one.value) for one in asked if isinstance(one, ast.Constant)}
-
-
-def check_calls(grader: Any, platform: str, losses: Losses, name: str) -> bool:
-    """Whether a code grader does without tool calls, or the platform passes them to code; else it is told."""
-    if "tool_calls" in _READS[platform]:
-        return True
-    extractor = getattr(getattr(grader, "extractor", None), "name", "")
-    templates = f"{getattr(grader, 'input', '')}{getattr(grader, 'reference', '')}"
-    looks = grader.kind == "tool-call" or extractor in {"tool_arguments", "tool_output"}
-    if not (looks or "output_tools" in templates or "choices" in templates):
-        return True
-    losses.add(name, "kind", "the platform does not pass tool calls to code",
-               way_out="export as umbraco, osmosis or openai")  # fmt: skip
-    return False
-
-
 def _without_future(text: str) -> tuple[str, str]:
     """The text with its future imports set aside as comments, and those imports: they must come first of all."""
     tree = parsed(text)
     if tree is None:
         return text, ""
-    found = [one for one in tree.body if isinstance(one, ast.ImportFrom) and one.module == "__future__"]
+    future_imports = [
+        statement
+        for statement in tree.body
+        if isinstance(statement, ast.ImportFrom) and statement.module == "__future__"
+    ]
     lines = text.split("\n")
-    for node in found:
+    for node in future_imports:
         for at in range(node.lineno - 1, node.end_lineno or node.lineno):
-            lines[at] = _ASIDE + lines[at]
-    future = "".join(f"{ast.unparse(node)}\n" for node in found)
+            lines[at] = _MOVED_TO_TOP + lines[at]
+    future = "".join(f"{ast.unparse(node)}\n" for node in future_imports)
     return "\n".join(lines), future + "\n" if future else ""

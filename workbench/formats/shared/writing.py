@@ -43,7 +43,7 @@ def write_document(target: Path, document: Document, losses: Losses) -> Converte
     for place, text in files.items():
         _check_companion(place, text, target)
     if len(losses):
-        files[target.with_name(target.name + ".losses.json")] = _told(losses)
+        files[target.with_name(target.name + ".losses.json")] = _loss_report(losses)
     for place, text in (*files.items(), (target, document.text)):
         _check_place(place, text)
     _write_all(files, target, document.text)
@@ -73,7 +73,7 @@ def _remove_report(path: Path) -> None:
         path.unlink()
 
 
-def _told(losses: Losses) -> str:
+def _loss_report(losses: Losses) -> str:
     """The report of what was dropped, and of what was left out besides."""
     return to_json(
         {"platform": losses.platform, "dropped": list(map(asdict, losses)), "left_out": list(map(asdict, losses.notes))}
@@ -98,13 +98,13 @@ def _check_companion(place: Path, text: str, target: Path) -> None:
     """Refuse to write over somebody's own file that happens to have a companion's name."""
     if not place.exists():
         return
-    held = read_text(place)
-    if held != text and MARK not in held:
+    existing = read_text(place)
+    if existing != text and MARK not in existing:
         raise FormatError(
             "a file is in the way that was not written by the workbench", where=str(place),
             hint="move it, or write to another folder",
         )  # fmt: skip
-    if held != text and (other := _owner(place, target)):
+    if existing != text and (other := _owner(place, target)):
         raise FormatError(
             "a file is in the way that belongs to another suite", where=str(place), found=f"{other} names it",
             hint="write to another name or folder",

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from workbench.graders.combine.combined import Combined
+from workbench.graders.combine.combining import COMBINING_RULES, AllPass, CombiningRule, Formula, Mean, Sum
 from workbench.graders.combine.entry import Counted, Entry, Outcome
 from workbench.graders.combine.formula import Expression, FormulaError
 from workbench.graders.combine.gates import Gate, GateResult, LogicalGate, SimpleGate, WeightedGate
-from workbench.graders.combine.rules import RULES, AllPass, Formula, Mean, Rule, Sum
-from workbench.graders.turns import PerTurn
+from workbench.graders.combine.per_turn import PerTurn
 
 __all__ = [
-    "RULES",
+    "COMBINING_RULES",
     "AllPass",
     "Combined",
+    "CombiningRule",
     "Counted",
     "Entry",
     "Expression",
@@ -24,7 +25,6 @@ __all__ = [
     "Mean",
     "Outcome",
     "PerTurn",
-    "Rule",
     "SimpleGate",
     "Sum",
     "WeightedGate",

@@ -12,8 +12,8 @@ import numpy as np
 from workbench.errors import FormatError
 from workbench.grade import ErrorKind, Grade
 from workbench.graders.base import Control, Grader, kind
-from workbench.graders.combine.entry import Entry, as_column, as_entry
-from workbench.graders.combine.rules import Mean, Rule
+from workbench.graders.combine.combining import CombiningRule, Mean
+from workbench.graders.combine.entry import Entry, as_entry, grades_of_one
 from workbench.grades import Grades
 from workbench.samples import Sample, Samples
 from workbench.sandbox.host.limits import weakest
@@ -21,7 +21,7 @@ from workbench.sandbox.host.limits import weakest
 __all__ = ["Combined", "check_names", "combine"]
 
 
-def combine(entries: Sequence[Entry], grades: Mapping[str, Grades], rule: Rule) -> Grades:
+def combine(entries: Sequence[Entry], grades: Mapping[str, Grades], rule: CombiningRule) -> Grades:
     """One grade a row out of the entries' grades, with what each part gave in the metadata.
 
     Args:
@@ -34,25 +34,27 @@ def combine(entries: Sequence[Entry], grades: Mapping[str, Grades], rule: Rule) 
     levels = {column.isolation for column in columns} - {""}
     for target in ("seconds", "tokens", "cost"):
         parts = np.array([getattr(column, target) for column in columns])
+        # Where no part knows the number, `nansum` alone would make a 0.0 of it.
         known = ~np.isnan(parts).all(axis=0)
         getattr(result, target)[known] = np.nansum(parts[:, known], axis=0)
-    for row, told in _by_rule(entries, grades).items():
-        result.ungraded[row] = told
+    for row, reason in _failures_that_count(entries, grades).items():
+        result.ungraded[row] = reason
         before = result.reasoning.get(row)
-        result.reasoning[row] = f"{before}; {told}" if before else told
+        result.reasoning[row] = f"{before}; {reason}" if before else reason
     return replace(result, isolation=weakest(*levels), code=all(column.code for column in columns))
 
 
-def _by_rule(entries: Sequence[Entry], grades: Mapping[str, Grades]) -> dict[int, str]:
+def _failures_that_count(entries: Sequence[Entry], grades: Mapping[str, Grades]) -> dict[int, str]:
     """Row to the parts that failed and count as a number all the same, because their entries say so."""
-    found: dict[int, str] = {}
+    reasons: dict[int, str] = {}
     for entry in entries:
         for row, error in grades[entry.name].errors.items() if entry.on_error == "zero" else ():
+            # A cancelled row was never graded: it is no failure that counts as a number.
             if error.kind is not ErrorKind.CANCELLED:
                 counts = 1.0 if entry.negate and entry.negate_errors else 0.0
-                told = f"{entry.name} failed and counts as {counts} ({error})"
-                found[row] = f"{found[row]}; {told}" if row in found else told
-    return found
+                reason = f"{entry.name} failed and counts as {counts} ({error})"
+                reasons[row] = f"{reasons[row]}; {reason}" if row in reasons else reason
+    return reasons
 
 
 @kind("combined", family="several")
@@ -74,13 +76,17 @@ class Combined(Grader):
     """
 
     entries: tuple[Entry, ...] = field(kw_only=False)
-    combine: Rule = Mean()  # noqa: RUF009 (frozen)
+    combine: CombiningRule = Mean()  # noqa: RUF009 (frozen)
 
     def __post_init__(self) -> None:
+        if hasattr(self.entries, "entries"):  # iterating a suite would lose its names, weights and rule
+            raise TypeError(
+                "Combined takes graders or entries: write Combined(suite.entries, combine=suite.combine)"
+            )
         object.__setattr__(self, "entries", tuple(map(as_entry, self.entries)))
         super().__post_init__()
         check_names(self.entries)
-        if not isinstance(self.combine, Rule):
+        if not isinstance(self.combine, CombiningRule):
             raise TypeError(f"combine must be a combining rule such as Mean(), not {self.combine!r}")
         self.combine.check(self.entries)
 
@@ -91,11 +97,13 @@ class Combined(Grader):
 
     async def grade(self, sample: Sample) -> Grade:
         """Grade one sample with every part at once."""
-        found = await asyncio.gather(*(entry.grade(sample) for entry in self.entries))
-        columns = {entry.name: as_column(grade) for entry, grade in zip(self.entries, found, strict=True)}
-        whole = combine(self.entries, columns, self.combine)[0]
-        parts = {e.name: _shown(e, grade) for e, grade in zip(self.entries, found, strict=True)}
-        return replace(whole, metadata={**whole.metadata, "parts": parts})
+        grades = await asyncio.gather(*(entry.grade(sample) for entry in self.entries))
+        columns = {
+            entry.name: grades_of_one(grade) for entry, grade in zip(self.entries, grades, strict=True)
+        }
+        combined = combine(self.entries, columns, self.combine)[0]
+        parts = {e.name: _part_record(e, grade) for e, grade in zip(self.entries, grades, strict=True)}
+        return replace(combined, metadata={**combined.metadata, "parts": parts})
 
     async def grade_all(self, samples: Samples, control: Control) -> Grades:
         """Grade every row with every part, one part after the other."""
@@ -127,10 +135,10 @@ class Combined(Grader):
         values = dict(values)
         if isinstance(values.get("entries"), list):
             values["entries"] = tuple(
-                one if isinstance(one, Entry) else Entry.build(one) for one in values["entries"]
+                entry if isinstance(entry, Entry) else Entry.build(entry) for entry in values["entries"]
             )
-        if "combine" in values and not isinstance(values["combine"], Rule):
-            values["combine"] = Rule.build(values["combine"])
+        if "combine" in values and not isinstance(values["combine"], CombiningRule):
+            values["combine"] = CombiningRule.build(values["combine"])
         if not values.get("entries"):
             raise FormatError("a combined grader needs entries")
         return super().build(values)
@@ -147,10 +155,10 @@ def check_names(entries: Sequence[Entry]) -> None:
     names = [entry.name for entry in entries]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise ValueError(
-            f"two graders are called {twice[0]!r}; give one another name: @wb.grader(name=...) or Entry(grader, 'name')"
+            f"two graders are called {twice[0]!r}; give one another: Contains(..., name='b'), @wb.grader(name='b') or Entry(grader, 'b')"
         )
 
 
-def _shown(entry: Entry, grade: Grade) -> dict[str, Any]:
+def _part_record(entry: Entry, grade: Grade) -> dict[str, Any]:
     outcome = entry.outcome_of(grade)
     return {"score": outcome.score, "passed": outcome.passed, "message": outcome.message}

@@ -7,7 +7,8 @@ failure. `count` then says what enters a combination, where a suite may choose t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, fields, replace
 from typing import Any, Self
 
@@ -17,19 +18,21 @@ from numpy.typing import NDArray
 from workbench import background
 from workbench.errors import FormatError
 from workbench.extractors import Extractor, as_extractor
-from workbench.grade import ErrorKind, Grade, GradeError
+from workbench.grade import ErrorKind, Grade, GradeError, Skip
 from workbench.graders.base import Control, Grader, as_sample, from_spec, is_number
 from workbench.graders.calls import with_call_help
 from workbench.grades import Grades
 from workbench.samples import Sample, Samples
 from workbench.thread import StringThread
 
-__all__ = ["NEGATED", "SEVERITIES", "Counted", "Entry", "Outcome", "as_column", "as_entry"]
+__all__ = ["NEGATED", "SEVERITIES", "Counted", "Entry", "Outcome", "as_entry", "grades_of_one"]
 
 SEVERITIES = ("error", "warning", "info")
 """Umbraco's three: only an error blocks."""
 NEGATED = "Negated: Expected to fail but passed"
 _STOPPED = "not graded: the run was stopped"
+_SKIPPED = "skipped by the extractor of its entry, number "
+# The judge answered and nothing can be made of it: Adaptive's mean is over the graders that are left.
 _DECLINED = {ErrorKind.JUDGE_PARSE, ErrorKind.JUDGE_CUT, ErrorKind.JUDGE_REFUSAL}
 
 
@@ -80,7 +83,9 @@ class Entry:
         negate: A pass becomes a fail and a score s becomes 1 - s. A failed grade stays failed.
         pass_threshold: A score of at least this passes; None for the grader's own verdict.
         extractor: What the grader sees in place of the completion; None for the thread as it is.
-        on_error: "fail" (a failed grade has no number) or "zero" (it counts as 0.0, not passed).
+        on_error: What a failed grade counts as in a combination: "fail" (the combined grade fails too), "skip" (as a
+            skipped one does: a mean is over the others) or "zero" (0.0, not passed). The grade itself stays failed,
+            and a cancelled one is never left out.
         negate_errors: Umbraco's rule: negation turns a failed grade into a pass with 1.0. Needs
             `on_error="zero"`; off by default, because a broken grader must not pass.
 
@@ -123,8 +128,8 @@ class Entry:
                 raise TypeError(f"{flag} must be true or false, not {getattr(self, flag)!r}")
         if self.severity not in SEVERITIES:
             raise ValueError(f"severity must be one of {', '.join(SEVERITIES)}, not {self.severity!r}")
-        if self.on_error not in ("fail", "zero"):
-            raise ValueError(f"on_error must be 'fail' or 'zero', not {self.on_error!r}")
+        if self.on_error not in ("fail", "skip", "zero"):
+            raise ValueError(f"on_error must be 'fail', 'skip' or 'zero', not {self.on_error!r}")
         if self.negate_errors and self.on_error != "zero":
             raise ValueError(
                 "negate_errors needs on_error='zero': a failure that does not count has no opposite"
@@ -140,12 +145,15 @@ class Entry:
         def show(thread: StringThread) -> StringThread:
             if control.cancel.is_set():  # a slow pattern must not hold a stopped run until the last row
                 raise InterruptedError(_STOPPED)
-            return self._show(thread)
+            try:
+                return self._show(thread)
+            except Skip as skip:
+                reasons.append(str(skip))
+                raise InterruptedError(f"{_SKIPPED}{len(reasons) - 1}") from None
 
+        reasons: list[str] = []
         grades = await self.grader.grade_all(samples.rewrite(show), control)
-        for row, error in grades.errors.items() if control.cancel.is_set() else ():
-            if error.kind is ErrorKind.SAMPLE and _STOPPED in error.message:
-                grades.errors[row] = GradeError(ErrorKind.CANCELLED, _STOPPED)
+        _take_back_marks(grades, reasons)
         return self.apply(grades)
 
     def __dir__(self) -> list[str]:
@@ -166,11 +174,15 @@ class Entry:
         """The same inside async code."""
         sample = as_sample(sample)
         try:
-            seen = sample if self.extractor is None else replace(sample, thread=self._show(sample.thread))
+            shown_sample = (
+                sample if self.extractor is None else replace(sample, thread=self._show(sample.thread))
+            )
+        except Skip as skip:
+            return Grade.skipped(str(skip) or None)
         except Exception as error:  # noqa: BLE001 (an extractor of somebody's own)
             return Grade.failed(ErrorKind.SAMPLE, f"{type(error).__name__}: {error}")
-        grade = await self.grader.grade(seen)
-        return replace(self.apply(as_column(grade))[0], printed=grade.printed)
+        grade = await self.grader.grade(shown_sample)
+        return replace(self.apply(grades_of_one(grade))[0], printed=grade.printed)
 
     def _show(self, thread: StringThread) -> StringThread:
         """The thread with the extracted text as what the assistant said last."""
@@ -198,22 +210,23 @@ class Entry:
         """What enters a combination, from grades that `apply` has been at."""
         scores, passed = grades.scores.copy(), grades.passed.copy()
         failed = dict(grades.errors)
-        declined = ~np.isin(np.arange(len(grades)), list(failed)) & np.isnan(scores)
-        if self.on_error == "zero":
+        if self.on_error != "fail":
             rows = [row for row, error in failed.items() if error.kind is not ErrorKind.CANCELLED]
-            turned = self.negate and self.negate_errors
-            scores[rows], passed[rows] = float(turned), turned
             failed = {row: error for row, error in failed.items() if error.kind is ErrorKind.CANCELLED}
+            if self.on_error == "zero":
+                turned = self.negate and self.negate_errors
+                scores[rows], passed[rows] = float(turned), turned
+        declined = np.isnan(scores) & ~np.isin(np.arange(len(grades)), list(failed))
         declined[[row for row, error in failed.items() if error.kind in _DECLINED]] = True
         return Counted(scores, passed, failed, declined)
 
     def outcome(self, grade: Grade) -> Outcome:
         """What one grade of the grader counts as here."""
-        return self.outcome_of(self.apply(as_column(grade))[0])
+        return self.outcome_of(self.apply(grades_of_one(grade))[0])
 
     def outcome_of(self, applied: Grade) -> Outcome:
         """What a grade counts as that `apply` has already been at."""
-        counted = self.count(as_column(applied))
+        counted = self.count(grades_of_one(applied))
         score, verdict = float(counted.scores[0]), int(counted.passed[0])
         turned = verdict == 1 and (applied.error is not None or self.negate)
         message = None if turned else (applied.error.message if applied.error else applied.reasoning)
@@ -245,12 +258,12 @@ class Entry:
         if not isinstance(spec, Mapping):
             raise FormatError("an entry must be an object with a grader", found=repr(spec)[:80])
         values = dict(spec)
-        known = {f.name for f in fields(cls)} - {"_"}
-        if unknown := sorted(set(values) - known):
+        field_names = {f.name for f in fields(cls)} - {"_"}
+        if unknown := sorted(set(values) - field_names):
             raise FormatError(
                 f"an entry has no field {unknown[0]!r}",
                 found=", ".join(unknown),
-                expected=", ".join(sorted(known)),
+                expected=", ".join(sorted(field_names)),
             )
         grader = values.pop("grader", None)
         if not isinstance(grader, Grader):
@@ -265,12 +278,29 @@ class Entry:
             raise FormatError("an entry cannot be made from these fields", found=str(error)) from error
 
 
+def _take_back_marks(grades: Grades, reasons: Sequence[str]) -> None:
+    """Make of rows that were stopped or skipped what they are: rewriting samples keeps any exception as their problem.
+
+    Args:
+        grades: Of the rewritten samples; changed in place.
+        reasons: Why rows are skipped, by the number in their mark.
+    """
+    for row, error in list(grades.errors.items()):
+        if error.kind is not ErrorKind.SAMPLE:
+            continue
+        if _STOPPED in error.message:
+            grades.errors[row] = GradeError(ErrorKind.CANCELLED, _STOPPED)
+        elif mark := re.search(rf"{_SKIPPED}(\d+)", error.message):
+            del grades.errors[row]
+            grades.put(row, Grade.skipped(reasons[int(mark[1])] or None))
+
+
 def as_entry(item: Entry | Grader) -> Entry:
     """A grader with everything at its default, or the entry itself."""
     return item if isinstance(item, Entry) else Entry(item)
 
 
-def as_column(grade: Grade) -> Grades:
+def grades_of_one(grade: Grade) -> Grades:
     """One grade as a column of one row."""
     grades = Grades.empty(1)
     grades.put(0, grade)
@@ -281,8 +311,8 @@ def _negated(grades: Grades, scored: NDArray[np.bool_]) -> Grades:
     """Every score s as 1 - s and every verdict turned round; a reason for the old verdict is none for the new."""
     passed, scores = grades.passed.copy(), grades.scores.copy()
     scores[scored] = 1.0 - scores[scored]
-    known = scored & (passed >= 0)
-    passed[known] = 1 - passed[known]
-    reasoning = {row: f"negated: {text}" if known[row] else text for row, text in grades.reasoning.items()}
-    reasoning |= {int(row): NEGATED for row in np.flatnonzero(known & (passed == 0))}
+    judged = scored & (passed >= 0)
+    passed[judged] = 1 - passed[judged]
+    reasoning = {row: f"negated: {text}" if judged[row] else text for row, text in grades.reasoning.items()}
+    reasoning |= {int(row): NEGATED for row in np.flatnonzero(judged & (passed == 0))}
     return replace(grades, scores=scores, passed=passed, reasoning=reasoning)

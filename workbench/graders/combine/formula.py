@@ -133,6 +133,7 @@ class _Parser:
 
     def _sign(self) -> Step:
         negative = False
+        # A loop and no recursion: a text may be thousands of signs in a row.
         while (sign := self._peek()) in {"+", "-"}:
             self._next()
             negative ^= sign == "-"
@@ -147,24 +148,25 @@ class _Parser:
         self._depth += 1
         if self._depth > _MAX_DEPTH:
             raise self._wrong(f"at most {_MAX_DEPTH} powers in a row")
+        # To the right of `^` may stand a sign or another power: 2 ^ -1, and 2 ^ 3 ^ 2 is 2 ^ 9.
         step = _binary(np.float_power, base, self._sign())
         self._depth -= 1
         return step
 
     def _atom(self) -> Step:
-        found = self._peek()
-        if found == "(":
+        symbol = self._peek()
+        if symbol == "(":
             self._next()
             step = self._sum()
             self._expect(")")
             return step
-        if found is None or found in "-+*/^(),":
+        if symbol is None or symbol in "-+*/^(),":
             raise self._wrong("a number, a grader's name or a bracket")
         self._next()
-        if found[0] in "0123456789.":
-            number = np.float64(found)
+        if symbol[0] in "0123456789.":
+            number = np.float64(symbol)
             return lambda _: np.asarray(number)
-        return self._call(found) if self._peek() == "(" else self._variable(found)
+        return self._call(symbol) if self._peek() == "(" else self._variable(symbol)
 
     def _variable(self, name: str) -> Step:
         if self._names is not None and name not in self._names:
@@ -183,8 +185,8 @@ class _Parser:
             parts.append(self._sum())
         self._expect(")")
         if len(parts) < fewest or (fewest == 1 and len(parts) > 1):
-            wanted = "two arguments or more" if fewest > 1 else "one argument"
-            raise self._wrong(f"{name} with {wanted}", back=1)
+            arguments = "two arguments or more" if fewest > 1 else "one argument"
+            raise self._wrong(f"{name} with {arguments}", back=1)
         if fewest == 1:
             return lambda values: function(parts[0](values))
         return lambda values: reduce(function, (part(values) for part in parts))
@@ -202,8 +204,8 @@ class _Parser:
 
     def _wrong(self, expected: str, flag: str = _PARSE, *, back: int = 0) -> FormulaError:
         at = self._at - back
-        found, place = self._tokens[at] if at < len(self._tokens) else ("the end", len(self._text))
-        return _error(f"{self._text[:200]!r}, character {place + 1}", found, expected, flag)
+        symbol, place = self._tokens[at] if at < len(self._tokens) else ("the end", len(self._text))
+        return _error(f"{self._text[:200]!r}, character {place + 1}", symbol, expected, flag)
 
 
 def _tokens(text: str) -> list[tuple[str, int]]:
@@ -211,16 +213,16 @@ def _tokens(text: str) -> list[tuple[str, int]]:
         raise _error(
             "the formula", f"{len(str(text)):,} characters", f"text of at most {_MAX_LENGTH:,}", _PARSE
         )
-    found, at = [], 0
+    tokens, at = [], 0
     while text[at:].strip():
         match = _TOKEN.match(text, at)
         if match is None:
             start = at + len(text[at:]) - len(text[at:].lstrip())
             place = f"{text[:200]!r}, character {start + 1}"
             raise _error(place, repr(text[start]), "a number, a name, a bracket or one of + - * / ^", _PARSE)
-        found.append((match[0].strip(), match.end() - len(match[0].strip())))
+        tokens.append((match[0].strip(), match.end() - len(match[0].strip())))
         at = match.end()
-    return found
+    return tokens
 
 
 def _folded(values: Mapping[str, Column], first: Step, rest: list[tuple[Any, Step]]) -> Column:
@@ -235,11 +237,11 @@ def _binary(function: Any, left: Step, right: Step) -> Step:
 
 
 def _error(where: str, found: str, expected: str, flag: str) -> FormulaError:
-    what = (
+    problem = (
         "the formula cannot be read"
         if flag == _PARSE
         else f"the formula names {found!r}, which is no grader here"
     )
-    error = FormulaError(what, where=where, found=found, expected=expected)
+    error = FormulaError(problem, where=where, found=found, expected=expected)
     error.flag = flag
     return error

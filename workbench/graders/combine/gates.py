@@ -64,8 +64,8 @@ class GateResult:
         return self.passed
 
     def __str__(self) -> str:
-        told = "".join(f"\n  warning: {warning}" for warning in self.warnings)
-        return f"gate {'passed' if self.passed else 'not passed'}: {self.message}{told}"
+        warnings = "".join(f"\n  warning: {warning}" for warning in self.warnings)
+        return f"gate {'passed' if self.passed else 'not passed'}: {self.message}{warnings}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,9 +83,9 @@ class Gate(ABC):
         Raises:
             KeyError: The gate names a metric that is not there.
         """
-        value, passed, told = self._evaluate(scores)
+        value, passed, message = self._evaluate(scores)
         averages = {name: _averages(column) for name, column in scores.items()}
-        return GateResult(bool(passed), value, self._samples(scores), averages, told, tuple(self.warnings))
+        return GateResult(bool(passed), value, self._samples(scores), averages, message, tuple(self.warnings))
 
     @abstractmethod
     def _evaluate(self, scores: Mapping[str, Scores]) -> tuple[float | None, bool, str]:
@@ -120,11 +120,11 @@ class Gate(ABC):
         kinds = {cls.kind: cls for cls in (SimpleGate, WeightedGate, LogicalGate)}
         cls = kinds.get(str(spec.get("kind"))) if isinstance(spec, Mapping) else None
         if cls is None:
-            found = spec.get("kind") if isinstance(spec, Mapping) else spec
-            raise FormatError("unknown kind of gate", found=repr(found)[:80], expected=", ".join(kinds))
+            kind = spec.get("kind") if isinstance(spec, Mapping) else spec
+            raise FormatError("unknown kind of gate", found=repr(kind)[:80], expected=", ".join(kinds))
         values = {key: value for key, value in spec.items() if key != "kind"}
         if isinstance(values.get("conditions"), list):
-            values["conditions"] = tuple(Gate.build(one) for one in values["conditions"])
+            values["conditions"] = tuple(Gate.build(condition) for condition in values["conditions"])
         try:
             return cls(**values)
         except (TypeError, ValueError) as error:
@@ -177,6 +177,7 @@ class SimpleGate(Gate):
         """Operator and value that one sample's score must meet."""
         if self.pass_threshold is not None:
             return "gte", self.pass_threshold
+        # Letta's defaults: accuracy counts full scores, others judge a sample as they judge the run.
         if self.aggregation == "accuracy" and self.pass_value is None:
             return "gte", 1.0
         return self.pass_op or self.op, self.value if self.pass_value is None else self.pass_value
@@ -184,8 +185,8 @@ class SimpleGate(Gate):
     def _evaluate(self, scores: Mapping[str, Scores]) -> tuple[float | None, bool, str]:
         name, column = self._column(scores)
         value = _aggregate(self.aggregation, column, self.sample_rule)
-        told = f"{self.aggregation} of {name} is {value:g}, wanted {self.op} {self.value:g}"
-        return value, bool(OPERATORS[self.op](value, self.value)), told
+        message = f"{self.aggregation} of {name} is {value:g}, wanted {self.op} {self.value:g}"
+        return value, bool(OPERATORS[self.op](value, self.value)), message
 
     def _samples(self, scores: Mapping[str, Scores]) -> NDArray[np.bool_] | None:
         return _sample_pass(self._column(scores)[1], self.sample_rule)
@@ -221,7 +222,7 @@ class WeightedGate(Gate):
             raise TypeError(f"weights must be metric names with a number each, not {self.weights!r}")
         _check_numbers({"value": self.value, "pass_threshold": self.pass_threshold})
         _check_numbers({f"the weight of {name!r}": weight for name, weight in self.weights.items()})
-        if not self.weights or any(w < 0 for w in self.weights.values()) or not any(self.weights.values()):
+        if any(w < 0 for w in self.weights.values()) or not any(self.weights.values()):
             raise ValueError(f"weights must be 0 or more and not all 0, not {dict(self.weights)!r}")
         object.__setattr__(self, "weights", dict(self.weights))
 
@@ -243,8 +244,8 @@ class WeightedGate(Gate):
         total = sum(self.weights.values())
         parts = ((w / total) * _aggregate(self.aggregation, scores[m], rule) for m, w in self.weights.items())
         value = float(sum(parts))
-        told = f"weighted {self.aggregation} is {value:g}, wanted {self.op} {self.value:g}"
-        return value, bool(OPERATORS[self.op](value, self.value)), told
+        message = f"weighted {self.aggregation} is {value:g}, wanted {self.op} {self.value:g}"
+        return value, bool(OPERATORS[self.op](value, self.value)), message
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -265,23 +266,23 @@ class LogicalGate(Gate):
         object.__setattr__(self, "conditions", tuple(self.conditions))
         if self.operator not in {"and", "or"}:
             raise ValueError(f"operator must be 'and' or 'or', not {self.operator!r}")
-        if not self.conditions or not all(isinstance(one, Gate) for one in self.conditions):
+        if not self.conditions or not all(isinstance(gate, Gate) for gate in self.conditions):
             raise ValueError("a logical gate needs one condition or more, each a gate")
 
     @property
     def metrics(self) -> tuple[str, ...]:
         """See `Gate.metrics`."""
-        return tuple(dict.fromkeys(name for one in self.conditions for name in one.metrics))
+        return tuple(dict.fromkeys(name for gate in self.conditions for name in gate.metrics))
 
     @property
     def warnings(self) -> Sequence[str]:
         """See `Gate.warnings`."""
-        return [warning for one in self.conditions for warning in one.warnings]
+        return [warning for gate in self.conditions for warning in gate.warnings]
 
     def _evaluate(self, scores: Mapping[str, Scores]) -> tuple[float | None, bool, str]:
-        parts = [one._evaluate(scores) for one in self.conditions]  # noqa: SLF001 (gates of ours)
+        parts = [gate._evaluate(scores) for gate in self.conditions]  # noqa: SLF001 (gates of ours)
         verdicts = [passed for _, passed, _ in parts]
-        joined = f" {self.operator} ".join(f"({told})" for _, _, told in parts)
+        joined = f" {self.operator} ".join(f"({message})" for _, _, message in parts)
         return None, all(verdicts) if self.operator == "and" else any(verdicts), joined
 
 
@@ -337,5 +338,5 @@ def _accuracy_warning(aggregation: str, op: str, value: float) -> list[str]:
 
 def _plain(value: Any) -> Any:
     if isinstance(value, tuple):
-        return [one.spec() for one in value]
+        return [gate.spec() for gate in value]
     return dict(value) if isinstance(value, Mapping) else value

@@ -7,10 +7,17 @@ sure spelling (look-behind, back references, inline flags, possessive marks) is 
 from __future__ import annotations
 
 import re
+from typing import Any
 
-__all__ = ["script_pattern"]
+from workbench.graders.portable.refusals import refusal
+from workbench.graders.portable.rule import javascript_literal, javascript_score
+from workbench.patterns import python_spelling
 
+__all__ = ["script_pattern", "search_in_javascript"]
+
+# Python's `\s` written out: JavaScript's has U+FEFF, and lacks U+0085 and U+001C to U+001F.
 _SPACE = r"\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
+# JavaScript's own `\w` and `\b` know ASCII only, in `u` mode as well.
 _WORD = r"_\p{L}\p{N}"
 _EDGE = f"(?:(?<=[{_WORD}])(?![{_WORD}])|(?<![{_WORD}])(?=[{_WORD}]))"
 _SETS = {"d": r"\p{Nd}", "s": _SPACE, "w": _WORD}
@@ -44,22 +51,49 @@ def script_pattern(pattern: str, *, ignore_case: bool = False) -> str:
     """
     if ignore_case and not pattern.isascii():
         raise ValueError("letters beyond ASCII fold their case differently in JavaScript")
+    # For its refusal: what Python itself cannot read must not become a pattern that JavaScript can.
     re.compile(pattern)
     tokens = _tokens(pattern)
     _check_looks(tokens)
     return "".join(map(_spelled, tokens))
 
 
+def search_in_javascript(grader: Any, pattern: str, *, dotnet: bool) -> str:
+    """The statement that scores 1.0 where a grader's pattern is found in `text`.
+
+    Args:
+        grader: A grader with `ignore_case` and `multiline`.
+        pattern: Its pattern.
+        dotnet: Whether it is spelled for .NET, else for Python.
+
+    Raises:
+        FormatError: It cannot be spelled in JavaScript.
+    """
+    if grader.multiline:
+        why = "line ends are not the same in JavaScript"
+        raise refusal(grader, "multiline", why, "write (?:^|\\n) instead")
+    try:
+        python = python_spelling(pattern) if dotnet else pattern
+        spelled = script_pattern(python, ignore_case=grader.ignore_case)
+    except (ValueError, RecursionError, OverflowError) as error:
+        raise refusal(grader, "pattern", str(error), "simplify the pattern, or export it as Python") from None
+    except re.error as error:
+        raise refusal(grader, "pattern", f"it cannot be read: {error}", "mend the pattern") from None
+    flags = "iu" if grader.ignore_case else "u"
+    search = f"new RegExp({javascript_literal(spelled)}, {javascript_literal(flags)}).test(text)"
+    return javascript_score(search)
+
+
 def _tokens(pattern: str) -> list[re.Match[str]]:
-    found: list[re.Match[str]] = []
+    tokens: list[re.Match[str]] = []
     at = 0
     while at < len(pattern):
         match = _TOKEN.match(pattern, at)
         if match is None:
             raise ValueError(f"{pattern[at : at + 10]!r} has no sure JavaScript spelling")
-        found.append(match)
+        tokens.append(match)
         at = match.end()
-    return found
+    return tokens
 
 
 def _check_looks(tokens: list[re.Match[str]]) -> None:
@@ -89,12 +123,14 @@ def _spelled(match: re.Match[str]) -> str:
 
 
 def _plain(sign: str) -> str:
+    # A brace that repeats nothing stands for itself in Python, and is an error in `u` mode.
     return r"\{" if sign == "{" else _OUTSIDE.get(sign, sign)
 
 
 def _repeat(text: str, mode: str) -> str:
     if mode == "+":
         raise ValueError(f"the possessive {text!r} has no JavaScript spelling")
+    # `{,3}` counts from 0 in Python; JavaScript reads it as plain signs, or not at all.
     return text.replace("{,", "{0,")
 
 
@@ -110,6 +146,7 @@ def _class(text: str) -> str:
     """A character class, with its signs escaped as the `u` mode asks."""
     negated = text.startswith("[^")
     inside = text[2 if negated else 1 : -1]
+    # A negated set has no spelling inside a class, but together with its opposite it means any sign.
     if not negated and inside in _ALL:
         return "[^]"
     parts = re.findall(r"\\x[0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4}|\\.|.", inside, re.DOTALL)

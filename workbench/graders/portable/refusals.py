@@ -5,7 +5,7 @@ from __future__ import annotations
 from workbench.errors import FormatError
 from workbench.graders.base import Grader
 
-__all__ = ["article", "refusal"]
+__all__ = ["article", "no_skip", "refusal"]
 
 WAY_OUT = "keep it in the workbench's own format, or write it as a function grader"
 
@@ -22,3 +22,9 @@ def refusal(grader: Grader, field: str, why: str, hint: str = WAY_OUT) -> Format
         where=f"{grader.kind}.{field}" if field else grader.kind,
         hint=hint,
     )
+
+
+def no_skip(grader: Grader, field: str) -> FormatError:
+    """The refusal of a setting that skips rows."""
+    why = "code of other platforms returns a score or fails: it cannot skip a row"
+    return refusal(grader, field, why, f'use {field}="fail" or "zero"')

@@ -12,7 +12,7 @@ __all__ = ["sliced"]
 _PACKAGE = Path(__file__).parents[2]
 _RULES = "workbench.graders.rules."
 
-_SHIMS = {"_said": ("threads", "_said"), "Pattern": ("threads", "Pattern")}
+_SHIMS = {"_assistant_messages": ("threads", "_assistant_messages"), "Pattern": ("threads", "Pattern")}
 """What extractors use here and other platforms lack, to what stands in for it."""
 
 
@@ -27,10 +27,10 @@ class _File:
     def text(self, name: str) -> str:
         """A piece as written; decorators of ours left out, others kept."""
         node = self.pieces[name]
-        first = node.lineno
+        first_line = node.lineno
         if isinstance(node, ast.FunctionDef) and node.decorator_list and not _is_ours(node.decorator_list[0]):
-            first = node.decorator_list[0].lineno
-        return "\n".join(self.lines[first - 1 : node.end_lineno])
+            first_line = node.decorator_list[0].lineno
+        return "\n".join(self.lines[first_line - 1 : node.end_lineno])
 
 
 def _is_ours(decorator: ast.expr) -> bool:
@@ -58,15 +58,15 @@ def _bound(node: ast.stmt) -> list[str]:
     return [node.target.id] if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) else []
 
 
-def sliced(wanted: list[tuple[str, str]]) -> tuple[list[str], list[str]]:
+def sliced(pieces: list[tuple[str, str]]) -> tuple[list[str], list[str]]:
     """Import lines and pieces of source, dependencies before what uses them.
 
     Args:
-        wanted: Pairs of a module's full name and a name in it.
+        pieces: Pairs of a module's full name and a name in it.
     """
     imports: set[str] = set()
     done: dict[str, tuple[str, str]] = {}
-    for module, name in wanted:
+    for module, name in pieces:
         _take(module, name, done, imports)
     return sorted(imports, key=lambda line: (line.startswith("from"), line)), list(
         dict.fromkeys(text for _, text in done.values())
@@ -78,6 +78,8 @@ def _take(module: str, name: str, done: dict[str, tuple[str, str]], imports: set
     if name in done:
         assert done[name][0] in {module, ""}, f"two rules are called {name!r}"
         return
+    if name not in file.pieces:
+        raise ValueError(f"{module} has no function {name!r}, which a grader names as its rule")
     done[name] = ("", "")  # its place is kept: functions may call each other in rings
     for used in _names(file.pieces[name]):
         if module.startswith("workbench.extractors.builtin.") and used in _SHIMS:
@@ -86,6 +88,7 @@ def _take(module: str, name: str, done: dict[str, tuple[str, str]], imports: set
             _take(module, used, done, imports)
         elif used in file.imports:
             _follow(*file.imports[used], done, imports)
+    # Put in anew, so that it stands behind everything it uses.
     del done[name]
     done[name] = (module, file.text(name))
 
@@ -103,7 +106,8 @@ def _names(node: ast.stmt) -> list[str]:
     """The names a piece reads from its module: not its arguments and locals, not a decorator of ours."""
     if isinstance(node, ast.FunctionDef) and node.decorator_list and _is_ours(node.decorator_list[0]):
         node.decorator_list = []
-    inside = list(ast.walk(node))
-    own = {one.arg for one in inside if isinstance(one, ast.arg)}
-    own |= {one.id for one in inside if isinstance(one, ast.Name) and not isinstance(one.ctx, ast.Load)}
-    return list(dict.fromkeys(one.id for one in inside if isinstance(one, ast.Name) and one.id not in own))
+    nodes = list(ast.walk(node))
+    names = [child for child in nodes if isinstance(child, ast.Name)]
+    bound = {child.arg for child in nodes if isinstance(child, ast.arg)}
+    bound |= {child.id for child in names if not isinstance(child.ctx, ast.Load)}
+    return list(dict.fromkeys(child.id for child in names if child.id not in bound))

@@ -34,9 +34,9 @@ def _match_groups(match: Any) -> list[dict[str, str]]:
     """Groups in .NET's order: unnamed ones first, numbered among themselves, then the named ones."""
     names = {number: name for name, number in match.re.groupindex.items()}
     plain = [match.group(number) for number in range(1, match.re.groups + 1) if number not in names]
-    told = [(str(at), value) for at, value in enumerate(plain, 1)]
-    told += [(names[number], match.group(number)) for number in sorted(names)]
-    return [{"name": name, "value": value or ""} for name, value in told]
+    groups = [(str(at), value) for at, value in enumerate(plain, 1)]
+    groups += [(names[number], match.group(number)) for number in sorted(names)]
+    return [{"name": name, "value": value or ""} for name, value in groups]
 
 
 def plain_search(pattern: str, *, ignore_case: bool = False, multiline: bool = False) -> Callable[[str], Any]:
@@ -62,8 +62,8 @@ def regex_or_nothing(text: str, pattern: str, find: Callable[[str], Callable[[st
 
 def guardrail_contains(text: str, pattern: str, *, ignore_case: bool = False) -> Verdict:
     """Flags a text that contains the pattern; an empty one flags nothing."""
-    held = pattern.lower() in text.lower() if ignore_case else pattern in text
-    flagged = bool(pattern) and held
+    contained = pattern.lower() in text.lower() if ignore_case else pattern in text
+    flagged = bool(pattern) and contained
     details = {"searchPattern": pattern} if flagged else {}
     return verdict(flagged, f"Content contains '{pattern}'", _not_flagged("contains"), **details)
 

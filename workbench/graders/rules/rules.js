@@ -4,15 +4,15 @@
 
 function lastAssistant(input) {
   if (input.response || !callsSilently(input)) return input.response || "";
-  const said = input.messages.filter((turn) => turn.role === "assistant" && turn.content);
-  return said.length ? String(said[said.length - 1].content) : "";
+  const replies = input.messages.filter((turn) => turn.role === "assistant" && turn.content);
+  return replies.length ? String(replies[replies.length - 1].content) : "";
 }
 
 function callsSilently(input) {
   // A last turn that only calls tools says nothing: its calls are in toolCalls and in no message.
   const messages = input.messages || [];
-  const asked = messages.map((turn) => turn.role).lastIndexOf("user");
-  const shown = messages.slice(asked + 1).flatMap((turn) => turn.tool_calls || []);
+  const lastUser = messages.map((turn) => turn.role).lastIndexOf("user");
+  const shown = messages.slice(lastUser + 1).flatMap((turn) => turn.tool_calls || []);
   return messages.length > 0 && (input.toolCalls || []).length > shown.length;
 }
 
@@ -29,7 +29,7 @@ function jsonText(value) {
   // As Python writes it, with a space after each comma and colon.
   if (Array.isArray(value)) return "[" + value.map(jsonText).join(", ") + "]";
   if (value === null || typeof value !== "object") return JSON.stringify(value);
-  return "{" + Object.entries(value).map(([key, one]) => JSON.stringify(key) + ": " + jsonText(one)).join(", ") + "}";
+  return "{" + Object.entries(value).map(([key, entry]) => JSON.stringify(key) + ": " + jsonText(entry)).join(", ") + "}";
 }
 
 function asText(value) {
@@ -91,14 +91,14 @@ function lengthWithin(text, minimum, maximum, unit) {
   return (minimum === null || count >= minimum) && (maximum === null || count <= maximum);
 }
 
-function labelSet(text, labels, passing, ignoreCase, trim) {
-  const said = folded(text, ignoreCase, trim);
-  const found = [...passing, ...labels].find((one) => folded(one, ignoreCase, trim) === said);
-  return found !== undefined && passing.includes(found);
+function labelSet(text, labels, passingLabels, ignoreCase, trim) {
+  const given = folded(text, ignoreCase, trim);
+  const found = [...passingLabels, ...labels].find((label) => folded(label, ignoreCase, trim) === given);
+  return found !== undefined && passingLabels.includes(found);
 }
 
 function hasPath(value, path) {
-  for (const part of path.split(".").filter((one) => one)) {
+  for (const part of path.split(".").filter((name) => name)) {
     if (value === null || typeof value !== "object" || Array.isArray(value)) return false;
     if (!Object.hasOwn(value, part)) return false;
     value = value[part];
@@ -120,14 +120,14 @@ function jsonKeys(text, keys, requireAll) {
 function callsOf(input) {
   // input.toolCalls are those since the user last spoke; earlier ones stand with their messages.
   const messages = input.messages || [];
-  const asked = messages.map((turn) => turn.role).lastIndexOf("user");
-  const earlier = messages.slice(0, asked + 1).flatMap((turn) => turn.tool_calls || []);
+  const lastUser = messages.map((turn) => turn.role).lastIndexOf("user");
+  const earlier = messages.slice(0, lastUser + 1).flatMap((turn) => turn.tool_calls || []);
   return [...earlier, ...(input.toolCalls || [])];
 }
 
 function toolNames(calls) {
-  const inner = calls.filter((one) => one && typeof one === "object");
-  const named = inner.map((one) => (one.function && typeof one.function === "object" ? one.function : one).name);
+  const inner = calls.filter((call) => call && typeof call === "object");
+  const named = inner.map((call) => (call.function && typeof call.function === "object" ? call.function : call).name);
   return named.filter((name) => typeof name === "string" && name);
 }
 

@@ -22,19 +22,19 @@ _TOKENS = re.compile(r"\w+|[^\w\s]+")
 _ORDER = 4
 
 
-def lcs_length(one: Sequence[Any], two: Sequence[Any]) -> int:
+def lcs_length(shorter: Sequence[Any], longer: Sequence[Any]) -> int:
     """Length of the longest common subsequence, by bits of one large integer (Hyyrö 2004)."""
-    if len(one) > len(two):
-        one, two = two, one
+    if len(shorter) > len(longer):
+        shorter, longer = longer, shorter
     places: dict[Any, int] = {}
-    for at, item in enumerate(one):
+    for at, item in enumerate(shorter):
         places[item] = places.get(item, 0) | 1 << at
-    full = (1 << len(one)) - 1
+    full = (1 << len(shorter)) - 1
     row = full
-    for item in two:
-        kept = row & places.get(item, 0)
-        row = (row + kept | row - kept) & full
-    return len(one) - row.bit_count()
+    for item in longer:
+        matches = row & places.get(item, 0)
+        row = (row + matches | row - matches) & full
+    return len(shorter) - row.bit_count()
 
 
 def similarity(
@@ -64,23 +64,25 @@ def _grams(tokens: Sequence[str], size: int) -> Counter[tuple[str, ...]]:
     return Counter(tuple(tokens[at : at + size]) for at in range(len(tokens) - size + 1))
 
 
-def _f1(common: int, found: int, wanted: int) -> float:
+def _f1(common: int, n_text: int, n_reference: int) -> float:
     if not common:
         return 0.0
-    precision, recall = common / found, common / wanted
+    precision, recall = common / n_text, common / n_reference
     return 2 * precision * recall / (precision + recall)
 
 
 def rouge_n(text: str, reference: str, size: int) -> float:
     """F1 of common runs of `size` words; words are runs of a-z and 0-9, lower-cased, not stemmed."""
-    found, wanted = _grams(_words(text), size), _grams(_words(reference), size)
-    return _f1((found & wanted).total(), found.total(), wanted.total())
+    text_grams, reference_grams = _grams(_words(text), size), _grams(_words(reference), size)
+    return _f1((text_grams & reference_grams).total(), text_grams.total(), reference_grams.total())
 
 
 def rouge_l(text: str, reference: str, lcs: Callable[[Any, Any], int] = lcs_length) -> float:
     """F1 of the longest common subsequence of words, over the whole text."""
-    found, wanted = _words(text), _words(reference)
-    return _f1(lcs(found, wanted) if found and wanted else 0, len(found), len(wanted))
+    words, reference_words = _words(text), _words(reference)
+    return _f1(
+        lcs(words, reference_words) if words and reference_words else 0, len(words), len(reference_words)
+    )
 
 
 def bleu(text: str, reference: str) -> float:
@@ -88,25 +90,27 @@ def bleu(text: str, reference: str) -> float:
 
     Tokens are runs of word characters and runs of other signs; case counts.
     """
-    found, wanted = _TOKENS.findall(text), _TOKENS.findall(reference)
-    orders = range(1, min(_ORDER, len(found)) + 1)
-    common = [(_grams(found, size) & _grams(wanted, size)).total() for size in orders]
+    tokens, reference_tokens = _TOKENS.findall(text), _TOKENS.findall(reference)
+    orders = range(1, min(_ORDER, len(tokens)) + 1)
+    common = [(_grams(tokens, size) & _grams(reference_tokens, size)).total() for size in orders]
     if not any(common):
         return 0.0
     smooth, logs = 1.0, 0.0
     for size, count in zip(orders, common, strict=True):
         smooth = smooth if count else smooth * 2
-        logs += math.log((count or 1 / smooth) / (len(found) - size + 1))
-    brevity = min(0.0, 1 - len(wanted) / len(found))
+        logs += math.log((count or 1 / smooth) / (len(tokens) - size + 1))
+    brevity = min(0.0, 1 - len(reference_tokens) / len(tokens))
     return math.exp(brevity + logs / len(orders))
 
 
 def gleu(text: str, reference: str) -> float:
     """Google's BLEU: common runs of 1 to 4 tokens over those of the side that has more. Tokens as for `bleu`."""
-    found, wanted = _TOKENS.findall(text), _TOKENS.findall(reference)
-    pairs = [(_grams(found, size), _grams(wanted, size)) for size in range(1, _ORDER + 1)]
-    most = max(sum(one.total() for one, _ in pairs), sum(two.total() for _, two in pairs))
-    return sum((one & two).total() for one, two in pairs) / most if most else 0.0
+    tokens, reference_tokens = _TOKENS.findall(text), _TOKENS.findall(reference)
+    pairs = [(_grams(tokens, size), _grams(reference_tokens, size)) for size in range(1, _ORDER + 1)]
+    most = max(
+        sum(grams.total() for grams, _ in pairs), sum(reference_grams.total() for _, reference_grams in pairs)
+    )
+    return sum((grams & reference_grams).total() for grams, reference_grams in pairs) / most if most else 0.0
 
 
 def meteor(text: str, reference: str) -> float:
@@ -114,32 +118,33 @@ def meteor(text: str, reference: str) -> float:
 
     Tokens as for `bleu`. Synonyms would need WordNet, so values are at most those of the full measure.
     """
-    found, wanted = _TOKENS.findall(text.lower()), _TOKENS.findall(reference.lower())
-    pairs = _aligned(found, wanted)
+    tokens, reference_tokens = _TOKENS.findall(text.lower()), _TOKENS.findall(reference.lower())
+    pairs = _aligned(tokens, reference_tokens)
     if not pairs:
         return 0.0
-    precision, recall = len(pairs) / len(found), len(pairs) / len(wanted)
+    precision, recall = len(pairs) / len(tokens), len(pairs) / len(reference_tokens)
     mean = precision * recall / (0.9 * precision + 0.1 * recall)
     breaks = sum((b[0] - a[0], b[1] - a[1]) != (1, 1) for a, b in pairwise(pairs))
     return (1 - 0.5 * ((breaks + 1) / len(pairs)) ** 3) * mean
 
 
-def _aligned(found: list[str], wanted: list[str]) -> list[tuple[int, int]]:
+def _aligned(tokens: list[str], reference_tokens: list[str]) -> list[tuple[int, int]]:
     """Which token stands for which: the same ones first, then those of one stem, from the end on."""
-    left, right = dict(enumerate(found)), dict(enumerate(wanted))
-    pairs = _paired(left, right)
+    unpaired, reference_unpaired = dict(enumerate(tokens)), dict(enumerate(reference_tokens))
+    pairs = _paired(unpaired, reference_unpaired)
     pairs += _paired(
-        {at: stem(one) for at, one in left.items()}, {at: stem(one) for at, one in right.items()}
+        {at: stem(token) for at, token in unpaired.items()},
+        {at: stem(token) for at, token in reference_unpaired.items()},
     )
     return sorted(pairs)
 
 
-def _paired(left: dict[int, str], right: dict[int, str]) -> list[tuple[int, int]]:
+def _paired(tokens: dict[int, str], reference_tokens: dict[int, str]) -> list[tuple[int, int]]:
     """Pair equal tokens, last with last; what was paired is taken out of both."""
     places: dict[str, list[int]] = {}
-    for at in sorted(right):
-        places.setdefault(right[at], []).append(at)
-    pairs = [(at, places[left[at]].pop()) for at in sorted(left, reverse=True) if places.get(left[at])]
-    for one, two in pairs:
-        del left[one], right[two]
+    for at in sorted(reference_tokens):
+        places.setdefault(reference_tokens[at], []).append(at)
+    pairs = [(at, places[tokens[at]].pop()) for at in sorted(tokens, reverse=True) if places.get(tokens[at])]
+    for place, reference_place in pairs:
+        del tokens[place], reference_tokens[reference_place]
     return pairs

@@ -86,8 +86,8 @@ def stem(word: str) -> str:
 def _flags(word: str) -> str:
     """A letter v or c for each: vowel, or consonant; y is a vowel after a consonant."""
     out = ""
-    for one in word:
-        vowel = one in "aeiou" or (one == "y" and out[-1:] == "c")
+    for letter in word:
+        vowel = letter in "aeiou" or (letter == "y" and out[-1:] == "c")
         out += "v" if vowel else "c"
     return out
 
@@ -111,8 +111,8 @@ def _suffixed(word: str, rules: _Rules) -> tuple[str, str] | None:
 def _plural(word: str) -> str:
     if len(word) == 4 and word.endswith("ies"):
         return word[:-1]
-    found = _suffixed(word, _PLURALS)
-    return word if found is None else "".join(found)
+    stem_and_suffix = _suffixed(word, _PLURALS)
+    return word if stem_and_suffix is None else "".join(stem_and_suffix)
 
 
 def _past(word: str) -> str:
@@ -120,8 +120,12 @@ def _past(word: str) -> str:
         return word[:-1] if len(word) == 4 else word[:-2]
     if word.endswith("eed"):
         return word[:-1] if _measure(word[:-3]) else word
-    found = _suffixed(word, (("ed", ""), ("ing", "")))
-    return word if found is None or "v" not in _flags(found[0]) else _mended(found[0])
+    stem_and_suffix = _suffixed(word, (("ed", ""), ("ing", "")))
+    return (
+        word
+        if stem_and_suffix is None or "v" not in _flags(stem_and_suffix[0])
+        else _mended(stem_and_suffix[0])
+    )
 
 
 def _mended(word: str) -> str:
@@ -151,15 +155,15 @@ def _ending(word: str) -> str:
 
 
 def _replaced(word: str, rules: _Rules) -> str:
-    found = _suffixed(word, rules)
-    return word if found is None or not _measure(found[0]) else "".join(found)
+    stem_and_suffix = _suffixed(word, rules)
+    return word if stem_and_suffix is None or not _measure(stem_and_suffix[0]) else "".join(stem_and_suffix)
 
 
 def _remains(word: str) -> str:
-    found = _suffixed(word, _REMAINS)
-    if found is None or _measure(found[0]) < 2:
+    stem_and_suffix = _suffixed(word, _REMAINS)
+    if stem_and_suffix is None or _measure(stem_and_suffix[0]) < 2:
         return word
-    return word if word.endswith("ion") and found[0][-1] not in "st" else found[0]
+    return word if word.endswith("ion") and stem_and_suffix[0][-1] not in "st" else stem_and_suffix[0]
 
 
 def _final_e(word: str) -> str:

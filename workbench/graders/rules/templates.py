@@ -36,8 +36,8 @@ def template_sample(text: str, calls: Sequence[Any]) -> dict[str, Any]:
 
 def is_plain_template(template: str) -> bool:
     """Whether `fill_template` can fill the template: its tags are paths in item and sample."""
-    left = _HOLE.sub("", template)
-    return "{{" not in left
+    without_tags = _HOLE.sub("", template)
+    return "{{" not in without_tags
 
 
 def fill_template(template: str, values: Mapping[str, Any]) -> str:
@@ -46,7 +46,7 @@ def fill_template(template: str, values: Mapping[str, Any]) -> str:
     Raises:
         ValueError: A path that leads nowhere.
     """
-    return _HOLE.sub(lambda hole: _shown(_followed(values, hole[1])), template)
+    return _HOLE.sub(lambda hole: _as_text(_followed(values, hole[1])), template)
 
 
 def _followed(value: Any, path: str) -> Any:
@@ -64,5 +64,5 @@ def _item(value: Any, part: str) -> Any:
     raise LookupError(part)
 
 
-def _shown(value: Any) -> str:
+def _as_text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, separators=(",", ":"))

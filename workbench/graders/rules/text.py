@@ -36,16 +36,18 @@ def _folded(text: str, ignore_case: bool, trim: bool) -> str:
 
 def contains(text: str, expected: str, *, ignore_case: bool = False) -> Verdict:
     """Whether the expected text occurs. Nothing is trimmed; an empty one always occurs."""
-    found = _folded(expected, ignore_case, False) in _folded(text, ignore_case, False)
-    return verdict(found, "Contains the expected text", "Expected text was not found")
+    occurs = _folded(expected, ignore_case, False) in _folded(text, ignore_case, False)
+    return verdict(occurs, "Contains the expected text", "Expected text was not found")
 
 
 def ascii_printable(text: str) -> Verdict:
     r"""Whether all characters are code points 32 to 126; `\n` and `\r` do not count, a tab fails."""
-    bad = sorted({one for one in text if not " " <= one <= "~" and one not in "\n\r"})
-    shown = ", ".join(map(repr, bad[:5])) + (f" (+{len(bad) - 5} more)" if len(bad) > 5 else "")
+    bad = sorted({character for character in text if not " " <= character <= "~" and character not in "\n\r"})
+    listed_characters = ", ".join(map(repr, bad[:5])) + (f" (+{len(bad) - 5} more)" if len(bad) > 5 else "")
     return verdict(
-        not bad, "Only printable ASCII characters", f"Found non-printable ASCII characters: {shown}"
+        not bad,
+        "Only printable ASCII characters",
+        f"Found non-printable ASCII characters: {listed_characters}",
     )
 
 
@@ -66,9 +68,11 @@ def length(
     """Whether the text's length is within both bounds, bounds included."""
     count = _measure(text, unit)
     fits = (minimum is None or count >= minimum) and (maximum is None or count <= maximum)
-    wanted = f"{0 if minimum is None else minimum} to {'any number of' if maximum is None else maximum}"
-    named = "UTF-16 units" if unit == "utf16" else unit
-    return verdict(fits, f"{count} {named}", f"{count} {named}, expected {wanted}", length=count, unit=unit)
+    bounds = f"{0 if minimum is None else minimum} to {'any number of' if maximum is None else maximum}"
+    unit_name = "UTF-16 units" if unit == "utf16" else unit
+    return verdict(
+        fits, f"{count} {unit_name}", f"{count} {unit_name}, expected {bounds}", length=count, unit=unit
+    )
 
 
 def _measure(text: str, unit: str) -> int:
@@ -86,13 +90,15 @@ def label_set(
     text: str,
     *,
     labels: tuple[str, ...],
-    passing: tuple[str, ...],
+    passing_labels: tuple[str, ...],
     ignore_case: bool = False,
     trim: bool = True,
 ) -> Verdict:
     """Whether the text is one of the labels, and one of those that pass."""
-    said = _folded(text, ignore_case, trim)
+    folded = _folded(text, ignore_case, trim)
     # Passing ones first: "A" and "a" may both be labels where case does not count.
-    found = next((one for one in (*passing, *labels) if _folded(one, ignore_case, trim) == said), None)
-    wrong = f"Not one of the labels: {text[:80]!r}" if found is None else f"The label {found!r} does not pass"
-    return verdict(found in passing, f"The label {found!r} passes", wrong, label=found)
+    match = next(
+        (label for label in (*passing_labels, *labels) if _folded(label, ignore_case, trim) == folded), None
+    )
+    wrong = f"Not one of the labels: {text[:80]!r}" if match is None else f"The label {match!r} does not pass"
+    return verdict(match in passing_labels, f"The label {match!r} passes", wrong, label=match)

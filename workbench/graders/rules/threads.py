@@ -24,10 +24,10 @@ def text_of_reference(thread: Any, names: tuple[str, ...]) -> str:
     Raises:
         ValueError: There is none.
     """
-    found = reference_of(thread, names)
-    if found is None:
+    reference = reference_of(thread, names)
+    if reference is None:
         raise ValueError(f"no reference in the metadata under {', '.join(names)}")
-    return as_text(found)
+    return as_text(reference)
 
 
 def calls_of(thread: Any) -> list[Any]:
@@ -35,14 +35,14 @@ def calls_of(thread: Any) -> list[Any]:
     return list(thread.tool_calls()) if hasattr(thread, "tool_calls") else []
 
 
-def _said(thread: Any) -> list[tuple[int, str]]:
+def _assistant_messages(thread: Any) -> list[tuple[int, str]]:
     """Assistant messages, oldest first, with their place among the turns; a silent turn that calls tools is none.
 
     Where the platform does not tell which turns call tools, silent turns are messages, as it shows them.
     """
-    calls = getattr(thread, "turn_calls", lambda _: ())
+    calls_of_turn = getattr(thread, "turn_calls", lambda _: ())
     turns = [(at, *turn) for at, turn in enumerate(thread.get_turns())]
-    return [(at, text) for at, role, text in turns if role == "assistant" and (text or not calls(at))]
+    return [(at, text) for at, role, text in turns if role == "assistant" and (text or not calls_of_turn(at))]
 
 
 class Pattern:

@@ -26,33 +26,33 @@ def tool_call(
     ignore_case: bool = False,
 ) -> Verdict:
     """Whether the tools called are the expected ones, in one of the modes; see `ToolCallMatch`."""
-    wanted = [name.lower() if ignore_case else name for name in expected]
-    called = [name.lower() if ignore_case else name for name in actual]
-    passed, wrong = _in_mode(mode, (wanted, called), (expected, actual))
+    expected_keys = [name.lower() if ignore_case else name for name in expected]
+    called_keys = [name.lower() if ignore_case else name for name in actual]
+    passed, wrong = _in_mode(mode, (expected_keys, called_keys), (expected, actual))
     if passed and order and mode in {"all", "exact"}:
-        asked = set(wanted)
-        passed = [name for name in called if name in asked] == wanted
-        got = [name for name, key in zip(actual, called, strict=True) if key in asked]
-        wrong = f"Tool call order mismatch. Expected: {listed(expected)}, Got: {listed(got)}"
+        expected_set = set(expected_keys)
+        passed = [name for name in called_keys if name in expected_set] == expected_keys
+        relevant_calls = [name for name, key in zip(actual, called_keys, strict=True) if key in expected_set]
+        wrong = f"Tool call order mismatch. Expected: {listed(expected)}, Got: {listed(relevant_calls)}"
     return verdict(passed, f"Tools called: {listed(actual)}", wrong, toolCalls=list(actual))
 
 
 def _in_mode(
     mode: str, keys: tuple[list[str], list[str]], names: tuple[Sequence[str], Sequence[str]]
 ) -> tuple[bool, str]:
-    (wanted, called), (expected, actual) = keys, names
-    made = set(called)
+    (expected_keys, called_keys), (expected, actual) = keys, names
+    called_set = set(called_keys)
     want, got = listed(expected), listed(actual)
     if not mode:
         return False, "Unknown validation mode"
     if mode == "any":
-        return not made.isdisjoint(wanted), f"Expected at least one of {want} but got {got}"
+        return not called_set.isdisjoint(expected_keys), f"Expected at least one of {want} but got {got}"
     if mode == "none":
-        return made.isdisjoint(wanted), f"Expected none of {want} but found matches"
+        return called_set.isdisjoint(expected_keys), f"Expected none of {want} but found matches"
     if mode == "set":
-        return made == set(wanted), f"Expected the set {want} but got {got}"
-    missing = [name for name, key in zip(expected, wanted, strict=True) if key not in made]
+        return called_set == set(expected_keys), f"Expected the set {want} but got {got}"
+    missing = [name for name, key in zip(expected, expected_keys, strict=True) if key not in called_set]
     if mode == "all":
         return not missing, f"Missing expected tools: {listed(missing)}"
     # Umbraco's Exact: as many calls as names, and every name among them. Neither a set nor a multiset test.
-    return len(called) == len(wanted) and not missing, f"Expected exactly {want} but got {got}"
+    return len(called_keys) == len(expected_keys) and not missing, f"Expected exactly {want} but got {got}"

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from workbench.graders.text.base import CodeGrader, TextGrader
-from workbench.graders.text.compare import AsciiPrintable, Contains, ExactMatch, LabelSet, Length
+from workbench.graders.text.ascii_printable import AsciiPrintable
+from workbench.graders.text.base import TextGrader
+from workbench.graders.text.contains import Contains
+from workbench.graders.text.exact_match import ExactMatch
+from workbench.graders.text.label_set import LabelSet
+from workbench.graders.text.length import Length
 from workbench.graders.text.regex import Regex
-from workbench.graders.text.templated import StringCheck
+from workbench.graders.text.string_check import StringCheck
+from workbench.graders.text.text_similarity import TextSimilarity
 
 __all__ = [
     "AsciiPrintable",
-    "CodeGrader",
     "Contains",
     "ExactMatch",
     "LabelSet",
@@ -17,4 +21,5 @@ __all__ = [
     "Regex",
     "StringCheck",
     "TextGrader",
+    "TextSimilarity",
 ]

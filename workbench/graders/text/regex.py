@@ -6,26 +6,19 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from workbench.errors import FormatError
-from workbench.grade import ErrorKind
+from workbench.grade import ErrorKind, Skip
 from workbench.graders.base import kind
+from workbench.graders.portable.expression import search_in_javascript
+from workbench.graders.portable.refusals import no_skip, refusal
+from workbench.graders.portable.rule import PythonBody
+from workbench.graders.rule_grader import UngradedReason, Unscored
 from workbench.graders.rules.patterns import regex_match
 from workbench.graders.rules.verdict import Verdict
-from workbench.graders.text.base import ByRule, ReferenceGrader, Unscored, choice
-from workbench.graders.text.compare import check_text
+from workbench.graders.settings import HANDLING, LIMIT, check_choice, check_optional_text, check_time_limit
+from workbench.graders.text.base import ReferenceGrader
 from workbench.patterns import SECONDS, Pattern, PatternError, python_spelling
 
-__all__ = ["Regex", "check_timeout"]
-
-
-def check_timeout(value: object) -> None:
-    """Refuse a time limit that is no positive number of seconds.
-
-    Raises:
-        FormatError: With the value found.
-    """
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not number or not 0 < value <= 60:  # type: ignore[operator]
-        raise FormatError("timeout must be a number of seconds above 0, at most 60", found=repr(value)[:80])
+__all__ = ["Regex"]
 
 
 @kind("regex", family="text")
@@ -42,7 +35,8 @@ class Regex(ReferenceGrader):
         multiline: Whether ^ and $ match at line ends inside the text.
         flavor: "python", or "dotnet" whose named groups are spelled `(?<name>...)`.
         on_bad_pattern: What a pattern that cannot be read means: "fail" (refused here when it is a constant, a
-            failed grade when it is a reference) or "zero" (Letta and Umbraco: score 0.0).
+            failed grade when it is a reference), "skip" (the same for a constant, a skipped row for a reference) or
+            "zero" (Letta and Umbraco: score 0.0).
         timeout: Time limit of one search, above 0, at most 60.
 
     Error kinds: timeout, sample (no reference, or one that is no pattern).
@@ -61,16 +55,16 @@ class Regex(ReferenceGrader):
     ignore_case: bool = False
     multiline: bool = False
     flavor: str = "python"
-    on_bad_pattern: str = "fail"
-    timeout: float = SECONDS
+    on_bad_pattern: str = field(default="fail", metadata=HANDLING)
+    timeout: float = field(default=SECONDS, metadata=LIMIT)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_text("pattern", self.pattern)
-        choice("flavor", self.flavor, ("python", "dotnet"))
-        choice("on_bad_pattern", self.on_bad_pattern, ("fail", "zero"))
-        check_timeout(self.timeout)
-        if self.pattern is not None and self.on_bad_pattern == "fail":
+        check_optional_text("pattern", self.pattern)
+        check_choice("flavor", self.flavor, ("python", "dotnet"))
+        check_choice("on_bad_pattern", self.on_bad_pattern, ("fail", "skip", "zero"))
+        check_time_limit(self.timeout)
+        if self.pattern is not None and self.on_bad_pattern != "zero":
             try:
                 self._pattern(self.pattern).check()
             except PatternError as error:
@@ -88,7 +82,9 @@ class Regex(ReferenceGrader):
     def _in_lettas_words(self, score: float, reason: str) -> str:
         words = super()._in_lettas_words(score, reason)
         return (
-            ByRule("No ground_truth regex pattern provided") if words.startswith("No ground_truth") else words
+            UngradedReason("No ground_truth regex pattern provided")
+            if words.startswith("No ground_truth")
+            else words
         )
 
     def _pattern(self, text: str) -> Pattern:
@@ -101,8 +97,35 @@ class Regex(ReferenceGrader):
             try:
                 return regex_match(text, expected, self._pattern(expected).search)
             except ValueError as error:
-                return 0.0, ByRule(error), {}
+                return 0.0, UngradedReason(error), {}
         try:
             return regex_match(text, expected, self._pattern(expected).search)
         except PatternError as error:
+            if self.on_bad_pattern == "skip":
+                raise Skip(f"the reference is no pattern: {error}") from None
             raise Unscored(ErrorKind.SAMPLE, f"the reference is no pattern: {error}") from None
+
+    def python_rest(self, reference_names: tuple[str, ...]) -> PythonBody:
+        """See `TextGrader.python_rest`."""
+        expected = self.expected_in_python(reference_names)
+        if self.flavor == "dotnet":
+            if self.pattern is None:
+                why = "patterns out of the samples would need .NET's engine"
+                raise refusal(self, "flavor", why, 'use flavor="python"')
+            expected = PythonBody((), (f"expected = {python_spelling(self.pattern)!r}",))
+        flags = f"ignore_case={self.ignore_case!r}, multiline={self.multiline!r}"
+        if self.on_bad_pattern == "skip":
+            raise no_skip(self, "on_bad_pattern")
+        if self.on_bad_pattern == "fail":
+            rule, search = "regex_match", f"plain_search(expected, {flags})"
+        else:
+            rule, search = "regex_or_nothing", f"lambda pattern: plain_search(pattern, {flags})"
+        rules = (*expected.rules, "patterns.plain_search", f"patterns.{rule}")
+        return PythonBody(rules, (*expected.lines, f"return {rule}(text, expected, {search})[0]"))
+
+    def javascript_rest(self, reference_names: tuple[str, ...]) -> list[str]:  # noqa: ARG002
+        """See `TextGrader.javascript_rest`."""
+        if self.pattern is None:
+            why = "patterns out of the samples are Python's"
+            raise refusal(self, "pattern", why, "give it a constant pattern")
+        return [search_in_javascript(self, self.pattern, dotnet=self.flavor == "dotnet")]

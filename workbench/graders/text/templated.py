@@ -1,23 +1,24 @@
-"""String check, and what graders with OpenAI templates share."""
+"""What graders with two OpenAI templates share."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 from workbench.errors import FormatError, WorkbenchError
 from workbench.grade import ErrorKind
-from workbench.graders.base import kind
+from workbench.graders.portable.refusals import refusal
+from workbench.graders.portable.rule import PythonBody
+from workbench.graders.rule_grader import Unscored, no_reference
 from workbench.graders.rules import templates as rules
-from workbench.graders.rules.text import string_check
 from workbench.graders.rules.verdict import Verdict
-from workbench.graders.text.base import TextGrader, Unscored, choice, no_reference
+from workbench.graders.text.base import TextGrader
 from workbench.templates import compile as compile_template
 from workbench.thread import StringThread
 
-__all__ = ["StringCheck", "TemplatedGrader"]
+__all__ = ["OUTPUT", "REFERENCE", "TemplatedGrader"]
 
 OUTPUT = "{{sample.output_text}}"
 REFERENCE = "{{item.reference}}"
@@ -41,8 +42,10 @@ class TemplatedGrader(TextGrader):
         reference: Template of what it is compared with.
     """
 
-    input: str = field(default=OUTPUT, kw_only=False)
-    reference: str = field(default=REFERENCE, kw_only=False)
+    hidden_from_dir = "score_in_python"
+
+    input: str = OUTPUT
+    reference: str = REFERENCE
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -52,8 +55,8 @@ class TemplatedGrader(TextGrader):
                 raise FormatError(f"{name} must be a template's text", found=repr(text)[:80])
             _template(text)
 
-    def judge_text(self, text: str, thread: StringThread, reference: Any) -> Verdict:
-        """See `TextGrader.judge_text`."""
+    def grade_text(self, text: str, thread: StringThread, reference: Any) -> Verdict:
+        """See `TextGrader.grade_text`."""
         item = rules.template_item(thread.metadata, reference)
         if "reference" not in item and "item.reference" in self.input + self.reference:
             raise no_reference()
@@ -73,27 +76,23 @@ class TemplatedGrader(TextGrader):
         """The verdict on both rendered texts."""
         raise NotImplementedError
 
+    def python_rest(self, reference_names: tuple[str, ...]) -> PythonBody:
+        """See `TextGrader.python_rest`: both templates filled in, then the rule."""
+        assert self.rule is not None
+        for name in ("input", "reference"):
+            if not rules.is_plain_template(getattr(self, name)):
+                why = "its template holds more than paths"
+                raise refusal(self, name, why, "use {{item.x}} and {{sample.x}} only")
+        texts = [f"fill_template({template!r}, values)" for template in (self.input, self.reference)]
+        lines = (
+            f"item = template_item(thread.metadata, reference_of(thread, {reference_names!r}))",
+            'values = {"item": item, "sample": template_sample(text, calls_of(thread))}',
+            f"return {self.score_in_python(self.rule.python_call(self, *texts))}",
+        )
+        helpers = ("template_item", "template_sample", "fill_template")
+        called = ("threads.reference_of", "threads.calls_of", self.rule.python)
+        return PythonBody((*called, *(f"templates.{name}" for name in helpers)), lines)
 
-@kind("string-check", family="text")
-@dataclass(frozen=True, kw_only=True)
-class StringCheck(TemplatedGrader):
-    """1.0 where the comparison of two rendered templates holds, else 0.0. Nothing is trimmed.
-
-    Attributes:
-        operation: "eq" or "ne" (the same text or not), "like" (input contains reference) or "ilike" (so,
-            ignoring case).
-
-    Error kinds: template, sample (`item.reference` where the sample has none).
-
-    Source: OpenAI (`string_check`).
-    """
-
-    operation: str = "eq"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        choice("operation", self.operation, ("eq", "ne", "like", "ilike"))
-
-    def compare(self, text: str, reference: str) -> Verdict:
-        """See `rules.text.string_check`."""
-        return string_check(text, reference, operation=self.operation)
+    def score_in_python(self, call: str) -> str:
+        """The score out of what the rule returns: a `Verdict`, whose first part it is."""
+        return f"{call}[0]"

@@ -1,1 +1,1 @@
-"""A judge's answer read: verdicts, lists of claims, quotes, evidence."""
+"""Reads judges' answers: verdicts, lists of claims, quotes and evidence."""

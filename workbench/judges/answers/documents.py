@@ -1,4 +1,4 @@
-"""The documents an answer was written from, and whether a quote stands in them."""
+"""The documents that an answer was written from, and whether a quote occurs in them."""
 
 from __future__ import annotations
 
@@ -12,121 +12,129 @@ from workbench.samples import Sample
 
 __all__ = ["Evidence", "documents", "sentences"]
 
-_END = re.compile(r"(?<=[.!?])[\"')\]]*\s+|\n+")
-_NO_END = re.compile(
+_SENTENCE_END = re.compile(r"(?<=[.!?])[\"')\]]*\s+|\n+")
+_ABBREVIATION_END = re.compile(
     r"(?:\b(?:mr|mrs|ms|dr|prof|st|vs|etc|e\.g|i\.e|cf|fig|no|approx|inc|ltd)|\b[a-z])\.\Z", re.IGNORECASE
 )
-_SPACELESS = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-"""Thai, Lao, Burmese, Khmer, Japanese and Chinese, which put no spaces between words: there each letter is one."""
-_WORD = re.compile(rf"[{_SPACELESS}]|[^\W_{_SPACELESS}]+")
-_TEXTS = ("content", "text", "page_content")
+_UNSPACED_SCRIPTS = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+"""Characters of Thai, Lao, Burmese, Khmer, Japanese and Chinese, which put no spaces between words: there each character
+counts as a word."""
+_WORD = re.compile(rf"[{_UNSPACED_SCRIPTS}]|[^\W_{_UNSPACED_SCRIPTS}]+")
+_TEXT_KEYS = ("content", "text", "page_content")
+"""Keys of a document's text. The last one is LangChain's."""
+_MAX_QUOTE = 2000
+"""Characters of a quote that a grade keeps. Ours."""
 _ELLIPSIS = re.compile(r"\.{3,}|\u2026|\[\s*\]")
 
 
 def sentences(text: str) -> list[str]:
-    """The sentences of a text: at . ! ? before a space, and at line ends; not after "Dr." or an initial.
+    """The sentences of a text. They end at . ! ? before a space, and at line ends; not after "Dr." or an initial.
 
     Example:
         >>> sentences("Dr. No is a film. It is from 1962.")
         ['Dr. No is a film.', 'It is from 1962.']
     """
-    found: list[str] = []
+    parts: list[str] = []
     start = 0
-    for end in _END.finditer(text):
-        so_far = text[start : end.end()].strip()
-        if "\n" in end[0] or not _NO_END.search(so_far):
-            found, start = [*found, so_far], end.end()
-    return [one for one in (*found, text[start:].strip()) if one]
+    for end in _SENTENCE_END.finditer(text):
+        sentence = text[start : end.end()].strip()
+        # A line end ends a sentence, whatever stands before it.
+        if "\n" in end[0] or not _ABBREVIATION_END.search(sentence):
+            parts.append(sentence)
+            start = end.end()
+    return [sentence for sentence in (*parts, text[start:].strip()) if sentence]
 
 
-def documents(sample: Sample, rules: str = "") -> list[str]:
-    """What was found for a question: the thread's document turns, then `metadata["documents"]`.
+def documents(sample: Sample, platform: str = "") -> list[str]:
+    """The documents retrieved for a question: the thread's document turns, then `metadata["documents"]`.
 
-    The latter is a list of texts or dicts (`content`, `text` or `page_content`), the same as JSON text (as a CSV file
-    holds it), or the text of one document. Adaptive's own code looks at the metadata only, though its document
-    prescribes turns; so do its rules here.
+    The latter is a list of texts or of dicts (`content`, `text` or `page_content`), the same as JSON text (as in a CSV
+    file), or the text of one document. Adaptive's own code reads only the metadata, though its documentation prescribes
+    turns; so do its rules here.
     """
     thread = sample.thread
     turns = [turn.content for turn in thread.get_turns() if turn.role == "document"]
-    held = thread.metadata.get("documents") if isinstance(thread.metadata, Mapping) else None
-    listed = [_document(one) for one in _listed(held)]
-    return listed if rules == "adaptive" else turns + listed
+    value = thread.metadata.get("documents") if isinstance(thread.metadata, Mapping) else None
+    from_metadata = [_document_text(document) for document in _as_list(value)]
+    return from_metadata if platform == "adaptive" else turns + from_metadata
 
 
-def _listed(held: Any) -> list[Any]:
-    if isinstance(held, list | tuple):
-        return list(held)
-    if isinstance(held, Mapping):
-        return [held]
-    if not isinstance(held, str) or not held.strip():
+def _as_list(value: Any) -> list[Any]:
+    if isinstance(value, list | tuple):
+        return list(value)
+    if isinstance(value, Mapping):
+        return [value]
+    if not isinstance(value, str) or not value.strip():
         return []
     try:
-        told = json.loads(held) if held.lstrip().startswith(("[", "{")) else None
+        data = json.loads(value) if value.lstrip().startswith(("[", "{")) else None
     except (ValueError, RecursionError):
-        told = None
-    return told if isinstance(told, list) else [told if isinstance(told, dict) else held]
+        data = None  # a text that only looks like JSON is one document
+    return data if isinstance(data, list) else [data if isinstance(data, dict) else value]
 
 
-def _document(one: Any) -> str:
-    if isinstance(one, Mapping):
-        return str(next((one[key] for key in _TEXTS if key in one), one))
-    return str(one)
+def _document_text(document: Any) -> str:
+    if isinstance(document, Mapping):
+        return str(next((document[key] for key in _TEXT_KEYS if key in document), document))
+    return str(document)
 
 
 class Evidence:
     """The texts that a judge's quotes are looked for in.
 
-    Whole words are compared, not spaces, letter case or punctuation; "..." in a quote stands for anything in
-    between. A quote of less than two letters proves nothing.
+    Whole words are compared, not spaces, letter case or punctuation; "..." in a quote stands for any words. A quote of
+    less than two letters proves nothing.
 
     Args:
-        found: The documents.
-        said: The conversation.
+        document_texts: The documents.
+        conversation: The other turns, as one text.
     """
 
-    def __init__(self, found: Sequence[str], said: str) -> None:
-        self._documents = [_words(text) for text in found]
-        self._said = _words(said)
+    def __init__(self, document_texts: Sequence[str], conversation: str) -> None:
+        self._documents = [_words(text) for text in document_texts]
+        self._conversation = _words(conversation)
 
-    def of(self, document: Any, quote: Any) -> tuple[dict[str, Any] | None, bool]:
-        """A judge's evidence as it is kept, and whether its quote stands anywhere.
+    def find(self, document: Any, quote: Any) -> tuple[dict[str, Any] | None, bool]:
+        """Look for a judge's quote.
 
         Args:
-            document: The document's number as the judge gave it, from 0.
-            quote: The words it gave.
+            document: The document's number as the judge gave it, from 0; None for the conversation.
+            quote: The words it quotes.
 
         Returns:
-            None where nothing was quoted, or a single letter; else `document` (the number of one that has the quote,
-            the judge's own first; the judge's own where it stands nowhere; None for the conversation) and `quote`.
+            The evidence, and whether the quote was found. The evidence is None where nothing was quoted, or a single
+            letter; else `quote` and `document`: the number of a document that has the quote, preferably the one that
+            the judge named; that one where no text has the quote; None for the conversation.
         """
-        said = quote if isinstance(quote, str) else ""
-        parts = [part for part in map(_words, _ELLIPSIS.split(said)) if part.strip()]
+        quoted_text = quote if isinstance(quote, str) else ""
+        parts = [part for part in map(_words, _ELLIPSIS.split(quoted_text)) if part.strip()]
         if sum(len(part.replace(" ", "")) for part in parts) < 2:
             return None, False
         named = document if isinstance(document, int) and not isinstance(document, bool) else -1
-        order = sorted(range(len(self._documents)), key=lambda at: at != named)
-        spoken = _stands(parts, self._said)
-        if document is None and spoken:
-            return {"document": None, "quote": said[:2000]}, True
-        at = next((at for at in order if _stands(parts, self._documents[at])), None)
-        if at is None and not spoken and 0 <= named < len(self._documents):
-            at = named  # where the judge says that it stands, though it does not
-            return {"document": at, "quote": said[:2000]}, False
-        return {"document": at, "quote": said[:2000]}, at is not None or spoken
+        order = sorted(range(len(self._documents)), key=lambda number: number != named)
+        in_conversation = _has_parts(self._conversation, parts)
+        shown_quote = quoted_text[:_MAX_QUOTE]
+        if document is None and in_conversation:
+            return {"document": None, "quote": shown_quote}, True
+        number = next((number for number in order if _has_parts(self._documents[number], parts)), None)
+        if number is None and not in_conversation and 0 <= named < len(self._documents):
+            # The judge's own claim is shown, so that a person can look there.
+            return {"document": named, "quote": shown_quote}, False
+        return {"document": number, "quote": shown_quote}, number is not None or in_conversation
 
 
 def _words(text: str) -> str:
-    """The words, a space before and after each: where one text is found in another, words are."""
-    found = _WORD.findall(unicodedata.normalize("NFKC", text).casefold())
-    return f" {' '.join(found)} "
+    """A text's words with a space before and after each, so that a substring search finds whole words only."""
+    words = _WORD.findall(unicodedata.normalize("NFKC", text).casefold())
+    return f" {' '.join(words)} "
 
 
-def _stands(parts: Sequence[str], text: str) -> bool:
-    """Whether the parts follow each other in a text."""
-    at = 0
+def _has_parts(text: str, parts: Sequence[str]) -> bool:
+    """Whether the parts occur in a text one after the other."""
+    position = 0
     for part in parts:
-        start = text.find(part, at)
+        start = text.find(part, position)
         if start < 0:
             return False
-        at = start + len(part) - 1  # the space behind is the one before the next
+        position = start + len(part) - 1  # the space that ends this part also begins the next one
     return True

@@ -1,7 +1,7 @@
-"""What a judge's answer quotes out of the text under judgement is not its verdict.
+"""Removes from a judge's answer the JSON objects that it quotes from the text it judges.
 
 A judge may repeat parts of what it judges, and a completion may hold a verdict of its own ("score": 1.0). Such an
-object is taken out of the answer before the verdict is looked for.
+object must not be taken for the judge's verdict.
 """
 
 from __future__ import annotations
@@ -19,54 +19,54 @@ from workbench.thread import StringThread
 __all__ = ["QUOTED", "without_quotes"]
 
 QUOTED = "[quoted from what is judged]"
-"""What stands in an answer in the place of an object that was taken out."""
+"""Replaces an object that was removed."""
 _IGNORED = b" \t\r\n\\\"'"
-"""Bytes that a quote may change: spaces, and the marks of JSON inside JSON and of Python's dicts."""
+"""Bytes in which a quote may differ: spaces, and the quotation marks of JSON inside JSON and of Python's dicts."""
 
 
 def without_quotes(text: str, sample: Sample, messages: Messages) -> str:
-    """An answer's text without the JSON objects that stand word for word in what was judged.
+    """An answer's text without the JSON objects that are quoted from what was judged.
 
     An object counts as quoted where the conversation holds it, or where another column of the row holds it and the
-    question showed it: what only the author's prompt holds, such as an example of an answer, is no quote, and neither
+    question showed it. What only the author's prompt holds, such as an example of an answer, is no quote, and neither
     is a column that the judge never saw. Spaces, quotation marks and backslashes are not compared.
 
     Args:
-        text: The answer, without thinking and fences.
+        text: The answer, without thinking and code fences.
         sample: What was judged.
         messages: What was asked.
 
     Raises:
-        AnswerError: More braces than an answer has.
+        AnswerError: The answer has too many braces; see `verdicts.json_spans`.
     """
     if "{" not in text:
         return text
-    row = _Shown(sample, messages)
-    kept, end = [], 0
-    for start, stop, _ in json_spans(text):
-        if row.holds(_bare(text[start:stop])):
-            kept += [text[end:start], QUOTED]
-            end = stop
-    return "".join([*kept, text[end:]])
+    row = _RowTexts(sample, messages)
+    parts, position = [], 0
+    for start, end, _ in json_spans(text):
+        if row.holds(_normalized(text[start:end])):
+            parts += [text[position:start], QUOTED]
+            position = end
+    return "".join([*parts, text[position:]])
 
 
-class _Shown:
-    """The texts of a row and of a question, each made when it is first looked at: most answers quote nothing."""
+class _RowTexts:
+    """The texts of a row and its question, each made when it is first needed: most answers quote nothing."""
 
     def __init__(self, sample: Sample, messages: Messages) -> None:
         self._sample, self._messages = sample, messages
 
     def holds(self, quote: bytes) -> bool:
-        """Whether a quote stands in the conversation, or in a column that the question showed."""
-        return quote in self._said or (quote in self._columns and quote in self._question)
+        """Whether a quote is in the conversation, or in a column that the question showed."""
+        return quote in self._conversation or (quote in self._columns and quote in self._question)
 
     @cached_property
-    def _said(self) -> bytes:
-        return _joined(_conversation(self._sample.thread))
+    def _conversation(self) -> bytes:
+        return _joined(_conversation_texts(self._sample.thread))
 
     @cached_property
     def _columns(self) -> bytes:
-        return _joined(_columns(self._sample))
+        return _joined(_column_texts(self._sample))
 
     @cached_property
     def _question(self) -> bytes:
@@ -74,20 +74,22 @@ class _Shown:
 
 
 def _joined(texts: Iterable[str]) -> bytes:
-    return _bare("\0".join(texts))
+    # A null between them, so that no quote is found across the border of two texts.
+    return _normalized("\0".join(texts))
 
 
-def _bare(text: str) -> bytes:
+def _normalized(text: str) -> bytes:
+    # Bytes, whose `translate` removes characters many times faster than that of str.
     return text.encode("utf-8", "surrogatepass").translate(None, _IGNORED)
 
 
-def _conversation(thread: StringThread) -> Iterator[str]:
+def _conversation_texts(thread: StringThread) -> Iterator[str]:
     yield from (turn.content for turn in thread.get_turns())
     if calls := thread.tool_calls():
         yield _as_text(calls)
 
 
-def _columns(sample: Sample) -> Iterator[str]:
+def _column_texts(sample: Sample) -> Iterator[str]:
     return map(_as_text, filter(None, (sample.reference, sample.thread.metadata, sample.thread.tools)))
 
 

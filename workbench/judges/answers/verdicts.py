@@ -1,7 +1,7 @@
-"""A judge's answer as data: the verdict out of the text, or a failure of its own kind.
+"""Reads the verdict from a judge's answer, or says why there is none.
 
-Each platform reads unclean answers its own way; a judge's `rules` names whose way is meant. "" is ours: what is not
-clean has no score.
+Each platform reads unclean answers in its own way; a judge's `platform` names the platform. "" is ours: an answer that is
+not clean has no score.
 """
 
 from __future__ import annotations
@@ -15,21 +15,30 @@ from typing import Any, NoReturn
 from workbench.grade import ErrorKind
 from workbench.judges.protocol import Reply
 
-__all__ = ["RULES", "AnswerError", "json_spans", "loaded", "number", "repeated_key", "text_of", "verdict"]
+__all__ = [
+    "PLATFORMS",
+    "AnswerError",
+    "answer_text",
+    "json_spans",
+    "parse_json",
+    "repeated_key",
+    "score_value",
+    "verdict_object",
+]
 
-RULES = ("", "adaptive", "letta", "openai", "umbraco", "vllora")
-"""Whose rule decides about unclean answers; "" is the workbench's own."""
+PLATFORMS = ("", "adaptive", "letta", "openai", "umbraco", "vllora")
+"""Platforms whose rules for unclean answers are known; "" is the workbench's own."""
 
-_THINKS = re.compile(r"<(?:think|thinking|reasoning)>", re.IGNORECASE)
-_THOUGHT = re.compile(r"</(?:think|thinking|reasoning)>", re.IGNORECASE)
+_THINKING_START = re.compile(r"<(?:think|thinking|reasoning)>", re.IGNORECASE)
+_THINKING_END = re.compile(r"</(?:think|thinking|reasoning)>", re.IGNORECASE)
 _REFUSALS = re.compile(
     r"\W*(i(['\u2019]m| am) (sorry|unable|not able)|sorry, |i (can(not|['\u2019]t)|won['\u2019]t|refuse|must decline)|as an ai)",
     re.IGNORECASE,
 )
-_OBJECT = re.compile(r'\{\s*"')
+_OBJECT_START = re.compile(r'\{\s*"')
 _BRACE = re.compile(r"[{}]")
-_MOST_OBJECTS = 200
-"""Objects and stray opening braces in an answer; one with more is no answer."""
+_MAX_OBJECTS = 200
+"""Objects and stray opening braces that an answer may have. Ours: parsing takes quadratic time in their number."""
 
 
 class AnswerError(Exception):
@@ -45,144 +54,151 @@ class AnswerError(Exception):
         self.kind = kind
 
 
-def text_of(reply: Reply, rules: str = "") -> str:
-    """What was said, without thinking and fences.
+def answer_text(reply: Reply, platform: str = "") -> str:
+    """An answer's text without thinking and code fences; under Letta's and Umbraco's rules as it is.
 
     Raises:
-        AnswerError: The model refused, or under our own rules was cut short.
+        AnswerError: The model refused or called a tool, or under our own rules the answer was cut short.
     """
     if reply.refusal:
         raise AnswerError(ErrorKind.JUDGE_REFUSAL, f"the judge refused: {reply.refusal[:300]}")
-    if reply.finish_reason == "length" and not rules:
+    if reply.finish_reason == "length" and not platform:
         raise AnswerError(ErrorKind.JUDGE_CUT, "the judge's answer was cut short; raise max_tokens")
     if not reply.text and reply.tool_calls:
         raise AnswerError(ErrorKind.JUDGE_PARSE, "the judge called a tool where it should have answered")
-    if rules in {"letta", "umbraco"}:
+    if platform in {"letta", "umbraco"}:
         return reply.text
-    return _unfenced(_without_thinking(reply.text).strip())
+    return _without_fence(_without_thinking(reply.text).strip())
 
 
 def _without_thinking(text: str) -> str:
-    """The text outside thinking; what stands before a lone closing tag, or after a lone opening one, is thinking."""
-    *thought, said = _THOUGHT.split(text)
-    opened = [(_THINKS.search(part), part) for part in thought]
-    kept = [part[: tag.start()] for tag, part in opened if tag is not None]
-    return "".join([*kept, _THINKS.split(said, maxsplit=1)[0]])
+    """The text outside thinking. All before a lone closing tag, or after a lone opening one, is thinking.
+
+    Chat templates often put the opening tag into the prompt, so that an answer has the closing one alone.
+    """
+    *closed_parts, last_part = _THINKING_END.split(text)
+    opened_parts = [(_THINKING_START.search(part), part) for part in closed_parts]
+    outside = [part[: tag.start()] for tag, part in opened_parts if tag is not None]
+    return "".join([*outside, _THINKING_START.split(last_part, maxsplit=1)[0]])
 
 
-def _unfenced(text: str) -> str:
-    """The inside of a code fence that is all of the text."""
+def _without_fence(text: str) -> str:
+    """The inside of a code fence, where the text is nothing but one; else the text."""
     if len(text) < 6 or not (text.startswith("```") and text.endswith("```")):
         return text
     return re.sub(r"\A[\w-]*[ \t]*\r?\n", "", text[3:-3], count=1).strip()
 
 
-def verdict(text: str, key: str, rules: str = "") -> dict[str, Any]:
-    """The JSON object that is the verdict.
+def verdict_object(text: str, key: str, platform: str = "") -> dict[str, Any]:
+    """The JSON object that holds the verdict.
 
-    Ours is the last object in the text that has `key`, where all that have it agree. Letta and OpenAI take the whole
-    text, Umbraco from the first { to the last }, Adaptive the whole text with what was cut off closed. Under every
-    rule a key that stands twice in an object is no verdict: nobody can say which of the two was meant.
+    Ours (and vLLora's) is the last object in the text that has `key`, where all that have it agree. Letta and OpenAI
+    read the whole text, Umbraco from the first { to the last }, Adaptive the whole text, closed where it was cut off.
+    Under every rule an object that has a key twice is no verdict: nobody can say which of the two was meant.
 
     Args:
-        text: The answer, without thinking and fences.
+        text: The answer, without thinking and code fences.
         key: What the object must hold.
-        rules: Whose rule is meant, out of `RULES`.
+        platform: The platform, out of `PLATFORMS`.
 
     Raises:
-        AnswerError: There is none, or there are two that differ.
+        AnswerError: There is no such object, or there are two that differ.
     """
-    found: Any = None
-    if rules in {"", "vllora"}:
-        found = _agreed_object(text, key)
-    elif rules == "umbraco":
-        found = _strict(text[text.find("{") : text.rfind("}") + 1] if "{" in text else "")
-    elif rules == "adaptive":
-        found = loaded(text)
-        found = loaded(_closed(text)) if found is None else found
+    value: Any = None
+    if platform in {"", "vllora"}:
+        value = _agreed_object(text, key)
+    elif platform == "umbraco":
+        value = _parse_strict_json(text[text.find("{") : text.rfind("}") + 1] if "{" in text else "")
+    elif platform == "adaptive":
+        value = parse_json(text)
+        value = parse_json(_closed(text)) if value is None else value
     else:
-        found = loaded(text)
-    if not isinstance(found, dict):
-        _none(text, key, rules)
-    return found
+        value = parse_json(text)
+    if not isinstance(value, dict):
+        _raise_no_verdict(text, key, platform)
+    return value
 
 
-def _none(text: str, key: str, rules: str) -> NoReturn:
-    if not rules and _REFUSALS.match(text):
+def _raise_no_verdict(text: str, key: str, platform: str) -> NoReturn:
+    if not platform and _REFUSALS.match(text):
         raise AnswerError(ErrorKind.JUDGE_REFUSAL, f"the judge refused: {text[:300]}")
-    said = f"{text[:200]!r}" if text else "nothing"
+    answer = f"{text[:200]!r}" if text else "nothing"
     raise AnswerError(
-        ErrorKind.JUDGE_PARSE, f"the judge's answer holds no JSON object with {key!r}; it said {said}"
+        ErrorKind.JUDGE_PARSE, f"the judge's answer holds no JSON object with {key!r}; it said {answer}"
     )
 
 
-def number(value: Any, rules: str = "", *, low: float = 0.0, high: float = 1.0) -> float:
-    """A verdict's number, by the rules' way with strings, and with numbers outside the range.
+def score_value(value: Any, platform: str = "", *, low: float = 0.0, high: float = 1.0) -> float:
+    """A verdict's score, from `low` to `high`.
+
+    Letta reads strings and booleans as numbers; Letta and OpenAI clamp a number outside the range; Umbraco keeps it.
 
     Raises:
         AnswerError: No number, not finite, or (ours, Adaptive's, vLLora's) outside the range.
     """
-    if rules == "letta" and isinstance(value, str | bool):
-        value = _coerced(value)
+    if platform == "letta" and isinstance(value, str | bool):
+        value = _to_number(value)
     if isinstance(value, bool) or not isinstance(value, int | float):
-        shown = "nothing" if value is None else f"{str(value)[:80]!r} ({type(value).__name__})"
-        raise AnswerError(ErrorKind.JUDGE_PARSE, f"the judge's score must be a number, not {shown}")
-    if not _finite(value):
+        description = "nothing" if value is None else f"{str(value)[:80]!r} ({type(value).__name__})"
+        raise AnswerError(ErrorKind.JUDGE_PARSE, f"the judge's score must be a number, not {description}")
+    if not _is_finite(value):
         raise AnswerError(ErrorKind.NOT_FINITE, f"the judge's score must be finite, not {str(value)[:80]}")
-    if rules in {"letta", "openai"}:
+    if platform in {"letta", "openai"}:
         return max(low, min(high, float(value)))
-    if rules != "umbraco" and not low <= value <= high:
+    if platform != "umbraco" and not low <= value <= high:
         raise AnswerError(
             ErrorKind.OUT_OF_RANGE, f"the judge's score {value:g} is outside {low:g} to {high:g}"
         )
     return float(value)
 
 
-def _finite(value: float) -> bool:
+def _is_finite(value: float) -> bool:
     try:
         return math.isfinite(value)
-    except OverflowError:
+    except OverflowError:  # an integer beyond the range of a float
         return False
 
 
-def _coerced(value: str | bool) -> Any:
+def _to_number(value: str | bool) -> Any:
     try:
         return float(value)
     except ValueError:
         return value
 
 
-def loaded(text: str, **settings: Any) -> Any:
-    """A text as JSON, None where it is none.
+def parse_json(text: str, **settings: Any) -> Any:
+    """The value of a text that is JSON as a whole; None where it is no JSON.
 
     Args:
-        text: All of it is read.
-        settings: More for `json.loads`.
+        text: The text.
+        settings: Further arguments for `json.loads`.
 
     Raises:
-        AnswerError: An object holds a key twice.
+        AnswerError: An object has a key twice.
     """
     try:
-        return json.loads(text, object_pairs_hook=_no_key_twice, **settings)
+        return json.loads(text, object_pairs_hook=_refuse_repeated_keys, **settings)
     except (ValueError, RecursionError):
         return None
 
 
-def _strict(text: str) -> Any:
+def _parse_strict_json(text: str) -> Any:
+    """Without NaN and Infinity, which .NET's parser refuses."""
+
     def refuse(name: str) -> NoReturn:
         raise ValueError(name)
 
-    return loaded(text, parse_constant=refuse)
+    return parse_json(text, parse_constant=refuse)
 
 
-def _no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    if twice := repeated_key(pairs):
-        raise AnswerError(ErrorKind.JUDGE_PARSE, f"the judge's answer holds the key {twice} twice")
+def _refuse_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if key := repeated_key(pairs):
+        raise AnswerError(ErrorKind.JUDGE_PARSE, f"the judge's answer holds the key {key} twice")
     return dict(pairs)
 
 
 def repeated_key(pairs: Sequence[tuple[str, Any]]) -> str:
-    """The first key that stands twice in an object, quoted; "" where every key stands once."""
+    """The first key that an object has twice, quoted; "" where it has every key once."""
     if len(dict(pairs)) == len(pairs):
         return ""
     names = [name for name, _ in pairs]
@@ -191,70 +207,72 @@ def repeated_key(pairs: Sequence[tuple[str, Any]]) -> str:
 
 # Models put raw line breaks and other control characters into strings, so neither is strict about them.
 _DECODER = json.JSONDecoder(strict=False)
-_DECODER_OF_VERDICTS = json.JSONDecoder(strict=False, object_pairs_hook=_no_key_twice)
+_VERDICT_DECODER = json.JSONDecoder(strict=False, object_pairs_hook=_refuse_repeated_keys)
 
 
 def _agreed_object(text: str, key: str) -> Any:
     """The last object that has `key`; None where there is none.
 
     Raises:
-        AnswerError: Two objects that have `key` differ in it, or one of several cannot be read.
+        AnswerError: Two objects have different values of `key`, or one of several cannot be parsed.
     """
-    found: list[Mapping[str, Any]] = []
-    unread = False
-    for start, end, value in json_spans(text, _DECODER_OF_VERDICTS):
-        unread = unread or (value is None and _holds_value(text[start:end], key))
+    verdicts: list[Mapping[str, Any]] = []
+    has_broken_verdict = False
+    for start, end, value in json_spans(text, _VERDICT_DECODER):
+        has_broken_verdict = has_broken_verdict or (value is None and _gives_value(text[start:end], key))
         if value is not None and key in value:
-            found.append(value)
-    if not found:
+            verdicts.append(value)
+    if not verdicts:
         return None
-    others = [one[key] for one in found[:-1] if one[key] != found[-1][key]]
-    if unread or others:
-        other = f"{others[0]!r}"[:80] if others else "one that is no JSON"
+    last = verdicts[-1]
+    differing = [verdict[key] for verdict in verdicts[:-1] if verdict[key] != last[key]]
+    if has_broken_verdict or differing:
+        first = f"{differing[0]!r}"[:80] if differing else "one that is no JSON"
         raise AnswerError(
             ErrorKind.JUDGE_PARSE,
-            f"the judge's answer holds two verdicts: {other}, and {found[-1][key]!r}"[:300],
+            f"the judge's answer holds two verdicts: {first}, and {last[key]!r}"[:300],
         )
-    return found[-1]
+    return last
 
 
-def _holds_value(text: str, key: str) -> bool:
-    """Whether a value stands behind the key, other than in a form to be filled in such as {"score": <number>}."""
+def _gives_value(text: str, key: str) -> bool:
+    """Whether broken JSON has a value for the key. A model that repeats its instructions, {"score": <number>}, has not."""
     return re.search(rf'"{re.escape(key)}"\s*:\s*["\[{{tfn\d.-]', text) is not None
 
 
 def json_spans(
     text: str, decoder: json.JSONDecoder = _DECODER
 ) -> Iterator[tuple[int, int, dict[str, Any] | None]]:
-    """Top-level JSON objects in a text, in order: where each begins and ends, and what it holds.
+    """The top-level JSON objects in a text, in order: the start, the end and the value of each.
 
-    An object that is broken or cut off is None, with all inside it: what it quotes is no verdict.
+    The value of an object that is broken or cut off is None. Objects inside it are not searched: what it quotes is no
+    verdict.
 
     Raises:
-        AnswerError: More objects and stray braces than `_MOST_OBJECTS`.
+        AnswerError: There are more objects and stray braces than `_MAX_OBJECTS`.
     """
-    at = text.find("{")
-    for _ in range(_MOST_OBJECTS):
-        if at < 0:
+    start = text.find("{")
+    for _ in range(_MAX_OBJECTS):
+        if start < 0:
             return
         value: Any = None
         try:
-            value, end = decoder.raw_decode(text, at)
-            yield at, end, value
+            value, end = decoder.raw_decode(text, start)
+            yield start, end, value
         except (ValueError, RecursionError):
-            end = at + 1
-            if _OBJECT.match(text, at):
-                end = _end_of(text, at)
-                yield at, end, None
-        at = text.find("{", end)
-    if at >= 0:
+            end = start + 1
+            if _OBJECT_START.match(text, start):
+                end = _object_end(text, start)
+                yield start, end, None
+        start = text.find("{", end)
+    if start >= 0:
         raise AnswerError(
-            ErrorKind.JUDGE_PARSE, f"the judge's answer holds more than {_MOST_OBJECTS} opening braces"
+            ErrorKind.JUDGE_PARSE, f"the judge's answer holds more than {_MAX_OBJECTS} opening braces"
         )
 
 
-def _end_of(text: str, start: int) -> int:
-    """Where the object that begins here ends, by its braces alone; the text's end where it is cut off."""
+def _object_end(text: str, start: int) -> int:
+    """Where an object ends, by its braces alone; the text's end where it is cut off."""
     depth = 0
     for brace in _BRACE.finditer(text, start):
         depth += 1 if brace[0] == "{" else -1
@@ -264,17 +282,18 @@ def _end_of(text: str, start: int) -> int:
 
 
 def _closed(text: str) -> str:
-    """JSON that was cut off, with its open text, lists and objects closed."""
-    stack: list[str] = []
-    inside = escaped = False
+    """JSON that was cut off, with its open string, lists and objects closed."""
+    closers: list[str] = []
+    in_string = escaped = False
     for char in text:
-        if inside:
-            inside, escaped = (char != '"' or escaped), (char == "\\" and not escaped)
+        if in_string:
+            in_string, escaped = (char != '"' or escaped), (char == "\\" and not escaped)
         elif char == '"':
-            inside = True
+            in_string = True
         elif char in "{[":
-            stack.append("}" if char == "{" else "]")
-        elif char in "}]" and stack:
-            stack.pop()
-    ended = text + '"' * inside
-    return ended.rstrip(",: \t\r\n") + "".join(reversed(stack))
+            closers.append("}" if char == "{" else "]")
+        elif char in "}]" and closers:
+            closers.pop()
+    closed_text = text + '"' * in_string
+    # A comma or colon at the end announces a value that never came.
+    return closed_text.rstrip(",: \t\r\n") + "".join(reversed(closers))

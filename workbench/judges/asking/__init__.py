@@ -1,1 +1,1 @@
-"""What the judges of one run share: budget, prices, kept answers, and what is known of each server."""
+"""What the judges of one run share: budget, prices, stored answers, and what each server can do."""

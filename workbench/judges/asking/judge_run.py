@@ -1,4 +1,4 @@
-"""What the judges of one run share: the budget, the store of answers, and the count of what was spent."""
+"""What the judges of one run share: the budget, the store of answers, and what is known of each server."""
 
 from __future__ import annotations
 
@@ -12,201 +12,219 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from workbench.errors import WorkbenchError
-from workbench.judges.asking.booking import Booking, counted, priced, under_way
-from workbench.judges.asking.budget import Spending, check_priced
-from workbench.judges.asking.prices import old_prices
-from workbench.judges.asking.replies import ReplyStore, content_key
-from workbench.judges.asking.requests import asking_of
-from workbench.judges.asking.servers import Server
-from workbench.judges.asking.slots import Slots
+from workbench.judges.asking.billing import QuestionBill, current_bill, plausible_usage, with_cost
+from workbench.judges.asking.budget import check_priced
+from workbench.judges.asking.prices import old_prices_note
+from workbench.judges.asking.reply_store import ReplyStore, content_key
+from workbench.judges.asking.requests import pending_question
+from workbench.judges.asking.server_state import ServerState
+from workbench.judges.asking.spending import Spending
+from workbench.judges.asking.unstored_answers import UnstoredAnswerLimit
 from workbench.judges.protocol import (
     ChatClient,
     JudgeServerError,
     Messages,
-    NotReadError,
     Reply,
+    ReplyStoreError,
     StoppedError,
     Usage,
 )
-from workbench.judges.redaction import hide
+from workbench.judges.redaction import hide_secrets
 
-__all__ = ["JudgeRun", "ask", "check_running", "current", "server_of", "sharing", "waiting_for_room"]
+__all__ = [
+    "JudgeRun",
+    "ask",
+    "check_running",
+    "count_as_waiting",
+    "current_run",
+    "server_state",
+    "use_judge_run",
+]
 
-_AT_ONCE = 64
-"""Answers bought at once of a client that does not say how many questions it has under way."""
+_DEFAULT_CONCURRENCY = 64
+"""Questions asked at once of a client that has no `concurrency`: as many as `OpenAIClient` asks by default."""
 
 
 @dataclass(frozen=True)
-class _New:
-    """An answer that nobody has read yet."""
+class _Unconfirmed:
+    """A new answer whose judge has not read it yet, so that nobody knows whether it is worth storing."""
 
-    question: str
-    take: int
-    key: str
+    question_key: str
+    repeat: int
+    answer_key: str
     model: str
-    asked: asyncio.Future[Reply | None]
-    slots: Slots
+    answered: asyncio.Future[Reply | None]
+    unstored_limit: UnstoredAnswerLimit
 
 
 @dataclass
 class JudgeRun:
-    """What the judges of one run share.
+    """What the judges of one run share. Used on one event loop.
 
-    An answer is kept once its judge could read it: what could not be read is asked for again in the next run.
+    An answer is stored once its judge could read it: what could not be read is asked for again in the next run.
 
     Attributes:
         spending: What was spent, and how much may be.
-        replies: Where answers are kept; None for nowhere.
+        replies: The store of answers; None for no store.
         stopped: Whether the run is to stop: then nothing more is asked.
-        waiting: Questions that wait because the server is full, or went away.
+        waiting: How many questions wait because their server is overloaded or unreachable.
         servers: What the run knows of each server, by its address.
-        not_kept: Why answers could not be kept, one text each. They count all the same, since they were paid for; but
-            nothing more is asked, since it would have to be paid again.
+        store_errors: Why answers could not be stored, one text each. Their grades count, since they were paid for; but
+            nothing more is asked, since the next run would have to pay for it again.
     """
 
     spending: Spending = field(default_factory=Spending)
     replies: ReplyStore | None = None
     stopped: Callable[[], bool] = lambda: False
-    not_kept: list[str] = field(default_factory=list)
+    store_errors: list[str] = field(default_factory=list)
     waiting: int = 0
-    servers: dict[str, Server] = field(default_factory=dict)
-    _under_way: dict[str, asyncio.Future[Reply | None]] = field(default_factory=dict)
-    _unread: dict[int, _New] = field(default_factory=dict)
-    _contents: dict[tuple[int, str], tuple[ChatClient, str | None]] = field(default_factory=dict)
-    _takes: Counter[str] = field(default_factory=Counter)
-    _free: dict[str, list[int]] = field(default_factory=dict)
-    _slots: dict[int, Slots] = field(default_factory=dict)
-    _listed: set[str] = field(default_factory=set)
+    servers: dict[str, ServerState] = field(default_factory=dict)
+    _in_flight: dict[str, asyncio.Future[Reply | None]] = field(default_factory=dict)
+    _unconfirmed: dict[int, _Unconfirmed] = field(default_factory=dict)
+    _client_contents: dict[tuple[int, str], tuple[ChatClient, str | None]] = field(default_factory=dict)
+    _repeats: Counter[str] = field(default_factory=Counter)
+    _returned_repeats: dict[str, list[int]] = field(default_factory=dict)
+    _unstored_limits: dict[int, UnstoredAnswerLimit] = field(default_factory=dict)
+    _models_priced_by_table: set[str] = field(default_factory=set)
 
     async def ask(self, client: ChatClient, messages: Messages, settings: dict[str, Any]) -> Reply:
-        """An answer, out of the store if it is there; two rows that ask the same at once ask once."""
-        content = None if self.replies is None else self._content(client, str(settings.get("model")))
+        """An answer, from the store if it is there; two rows that ask the same at the same time ask once."""
+        content = None if self.replies is None else self._client_content(client, str(settings.get("model")))
         if content is None:
-            return await self._paid(client, messages, settings)
+            return await self._ask_client(client, messages, settings)
         self._check_store()
-        question = content_key(content, messages, settings)
-        # A model that may vary is asked for every row, equal rows included.
-        take = 0 if settings.get("temperature") == 0 else self._take(question)
-        key = content_key(f"{content} take {take}", messages, settings) if take else question
-        while (asked := self._under_way.get(key)) is not None:
-            if (reply := await asyncio.shield(asked)) is not None:
-                return self._kept(reply)
-        asked = self._under_way[key] = asyncio.get_running_loop().create_future()
+        question_key = content_key(content, messages, settings)
+        # Above temperature 0 equal rows get an answer each, so the key holds which repeat of the question it is.
+        repeat = 0 if settings.get("temperature") == 0 else self._next_repeat(question_key)
+        key = content_key(f"{content} take {repeat}", messages, settings) if repeat else question_key
+        while (other := self._in_flight.get(key)) is not None:
+            # Shielded: if this row is cancelled, the one that asks goes on.
+            if (reply := await asyncio.shield(other)) is not None:
+                return self._from_store(reply)
+        answered = self._in_flight[key] = asyncio.get_running_loop().create_future()
         try:
-            reply, slots = await self._first(key, client, messages, settings)
+            reply, unstored_limit = await self._stored_or_new(key, client, messages, settings)
         except BaseException:
-            self._answered(key, None)  # whoever waits asks for itself
-            self._give_back(question, take)
+            self._answer_waiters(key, None)  # they ask for themselves
+            self._return_repeat(question_key, repeat)
             raise
-        if slots is not None:
-            new = _New(question, take, key, str(settings.get("model")), asked, slots)
-            self._unread[id(reply)] = new
+        if unstored_limit is not None:
+            # By identity: equal replies to different questions are stored under different keys.
+            self._unconfirmed[id(reply)] = _Unconfirmed(
+                question_key, repeat, key, str(settings.get("model")), answered, unstored_limit
+            )
         return reply
 
     def _check_store(self) -> None:
-        if self.not_kept:
-            raise NotReadError(
-                "the store could not be written, so nothing more is asked", found=self.not_kept[0]
+        if self.store_errors:
+            raise ReplyStoreError(
+                "the store could not be written, so nothing more is asked", found=self.store_errors[0]
             )
 
-    def _content(self, client: ChatClient, model: str) -> str | None:
-        """Who is asked, for the key of a question; None for a client that does not say, whose answers are not kept."""
-        known = self._contents.get((id(client), model))
-        if known is None:
+    def _client_content(self, client: ChatClient, model: str) -> str | None:
+        """What an answer of this client depends on; None for a client that cannot say: its answers are not stored."""
+        cached = self._client_contents.get((id(client), model))
+        if cached is None:
             content = getattr(client, "content", None)
-            known = self._contents[id(client), model] = (client, None if content is None else content(model))
-        return known[1]
+            # The client too, so that its id is not given to another one.
+            cached = (client, None if content is None else content(model))
+            self._client_contents[id(client), model] = cached
+        return cached[1]
 
-    async def _first(
+    async def _stored_or_new(
         self, key: str, client: ChatClient, messages: Messages, settings: dict[str, Any]
-    ) -> tuple[Reply, Slots | None]:
-        """The kept answer, or a new one and the places it has to be kept in."""
+    ) -> tuple[Reply, UnstoredAnswerLimit | None]:
+        """The stored answer and None; or a new one, and the limit it counts against until it is stored."""
         assert self.replies is not None
         try:
-            kept = await self.replies.get(key)
+            stored = await self.replies.get(key)
         except WorkbenchError as error:
-            raise NotReadError(
+            raise ReplyStoreError(
                 "the store could not be read, so nothing was asked", found=str(error)
             ) from None
-        if kept is not None:
-            self._answered(key, kept)
-            return self._kept(kept), None
-        slots = self._slots.setdefault(id(client), Slots(int(getattr(client, "concurrency", 0)) or _AT_ONCE))
-        await slots.enter()
+        if stored is not None:
+            self._answer_waiters(key, stored)
+            return self._from_store(stored), None
+        concurrency = int(getattr(client, "concurrency", 0)) or _DEFAULT_CONCURRENCY
+        unstored_limit = self._unstored_limits.setdefault(id(client), UnstoredAnswerLimit(concurrency))
+        await unstored_limit.acquire()
         try:
-            self._check_store()  # it may have been lost while this waited
-            return await self._paid(client, messages, settings), slots
+            self._check_store()  # again: it may have failed while this question waited
+            # The place is given back with the answer, and taken again in `confirm`: between the two a judge of several
+            # steps asks its next question, which must not wait for its own earlier one.
+            return await self._ask_client(client, messages, settings), unstored_limit
         finally:
-            slots.leave()
+            unstored_limit.release()
 
-    def _take(self, question: str) -> int:
-        """Which answer to a question that may be answered differently: the next, or one that never came."""
-        if free := self._free.get(question):
-            return free.pop(0)
-        take, self._takes[question] = self._takes[question], self._takes[question] + 1
-        return take
+    def _next_repeat(self, question_key: str) -> int:
+        """The number of the next repeat of a question: the lowest that was returned, else a new one."""
+        if returned := self._returned_repeats.get(question_key):
+            return returned.pop(0)
+        repeat = self._repeats[question_key]
+        self._repeats[question_key] += 1
+        return repeat
 
-    def _give_back(self, question: str, take: int) -> None:
-        """The answer never came: the row may ask for it again, in this run or the next."""
-        if question in self._takes:
-            insort(self._free.setdefault(question, []), take)
+    def _return_repeat(self, question_key: str, repeat: int) -> None:
+        """Let the number of a repeat that got no answer be used again, so that stored repeats have no gaps."""
+        if question_key in self._repeats:
+            insort(self._returned_repeats.setdefault(question_key, []), repeat)
 
-    def _answered(self, key: str, reply: Reply | None) -> None:
-        asked = self._under_way.pop(key)
-        if not asked.done():
-            asked.set_result(reply)
+    def _answer_waiters(self, key: str, reply: Reply | None) -> None:
+        answered = self._in_flight.pop(key)
+        if not answered.done():
+            answered.set_result(reply)
 
-    async def keep(self, replies: list[Reply]) -> None:
-        """Put answers that were read into the store; returns when they would survive the process."""
+    async def confirm(self, replies: list[Reply]) -> None:
+        """Store answers that their judge could read; returns when they would survive the end of the process."""
         for reply in replies:
-            if (new := self._unread.pop(id(reply), None)) is not None:
+            if (unconfirmed := self._unconfirmed.pop(id(reply), None)) is not None:
                 assert self.replies is not None
                 try:
-                    with new.slots.keeping():
-                        await self.replies.put(new.key, reply, model=new.model)
+                    with unconfirmed.unstored_limit.storing():
+                        await self.replies.put(unconfirmed.answer_key, reply, model=unconfirmed.model)
                 except WorkbenchError as error:
-                    self.not_kept.append(str(error))
+                    self.store_errors.append(str(error))
                 finally:
-                    self._answered(new.key, reply)
+                    self._answer_waiters(unconfirmed.answer_key, reply)
 
-    def drop(self, replies: list[Reply]) -> None:
-        """Forget answers that were not kept."""
+    def discard(self, replies: list[Reply]) -> None:
+        """Forget answers that were not confirmed; rows that wait for them ask for themselves."""
         for reply in replies:
-            if (new := self._unread.pop(id(reply), None)) is not None:
-                self._answered(new.key, None)
-                self._give_back(new.question, new.take)
+            if (unconfirmed := self._unconfirmed.pop(id(reply), None)) is not None:
+                self._answer_waiters(unconfirmed.answer_key, None)
+                self._return_repeat(unconfirmed.question_key, unconfirmed.repeat)
 
-    def _kept(self, reply: Reply) -> Reply:
-        self.spending.kept += 1
+    def _from_store(self, reply: Reply) -> Reply:
+        self.spending.from_store += 1
         raw = {name: value for name, value in reply.raw.items() if name != "seconds"}
         return Reply(reply.text, Usage(cost=0.0), {**raw, "kept": True})
 
-    async def _paid(self, client: ChatClient, messages: Messages, settings: dict[str, Any]) -> Reply:
+    async def _ask_client(self, client: ChatClient, messages: Messages, settings: dict[str, Any]) -> Reply:
         budget = self.spending.budget
-        asking = asking_of(client, messages, settings, measured=budget is not None and budget.measured)
+        question = pending_question(client, messages, settings, with_size=self.spending.limits_cost)
         if budget is not None:
-            check_priced(budget, asking.model)
-        booking = Booking(self.spending, asking, await self.spending.reserve(asking))
-        token = under_way.set(booking)
+            check_priced(budget, question.model)
+        bill = QuestionBill(self.spending, question, await self.spending.reserve(question))
+        token = current_bill.set(bill)
         try:
             self.check_running()
             reply = await _complete(client, messages, settings)
-            usage = counted(reply.usage)
+            usage = plausible_usage(reply.usage)
         except BaseException as error:
-            booking.fail(error)
+            bill.fail(error)
             raise
         finally:
-            under_way.reset(token)
-        booking.settle(usage, reply.text)
-        if asking.price is not None and (usage is None or usage.cost is None):
-            self._listed.add(asking.model)
-        return replace(reply, usage=usage and priced(booking.total(usage), asking.model))
+            current_bill.reset(token)
+        bill.settle(usage, reply.text)
+        if question.price is not None and (usage is None or usage.cost is None):
+            self._models_priced_by_table.add(question.model)
+        return replace(reply, usage=usage and with_cost(bill.total(usage), question.model))
 
     def notes(self) -> Iterator[str]:
-        """What a person should read at the end: of the budget, of old prices, and of what servers did not take."""
+        """Notes for the report: on the budget, on old prices, and on what models did not take."""
         yield from self.spending.notes()
-        if told := old_prices(self._listed):
-            yield told
+        if note := old_prices_note(self._models_priced_by_table):
+            yield note
         for server in self.servers.values():
             yield from server.notes()
 
@@ -225,55 +243,57 @@ async def _complete(client: ChatClient, messages: Messages, settings: dict[str, 
         return await client.complete(messages, **settings)
     except WorkbenchError:
         raise
-    except Exception as error:  # noqa: BLE001 (a client may be anybody's)
-        found = hide(f"{type(error).__name__}: {error}", [])[:300]
+    except Exception as error:  # noqa: BLE001 (a client of the user's own may raise anything)
+        found = hide_secrets(f"{type(error).__name__}: {error}", [])[:300]
         raise JudgeServerError("the judge's client failed", found=found) from None
 
 
-_run: ContextVar[JudgeRun | None] = ContextVar("judges", default=None)
+_judge_run: ContextVar[JudgeRun | None] = ContextVar("judge_run", default=None)
 
 
-def current() -> JudgeRun | None:
-    """The run's run; None outside a run."""
-    return _run.get()
+def current_run() -> JudgeRun | None:
+    """The run that this task belongs to; None outside a run."""
+    return _judge_run.get()
 
 
 def check_running() -> None:
     """Raise if this task's run is to stop. See `JudgeRun.check_running`."""
-    if (run := _run.get()) is not None:
-        run.check_running()
+    if (judge_run := _judge_run.get()) is not None:
+        judge_run.check_running()
 
 
-def server_of(where: str) -> Server:
+def server_state(address: str) -> ServerState:
     """What this task's run knows of a server; outside a run nothing."""
-    run = _run.get()
-    return Server(where) if run is None else run.servers.setdefault(where, Server(where))
+    judge_run = _judge_run.get()
+    if judge_run is None:
+        return ServerState(address)
+    return judge_run.servers.setdefault(address, ServerState(address))
 
 
 @contextmanager
-def waiting_for_room() -> Iterator[None]:
-    """Count this task's question among those that wait because the server is full, or went away."""
-    run = _run.get()
-    if run is None:
+def count_as_waiting() -> Iterator[None]:
+    """Count this task's question in `JudgeRun.waiting`."""
+    judge_run = _judge_run.get()
+    if judge_run is None:
         yield
         return
-    run.waiting += 1
+    judge_run.waiting += 1
     try:
         yield
     finally:
-        run.waiting -= 1
+        judge_run.waiting -= 1
 
 
 @contextmanager
-def sharing(run: JudgeRun) -> Iterator[JudgeRun]:
-    """Make a run that of all judges asked within the block, in this task and those it starts."""
-    token = _run.set(run)
+def use_judge_run(judge_run: JudgeRun) -> Iterator[JudgeRun]:
+    """Make this the run of all judges asked within the block, in this task and those it starts."""
+    token = _judge_run.set(judge_run)
     try:
-        yield run
+        yield judge_run
     finally:
-        _run.reset(token)
+        _judge_run.reset(token)
 
 
 async def ask(client: ChatClient, messages: Messages, settings: dict[str, Any]) -> Reply:
-    """One answer, over the run's run where there is one."""
-    return await (_run.get() or JudgeRun()).ask(client, messages, settings)
+    """One answer, through this task's run where there is one."""
+    return await (_judge_run.get() or JudgeRun()).ask(client, messages, settings)

@@ -1,4 +1,4 @@
-"""What models cost: a table to edit, since prices change and a price that is not known is not guessed."""
+"""What models cost: a table that users edit, since prices change. A price that is not known is never guessed."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 
-__all__ = ["PRICES", "Price", "old_prices", "price_of"]
+__all__ = ["PRICES", "Price", "old_prices_note", "price_of"]
 
-_OLD = timedelta(days=180)
-"""Age from which a run says that its prices are old: providers changed theirs about twice a year in 2026."""
+_MAX_AGE = timedelta(days=180)
+"""Age above which a run says that its prices are old: providers changed theirs about twice a year in 2026."""
 _today = date.today  # replaced by tests
 
 
@@ -21,7 +21,8 @@ class Price:
     Attributes:
         input: US dollars for a million tokens of the question.
         output: US dollars for a million tokens of the answer, thinking included.
-        read: When it was read from the provider's list; None for a price of your own, which never counts as old.
+        read: Day on which it was read from the provider's list; None for a price of your own, which never counts as
+            old.
     """
 
     input: float
@@ -33,8 +34,9 @@ class Price:
         return round((prompt_tokens * self.input + completion_tokens * self.output) / 1e6, 12)
 
 
-_OCTOBER = date(2026, 10, 3)
-_LISTED: dict[str, tuple[float, float]] = {
+_READ = date(2026, 10, 3)
+# US dollars for a million tokens of the question, and of the answer.
+_LIST_PRICES: dict[str, tuple[float, float]] = {
     # OpenAI: developers.openai.com/api/docs/pricing, standard tier, up to 272,000 tokens of input.
     "gpt-6-astra": (10.00, 50.00),
     "gpt-6.1-sol": (2.00, 10.00),
@@ -88,22 +90,22 @@ _LISTED: dict[str, tuple[float, float]] = {
 }
 
 PRICES: dict[str, Price] = {
-    **{model: Price(*both, read=_OCTOBER) for model, both in _LISTED.items()},
+    **{model: Price(*prices, read=_READ) for model, prices in _LIST_PRICES.items()},
     "claude-haiku-5-5": Price(0.10, 0.50, read=date(2026, 10, 16)),  # up to 100,000 tokens of input
     "gpt-6.1-terra": Price(1.00, 5.00, read=date(2026, 10, 27)),  # up to 272,000 tokens of input
 }
 """Price by model, as the providers' lists had them on the day in `Price.read`, taken from dated public copies of these
 lists (the price data of github.com/SergeevDmitry/llm-kit of 3 October 2026, and for the two newest models the releases
-of github.com/TheKrush/PromptFuel). Passing discounts are left out, so that a budget is not exceeded when they end.
+of github.com/TheKrush/PromptFuel). Temporary discounts are left out, so that a budget is not exceeded when they end.
 
 Put your own in: `PRICES["my-model"] = Price(input=0.2, output=0.8)`; `Price(0, 0)` for a server of your own."""
 
 _SNAPSHOT = re.compile(r"-(?:\d{4}-\d\d-\d\d|\d{8}|\d\d-\d{4}|\d{3,4})\Z")
-"""How providers write the date or number of a snapshot; another version, such as 4-5 for 4, is no snapshot."""
+"""How providers end the name of a snapshot: with a date or number. Another version, such as 4-5 for 4, is none."""
 
 
 def price_of(model: str) -> Price | None:
-    """A model's price; a dated snapshot has its model's, a provider's prefix ("openai/") is left out.
+    """A model's price. A dated snapshot has the price of its model; a provider's prefix ("openai/") is ignored.
 
     Returns:
         None where the table does not have it.
@@ -115,18 +117,18 @@ def price_of(model: str) -> Price | None:
         True
     """
     for name in (model, model.rpartition("/")[2]):
-        for known in (name, _SNAPSHOT.sub("", name)):
-            if known in PRICES:
-                return PRICES[known]
+        for listed_name in (name, _SNAPSHOT.sub("", name)):
+            if listed_name in PRICES:
+                return PRICES[listed_name]
     return None
 
 
-def old_prices(models: Iterable[str]) -> str:
-    """What a run says whose prices were read long ago; "" where none of these models' was."""
-    read = [price.read for price in map(price_of, models) if price is not None and price.read is not None]
-    if not read or _today() - min(read) <= _OLD:
+def old_prices_note(models: Iterable[str]) -> str:
+    """A note for a run of these models, where a price is older than 180 days; "" where none is."""
+    dates = [price.read for price in map(price_of, models) if price is not None and price.read is not None]
+    if not dates or _today() - min(dates) <= _MAX_AGE:
         return ""
     return (
-        f"Prices in wb.judges.PRICES were read on {min(read)}, more than {_OLD.days} days ago: what this run cost is by those. "
+        f"Prices in wb.judges.PRICES were read on {min(dates)}, more than {_MAX_AGE.days} days ago: what this run cost is by those. "
         'Look them up, and put new ones in: wb.judges.PRICES["my-model"] = wb.judges.Price(input=..., output=...).'
     )

@@ -1,4 +1,4 @@
-"""What really goes out for a question: which model, under which limit, and how large it is."""
+"""What is really sent for a question: which model, with which answer limit, and how large it is."""
 
 from __future__ import annotations
 
@@ -6,74 +6,80 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from workbench.judges.asking.estimates import Asking
+from workbench.judges.asking.estimates import PendingQuestion
 from workbench.judges.asking.prices import price_of
 from workbench.judges.asking.settings import ANSWER_LIMITS
 from workbench.judges.protocol import ChatClient, Messages
 
-__all__ = ["as_sent", "asking_of", "merged", "model_of"]
+__all__ = ["merge_settings", "pending_question", "sent_model", "sent_settings"]
 
-_TEMPLATE = 100
-"""Tokens that a server's own template may put around a question: a system prompt of its own, marks of turns."""
+_TEMPLATE_TOKENS = 100
+"""Tokens that a server's chat template may put around a question: its own system prompt, marks of turns. Ours; what
+goes beyond it is learned from the answers."""
 
 
-def merged(settings: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
-    """A judge's settings, and over them a client's own for that model, `extra_body` among them as plain settings."""
-    extra = own.get("extra_body") or {}
-    plain = {name: value for name, value in own.items() if name != "extra_body" and value is not None}
-    over = {**plain, **extra}
-    limited = any(name in over for name in ANSWER_LIMITS)
-    kept = {
+def merge_settings(settings: Mapping[str, Any], client_settings: Mapping[str, Any]) -> dict[str, Any]:
+    """A judge's settings, overridden by the client's own for that model, with `extra_body` as plain settings.
+
+    An answer limit of the client's replaces the judge's, whichever of their names each uses.
+    """
+    extra_body = client_settings.get("extra_body") or {}
+    plain = {
+        name: value for name, value in client_settings.items() if name != "extra_body" and value is not None
+    }
+    overrides = {**plain, **extra_body}
+    has_limit = any(name in overrides for name in ANSWER_LIMITS)
+    judge_settings = {
         name: value
         for name, value in settings.items()
-        if value is not None and not (limited and name in ANSWER_LIMITS)
+        if value is not None and not (has_limit and name in ANSWER_LIMITS)
     }
-    return {**kept, **over}
+    return {**judge_settings, **overrides}
 
 
-def as_sent(client: ChatClient, settings: Mapping[str, Any]) -> dict[str, Any]:
+def sent_settings(client: ChatClient, settings: Mapping[str, Any]) -> dict[str, Any]:
     """The settings as the client sends them."""
-    models = getattr(client, "models", None)  # a client of somebody's own may call anything so
+    models = getattr(client, "models", None)  # of a client of the user's own this may be anything
     own = models.get(str(settings.get("model")), {}) if isinstance(models, Mapping) else {}
-    return merged(settings, own if isinstance(own, Mapping) else {})
+    return merge_settings(settings, own if isinstance(own, Mapping) else {})
 
 
-def model_of(client: ChatClient, model: str) -> str:
+def sent_model(client: ChatClient, model: str) -> str:
     """The model that is asked, and so has to be paid, where a judge names this one."""
-    return str(as_sent(client, {"model": model.strip()}).get("model") or "")
+    return str(sent_settings(client, {"model": model.strip()}).get("model") or "")
 
 
-def asking_of(
-    client: ChatClient, messages: Messages, settings: Mapping[str, Any], *, measured: bool
-) -> Asking:
+def pending_question(
+    client: ChatClient, messages: Messages, settings: Mapping[str, Any], *, with_size: bool
+) -> PendingQuestion:
     """What is known of a question before it is asked.
 
     Args:
         client: Who is asked.
         messages: The question.
         settings: The judge's.
-        measured: Whether its size in bytes is needed.
+        with_size: Whether its size in bytes is needed, which takes longer to compute.
     """
-    sent = as_sent(client, settings)
+    sent = sent_settings(client, settings)
     tools, model = sent.get("tools"), str(sent.get("model") or "")
-    letters = sum(
+    characters = sum(
         len(message.get("content") or "") if set(message) <= {"role", "content"} else len(str(message))
         for message in messages
     )
-    letters += len(str(tools)) if tools else 0
-    size = _size(messages, sent) if measured else 0
-    return Asking(letters, _limit(sent), price_of(model), size, model)
+    characters += len(str(tools)) if tools else 0
+    size = _max_prompt_bytes(messages, sent) if with_size else 0
+    return PendingQuestion(characters, _answer_limit(sent), price_of(model), size, model)
 
 
-def _limit(sent: Mapping[str, Any]) -> int | None:
-    """Tokens all answers to a question may take together; None for no limit."""
+def _answer_limit(sent: Mapping[str, Any]) -> int | None:
+    """Tokens that all answers to a question may take together; None for no limit."""
     limits = [int(sent[name]) for name in ANSWER_LIMITS if sent.get(name)]
-    several = sent.get("n")
-    return max(limits) * (several if isinstance(several, int) and several > 1 else 1) if limits else None
+    answers = sent.get("n")
+    return max(limits) * (answers if isinstance(answers, int) and answers > 1 else 1) if limits else None
 
 
-def _size(messages: Messages, sent: Mapping[str, Any]) -> int:
-    """Bytes of what a server reads into its model, at least as many as byte-level tokens of it."""
-    read = [messages, sent.get("tools"), sent.get("response_format")]
-    text = json.dumps(read, ensure_ascii=False, default=str)
-    return len(text.encode("utf-8", "surrogatepass")) + _TEMPLATE
+def _max_prompt_bytes(messages: Messages, sent: Mapping[str, Any]) -> int:
+    """Bytes of what the server puts into its model: at least as many as its byte-level tokens."""
+    prompt_parts = [messages, sent.get("tools"), sent.get("response_format")]
+    text = json.dumps(prompt_parts, ensure_ascii=False, default=str)
+    return len(text.encode("utf-8", "surrogatepass")) + _TEMPLATE_TOKENS

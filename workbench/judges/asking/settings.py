@@ -1,8 +1,8 @@
-"""What a judge's file may set of a request, with bounds on each: one list, for loading and for what is sent.
+"""The settings of a request that a judge's file may set, with the bounds of each: checked on loading and on sending.
 
-A file is somebody else's: it must not choose another model than the one that is priced, ask for a hundred answers in
-the place of one, or send what no judge needs. What you set in Python on a client of your own
-(`OpenAIClient(models=...)`) is yours and not held to this list.
+A file may be written by somebody else: it must not choose another model than the one that is priced, ask for a hundred
+answers instead of one, or send what no judge needs. What you set in Python on a client of your own
+(`OpenAIClient(models=...)`) is not restricted to this list.
 """
 
 from __future__ import annotations
@@ -16,50 +16,51 @@ from workbench.graders.base import is_number
 
 __all__ = [
     "ANSWER_LIMITS",
+    "DELIVERY",
     "MOST_TOKENS",
     "SAMPLING",
-    "WORKING",
     "check_request",
+    "check_sampling",
     "check_setting",
-    "sampling",
 ]
 
 MOST_TOKENS = 131_072
 """Tokens an answer may take at most: the longest that the models of 2026 give."""
-_SEED = 2**63 - 1
+_MAX_SEED = 2**63 - 1
+"""The largest 64-bit integer, which is what servers read a seed into."""
 
 ANSWER_LIMITS = ("max_tokens", "max_completion_tokens", "max_completions_tokens")
-"""Names of the limit of an answer: the older one, the one of reasoning models, and the one of OpenAI's graders."""
+"""Names of an answer's limit in tokens: the older one, that of reasoning models, and that of OpenAI's graders."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """What a setting may be.
+    """The values that a setting may have.
 
     Attributes:
         low: Least value of a number.
         high: Greatest value.
-        whole: Whether it is a whole number.
-        words: What it may be where it is a word.
+        integer: Whether the number must be an integer.
+        choices: The texts allowed, for a setting that is a text.
     """
 
     low: float = 0.0
     high: float = 0.0
-    whole: bool = False
-    words: tuple[str, ...] = ()
+    integer: bool = False
+    choices: tuple[str, ...] = ()
 
     def allows(self, value: object) -> bool:
-        """Whether a value is one of these."""
-        if self.words:
-            return isinstance(value, str) and value in self.words
-        if not is_number(value) or (self.whole and not isinstance(value, int)):
+        """Whether a value is allowed."""
+        if self.choices:
+            return isinstance(value, str) and value in self.choices
+        if not is_number(value) or (self.integer and not isinstance(value, int)):
             return False
         return self.low <= value <= self.high  # type: ignore[operator]
 
     def __str__(self) -> str:
-        if self.words:
-            return ", ".join(self.words)
-        return f"a {'whole ' if self.whole else ''}number, {self.low:,g} to {self.high:,g}"
+        if self.choices:
+            return ", ".join(self.choices)
+        return f"a {'whole ' if self.integer else ''}number, {self.low:,g} to {self.high:,g}"
 
 
 SAMPLING: dict[str, Setting] = {
@@ -67,21 +68,21 @@ SAMPLING: dict[str, Setting] = {
     "top_p": Setting(0, 1),
     "frequency_penalty": Setting(-2, 2),
     "presence_penalty": Setting(-2, 2),
-    "seed": Setting(-_SEED, _SEED, whole=True),
-    "reasoning_effort": Setting(words=("none", "minimal", "low", "medium", "high", "xhigh", "max")),
-    **dict.fromkeys(ANSWER_LIMITS, Setting(1, MOST_TOKENS, whole=True)),
+    "seed": Setting(-_MAX_SEED, _MAX_SEED, integer=True),
+    "reasoning_effort": Setting(choices=("none", "minimal", "low", "medium", "high", "xhigh", "max")),
+    **dict.fromkeys(ANSWER_LIMITS, Setting(1, MOST_TOKENS, integer=True)),
 }
 """How an answer is sampled. Source: OpenAI (chat completions; `sampling_params` of its graders)."""
 
-WORKING: dict[str, Setting] = {
+DELIVERY: dict[str, Setting] = {
     "timeout": Setting(0.001, 3_600),
-    "max_retries": Setting(0, 20, whole=True),
-    "max_steps": Setting(1, 200, whole=True),
+    "max_retries": Setting(0, 20, integer=True),
+    "max_steps": Setting(1, 200, integer=True),
 }
-"""How long and how often a judge asks. Seconds, tries after the first, answers of an agent."""
+"""How long and how often a judge asks: seconds, tries after the first, answers of an agent."""
 
-_OWN = frozenset({"model", "response_format", "tools", "timeout", "max_retries"})
-"""What a judge itself says of its request."""
+_SET_BY_JUDGE = frozenset({"model", "response_format", "tools", "timeout", "max_retries"})
+"""Settings that come from a judge's own fields, which are checked there."""
 
 _BREAKS_ACCOUNTING = frozenset(
     {
@@ -90,27 +91,27 @@ _BREAKS_ACCOUNTING = frozenset(
         *("extra_body", "extra_headers", "extra_query"),
     }
 )
-"""What would ask another model or server, or for answers that are paid otherwise than by their tokens."""
+"""Settings that would ask another model or server, or for answers that are not paid by their tokens."""
 
 
 def check_setting(name: str, value: object, *, where: str = "") -> None:
     """Refuse a value outside its bounds.
 
     Raises:
-        FormatError: With the bounds.
+        FormatError: It names the bounds.
     """
-    bounds = SAMPLING.get(name) or WORKING[name]
+    bounds = SAMPLING.get(name) or DELIVERY[name]
     if not bounds.allows(value):
         raise FormatError(
             f"{name} is out of its bounds", where=where, found=repr(value)[:80], expected=str(bounds)
         )
 
 
-def sampling(params: Any) -> dict[str, Any]:
-    """A file's sampling parameters, each known and within its bounds; None is as if it were not there.
+def check_sampling(params: Any) -> dict[str, Any]:
+    """A file's sampling parameters, checked: each is known and within its bounds. A value of None counts as not set.
 
     Raises:
-        FormatError: No dict, another name than those of `SAMPLING`, a value out of bounds, or two limits of an answer.
+        FormatError: No dict, a name that is not in `SAMPLING`, a value out of bounds, or two names of the answer's limit.
     """
     if not isinstance(params, Mapping):
         raise FormatError("sampling_params must be a dict", found=repr(params)[:80])
@@ -128,15 +129,15 @@ def sampling(params: Any) -> dict[str, Any]:
 
 
 def check_request(settings: Mapping[str, Any]) -> None:
-    """Refuse what would break accounting or redirect the request, at the last place before the wire.
+    """Refuse settings that would break accounting or redirect the request, just before it is sent.
 
-    Other names pass: a file cannot set them, so they are a subclass's own.
+    Other names are let through: a file cannot set them, so a subclass of a judge did.
 
     Raises:
-        FormatError: Naming it.
+        FormatError: It names the setting.
     """
     for name, value in settings.items():
-        if value is None or name in _OWN:
+        if value is None or name in _SET_BY_JUDGE:
             continue
         if name in _BREAKS_ACCOUNTING or (name == "n" and value != 1):
             raise FormatError(

@@ -1,1 +1,1 @@
-"""Servers asked: the OpenAI client, its tries and pace, and what goes wrong with a request."""
+"""The OpenAI client: requests, retries, concurrency, and what goes wrong with a request."""

@@ -1,4 +1,4 @@
-"""A server's answer as a `Reply`."""
+"""Reads a server's answer into a `Reply`."""
 
 from __future__ import annotations
 
@@ -6,70 +6,75 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from workbench.judges.client.faults import Asked, FailedError, Fault, refusal
+from workbench.judges.client.faults import Fault, RequestFailedError, RequestTarget, refusal_fault
 from workbench.judges.protocol import JudgeServerError, NoServerError, Reply, Usage
-from workbench.judges.redaction import hide_in
+from workbench.judges.redaction import hide_secrets_in_data
 
-__all__ = ["reply_of"]
+__all__ = ["read_completion"]
 
 
-def reply_of(answer: Any, asked: Asked, seconds: float) -> Reply:
-    """The first choice of an answer.
+def read_completion(answer: Any, target: RequestTarget, seconds: float) -> Reply:
+    """The first choice of a chat completion.
 
     Args:
         answer: The body, as JSON.
-        asked: Who was asked.
+        target: Who was asked.
         seconds: How long it took.
 
     Raises:
-        FailedError: Something that is no completion, such as a page in HTML or an error with status 200.
+        RequestFailedError: It is no completion, but for instance a page in HTML, or an error with status 200.
     """
     choices = answer.get("choices") if isinstance(answer, Mapping) else None
     choice = choices[0] if isinstance(choices, list) and choices else None
     message = choice.get("message") if isinstance(choice, Mapping) else None
     if not isinstance(choice, Mapping) or not isinstance(message, Mapping):
         usage = _usage(answer) if isinstance(answer, Mapping) else None  # it may be charged all the same
-        raise FailedError(replace(_no_completion(answer, asked), usage=usage))
-    told = hide_in({name: value for name, value in message.items() if value is not None}, [asked.key])
-    took = {"finish_reason": choice.get("finish_reason"), "seconds": seconds}
-    content = told.get("content")
-    refused = told.get("refusal") or _parts(content, "refusal")
-    return Reply(_text(content), _usage(answer), {**told, "refusal": refused, **took})
+        raise RequestFailedError(replace(_no_completion(answer, target), usage=usage))
+    fields = hide_secrets_in_data(
+        {name: value for name, value in message.items() if value is not None}, [target.key]
+    )
+    content = fields.get("content")
+    refusal = fields.get("refusal") or _joined_parts(content, "refusal")
+    outcome = {"refusal": refusal, "finish_reason": choice.get("finish_reason"), "seconds": seconds}
+    return Reply(_text(content), _usage(answer), {**fields, **outcome})
 
 
 def _text(content: Any) -> str:
-    """What was said: text, or the text parts of a list, joined. Thinking, images and unknown parts say nothing."""
+    """A message's text: the content itself, or its text parts joined. Thinking, images and unknown parts are left out."""
     if isinstance(content, str):
         return content
-    return _parts(content, "text") or _parts(content, "output_text", "text")
+    return _joined_parts(content, "text") or _joined_parts(content, "output_text", "text")
 
 
-def _parts(content: Any, kind: str, key: str = "") -> str:
+def _joined_parts(content: Any, kind: str, key: str = "") -> str:
     """The texts of all parts of one type, joined; "" where there is no list of parts."""
     parts = [content] if isinstance(content, Mapping) else content
     if not isinstance(parts, list):
         return ""
     chosen = [part for part in parts if isinstance(part, Mapping) and part.get("type") == kind]
-    return "".join(said for part in chosen if isinstance(said := part.get(key or kind), str))
+    return "".join(text for part in chosen if isinstance(text := part.get(key or kind), str))
 
 
-def _no_completion(answer: Any, asked: Asked) -> Fault:
+def _no_completion(answer: Any, target: RequestTarget) -> Fault:
     error = answer.get("error") if isinstance(answer, Mapping) else None
-    told = error if isinstance(error, Mapping) else {}
-    code = told.get("code")
-    if isinstance(code, int) and 400 <= code < 600:  # some gateways say so with status 200
-        return refusal(code, "", asked.clean(str(told.get("message") or "")), {}, asked)
-    whole = isinstance(answer, Mapping)
-    what = "without a choice" if whole else "with something that is no completion"
-    hint = "" if told else "check base_url, which usually ends with /v1"
-    found = asked.clean(str(told.get("message") or answer)[:200])
-    # What sends pages or bare text with status 200 is no judge's server at all.
-    kind = JudgeServerError if whole else NoServerError
-    return Fault(kind(f"the judge's server answered {what}", where=asked.where, found=found, hint=hint))
+    details = error if isinstance(error, Mapping) else {}
+    code = details.get("code")
+    if isinstance(code, int) and 400 <= code < 600:  # some gateways report errors with status 200
+        return refusal_fault(code, "", target.clean(str(details.get("message") or "")), {}, target)
+    is_object = isinstance(answer, Mapping)
+    problem = "without a choice" if is_object else "with something that is no completion"
+    hint = "" if details else "check base_url, which usually ends with /v1"
+    found = target.clean(str(details.get("message") or answer)[:200])
+    # A server that sends pages or bare text with status 200 is no model server at all.
+    error_type = JudgeServerError if is_object else NoServerError
+    return Fault(
+        error_type(f"the judge's server answered {problem}", where=target.address, found=found, hint=hint)
+    )
 
 
 def _usage(answer: Mapping[str, Any]) -> Usage | None:
-    told = answer.get("usage")
-    if not isinstance(told, Mapping):
+    usage = answer.get("usage")
+    if not isinstance(usage, Mapping):
         return None
-    return Usage(told.get("prompt_tokens") or 0, told.get("completion_tokens") or 0, told.get("cost")).sound()
+    prompt_tokens, completion_tokens = usage.get("prompt_tokens") or 0, usage.get("completion_tokens") or 0
+    return Usage(prompt_tokens, completion_tokens, usage.get("cost")).plausible()

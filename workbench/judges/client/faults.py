@@ -16,37 +16,39 @@ from workbench.judges.protocol import (
     NoServerError,
     Usage,
 )
-from workbench.judges.redaction import hide
+from workbench.judges.redaction import hide_secrets
 
-__all__ = ["Asked", "FailedError", "Fault", "TooLargeError", "fault_of", "refusal"]
+__all__ = ["AnswerTooLargeError", "Fault", "RequestFailedError", "RequestTarget", "fault_of", "refusal_fault"]
 
-_CROWDED = frozenset({429, 503, 529})
-_PASSING = frozenset({408, 409, 425, 500, 502, 504})
+# 529 is Anthropic's code for an overloaded server.
+_OVERLOADED = frozenset({429, 503, 529})
+# 409 as in the openai package: a lock timed out.
+_TRANSIENT = frozenset({408, 409, 425, 500, 502, 504})
 
 
-class TooLargeError(Exception):
-    """An answer with more bytes than are read."""
+class AnswerTooLargeError(Exception):
+    """An answer has more bytes than we read."""
 
 
 @dataclass(frozen=True)
-class Asked:
-    """Who was asked, for the texts of errors.
+class RequestTarget:
+    """Who is asked, for the texts of errors.
 
     Attributes:
-        where: The server's address.
+        address: The server's URL.
         model: The model's name.
-        key: The key, to take it out of texts.
-        key_variable: Where the key came from; "" for none.
+        key: The API key, to remove it from texts.
+        key_variable: The environment variable that the key comes from; "" for none.
     """
 
-    where: str
+    address: str
     model: str
     key: str
     key_variable: str
 
     def clean(self, text: str) -> str:
-        """A text without anything like a key, 500 characters at most."""
-        return hide(text, [self.key])[:500]
+        """A text without anything that looks like a key, 500 characters at most."""
+        return hide_secrets(text, [self.key])[:500]
 
 
 @dataclass(frozen=True)
@@ -54,193 +56,195 @@ class Fault:
     """A failed request.
 
     Attributes:
-        error: What the row's grade will say.
-        retry: Whether the same question may do better.
-        crowded: The server had no room: it is asked less.
-        away: Nothing answers there, as while a server restarts.
-        lost: The connection broke off.
-        wait: Seconds the server wants us to wait; None where it did not say.
+        error: The error that the row's grade gets.
+        retry: Whether the same request may succeed later.
+        overloaded: Whether the server was overloaded: then it is asked less at once.
+        unreachable: Whether nothing answers at the address, as while a server restarts.
+        connection_lost: Whether the connection broke off.
+        retry_after: Seconds that the server wants us to wait; None where it does not say.
         status: HTTP status; 0 where there was no answer.
-        said: The server's own words.
+        message: The server's own error message.
         usage: What the server counted all the same; None for nothing.
-        unanswered: Whether the question was sent and no whole answer came, so that the server may charge it.
+        unanswered: Whether the request was sent and no complete answer came, so that the server may charge it.
     """
 
     error: JudgeServerError
     retry: bool = False
-    crowded: bool = False
-    away: bool = False
-    lost: bool = False
-    wait: float | None = None
+    overloaded: bool = False
+    unreachable: bool = False
+    connection_lost: bool = False
+    retry_after: float | None = None
     status: int = 0
-    said: str = ""
+    message: str = ""
     usage: Usage | None = None
     unanswered: bool = False
 
 
-class FailedError(Exception):
-    """A try that failed."""
+class RequestFailedError(Exception):
+    """One try of a request failed."""
 
     def __init__(self, fault: Fault) -> None:
         super().__init__()
         self.fault = fault
 
 
-def fault_of(error: Exception, asked: Asked) -> Fault:
-    """What an exception of the `openai` package, or of what lies under it, means."""
+def fault_of(error: Exception, target: RequestTarget) -> Fault:
+    """What an exception of the `openai` package, or of its transport, means."""
     from openai import APIStatusError
 
     if isinstance(error, APIStatusError):
-        return _refused(error, asked)
+        return _status_fault(error, target)
     causes = list(_causes(error))
-    # Its own words: older versions of the package wrap it as a lost connection.
-    if (large := next((one for one in causes if isinstance(one, TooLargeError)), None)) is not None:
-        return Fault(
-            JudgeServerError("the judge's answer is too large", where=asked.where, found=str(large)),
-            unanswered=True,
-        )
-    if (fault := _unreached(causes, asked)) is not None:
+    # First, since older versions of the package wrap our own exception as a lost connection.
+    too_large = next((cause for cause in causes if isinstance(cause, AnswerTooLargeError)), None)
+    if too_large is not None:
+        message = "the judge's answer is too large"
+        return Fault(JudgeServerError(message, where=target.address, found=str(too_large)), unanswered=True)
+    if (fault := _unreachable_fault(causes, target)) is not None:
         return fault
-    # By the innermost: aiohttp's transport calls every lost connection a timeout.
-    if any(isinstance(one, TimeoutError) for one in causes):
-        connected = not any("ConnectTimeout" in type(one).__name__ for one in causes)
-        return Fault(_too_slow(asked), retry=True, unanswered=connected)
-    return _broken(error, causes, asked)
+    # By the causes: aiohttp's transport wraps every lost connection as a timeout of the package.
+    if any(isinstance(cause, TimeoutError) for cause in causes):
+        connected = not any("ConnectTimeout" in type(cause).__name__ for cause in causes)
+        return Fault(_timeout_error(target), retry=True, unanswered=connected)
+    return _broken_answer_fault(error, causes, target)
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    """An exception and what caused it; connectors keep the operating system's error in an attribute."""
-    for _ in range(10):
+    """An exception and its chain of causes; connectors keep the operating system's error in an attribute."""
+    for _ in range(10):  # a chain may have a loop
         if error is None:
             return
         yield error
         error = error.__cause__ or error.__context__ or getattr(error, "os_error", None)
 
 
-def _too_slow(asked: Asked) -> JudgeServerError:
+def _timeout_error(target: RequestTarget) -> JudgeServerError:
     return JudgeTimeoutError(
         "the judge's request timed out",
-        where=asked.where,
+        where=target.address,
         hint="raise timeout=, or lower concurrency= if the server is slow under load",
     )
 
 
-def _unreached(causes: list[BaseException], asked: Asked) -> Fault | None:
-    """A server that cannot be reached at all: by name, by port, or by certificate."""
-    names = " ".join(type(one).__name__ for one in causes)
+def _unreachable_fault(causes: list[BaseException], target: RequestTarget) -> Fault | None:
+    """A server that cannot be reached at all: by name, by port, or by certificate. None for other faults."""
+    # By names and texts: httpx and aiohttp have exceptions of their own for each case.
+    names = " ".join(type(cause).__name__ for cause in causes)
     text = " ".join(map(str, causes))
     if "Certificate" in names or "CERTIFICATE_VERIFY_FAILED" in text:
         hint = "check base_url; for a certificate of your own authority set SSL_CERT_FILE"
-        return _no_server("the judge's server has no certificate that can be trusted", causes, asked, hint)
+        return _no_server("the judge's server has no certificate that can be trusted", causes, target, hint)
     if "gaierror" in names or "DNS" in names or "name resolution" in text.lower():
-        what = "the judge's server has no address by that name"
-        return _no_server(what, causes, asked, "check base_url", away=True)
+        message = "the judge's server has no address by that name"
+        return _no_server(message, causes, target, "check base_url", unreachable=True)
     if "ConnectionRefused" in names or "Cannot connect to host" in text or "ConnectError" in names:
         hint = "start the server, or check base_url (or OPENAI_BASE_URL)"
-        return _no_server(
-            "nothing answers at the judge's address", causes, asked, hint, away=True, retry=True
-        )
+        message = "nothing answers at the judge's address"
+        return _no_server(message, causes, target, hint, unreachable=True, retry=True)
     return None
 
 
 def _no_server(
-    what: str,
+    message: str,
     causes: list[BaseException],
-    asked: Asked,
+    target: RequestTarget,
     hint: str,
     *,
-    away: bool = False,
+    unreachable: bool = False,
     retry: bool = False,
 ) -> Fault:
-    found = asked.clean(str(causes[-1]) or type(causes[-1]).__name__)
-    return Fault(NoServerError(what, where=asked.where, found=found, hint=hint), retry, away=away)
+    found = target.clean(str(causes[-1]) or type(causes[-1]).__name__)
+    error = NoServerError(message, where=target.address, found=found, hint=hint)
+    return Fault(error, retry, unreachable=unreachable)
 
 
-def _broken(error: Exception, causes: list[BaseException], asked: Asked) -> Fault:
+def _broken_answer_fault(error: Exception, causes: list[BaseException], target: RequestTarget) -> Fault:
     from openai import APIConnectionError
 
     lost = isinstance(error, APIConnectionError)
-    last = causes[-1]
-    found = asked.clean(f"{type(last).__name__}: {last}")
-    what = (
+    root_cause = causes[-1]
+    found = target.clean(f"{type(root_cause).__name__}: {root_cause}")
+    message = (
         "the connection to the judge's server broke off"
         if lost
         else "the judge's server sent a broken answer"
     )
     return Fault(
-        JudgeServerError(what, where=asked.where, found=found), retry=lost, lost=lost, unanswered=True
+        JudgeServerError(message, where=target.address, found=found),
+        retry=lost,
+        connection_lost=lost,
+        unanswered=True,
     )
 
 
-def _refused(error: Any, asked: Asked) -> Fault:
-    told = error.body if isinstance(error.body, Mapping) else {}
-    said = asked.clean(_message(error))
-    return refusal(int(error.status_code), str(told.get("code") or ""), said, error.response.headers, asked)
+def _status_fault(error: Any, target: RequestTarget) -> Fault:
+    body = error.body if isinstance(error.body, Mapping) else {}
+    message = target.clean(_error_message(error))
+    headers = error.response.headers
+    return refusal_fault(int(error.status_code), str(body.get("code") or ""), message, headers, target)
 
 
-def refusal(status: int, code: str, said: str, headers: Mapping[str, str], asked: Asked) -> Fault:
-    """What an answer with an error's status means.
+def refusal_fault(
+    status: int, code: str, message: str, headers: Mapping[str, str], target: RequestTarget
+) -> Fault:
+    """What an answer with an error status means.
 
     Args:
-        status: Of HTTP.
-        code: The server's word for the error, "" where it has none.
-        said: Its own sentence, without keys.
+        status: HTTP status.
+        code: The server's error code, such as "insufficient_quota"; "" where it has none.
+        message: Its error message, without keys.
         headers: Of the answer.
-        asked: Who was asked.
+        target: Who was asked.
     """
-    found = f"status {status}: {said}"
-    known = _known(status, code, found, asked)
-    if known is not None:
-        return Fault(known, status=status, said=said)
-    crowded = status in _CROWDED
-    retry = crowded or status in _PASSING
-    kind = JudgeLimitError if crowded else JudgeServerError
+    found = f"status {status}: {message}"
+    permanent_error = _permanent_error(status, code, found, target)
+    if permanent_error is not None:
+        return Fault(permanent_error, status=status, message=message)
+    overloaded = status in _OVERLOADED
+    retry = overloaded or status in _TRANSIENT
+    error_type = JudgeLimitError if overloaded else JudgeServerError
     wait = retry_after(headers) if retry else None
-    asks = "" if wait is None else f"; it asks to wait {wait:,.0f} s"
-    error = kind(_what(status), where=asked.where, found=found + asks, hint=_HINTS.get(status, ""))
-    return Fault(error, retry, crowded, wait=wait, status=status, said=said)
+    wait_text = "" if wait is None else f"; it asks to wait {wait:,.0f} s"
+    hint = _HINTS.get(status, "")
+    error = error_type(_status_text(status), where=target.address, found=found + wait_text, hint=hint)
+    return Fault(error, retry, overloaded, retry_after=wait, status=status, message=message)
 
 
-def _what(status: int) -> str:
-    if status in _CROWDED:
+def _status_text(status: int) -> str:
+    if status in _OVERLOADED:
         return "the judge's server had no room"
     return "the judge's server failed" if status >= 500 else "the judge's server refused the question"
 
 
-_LATER = "lower concurrency=, or run again: with store= only what is missing is asked"
+_OVERLOAD_HINT = "lower concurrency=, or run again: with store= only what is missing is asked"
 _HINTS = {
-    **dict.fromkeys(_CROWDED, _LATER),
+    **dict.fromkeys(_OVERLOADED, _OVERLOAD_HINT),
     **dict.fromkeys((301, 302, 303, 307, 308), "redirects are not followed: give base_url the final address"),
     403: "this question was blocked, or the key may not use the model",
 }
 
 
-def _known(status: int, code: str, found: str, asked: Asked) -> JudgeServerError | None:
-    """Refusals that no patience mends."""
+def _permanent_error(status: int, code: str, found: str, target: RequestTarget) -> JudgeServerError | None:
+    """The error of a refusal that no waiting mends; None for others."""
+    address, variable = target.address, target.key_variable
     if status == 401:
-        hint = (
-            f"put a key of this server into {asked.key_variable}" if asked.key_variable else "give it a key"
-        )
-        return JudgeKeyError(
-            "the judge's server refused the key",
-            where=asked.where,
-            found=found,
-            hint=f"{hint}, and run again",
-        )
+        hint = f"put a key of this server into {variable}" if variable else "give it a key"
+        message = "the judge's server refused the key"
+        return JudgeKeyError(message, where=address, found=found, hint=f"{hint}, and run again")
     if status == 404:
-        what = f"the judge's server has no model {asked.model!r}, or no such address"
+        message = f"the judge's server has no model {target.model!r}, or no such address"
         hint = "check model= and base_url=, which usually ends with /v1"
-        return NoServerError(what, where=asked.where, found=found, hint=hint)
-    if status == 402 or (
-        status == 429 and (code == "insufficient_quota" or "exceeded your current quota" in found)
-    ):
+        return NoServerError(message, where=address, found=found, hint=hint)
+    # OpenAI answers 429 to an empty account as well as to a rate limit; only the code tells them apart.
+    no_quota = code == "insufficient_quota" or "exceeded your current quota" in found
+    if status == 402 or (status == 429 and no_quota):
         hint = "add credit to the account, or use another key"
-        return JudgeKeyError("the judge's account has no credit", where=asked.where, found=found, hint=hint)
+        return JudgeKeyError("the judge's account has no credit", where=address, found=found, hint=hint)
     return None
 
 
-def _message(error: Any) -> str:
-    """The server's own sentence; the beginning of the body where it has none, such as a page in HTML."""
+def _error_message(error: Any) -> str:
+    """The server's error message; the beginning of the body where it has none, such as a page in HTML."""
     body = error.body
     if isinstance(body, Mapping) and isinstance(body.get("message"), str):
         return str(body["message"])

@@ -17,55 +17,55 @@ from weakref import WeakKeyDictionary
 
 from workbench import background
 from workbench.errors import FormatError, WorkbenchError
-from workbench.judges.asking.requests import merged
+from workbench.judges.asking.requests import merge_settings
 from workbench.judges.asking.settings import check_request
-from workbench.judges.client.faults import Asked
-from workbench.judges.client.pacing import Pace
-from workbench.judges.client.question import Connection, Question
+from workbench.judges.client.chat_request import ChatRequest, Connection
+from workbench.judges.client.concurrency import AdaptiveLimit
+from workbench.judges.client.faults import RequestTarget
 from workbench.judges.client.transport import new_client
 from workbench.judges.protocol import JudgeKeyError, Messages, NoModelError, Reply
 
-__all__ = ["PROVIDERS", "OpenAIClient", "provider_client", "thinks"]
+__all__ = ["PROVIDERS", "OpenAIClient", "is_reasoning_model", "provider_client"]
 
 PROVIDERS: dict[str, tuple[str | None, str]] = {
     "openai": (None, "OPENAI_API_KEY"),
     "anthropic": ("https://api.anthropic.com/v1/", "ANTHROPIC_API_KEY"),
     "google": ("https://generativelanguage.googleapis.com/v1beta/openai/", "GEMINI_API_KEY"),
 }
-"""Where a provider is asked, and the environment variable that holds its key."""
+"""Base URL of each provider (None for the package's default), and the environment variable that holds its key."""
 
-_OPENAI = "https://api.openai.com/v1"
-_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+_OPENAI_URL = "https://api.openai.com/v1"
+_LOCAL_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 @dataclass(frozen=True)
 class OpenAIClient:
     """Asks a model through the `openai` package, on aiohttp where that is installed.
 
-    The key is read from the environment at every question and kept nowhere here: not in the repr, a spec, an error
-    or a pickle. Questions under way at once grow while the server is healthy and halve when it is full (429, 503).
-    Those refusals are waited out, for as long as `Retry-After` says; other passing faults are tried again
-    `max_retries` times, after `Retry-After` where the server sends it. A server that answered in a run and then
-    refuses connections, or drops them and answers nobody, is taken to restart and waited for as one that is full.
-    What a model cannot do (JSON schema, JSON object, temperature) is found out by asking, remembered for ten
-    minutes, and told in the report's notes.
+    The key is read from the environment for every question and never stored: not in the repr, a spec, an error or a
+    pickle. The number of questions under way grows while the server is healthy and is halved when it is overloaded
+    (429, 503). Those refusals are waited out, for as long as `Retry-After` says; other transient faults are retried
+    `max_retries` times, after `Retry-After` where the server sends it. A server that answered in a run and then refuses
+    connections, or drops them and answers nobody, seems to restart and is waited for like an overloaded one. What a
+    model cannot do (JSON schema, JSON object, temperature) is learned from its refusals, remembered for ten minutes,
+    and said in the report's notes.
 
     Attributes:
-        base_url: The server; None for OpenAI, or what `OPENAI_BASE_URL` says.
-        key_variable: Environment variable that holds the key; "" to send none. Servers on this machine need none.
+        base_url: The server's URL; None for `OPENAI_BASE_URL`, else OpenAI.
+        key_variable: Environment variable that holds the key; "" to send no key. Servers on this machine need none.
         models: More settings by model's name, sent with every question to it, such as
             `{"qwen3-8b": {"top_p": 0.8, "extra_body": {"chat_template_kwargs": {"enable_thinking": False}}}}`.
-            They go before the judge's own.
-        concurrency: Questions under way at once, at most.
+            They override the judge's own.
+        concurrency: The most questions under way at once.
         timeout: Seconds one try may take, from the first byte to the last.
-        max_retries: Tries after the first, where a fault may pass.
-        patience: Seconds a question may wait in all for a server that is full, or that went away in the run. Dropped
-            connections while nobody is answered are waited for as long in all of the run.
+        max_retries: Tries after the first, for transient faults.
+        patience: Seconds that a question may wait in all for a server that is overloaded or became unreachable. All
+            times of a run in which the server drops connections and answers nobody are together waited for as long.
 
     Raises:
-        FormatError: A field that cannot be.
+        FormatError: A field has an impossible value.
         JudgeKeyError: From `check_ready` and `complete`: the variable is not set.
-        JudgeServerError: From `complete`: no answer. Its subclasses say why.
+        JudgeServerError: From `complete`: there is no answer. Its subclasses say why.
     """
 
     base_url: str | None = None
@@ -77,11 +77,13 @@ class OpenAIClient:
     max_retries: int = 5
     patience: float = 300.0
     needs_model: ClassVar[bool] = True
+    # By event loop. Weak, so that a loop that is gone does not keep its connections.
     _connections: WeakKeyDictionary[Any, Connection] = field(
         default_factory=WeakKeyDictionary, init=False, repr=False, compare=False
     )
 
     def __post_init__(self) -> None:
+        # Copies: answers are stored under these settings, which must not change behind the client's back.
         object.__setattr__(self, "models", {name: dict(own) for name, own in self.models.items()})
         _check_address(self.address)
         for name in ("timeout", "patience"):
@@ -90,6 +92,7 @@ class OpenAIClient:
         _check(self.max_retries >= 0, "max_retries must be 0 or more", self.max_retries)
 
     def __hash__(self) -> int:
+        # Without `models`, since a dict has no hash; equal clients still have equal hashes.
         return hash((self.base_url, self.key_variable))
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -99,20 +102,20 @@ class OpenAIClient:
 
     @property
     def address(self) -> str:
-        """Where the server is."""
-        return self.base_url or os.environ.get("OPENAI_BASE_URL", "").strip() or _OPENAI
+        """The URL of the server."""
+        return self.base_url or os.environ.get("OPENAI_BASE_URL", "").strip() or _OPENAI_URL
 
     def content(self, model: str) -> str:
-        """What an answer depends on beside the question: server and the model's own settings."""
+        """What an answer depends on besides the question: the server, and the client's settings for the model."""
         return json.dumps([self.address.rstrip("/"), self.models.get(model, {})], sort_keys=True, default=str)
 
     def check_ready(self) -> None:
-        """Raise if there is no key, before a run begins."""
+        """Raise if there is no key. See `Judge.check_ready`."""
         self._key()
 
     def _key(self) -> str:
         key = os.environ.get(self.key_variable, "").strip() if self.key_variable else ""
-        if key or not self.key_variable or urlsplit(self.address).hostname in _LOOPBACK:
+        if key or not self.key_variable or urlsplit(self.address).hostname in _LOCAL_HOSTS:
             return key
         raise JudgeKeyError(
             "a judge needs a key for its model",
@@ -123,41 +126,45 @@ class OpenAIClient:
         )
 
     async def complete(self, messages: Messages, **settings: Any) -> Reply:
-        """Answer. See `ChatClient`."""
+        """See `ChatClient.complete`."""
         request = self._request(messages, settings)
         limits = {name: request.pop(name, None) for name in ("timeout", "max_retries")}
         timeout = self.timeout if limits["timeout"] is None else limits["timeout"]
-        tries = self.max_retries if limits["max_retries"] is None else limits["max_retries"]
-        asked = Asked(self.address, str(request.get("model") or ""), self._key(), self.key_variable)
-        if not asked.model:
+        max_retries = self.max_retries if limits["max_retries"] is None else limits["max_retries"]
+        target = RequestTarget(self.address, str(request.get("model") or ""), self._key(), self.key_variable)
+        if not target.model:
             raise NoModelError.at(self.address)
-        return await Question(self._connection(asked.key), request, asked, timeout).ask(tries, self.patience)
+        chat_request = ChatRequest(self._connection(target.key), request, target, timeout)
+        return await chat_request.send(max_retries, self.patience)
 
     def _request(self, messages: Messages, settings: Mapping[str, Any]) -> dict[str, Any]:
         check_request(settings)
-        request = merged(settings, self.models.get(str(settings.get("model")), {}))
-        graders = request.pop(
-            "max_completions_tokens", None
-        )  # OpenAI's graders call it so, its completions do not
-        if graders is not None:
-            request["max_completion_tokens"] = graders
-        if thinks(str(request.get("model"))) and "max_tokens" in request:
+        request = merge_settings(settings, self.models.get(str(settings.get("model")), {}))
+        # The name in OpenAI's graders has an s, the one in its chat completions has none.
+        limit = request.pop("max_completions_tokens", None)
+        if limit is not None:
+            request["max_completion_tokens"] = limit
+        if is_reasoning_model(str(request.get("model"))) and "max_tokens" in request:
             request["max_completion_tokens"] = request.pop("max_tokens")
         return {"messages": _sendable(messages), **request}
 
     def _connection(self, key: str) -> Connection:
-        # Connections belong to the loop they were made on.
+        # A connection pool works only on the event loop it was made on.
         loop = asyncio.get_running_loop()
-        for ended in [one for one in self._connections if one.is_closed()]:
-            _open.discard(self._connections.pop(ended).client)
-        found = self._connections.get(loop)
-        if found is None or found.address != self.address:  # OPENAI_BASE_URL may change
-            found = Connection(self.address, new_client(self.address), Pace(self.concurrency))
-            self._connections[loop] = found
-            _open.add(found.client)
-            weakref.finalize(self, _leave, loop, found.client).atexit = False
-        found.client.api_key = key or "none"  # the package takes no empty one
-        return found
+        # A loop that ended without `close` leaves its connections here, which cannot be closed without it.
+        for closed_loop in [known_loop for known_loop in self._connections if known_loop.is_closed()]:
+            _open_clients.discard(self._connections.pop(closed_loop).client)
+        connection = self._connections.get(loop)
+        if connection is None or connection.address != self.address:  # OPENAI_BASE_URL may change
+            client = new_client(self.address)
+            connection = Connection(self.address, client, AdaptiveLimit(self.concurrency))
+            self._connections[loop] = connection
+            _open_clients.add(client)
+            # Not at exit: `_close_all` does it then, while the loop still runs.
+            weakref.finalize(self, _close_on_loop, loop, client).atexit = False
+        # For every question: the key may be changed in the environment while connections stay open.
+        connection.client.api_key = key or "none"  # the package refuses an empty key
+        return connection
 
     async def close(self) -> None:
         """Close this loop's connections; the next question opens new ones."""
@@ -165,26 +172,27 @@ class OpenAIClient:
             await _close(connection.client)
 
 
-_open: set[Any] = set()
-"""The package's clients that were not closed yet."""
+_open_clients: set[Any] = set()
+"""Clients of the openai package that are not closed yet."""
 
 
 async def _close(client: Any) -> None:
     await client.close()
-    _open.discard(client)
+    _open_clients.discard(client)
 
 
-def _leave(loop: asyncio.AbstractEventLoop, client: Any) -> None:
-    """Close the connections of a client that nobody holds any more."""
+def _close_on_loop(loop: asyncio.AbstractEventLoop, client: Any) -> None:
+    """Close the connections of an `OpenAIClient` that was garbage-collected, on their own loop."""
     with contextlib.suppress(RuntimeError):  # the loop is closed, and its connections with it
         loop.call_soon_threadsafe(lambda: loop.create_task(_close(client)))
 
 
 @atexit.register
 def _close_all() -> None:
-    """Connections that are left open at the end complain on the terminal."""
-    for client in list(_open):
+    """Close what is still open when Python exits: open connections would print warnings."""
+    for client in list(_open_clients):
         with contextlib.suppress(Exception):
+            # A second at most: a server that does not answer must not hold up the end of Python.
             background.submit(_close(client)).result(1.0)
 
 
@@ -194,10 +202,10 @@ def _unpickled(fields: dict[str, Any]) -> OpenAIClient:
 
 @cache
 def provider_client(provider: str) -> OpenAIClient:
-    """The client of a provider by its name; the same for all judges, so that they share connections and pace.
+    """The client of a provider, one for all judges, so that they share connections and the concurrency limit.
 
     Raises:
-        WorkbenchError: A provider that is not known.
+        WorkbenchError: The provider is not in `PROVIDERS`.
     """
     if provider not in PROVIDERS:
         raise WorkbenchError("unknown provider", found=repr(provider)[:80], expected=", ".join(PROVIDERS))
@@ -205,15 +213,15 @@ def provider_client(provider: str) -> OpenAIClient:
     return OpenAIClient(base_url=address, key_variable=variable)
 
 
-def thinks(model: str) -> bool:
+def is_reasoning_model(model: str) -> bool:
     """Whether it is one of OpenAI's reasoning models, which take no temperature but 1."""
     name = model.lower().rpartition("/")[2]
     return name.startswith(("o1", "o3", "o4")) or "gpt-5" in name
 
 
-def _check(right: bool, what: str, found: object) -> None:
-    if not right:
-        raise FormatError(what, found=repr(found)[:80])
+def _check(condition: bool, message: str, found: object) -> None:
+    if not condition:
+        raise FormatError(message, found=repr(found)[:80])
 
 
 def _check_address(address: str) -> None:
@@ -234,11 +242,11 @@ def _check_address(address: str) -> None:
 
 
 def _sendable(messages: Messages) -> Messages:
-    """Lone surrogates, which no JSON on the wire can hold, become question marks."""
+    """The messages with question marks for lone surrogates, which UTF-8 cannot hold."""
     return [
         {
             name: value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
-            for name, value in one.items()
+            for name, value in message.items()
         }
-        for one in messages
+        for message in messages
     ]

@@ -11,20 +11,21 @@ __all__ = ["retry_after"]
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds by Retry-After: milliseconds, seconds or a date; None where there is none that can be read.
+    """Seconds to wait by `Retry-After-Ms` or `Retry-After` (seconds or a date); None where neither can be read.
 
     Args:
-        headers: Of the answer, found in any case.
+        headers: Of the answer; a mapping that ignores case.
 
     Example:
         >>> retry_after({"retry-after-ms": "250"}), retry_after({"retry-after": "2"}), retry_after({})
         (0.25, 2.0, None)
     """
-    for name, scale in (("retry-after-ms", 1e-3), ("retry-after", 1.0)):
+    for name, unit in (("retry-after-ms", 1e-3), ("retry-after", 1.0)):
         try:
-            wait = float(headers.get(name, "")) * scale
+            wait = float(headers.get(name, "")) * unit
         except ValueError:
             continue
+        # float() reads "nan" and "inf" as well.
         return wait if 0 <= wait < math.inf else None
     if (date := email.utils.parsedate_tz(headers.get("retry-after", ""))) is None:
         return None

@@ -1,4 +1,4 @@
-"""The `openai` package's client, on aiohttp where that is installed, with a limit on what an answer may hold."""
+"""The `openai` package's client, on aiohttp where that is installed, with a limit on the size of an answer."""
 
 from __future__ import annotations
 
@@ -6,60 +6,59 @@ from collections.abc import AsyncIterator
 from functools import cache
 from typing import Any
 
-from workbench.judges.client.faults import TooLargeError
+from workbench.judges.client.faults import AnswerTooLargeError
 
-__all__ = ["MAX_ANSWER", "new_client"]
+__all__ = ["MAX_ANSWER_BYTES", "new_client"]
 
-MAX_ANSWER = 4 * 2**20
-"""Bytes of an answer that are read."""
+MAX_ANSWER_BYTES = 4 * 2**20
+"""Bytes of an answer that are read at most. Ours: about eight times the longest answer of 2026."""
 
 
 def new_client(address: str) -> Any:
-    """A client that tries once; its key is set by whoever asks."""
+    """A client of the server at this address that does not retry; its key is set before each request."""
     import openai
 
-    hooks: dict[str, Any] = {"response": [_limit]}
+    hooks: dict[str, Any] = {"response": [_limit_size]}
     try:
         http = openai.DefaultAioHttpClient(event_hooks=hooks)
-    except (
-        RuntimeError,
-        AttributeError,
-    ):  # aiohttp is not installed, or the package is older than its transport
+    except (RuntimeError, AttributeError):  # no aiohttp, or a package too old to have a transport on it
         http = openai.DefaultAsyncHttpxClient(event_hooks=hooks)
-    # Unpacked answers could be a thousand times the bytes that were counted.
-    plain = {"Accept-Encoding": "identity"}
+    # A compressed answer could unpack to a thousand times the bytes that were counted.
+    uncompressed = {"Accept-Encoding": "identity"}
     return openai.AsyncOpenAI(
-        api_key="none", base_url=address, http_client=http, max_retries=0, default_headers=plain
+        api_key="none", base_url=address, http_client=http, max_retries=0, default_headers=uncompressed
     )
 
 
-async def _limit(response: Any) -> None:
-    """Read no more than `MAX_ANSWER` bytes of an answer, whatever its headers say."""
-    packed = response.headers.get("content-encoding", "identity").strip().lower()
-    if packed not in {"", "identity"}:
-        raise TooLargeError(f"packed as {packed[:40]}, which was not asked for and could hold anything")
-    response.stream = _counting(response.stream.__class__)(response.stream)
+async def _limit_size(response: Any) -> None:
+    """Read no more than `MAX_ANSWER_BYTES` bytes of an answer, whatever its headers say."""
+    encoding = response.headers.get("content-encoding", "identity").strip().lower()
+    if encoding not in {"", "identity"}:
+        raise AnswerTooLargeError(
+            f"packed as {encoding[:40]}, which was not asked for and could hold anything"
+        )
+    response.stream = _counting_stream(response.stream.__class__)(response.stream)
 
 
 @cache
-def _counting(kind: Any) -> Any:
-    """A stream that counts, for the stream class of whichever transport is at work."""
-    # The transport's library checks the class, and has had two names over time.
-    stream = next(base for base in kind.__mro__ if base.__name__ == "AsyncByteStream")
+def _counting_stream(stream_class: Any) -> Any:
+    """A stream class that counts bytes, for the stream class of the transport in use."""
+    # The HTTP library insists on its own base class. Looked up, not imported: the library has had two names.
+    base_class = next(base for base in stream_class.__mro__ if base.__name__ == "AsyncByteStream")
 
-    class Counting(stream):  # type: ignore[misc, valid-type]
+    class CountingStream(base_class):  # type: ignore[misc, valid-type]
         def __init__(self, inner: Any) -> None:
             self._inner = inner
 
         async def __aiter__(self) -> AsyncIterator[bytes]:
             size = 0
-            async for part in self._inner:
-                size += len(part)
-                if size > MAX_ANSWER:
-                    raise TooLargeError(f"more than {MAX_ANSWER:,} bytes")
-                yield part
+            async for chunk in self._inner:
+                size += len(chunk)
+                if size > MAX_ANSWER_BYTES:
+                    raise AnswerTooLargeError(f"more than {MAX_ANSWER_BYTES:,} bytes")
+                yield chunk
 
         async def aclose(self) -> None:
             await self._inner.aclose()
 
-    return Counting
+    return CountingStream

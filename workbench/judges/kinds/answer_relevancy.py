@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from workbench.grade import Grade
 from workbench.graders.base import kind
-from workbench.judges.kinds.claims import ClaimsJudge
+from workbench.judges.kinds.claims_judge import ClaimsJudge
 
 __all__ = ["AnswerRelevancyJudge"]
 
@@ -17,16 +17,16 @@ __all__ = ["AnswerRelevancyJudge"]
 class AnswerRelevancyJudge(ClaimsJudge):
     """The share of the completion's claims that help to answer the question.
 
-    `metadata["claims"]` holds one dict a claim with `claim`, `relevant` and `reason`. A completion that claims nothing
-    is skipped. With `rules="adaptive"` sentences are judged, their number is not checked, the share is rounded to
-    three decimals and no scores at all are 0.0, as there.
+    `metadata["claims"]` holds one dict for each claim with `claim`, `relevant` and `reason`. A completion that claims
+    nothing is skipped. With `platform="adaptive"` sentences are judged, the number of scores is not checked, the share is
+    rounded to three decimals, and an answer without any score is 0.0, as there.
 
     Source: Adaptive (`ANSWER_RELEVANCY`).
     """
 
-    label: ClassVar[str] = "relevant"
+    verdict_key: ClassVar[str] = "relevant"
     statements_key: ClassVar[str] = "results"
 
-    def counted(self, grade: Grade, expected: int) -> Grade:  # noqa: ARG002 (Adaptive does not count here)
+    def check_count(self, grade: Grade, expected: int) -> Grade:  # noqa: ARG002 (Adaptive does not check here)
         """The grade as it is."""
         return grade

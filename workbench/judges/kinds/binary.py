@@ -9,18 +9,11 @@ from typing import Any
 
 from workbench.grade import ErrorKind, Grade
 from workbench.graders.base import kind
-from workbench.judges.answers.verdicts import AnswerError, verdict
-from workbench.judges.base import (
-    JSON_OBJECT,
-    Judge,
-    SampleError,
-    as_sample,
-    check_names,
-    json_schema,
-    refuse_unless,
-)
+from workbench.judges.answers.verdicts import AnswerError, verdict_object
+from workbench.judges.base import JSON_OBJECT, Judge, SampleError, as_sample, json_schema
+from workbench.judges.field_checks import check_template_names, refuse_unless
 from workbench.judges.prompts.files import prompt
-from workbench.judges.prompts.thread_parts import asked_and_context
+from workbench.judges.prompts.thread_parts import question_and_context
 from workbench.judges.protocol import Messages
 from workbench.samples import Sample
 from workbench.templates import compile as compile_template
@@ -31,7 +24,7 @@ from workbench.thread import StringThread
 
 __all__ = ["BinaryJudge"]
 
-_SCHEMA = {
+_ANSWER_SCHEMA = {
     "type": "object",
     "properties": {
         "reasoning": {"type": "string"},
@@ -40,13 +33,14 @@ _SCHEMA = {
     "required": ["reasoning", "score"],
     "additionalProperties": False,
 }
-_SHOWN_SCHEMA = {key: value for key, value in _SCHEMA.items() if key != "additionalProperties"}
-_REASONS = {
+_PROMPT_SCHEMA = {key: value for key, value in _ANSWER_SCHEMA.items() if key != "additionalProperties"}
+_DEFAULT_REASONS = {
     "PASS": "The completion meets the criterion.",
     "FAIL": "The completion does not meet the criterion.",
     "NA": "The criterion is conditional, and its condition does not hold here.",
 }
-_SHOTS: tuple[tuple[str, str, str, str, str], ...] = (
+# Question, completion, criterion, label and reason.
+_BUILT_IN_EXAMPLES: tuple[tuple[str, str, str, str, str], ...] = (
     ("What is the capital of France?", "Paris is in France.", "The completion names the capital.", "FAIL",
      "It says where Paris lies, but never that it is the capital that was asked for."),
     ("How do I undo my last commit?", "Run `git reset --soft HEAD~1`.", "The completion gives a command.", "PASS",
@@ -61,18 +55,17 @@ _SHOTS: tuple[tuple[str, str, str, str, str], ...] = (
 class BinaryJudge(Judge):
     """1.0 where a model finds that the completion meets the criterion, 0.0 where it does not, skipped where NA.
 
-    The thread needs a user turn and an answer. The system turn is not shown. Own templates are Handlebars with the
-    variables of the Adaptive document and `criteria`, `examples`, `output_schema`.
+    The thread needs a user turn and an answer. The system turn is not shown to the judge. Templates are Handlebars,
+    with the variables that Adaptive documents and `criteria`, `examples`, `output_schema`.
 
     Attributes:
         criteria: What a pass is, in plain language.
-        examples: Dicts `input` (messages), `output`, `passes` (true, false, or null for NA), perhaps `reasoning`
-            (or `justification`).
-            They replace the three built-in ones.
-        feedback_key: Name the platform keeps the scores under; not used here.
+        examples: Dicts with `input` (messages), `output`, `passes` (true, false, or null for NA) and perhaps
+            `reasoning` (or `justification`). They replace the three built-in ones.
+        feedback_key: Name under which the platform stores the scores; not used here.
         system_template: Replaces the built-in system prompt.
         user_template: Replaces the built-in user prompt.
-        template_variables: More variables for the templates, at top level.
+        template_variables: More variables for the templates.
 
     Source: Adaptive (`binary_judge`, v0.14).
     """
@@ -89,130 +82,140 @@ class BinaryJudge(Judge):
         refuse_unless(
             isinstance(self.criteria, str) and self.criteria.strip(), "criteria must be text", self.criteria
         )
-        object.__setattr__(self, "examples", tuple(_example(one) for one in self.examples))
+        object.__setattr__(self, "examples", tuple(_checked_example(example) for example in self.examples))
         object.__setattr__(self, "template_variables", dict(self.template_variables))
         for text in (self.system_template, self.user_template):
             if text is not None:
                 compile_template(text, "handlebars")
 
     def answer_format(self) -> dict[str, Any] | None:
-        """Reasoning and a label; under platforms' rules JSON mode, unless an own prompt may never mention it."""
-        if not self.rules:
-            return json_schema(_SCHEMA)
+        """Reasoning and a label; JSON mode under platforms' rules, where no template of the author's is used."""
+        if not self.platform:
+            return json_schema(_ANSWER_SCHEMA)
+        # OpenAI refuses JSON mode where no message mentions JSON, and a template may never do so.
         return None if self.system_template or self.user_template else JSON_OBJECT
 
     def preview(self, sample: Sample | StringThread) -> Messages:
         """See `Judge.preview`."""
         sample = as_sample(sample)
         self._check_turns(sample.thread)
-        own = self.system_template is not None or self.user_template is not None
-        values = self._values(sample) if own else {}
-        system = self._own(self.system_template, values) if self.system_template is not None else self._system
+        has_template = self.system_template is not None or self.user_template is not None
+        values = self._template_values(sample) if has_template else {}
+        system = self._system_prompt
+        if self.system_template is not None:
+            system = self._render(self.system_template, values)
         if self.user_template is not None:
-            text = self._own(self.user_template, values)
+            text = self._render(self.user_template, values)
             return [{"role": "system", "content": system}, {"role": "user", "content": text}]
-        shots = [dict(message) for message in self._shots]
-        asked, context = asked_and_context(sample.thread)
-        text = _question(asked, context, self.judged(sample), self.criteria)
-        return [{"role": "system", "content": system}, *shots, {"role": "user", "content": text}]
+        examples = [dict(message) for message in self._example_messages]
+        question, context = question_and_context(sample.thread)
+        text = _user_prompt(question, context, self.judged_text(sample), self.criteria)
+        return [{"role": "system", "content": system}, *examples, {"role": "user", "content": text}]
 
     def _check_turns(self, thread: StringThread) -> None:
-        final = self.extractor.name != "last_assistant" or thread.completion() is not None
-        if not final or not any(turn.role == "user" for turn in thread.get_turns()):
+        # Another extractor may judge any text, so it needs no final answer.
+        has_answer = self.extractor.name != "last_assistant" or thread.completion() is not None
+        if not has_answer or not any(turn.role == "user" for turn in thread.get_turns()):
             raise SampleError("a binary judge needs a user turn and a final assistant turn")
 
-    def _values(self, sample: Sample) -> dict[str, Any]:
-        named = {
+    def _template_values(self, sample: Sample) -> dict[str, Any]:
+        own_values = {
             "criteria": self.criteria,
-            "output_schema": json_text(_SHOWN_SCHEMA),
-            "examples": [_for_template(one, self.criteria) for one in self.examples],
+            "output_schema": json_text(_PROMPT_SCHEMA),
+            "examples": [_example_values(example, self.criteria) for example in self.examples],
         }
-        values = thread_variables(sample, completion=self.judged(sample))
-        return {**values, **named, **self.template_variables}
+        values = thread_variables(sample, completion=self.judged_text(sample))
+        return {**values, **own_values, **self.template_variables}
 
-    def _own(self, text: str, values: Mapping[str, Any]) -> str:
+    def _render(self, text: str, values: Mapping[str, Any]) -> str:
         template = compile_template(text, "handlebars")
-        check_names(template, values, self.rules)
+        check_template_names(template, values, self.platform)
         return template.render(values)
 
-    # The same for every row, so made once a judge: with them a preview would take four times as long.
+    # The same for every row, so rendered once for each judge: otherwise a preview takes four times as long.
 
     @cached_property
-    def _system(self) -> str:
-        return prompt("binary_system", output_schema=json_text(_SHOWN_SCHEMA))
+    def _system_prompt(self) -> str:
+        return prompt("binary_system", output_schema=json_text(_PROMPT_SCHEMA))
 
     @cached_property
-    def _shots(self) -> Messages:
-        own = [_for_template(one, self.criteria) for one in self.examples]
+    def _example_messages(self) -> Messages:
+        own_examples = [_example_values(example, self.criteria) for example in self.examples]
         messages: Messages = []
-        for shot in own or [_built_in(*one) for one in _SHOTS]:
-            text = _question(shot["user_question"], shot["context_str"], shot["completion"], shot["criteria"])
+        for values in own_examples or [_built_in_values(*parts) for parts in _BUILT_IN_EXAMPLES]:
+            text = _user_prompt(
+                values["user_question"], values["context_str"], values["completion"], values["criteria"]
+            )
             messages += [
                 {"role": "user", "content": text},
-                {"role": "assistant", "content": shot["output_json"]},
+                {"role": "assistant", "content": values["output_json"]},
             ]
         return messages
 
     def read(self, text: str) -> Grade:
-        """PASS, FAIL or NA; other cases of the letters under our own rules only."""
-        found = verdict(text, "score", self.rules)
-        said = found.get("score")
-        label = said.strip().upper() if isinstance(said, str) and not self.rules else said
+        """PASS, FAIL or NA; under our own rules in any letter case."""
+        answer = verdict_object(text, "score", self.platform)
+        score = answer.get("score")
+        label = score.strip().upper() if isinstance(score, str) and not self.platform else score
         if label not in ("PASS", "FAIL", "NA"):
             raise AnswerError(
-                ErrorKind.JUDGE_PARSE, f"the judge's score must be PASS, FAIL or NA, not {said!r}"[:300]
+                ErrorKind.JUDGE_PARSE, f"the judge's score must be PASS, FAIL or NA, not {score!r}"[:300]
             )
-        reasoning = str(found.get("reasoning") or "")
+        reasoning = str(answer.get("reasoning") or "")
         if label == "NA":
-            return Grade.skipped(reasoning or _REASONS["NA"])
+            return Grade.skipped(reasoning or _DEFAULT_REASONS["NA"])
         return Grade(float(label == "PASS"), passed=label == "PASS", reasoning=reasoning)
 
 
-def _question(asked: str, context: str, completion: str, criteria: str) -> str:
-    material = {"context": context, "question": asked, "completion": completion}
+def _user_prompt(question: str, context: str, completion: str, criteria: str) -> str:
+    material = {"context": context, "question": question, "completion": completion}
     return prompt("binary_user", material, criteria=criteria)
 
 
-def _example(given: Any) -> dict[str, Any]:
+def _checked_example(example: Any) -> dict[str, Any]:
     shape = "{input: [{role, content}], output, passes, reasoning?}"
-    whole = isinstance(given, Mapping) and {"input", "output", "passes"} <= set(given)
-    refuse_unless(whole, "an example lacks a part", given, shape)
-    one = {"reasoning" if key == "justification" else key: value for key, value in given.items()}
-    unknown = sorted(map(str, set(one) - {"input", "output", "passes", "reasoning"}))
+    complete = isinstance(example, Mapping) and {"input", "output", "passes"} <= set(example)
+    refuse_unless(complete, "an example lacks a part", example, shape)
+    parts = {"reasoning" if key == "justification" else key: value for key, value in example.items()}
+    unknown = sorted(map(str, set(parts) - {"input", "output", "passes", "reasoning"}))
     refuse_unless(not unknown, "an example has a part that nothing reads", unknown[:1], shape)
     refuse_unless(
-        one["passes"] in (True, False, None),
+        parts["passes"] in (True, False, None),
         "an example passes or does not",
-        one["passes"],
+        parts["passes"],
         "true, false or null",
     )
-    turns = one["input"]
-    right = isinstance(turns, list | tuple) and all(
-        isinstance(t, Mapping) and {"role", "content"} <= set(t) for t in turns
+    turns = parts["input"]
+    are_turns = isinstance(turns, list | tuple) and all(
+        isinstance(turn, Mapping) and {"role", "content"} <= set(turn) for turn in turns
     )
     refuse_unless(
-        right and isinstance(one["output"], str),
+        are_turns and isinstance(parts["output"], str),
         "an example's input must be messages, its output text",
-        one,
+        parts,
         shape,
     )
-    return {**one, "input": [dict(turn) for turn in turns]}
+    return {**parts, "input": [dict(turn) for turn in turns]}
 
 
-def _for_template(one: Mapping[str, Any], criteria: str) -> dict[str, Any]:
-    turns = [turn for turn in one["input"] if turn["role"] != "system"]
-    asked = max((at for at, turn in enumerate(turns) if turn["role"] == "user"), default=None)
-    label = {True: "PASS", False: "FAIL", None: "NA"}[one["passes"]]
+def _example_values(example: Mapping[str, Any], criteria: str) -> dict[str, Any]:
+    """An example as templates see it, in Adaptive's names."""
+    turns = [turn for turn in example["input"] if turn["role"] != "system"]
+    last = max((index for index, turn in enumerate(turns) if turn["role"] == "user"), default=None)
+    label = {True: "PASS", False: "FAIL", None: "NA"}[example["passes"]]
+    reasoning = example.get("reasoning") or _DEFAULT_REASONS[label]
     return {
-        "context_str": context_text([turn for at, turn in enumerate(turns) if at != asked]),
-        "user_question": "" if asked is None else str(turns[asked]["content"]),
-        "completion": one["output"],
+        "context_str": context_text([turn for index, turn in enumerate(turns) if index != last]),
+        "user_question": "" if last is None else str(turns[last]["content"]),
+        "completion": example["output"],
         "criteria": criteria,
-        "output_json": json_text({"reasoning": one.get("reasoning") or _REASONS[label], "score": label}),
+        "output_json": json_text({"reasoning": reasoning, "score": label}),
     }
 
 
-def _built_in(question: str, completion: str, criteria: str, label: str, reason: str) -> dict[str, Any]:
+def _built_in_values(
+    question: str, completion: str, criteria: str, label: str, reason: str
+) -> dict[str, Any]:
     return {
         "context_str": "", "user_question": question, "completion": completion, "criteria": criteria,
         "output_json": json_text({"reasoning": reason, "score": label}),

@@ -8,10 +8,10 @@ from typing import Any
 from workbench.grade import Grade
 from workbench.graders.base import kind
 from workbench.judges.answers.documents import documents
-from workbench.judges.answers.verdicts import verdict
+from workbench.judges.answers.verdicts import verdict_object
 from workbench.judges.ask_each import ask_each
 from workbench.judges.base import JSON_OBJECT, Judge, SampleError, as_sample, json_schema
-from workbench.judges.kinds.claims import no_documents, one_or_zero
+from workbench.judges.kinds.claims_judge import no_documents_message, zero_or_one
 from workbench.judges.prompts.files import prompt
 from workbench.judges.prompts.thread_parts import question
 from workbench.judges.protocol import Messages, Reply
@@ -20,7 +20,7 @@ from workbench.thread import StringThread
 
 __all__ = ["ContextRelevancyJudge"]
 
-_RELEVANT = {
+_ANSWER_SCHEMA = {
     "type": "object",
     "properties": {"reason": {"type": "string"}, "score": {"type": "integer", "enum": [0, 1]}},
     "required": ["reason", "score"],
@@ -31,12 +31,12 @@ _RELEVANT = {
 @kind("context-relevancy", family="judges")
 @dataclass(frozen=True, kw_only=True)
 class ContextRelevancyJudge(Judge):
-    """The share of the documents that help to answer the question; one question a document.
+    """The share of the documents that help to answer the question; the model is asked about each document.
 
-    Documents are `document` turns and `metadata["documents"]`; with `rules="adaptive"` the latter only. None is a
-    failed grade, and so is one that cannot be judged. `metadata["documents"]` holds one dict a document with
-    `document` (its place, from 0), `relevant` and `reason`. With `rules="adaptive"` the share is rounded to three
-    decimals.
+    Documents are `document` turns and `metadata["documents"]`; with `platform="adaptive"` the latter only. A sample
+    without documents fails, and so does one where an answer cannot be read. `metadata["documents"]` holds one dict for
+    each document with `document` (its index), `relevant` and `reason`. With `platform="adaptive"` the share is rounded to
+    three decimals.
 
     Source: Adaptive (`CONTEXT_RELEVANCY`).
     """
@@ -46,35 +46,38 @@ class ContextRelevancyJudge(Judge):
         return self.questions(sample)[0]
 
     def questions(self, sample: Sample | StringThread) -> list[Messages]:
-        """All that would be asked: one question a document."""
+        """One question for each document."""
         sample = as_sample(sample)
-        found = documents(sample, self.rules)
-        if not found:
-            raise SampleError(no_documents(sample, self.rules))
-        asked = question(sample.thread)
-        texts = [prompt("context_relevancy_user", {"question": asked, "document": one}) for one in found]
+        sample_documents = documents(sample, self.platform)
+        if not sample_documents:
+            raise SampleError(no_documents_message(sample, self.platform))
+        asked_question = question(sample.thread)
+        texts = [
+            prompt("context_relevancy_user", {"question": asked_question, "document": document})
+            for document in sample_documents
+        ]
         system = {"role": "system", "content": prompt("context_relevancy_system")}
         return [[dict(system), {"role": "user", "content": text}] for text in texts]
 
     async def ask(self, sample: Sample, replies: list[Reply]) -> Grade:
-        """Every document, side by side; one answer that cannot be read leaves the row without a score."""
+        """Ask about all documents at once; one answer that cannot be read leaves the row without a score."""
         grades = await ask_each(self, sample, self.questions(sample), replies)
         scores = [grade.score or 0.0 for grade in grades]
         reasons = "\n".join(filter(None, (grade.reasoning for grade in grades)))
-        told = [
-            {"document": at, "relevant": grade.score == 1.0, "reason": grade.reasoning or ""}
-            for at, grade in enumerate(grades)
+        verdicts = [
+            {"document": index, "relevant": grade.score == 1.0, "reason": grade.reasoning or ""}
+            for index, grade in enumerate(grades)
         ]
         share = sum(scores) / len(scores)
-        share = round(share, 3) if self.rules == "adaptive" else share
-        return Grade(share, reasoning=reasons, metadata={"scores": scores, "documents": told})
+        share = round(share, 3) if self.platform == "adaptive" else share
+        return Grade(share, reasoning=reasons, metadata={"scores": scores, "documents": verdicts})
 
     def read(self, text: str) -> Grade:
-        """1 or 0 for one document."""
-        found = verdict(text, "score", self.rules)
-        texts = ("0", "1") if self.rules == "adaptive" else ()
-        return Grade(float(one_or_zero(found, texts)), reasoning=str(found.get("reason") or ""))
+        """1.0 or 0.0 for one document."""
+        answer = verdict_object(text, "score", self.platform)
+        texts = ("0", "1") if self.platform == "adaptive" else ()
+        return Grade(float(zero_or_one(answer, texts)), reasoning=str(answer.get("reason") or ""))
 
     def answer_format(self) -> dict[str, Any] | None:
         """A reason and 1 or 0."""
-        return JSON_OBJECT if self.rules else json_schema(_RELEVANT)
+        return JSON_OBJECT if self.platform else json_schema(_ANSWER_SCHEMA)

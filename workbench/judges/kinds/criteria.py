@@ -1,4 +1,4 @@
-"""Umbraco's judge of criteria with a threshold."""
+"""The criteria judge: Umbraco's, a score by criteria that passes at a threshold."""
 
 from __future__ import annotations
 
@@ -7,29 +7,31 @@ from typing import Any
 
 from workbench.grade import Grade
 from workbench.graders.base import kind
-from workbench.judges.answers.verdicts import AnswerError, number, verdict
-from workbench.judges.base import JSON_OBJECT, Judge, as_sample, check_number, json_schema, refuse_unless
+from workbench.judges.answers.verdicts import AnswerError, score_value, verdict_object
+from workbench.judges.base import JSON_OBJECT, Judge, as_sample, json_schema
+from workbench.judges.field_checks import check_number, refuse_unless
 from workbench.judges.prompts.files import prompt
 from workbench.judges.prompts.thread_parts import question
 from workbench.judges.protocol import Messages, Reply
 from workbench.samples import Sample
 from workbench.thread import StringThread
 
-__all__ = ["UNREAD", "CriteriaJudge"]
+__all__ = ["PARSE_FAILURE", "CriteriaJudge"]
 
-_TEXTS = {"type": "array", "items": {"type": "string"}}
-_JUDGMENT = {
+_TEXT_LIST = {"type": "array", "items": {"type": "string"}}
+_ANSWER_SCHEMA = {
     "type": "object",
     "properties": {
         "reasoning": {"type": "string"},
-        "strengths": _TEXTS,
-        "weaknesses": _TEXTS,
+        "strengths": _TEXT_LIST,
+        "weaknesses": _TEXT_LIST,
         "score": {"type": "number", "minimum": 0, "maximum": 1},
     },
     "required": ["reasoning", "strengths", "weaknesses", "score"],
     "additionalProperties": False,
 }
-UNREAD = "Failed to parse judgment response from LLM"
+PARSE_FAILURE = "Failed to parse judgment response from LLM"
+"""Umbraco's message for an answer that cannot be read."""
 
 
 @kind("criteria-judge", family="judges")
@@ -38,12 +40,13 @@ class CriteriaJudge(Judge):
     """A model's score by criteria; passes at the threshold.
 
     Attributes:
-        criteria: What to look at.
-        pass_threshold: A score this high passes.
-        profile_id: The AI profile Umbraco asks; not used here.
+        criteria: What to judge by, in plain language.
+        pass_threshold: The lowest score that passes. The default is Umbraco's.
+        profile_id: The AI profile that Umbraco asks; not used here.
 
-    With `rules="umbraco"`: the text from the first { to the last } is read, a missing score is 0, the score must be a
-    JSON number and is not clamped.
+    With `platform="umbraco"` the text from the first { to the last } is read, a missing score is 0, and the score must be
+    a JSON number and is not clamped.
+
     Metadata holds `threshold`, `reasoning`, `fullJudgment`, `strengths` and `weaknesses` where the model lists them, and
     `failureMessage` where it fails.
 
@@ -64,33 +67,33 @@ class CriteriaJudge(Judge):
     def preview(self, sample: Sample | StringThread) -> Messages:
         """See `Judge.preview`."""
         sample = as_sample(sample)
-        material = {"question": question(sample.thread), "completion": self.judged(sample)}
+        material = {"question": question(sample.thread), "completion": self.judged_text(sample)}
         text = prompt("criteria_user", material, criteria=self.criteria)
         return [{"role": "system", "content": prompt("criteria_system")}, {"role": "user", "content": text}]
 
     def answer_format(self) -> dict[str, Any] | None:
         """Score, reasoning, strengths and weaknesses."""
-        return JSON_OBJECT if self.rules else json_schema(_JUDGMENT)
+        return JSON_OBJECT if self.platform else json_schema(_ANSWER_SCHEMA)
 
     def read(self, text: str) -> Grade:
-        """Score against threshold."""
-        found = verdict(text, "score", self.rules)
-        told = found.get("score", 0 if self.rules == "umbraco" else None)
-        score = number(told, self.rules)
+        """The score, compared with the threshold."""
+        answer = verdict_object(text, "score", self.platform)
+        score = score_value(answer.get("score", 0 if self.platform == "umbraco" else None), self.platform)
         passed = score >= self.pass_threshold
-        short = f"Score {score:.2f} below threshold {self.pass_threshold:.2f}"
-        reasoning = str(found.get("reasoning") or "")
+        failure_message = f"Score {score:.2f} below threshold {self.pass_threshold:.2f}"
+        reasoning = str(answer.get("reasoning") or "")
         details = {"threshold": self.pass_threshold, "reasoning": reasoning, "fullJudgment": text[:10_000]}
         details |= {
-            key: found[key] for key in ("strengths", "weaknesses") if isinstance(found.get(key), list)
+            key: answer[key] for key in ("strengths", "weaknesses") if isinstance(answer.get(key), list)
         }
-        failure = {} if passed else {"failureMessage": short}
-        return Grade(
-            score, passed=passed, reasoning=reasoning or ("" if passed else short), metadata=details | failure
-        )
+        failure = {} if passed else {"failureMessage": failure_message}
+        reasoning = reasoning or ("" if passed else failure_message)
+        return Grade(score, passed=passed, reasoning=reasoning, metadata=details | failure)
 
-    def unread(self, error: AnswerError, replies: list[Reply]) -> Grade:
-        """Failed; in Umbraco's words under its rules."""
-        if self.rules != "umbraco":
-            return super().unread(error, replies)
-        return Grade.failed(error.kind, UNREAD, metadata={"rawResponse": replies[-1].text if replies else ""})
+    def unreadable_grade(self, error: AnswerError, replies: list[Reply]) -> Grade:
+        """Failed; under Umbraco's rules with its message."""
+        if self.platform != "umbraco":
+            return super().unreadable_grade(error, replies)
+        return Grade.failed(
+            error.kind, PARSE_FAILURE, metadata={"rawResponse": replies[-1].text if replies else ""}
+        )

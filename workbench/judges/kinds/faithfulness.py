@@ -8,17 +8,18 @@ from typing import Any, ClassVar
 
 from workbench.grade import Grade
 from workbench.graders.base import kind
-from workbench.judges.answers.claims import claims_schema, read_claims, share_of
+from workbench.judges.answers.claim_verdicts import claims_schema, read_claims, share_of
 from workbench.judges.answers.documents import Evidence, documents
-from workbench.judges.base import JSON_OBJECT, SampleError, json_schema, refuse_unless
-from workbench.judges.kinds.claims import ClaimsJudge
+from workbench.judges.base import JSON_OBJECT, SampleError, json_schema
+from workbench.judges.field_checks import refuse_unless
+from workbench.judges.kinds.claims_judge import ClaimsJudge
 from workbench.judges.prompts.thread_parts import conversation, question
 from workbench.judges.protocol import Reply
 from workbench.samples import Sample
 
 __all__ = ["FaithfulnessJudge"]
 
-_QUOTED = {"document": {"type": ["integer", "null"]}, "quote": {"type": "string"}}
+_EVIDENCE_PROPERTIES = {"document": {"type": ["integer", "null"]}, "quote": {"type": "string"}}
 
 
 @kind("faithfulness", family="judges")
@@ -26,14 +27,14 @@ _QUOTED = {"document": {"type": ["integer", "null"]}, "quote": {"type": "string"
 class FaithfulnessJudge(ClaimsJudge):
     """The share of the completion's claims that the documents and the conversation support.
 
-    Documents are `document` turns and `metadata["documents"]`. The judge breaks the completion into atomic claims and
-    names its evidence: `metadata["claims"]` holds one dict a claim with `claim`, `supported`, `reason`, `evidence`
-    (`document`, the place in the list of documents from 0, None for the conversation; `quote`; None where nothing was
-    quoted) and `evidence_found`, False where the quote stands in no document and not in the conversation. A completion
-    that claims nothing is skipped.
+    Documents are `document` turns and `metadata["documents"]`. The model breaks the completion into atomic claims and
+    quotes its evidence: `metadata["claims"]` holds one dict for each claim with `claim`, `supported`, `reason`,
+    `evidence` (a dict with `quote` and `document`, the index in the list of documents, None for the conversation; or
+    None where nothing was quoted) and `evidence_found`, False where the quote is in no document and not in the
+    conversation. A completion that claims nothing is skipped.
 
-    With `rules="adaptive"` sentences are judged in the place of claims, the share is rounded to three decimals, and an
-    answer with another number of scores is skipped.
+    With `platform="adaptive"` sentences are judged instead of claims, the share is rounded to three decimals, and an
+    answer with another number of scores than sentences is skipped.
 
     Attributes:
         require_evidence: Whether a claim counts as supported only where its evidence was found.
@@ -41,54 +42,60 @@ class FaithfulnessJudge(ClaimsJudge):
     Source: Adaptive (`FAITHFULNESS`).
     """
 
-    label: ClassVar[str] = "supported"
+    verdict_key: ClassVar[str] = "supported"
     statements_key: ClassVar[str] = "all_statements_scoring"
 
     require_evidence: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        wanted = isinstance(self.require_evidence, bool)
-        refuse_unless(wanted, "require_evidence must be True or False", self.require_evidence)
+        is_bool = isinstance(self.require_evidence, bool)
+        refuse_unless(is_bool, "require_evidence must be True or False", self.require_evidence)
         clash = self.require_evidence and self._by_sentence
         refuse_unless(not clash, "Adaptive's rules ask for no evidence, so none can be required")
 
     def material(self, sample: Sample) -> dict[str, Any]:
-        """The conversation and the documents; by sentences, with the documents in its front."""
-        found, thread = documents(sample), sample.thread
-        said = conversation(thread, leave="document")
+        """The documents and the conversation; by sentences as one text, the documents first."""
+        sample_documents, thread = documents(sample), sample.thread
+        turns = conversation(thread, exclude_role="document")
         if not self._by_sentence:
-            if not found and not said:
+            if not sample_documents and not turns:
                 raise SampleError(
                     "there is nothing to be faithful to: no documents and no turn before the answer"
                 )
-            return {"documents": found, "conversation": said}
-        shown = [f"[document]\n{text}" for text in found]
-        return {"question": question(thread), "conversation": "\n\n".join([*shown, *filter(None, [said])])}
+            return {"documents": sample_documents, "conversation": turns}
+        parts = [f"[document]\n{text}" for text in sample_documents]
+        return {"question": question(thread), "conversation": "\n\n".join([*parts, *filter(None, [turns])])}
 
     def read(self, text: str) -> Grade:
-        """See `ClaimsJudge.read`; the evidence is as the judge told it until `ask` has looked for it."""
+        """See `ClaimsJudge.read`; the model's evidence is kept as it is, and checked by `ask`, which has the sample."""
         if self._by_sentence:
             return super().read(text)
-        return share_of(read_claims(text, self.label, "document", "quote"), self.label)
+        return share_of(read_claims(text, self.verdict_key, "document", "quote"), self.verdict_key)
 
     async def ask(self, sample: Sample, replies: list[Reply]) -> Grade:
-        """Ask, and look for the evidence."""
+        """See `Judge.ask`; then look for the evidence in the documents and the conversation."""
         grade = await super().ask(sample, replies)
         if self._by_sentence:
             return grade
-        evidence = Evidence(documents(sample), conversation(sample.thread, leave="document"))
+        evidence = Evidence(documents(sample), conversation(sample.thread, exclude_role="document"))
         claims = [_with_evidence(claim, evidence) for claim in grade.metadata["claims"]]
         if self.require_evidence:
-            claims = [{**one, "supported": one["supported"] and one["evidence_found"]} for one in claims]
-        return replace(share_of(claims, self.label), passed=grade.passed)
+            claims = [
+                {**claim, "supported": claim["supported"] and claim["evidence_found"]} for claim in claims
+            ]
+        return replace(share_of(claims, self.verdict_key), passed=grade.passed)
 
     def answer_format(self) -> dict[str, Any] | None:
         """A list of claims with their verdicts and evidence."""
-        return JSON_OBJECT if self.rules else json_schema(claims_schema(self.label, **_QUOTED))
+        return (
+            JSON_OBJECT
+            if self.platform
+            else json_schema(claims_schema(self.verdict_key, **_EVIDENCE_PROPERTIES))
+        )
 
 
 def _with_evidence(claim: Mapping[str, Any], evidence: Evidence) -> dict[str, Any]:
-    kept, found = evidence.of(claim["document"], claim["quote"])
-    told = {key: claim[key] for key in ("claim", "supported", "reason")}
-    return {**told, "evidence": kept, "evidence_found": found}
+    quoted, is_found = evidence.find(claim["document"], claim["quote"])
+    verdict = {key: claim[key] for key in ("claim", "supported", "reason")}
+    return {**verdict, "evidence": quoted, "evidence_found": is_found}

@@ -1,4 +1,4 @@
-"""The label judge: OpenAI's model grader with a label."""
+"""The label judge: OpenAI's model grader that chooses a label."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 
 from workbench.grade import ErrorKind, Grade
 from workbench.graders.base import kind
-from workbench.judges.answers.verdicts import AnswerError, verdict
-from workbench.judges.base import refuse_unless
-from workbench.judges.kinds.templated import TemplatedJudge, conclusions, steps_and
+from workbench.judges.answers.verdicts import AnswerError, verdict_object
+from workbench.judges.field_checks import refuse_unless
+from workbench.judges.kinds.templated import TemplatedJudge, conclusions, steps_format
 from workbench.judges.prompts.files import prompt
 from workbench.templates.values import json_text
 
@@ -19,14 +19,12 @@ __all__ = ["LabelJudge"]
 @kind("label-judge", family="judges")
 @dataclass(frozen=True, kw_only=True)
 class LabelJudge(TemplatedJudge):
-    """1.0 where a model's label is a passing one, else 0.0.
+    """1.0 where the model chooses a passing label, else 0.0.
 
     Attributes:
         input: Messages; their contents are templates over `item` and `sample`.
-        labels: What the model may answer.
+        labels: What the model may answer. Another answer is a failed grade.
         passing_labels: Which of them pass.
-
-    A label that is none of them is a failed grade.
 
     Source: OpenAI (`label_model`).
     """
@@ -37,28 +35,29 @@ class LabelJudge(TemplatedJudge):
     def __post_init__(self) -> None:
         super().__post_init__()
         for name in ("labels", "passing_labels"):
-            given = getattr(self, name)
-            texts = isinstance(given, list | tuple) and all(isinstance(one, str) for one in given)
-            refuse_unless(texts and given, f"{name} must be a list of labels", given)
-            object.__setattr__(self, name, tuple(given))
-        stray = [one for one in self.passing_labels if one not in self.labels]
-        refuse_unless(not stray, "a passing label is none of the labels", stray[:1], ", ".join(self.labels))
+            labels = getattr(self, name)
+            are_texts = isinstance(labels, list | tuple) and all(isinstance(label, str) for label in labels)
+            refuse_unless(are_texts and labels, f"{name} must be a list of labels", labels)
+            object.__setattr__(self, name, tuple(labels))
+        unknown = [label for label in self.passing_labels if label not in self.labels]
+        message = "a passing label is none of the labels"
+        refuse_unless(not unknown, message, unknown[:1], ", ".join(self.labels))
 
     def answer_format(self) -> dict[str, Any] | None:
         """Steps and one of the labels."""
-        return steps_and({"type": "string", "enum": list(self.labels)})
+        return steps_format({"type": "string", "enum": list(self.labels)})
 
-    def system(self) -> str:
-        """See `TemplatedJudge.system`."""
+    def system_prompt(self) -> str:
+        """See `TemplatedJudge.system_prompt`."""
         return prompt("label_system", labels=json_text(list(self.labels)))
 
     def read(self, text: str) -> Grade:
-        """The label; the bare label alone counts too."""
-        found = {"result": text} if text in self.labels else verdict(text, "result", self.rules)
-        label = found.get("result")
+        """The label, out of the JSON object or as the whole answer."""
+        answer = {"result": text} if text in self.labels else verdict_object(text, "result", self.platform)
+        label = answer.get("result")
         if label not in self.labels:
             raise AnswerError(
                 ErrorKind.JUDGE_PARSE, f"the judge's label {label!r} is none of the labels"[:300]
             )
         passed = label in self.passing_labels
-        return Grade(float(passed), passed=passed, reasoning=conclusions(found), metadata={"label": label})
+        return Grade(float(passed), passed=passed, reasoning=conclusions(answer), metadata={"label": label})

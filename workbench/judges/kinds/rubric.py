@@ -1,4 +1,4 @@
-"""The rubric judge: a prompt, a score and a rationale; Letta's two releases of prompts, and dialects of one's own."""
+"""The rubric judge: a prompt, a score and a rationale. Prompts are those of two Letta releases, or templates."""
 
 from __future__ import annotations
 
@@ -13,10 +13,12 @@ from typing import Any
 from workbench.errors import FormatError
 from workbench.grade import ErrorKind, Grade
 from workbench.graders.base import is_number, kind
-from workbench.judges.answers.verdicts import AnswerError, number, verdict
+from workbench.graders.settings import HANDLING, LIMIT
+from workbench.judges.answers.verdicts import AnswerError, score_value, verdict_object
 from workbench.judges.asking.settings import check_setting
-from workbench.judges.base import JSON_OBJECT, Judge, as_sample, check_number, json_schema, refuse_unless
+from workbench.judges.base import JSON_OBJECT, Judge, as_sample, json_schema
 from workbench.judges.client.openai import PROVIDERS, provider_client
+from workbench.judges.field_checks import check_number, refuse_unless
 from workbench.judges.prompts.files import prompt
 from workbench.judges.protocol import ChatClient, Messages, Reply
 from workbench.samples import Sample
@@ -26,27 +28,28 @@ from workbench.templates.bounds import MAX_SOURCE
 from workbench.templates.braces import check_names
 from workbench.thread import StringThread
 
-__all__ = ["RubricJudge", "RubricPrompt", "bounds"]
+__all__ = ["RubricJudge", "RubricPrompt", "check_scale"]
 
-_EMPTY = "Empty submission - extractor found no content"
+_EMPTY_SUBMISSION = "Empty submission - extractor found no content"
+"""Letta's reasoning for a submission without text."""
 _DIALECTS = ("", "braces", "handlebars", "jinja2", "mustache")
-_ENDINGS = {
+_DIALECT_OF_SUFFIX = {
     ".jinja": "jinja2", ".jinja2": "jinja2", ".j2": "jinja2", ".hbs": "handlebars", ".handlebars": "handlebars",
     ".mustache": "mustache",
 }  # fmt: skip
-_SUBMISSION = frozenset({"completion", "response", "submission", "turns"})
-"""Variables that hold the text under judgement."""
-_HOLE = re.compile(
+_SUBMISSION_VARIABLES = frozenset({"completion", "response", "submission", "turns"})
+"""Template variables that hold the judged text."""
+_PLACEHOLDER = re.compile(
     r"\{\{\s*\w[\w.]*\s*\}\}|\{(?:submission|input|ground_truth|completion|prompt|response|question|output|reference)\}"
 )
-"""What looks like a place to be filled: in two braces any name, in one a name that means a part of the row."""
+"""What looks like a template variable: in two braces any name, in one brace a name that means a part of the row."""
 
 
-def bounds(value: Any) -> tuple[float, float]:
-    """A scale of scores as two numbers, the lower first.
+def check_scale(value: Any) -> tuple[float, float]:
+    """A scale of scores as two floats, the lower first.
 
     Raises:
-        FormatError: It is none.
+        FormatError: It is not two numbers, the lower first.
     """
     ends = list(value) if isinstance(value, list | tuple) else []
     numbers = all(map(is_number, ends))
@@ -58,25 +61,25 @@ def bounds(value: Any) -> tuple[float, float]:
 
 @dataclass(frozen=True, kw_only=True)
 class RubricPrompt(Judge):
-    """What judges with a rubric share.
+    """The base of the judges with a rubric: their prompt.
 
-    Without a dialect the prompt is Letta's. Generation "0.4" fills the listed variables into the rubric and puts
-    question, expected answer and submission in sections after it. "0.17" takes the prompt as it is, with `{input}`,
-    `{submission}`, `{ground_truth}` filled in.
+    Without a dialect the prompt is Letta's. Release "0.4" fills the rubric variables into the rubric and puts question,
+    expected answer and submission into sections after it. "0.17" takes the prompt as the whole message and fills in
+    `{input}`, `{submission}` and `{ground_truth}`.
 
-    With a dialect the prompt is the whole message, filled in one pass. Each has `input`, `submission`, `ground_truth`
-    and the rubric variables; handlebars and jinja2 have the variables of the Adaptive document (`completion`,
-    `last_user_turn_content`, `context_str`, `metadata`, ...), mustache those of vLLora's (`response`, `messages`,
-    ...). A prompt that asks for no variable with the submission is a rubric: the sections follow it.
+    With a dialect the prompt is a template of the whole message. All dialects have `input`, `submission`,
+    `ground_truth` and the rubric variables; handlebars and jinja2 also have the variables that Adaptive documents
+    (`completion`, `last_user_turn_content`, `context_str`, `metadata`, ...), mustache those of vLLora (`response`,
+    `messages`, ...). A template that uses no variable with the submission is a rubric: the sections follow it.
 
     Attributes:
         prompt: The rubric.
-        prompt_path: A file to read the prompt from, when the judge is made; not together with `prompt`. Its ending
-            (.jinja, .jinja2, .j2, .hbs, .handlebars, .mustache) chooses the dialect where none is given. Specs
-            carry the text, never the path.
+        prompt_path: A file to read the prompt from, when the judge is made; not together with `prompt`. Its suffix
+            (.jinja, .jinja2, .j2, .hbs, .handlebars, .mustache) chooses the dialect where none is given. Specs hold the
+            text, never the path.
         dialect: braces, handlebars, jinja2, mustache; "" for Letta's.
-        rubric_vars: Names to fill from the row's `rubric_vars`, or from its columns.
-        release: "0.4" or "0.17", where there is no dialect.
+        rubric_vars: Names of variables to take from the row's `rubric_vars`, or from its columns.
+        release: Letta's, "0.4" or "0.17", where there is no dialect.
     """
 
     prompt: str = field(default="", kw_only=False)
@@ -94,42 +97,43 @@ class RubricPrompt(Judge):
             isinstance(text, str) and text.strip(), "prompt must be text", text, "prompt or prompt_path"
         )
         names = self.rubric_vars
-        texts = isinstance(names, list | tuple) and all(isinstance(name, str) for name in names)
-        refuse_unless(texts, "rubric_vars must be a list of names", names)
+        are_names = isinstance(names, list | tuple) and all(isinstance(name, str) for name in names)
+        refuse_unless(are_names, "rubric_vars must be a list of names", names)
         object.__setattr__(self, "rubric_vars", tuple(names))
         refuse_unless(self.release in {"0.4", "0.17"}, "unknown release", self.release, "0.4, 0.17")
         refuse_unless(
             self.dialect in _DIALECTS, "unknown dialect", self.dialect, ", ".join(map(repr, _DIALECTS))
         )
         if self.dialect == "braces" and self.release == "0.17":
-            object.__setattr__(self, "dialect", "")  # two names of one thing
-        self._check_holes()
+            object.__setattr__(self, "dialect", "")  # two names of the same rules; equal judges stay equal
+        self._check_placeholders()
         self._template  # noqa: B018 (refuses a prompt that cannot be read)
 
-    def _check_holes(self) -> None:
-        """Under Letta's own rules an older prompt's braces stay as they are; under ours that is a mistake."""
-        found = self.unfilled
-        if found and not self.rules:
+    def _check_placeholders(self) -> None:
+        """Refuse placeholders that nothing fills; under Letta's rules they stay as they are."""
+        placeholders = self.unfilled_placeholders
+        if placeholders and not self.platform:
             raise FormatError(
-                f"the prompt holds {found[0]}, which nothing fills in",
-                expected="dialect='jinja2'" if found[0].startswith("{{") else "dialect='braces'",
+                f"the prompt holds {placeholders[0]}, which nothing fills in",
+                expected="dialect='jinja2'" if placeholders[0].startswith("{{") else "dialect='braces'",
                 hint="or leave it out: question, expected answer and submission follow the rubric in sections of their own",
             )
 
     @property
-    def unfilled(self) -> tuple[str, ...]:
-        """What in the prompt looks like a place to be filled, such as `{input}`, and reaches the judge as it stands."""
+    def unfilled_placeholders(self) -> tuple[str, ...]:
+        """What looks like a variable in the prompt, such as `{input}`, but reaches the model as it is."""
         if self.dialect or self.release != "0.4":
             return ()
-        found = [hole for hole in _HOLE.findall(self.prompt) if hole.strip("{ }") not in self.rubric_vars]
-        return tuple(dict.fromkeys(found))
+        placeholders = _PLACEHOLDER.findall(self.prompt)
+        unfilled = [text for text in placeholders if text.strip("{ }") not in self.rubric_vars]
+        return tuple(dict.fromkeys(unfilled))
 
     def _read_prompt(self, prompt_path: str | os.PathLike[str]) -> None:
         refuse_unless(not self.prompt, "a rubric has prompt or prompt_path, not both", str(prompt_path))
         path = Path(prompt_path).expanduser()
-        object.__setattr__(self, "prompt", _text_of(path))
+        object.__setattr__(self, "prompt", _read_text(path))
         if not self.dialect:
-            object.__setattr__(self, "dialect", _ENDINGS.get(path.suffix.lower(), ""))
+            object.__setattr__(self, "dialect", _DIALECT_OF_SUFFIX.get(path.suffix.lower(), ""))
 
     @property
     def _template(self) -> Template:
@@ -139,52 +143,64 @@ class RubricPrompt(Judge):
         return compile_template(self.prompt, self.dialect)
 
     @property
-    def _in_sections(self) -> bool:
-        """Whether question and submission follow the rubric in sections of ours."""
+    def _has_sections(self) -> bool:
+        """Whether question, expected answer and submission follow the rubric in sections."""
         if self.dialect:
-            return not self._template.variables & _SUBMISSION
+            return not self._template.variables & _SUBMISSION_VARIABLES
         return self.release == "0.4"
 
-    def rendered(self, sample: Sample, *, low: float, high: float, tool: str = "") -> str:
-        """The user message."""
-        own = _own_variables(sample, self.rubric_vars)
+    def user_message(self, sample: Sample, *, low: float, high: float, tool: str = "") -> str:
+        """The prompt rendered for a sample.
+
+        Args:
+            sample: The sample.
+            low: The lowest score.
+            high: The highest score.
+            tool: Tool that the model is to hand its grade in with; "" for an answer in text.
+        """
+        rubric_values = _rubric_values(sample, self.rubric_vars)
         if self.release == "0.4":
-            _check_all(own, self.rubric_vars)
-        letta = {
+            _require_all(rubric_values, self.rubric_vars)
+        letta_values = {
             "input": _question(sample.thread),
-            "submission": self.judged(sample),
+            "submission": self.judged_text(sample),
             "ground_truth": "" if sample.reference is None else str(sample.reference),
         }
-        values = self._values(sample, own, letta)
-        if not self._in_sections:
+        values = self._template_values(sample, rubric_values, letta_values)
+        if not self._has_sections:
             return self._template.render(values)
         material = {
-            "question": letta["input"],
-            "reference": letta["ground_truth"],
-            "completion": letta["submission"],
+            "question": letta_values["input"],
+            "reference": letta_values["ground_truth"],
+            "completion": letta_values["submission"],
         }
         rubric = self._template.render(values)
         return prompt("rubric_sections", material, rubric=rubric, low=low, high=high, tool=tool)
 
-    def _values(self, sample: Sample, own: Mapping[str, str], letta: Mapping[str, str]) -> dict[str, Any]:
-        """What the prompt can use of a row, as its dialect has it."""
+    def _template_values(
+        self, sample: Sample, rubric_values: Mapping[str, str], letta_values: Mapping[str, str]
+    ) -> dict[str, Any]:
+        """The values of the variables that the prompt's dialect has."""
         if not self.dialect and self.release == "0.4":
-            return dict(own)
+            return dict(rubric_values)
         if self.dialect in {"", "braces"}:
-            check_names(tuple(own))
-            return {**own, **letta}
-        platform = "vllora" if self.dialect == "mustache" else "adaptive"
-        values = {**own, **letta, **thread_variables(sample, platform, completion=letta["submission"])}
+            check_names(tuple(rubric_values))
+            return {**rubric_values, **letta_values}
+        names_of = "vllora" if self.dialect == "mustache" else "adaptive"
+        thread_values = thread_variables(sample, names_of, completion=letta_values["submission"])
+        values = {**rubric_values, **letta_values, **thread_values}
+        # Only what the template asks for: rendering refuses values that are no plain data, read or not.
         return {name: values[name] for name in self._template.variables if name in values}
 
 
-def _text_of(path: Path) -> str:
+def _read_text(path: Path) -> str:
     try:
+        # A character of UTF-8 takes four bytes at most.
         if path.stat().st_size > 4 * MAX_SOURCE:
             raise FormatError(
                 "the prompt is too long", where=str(path), expected=f"{MAX_SOURCE:,} characters"
             )
-        return path.read_text("utf-8-sig")
+        return path.read_text("utf-8-sig")  # editors on Windows put a byte order mark in front
     except (OSError, UnicodeDecodeError) as error:
         found = getattr(error, "strerror", None) or str(error)
         raise FormatError(
@@ -192,26 +208,28 @@ def _text_of(path: Path) -> str:
         ) from None
 
 
-def _own_variables(sample: Sample, names: tuple[str, ...]) -> dict[str, str]:
-    held = sample.thread.metadata if isinstance(sample.thread.metadata, Mapping) else {}
-    given = held.get("rubric_vars")
-    own = dict(given) if isinstance(given, Mapping) else {name: held[name] for name in names if name in held}
-    return {str(name): value if isinstance(value, str) else str(value) for name, value in own.items()}
+def _rubric_values(sample: Sample, names: tuple[str, ...]) -> dict[str, str]:
+    """A row's rubric variables: all of its `rubric_vars`, else the columns of these names."""
+    metadata = sample.thread.metadata if isinstance(sample.thread.metadata, Mapping) else {}
+    rubric_vars = metadata.get("rubric_vars")
+    if not isinstance(rubric_vars, Mapping):
+        rubric_vars = {name: metadata[name] for name in names if name in metadata}
+    return {str(name): value if isinstance(value, str) else str(value) for name, value in rubric_vars.items()}
 
 
-def _check_all(own: Mapping[str, str], names: tuple[str, ...]) -> None:
-    if missing := [name for name in names if name not in own]:
+def _require_all(rubric_values: Mapping[str, str], names: tuple[str, ...]) -> None:
+    if missing := [name for name in names if name not in rubric_values]:
         raise TemplateRunError(
             f"the row has no rubric variable {missing[0]!r}",
-            found=", ".join(map(str, own)) or "no variables",
+            found=", ".join(map(str, rubric_values)) or "no variables",
             hint="add it to the row's rubric_vars, or as a column",
         )
 
 
 def _question(thread: StringThread) -> str:
-    """What was asked; several turns as Letta writes a list."""
-    asked = [turn.content for turn in thread.get_turns() if turn.role == "user"]
-    return asked[0] if len(asked) == 1 else str(asked) if asked else ""
+    """The user turns. Several are written as a Python list, as in Letta."""
+    texts = [turn.content for turn in thread.get_turns() if turn.role == "user"]
+    return texts[0] if len(texts) == 1 else str(texts) if texts else ""
 
 
 @kind("rubric-judge", family="judges")
@@ -220,76 +238,81 @@ class RubricJudge(RubricPrompt):
     """A model's score by a rubric, with its rationale.
 
     Attributes:
-        provider: openai, anthropic or google: who is asked where no client is given.
-        max_retries: How often a failed request is tried again, 20 at most; None for what its client does.
-        timeout: Seconds a request may take, 3,600 at most; None for what its client grants.
+        provider: openai, anthropic or google: whose client is used where none is given.
+        max_retries: How often a failed request is tried again, 20 at most; None for the client's own.
+        timeout: Seconds a request may take, 3,600 at most; None for the client's own.
         scale: Lowest and highest score.
-        pass_threshold: A score this high passes; None for no verdict.
+        pass_threshold: The lowest score that passes; None for neither pass nor fail.
 
-    With `rules="letta"`: texts and booleans are read as numbers, scores are clamped, a missing rationale is "", and,
-    in release "0.17", an empty submission is 0.0 without a question.
+    With `platform="letta"` strings and booleans are read as numbers, scores are clamped, a missing rationale is "", and in
+    release "0.17" an empty submission gets the lowest score without asking.
 
     Source: Letta Evals (`rubric`, `model_judge`).
     """
 
     provider: str = "openai"
-    max_retries: int | None = None
-    timeout: float | None = None
+    max_retries: int | None = field(default=None, metadata=HANDLING)
+    timeout: float | None = field(default=None, metadata=LIMIT)
     scale: tuple[float, float] = (0.0, 1.0)
     pass_threshold: float | None = None
 
     def __post_init__(self, prompt_path: str | os.PathLike[str] | None) -> None:
         super().__post_init__(prompt_path)
         refuse_unless(self.provider in PROVIDERS, "unknown provider", self.provider, ", ".join(PROVIDERS))
-        for limit in ("timeout", "max_retries"):
-            if getattr(self, limit) is not None:
-                check_setting(limit, getattr(self, limit))
+        for name in ("timeout", "max_retries"):
+            if getattr(self, name) is not None:
+                check_setting(name, getattr(self, name))
         if self.pass_threshold is not None:
             check_number("pass_threshold", self.pass_threshold)
-        object.__setattr__(self, "scale", bounds(self.scale))
+        object.__setattr__(self, "scale", check_scale(self.scale))
 
     def chat_client(self) -> ChatClient:
-        """The provider, unless a client was given."""
+        """The client that was given, else the provider's."""
         return self.client if self.client is not None else provider_client(self.provider)
 
-    def asked(self) -> dict[str, Any]:
-        """With the time and tries of the fields."""
-        return {**super().asked(), "timeout": self.timeout, "max_retries": self.max_retries}
+    def request_settings(self) -> dict[str, Any]:
+        """See `Judge.request_settings`; with timeout and retries."""
+        return {**super().request_settings(), "timeout": self.timeout, "max_retries": self.max_retries}
 
     def answer_format(self) -> dict[str, Any] | None:
         """Rationale and score; JSON mode under platforms' rules."""
-        if self.rules:
+        if self.platform:
             return JSON_OBJECT
         low, high = self.scale
-        parts = {
+        properties = {
             "rationale": {"type": "string"},
             "score": {"type": "number", "minimum": low, "maximum": high},
         }
         return json_schema(
-            {"type": "object", "properties": parts, "required": list(parts), "additionalProperties": False}
+            {
+                "type": "object",
+                "properties": properties,
+                "required": list(properties),
+                "additionalProperties": False,
+            }
         )
 
     def preview(self, sample: Sample | StringThread) -> Messages:
         """See `Judge.preview`."""
         low, high = self.scale
-        text = self.rendered(as_sample(sample), low=low, high=high)
-        return [{"role": "system", "content": self._system}, {"role": "user", "content": text}]
+        text = self.user_message(as_sample(sample), low=low, high=high)
+        return [{"role": "system", "content": self._system_prompt}, {"role": "user", "content": text}]
 
     @cached_property
-    def _system(self) -> str:
+    def _system_prompt(self) -> str:
         return prompt("rubric_system", low=self.scale[0], high=self.scale[1])
 
     async def ask(self, sample: Sample, replies: list[Reply]) -> Grade:
         """See `Judge.ask`."""
-        if self.rules == "letta" and self.release == "0.17" and not self.judged(sample):
-            return Grade(self.scale[0], passed=False, reasoning=_EMPTY)
+        if self.platform == "letta" and self.release == "0.17" and not self.judged_text(sample):
+            return Grade(self.scale[0], passed=False, reasoning=_EMPTY_SUBMISSION)
         return await super().ask(sample, replies)
 
     def read(self, text: str) -> Grade:
         """Score and rationale."""
-        found = verdict(text, "score", self.rules)
-        score = number(found.get("score"), self.rules, low=self.scale[0], high=self.scale[1])
-        reasoning = found.get("rationale", found.get("reasoning", ""))
+        answer = verdict_object(text, "score", self.platform)
+        score = score_value(answer.get("score"), self.platform, low=self.scale[0], high=self.scale[1])
+        reasoning = answer.get("rationale", answer.get("reasoning", ""))
         if reasoning is not None and not isinstance(reasoning, str):
             raise AnswerError(
                 ErrorKind.JUDGE_PARSE, f"the judge's rationale must be text, not {reasoning!r}"[:200]
@@ -297,8 +320,8 @@ class RubricJudge(RubricPrompt):
         passed = None if self.pass_threshold is None else score >= self.pass_threshold
         return Grade(score, passed=passed, reasoning=reasoning or "")
 
-    def unread(self, error: AnswerError, replies: list[Reply]) -> Grade:
-        """Failed; in Letta's words under its rules."""
-        if self.rules != "letta":
-            return super().unread(error, replies)
+    def unreadable_grade(self, error: AnswerError, replies: list[Reply]) -> Grade:
+        """Failed; under Letta's rules with its message."""
+        if self.platform != "letta":
+            return super().unreadable_grade(error, replies)
         return Grade.failed(error.kind, f"Error during grading: {error}", metadata={"error": str(error)})

@@ -1,4 +1,4 @@
-"""vLLora's judge: a mustache prompt and the JSON schema of its answer."""
+"""The schema judge: vLLora's, a mustache prompt and the JSON schema of the answer."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import Any
 
 from workbench.grade import ErrorKind, Grade
 from workbench.graders.base import kind
-from workbench.graders.schema import Fault, Schema, plain_schema
-from workbench.judges.answers.verdicts import AnswerError, number, verdict
-from workbench.judges.base import Judge, as_sample, check_names, json_schema, refuse_unless
+from workbench.graders.structure.schema import Fault, Schema, plain_schema
+from workbench.judges.answers.verdicts import AnswerError, score_value, verdict_object
+from workbench.judges.base import Judge, as_sample, json_schema
+from workbench.judges.field_checks import check_template_names, refuse_unless
 from workbench.judges.prompts.files import prompt
 from workbench.judges.protocol import Messages
 from workbench.samples import Sample
@@ -21,8 +22,7 @@ from workbench.thread import StringThread
 
 __all__ = ["SchemaJudge"]
 
-
-_LIMITS = frozenset({"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"})
+_RANGE_KEYWORDS = frozenset({"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"})
 
 
 @kind("schema-judge", family="judges")
@@ -31,9 +31,9 @@ class SchemaJudge(Judge):
     """The `score`, from 0 to 1, of an answer that fits a JSON schema; `reasoning` where there is one.
 
     Attributes:
-        prompt: Mustache, with messages, response, lastUserMessage, tools, toolCalls, systemPrompt.
-        output_schema: JSON schema of the answer. An answer that does not fit is a failed grade.
-        max_tokens: 256 by default.
+        prompt: A mustache template with messages, response, lastUserMessage, tools, toolCalls, systemPrompt.
+        output_schema: JSON schema of the answer. An answer that does not fit it is a failed grade.
+        max_tokens: As in `Judge`. The default is vLLora's.
 
     Source: vLLora (`llm-judge`).
     """
@@ -56,28 +56,30 @@ class SchemaJudge(Judge):
         return json_schema(self.output_schema)
 
     def preview(self, sample: Sample | StringThread) -> Messages:
-        """The schema as system message, the filled prompt as user message."""
+        """The schema as system message, the rendered prompt as user message."""
         sample = as_sample(sample)
-        values = thread_variables(sample, "vllora", completion=self.judged(sample))
+        values = thread_variables(sample, "vllora", completion=self.judged_text(sample))
         template = compile_template(self.prompt, "mustache")
-        check_names(template, values, self.rules)
+        check_template_names(template, values, self.platform)
         text = template.render(values)
         system = prompt("schema_system", schema=json_text(self.output_schema))
         return [{"role": "system", "content": system}, {"role": "user", "content": text}]
 
     def read(self, text: str) -> Grade:
-        """The score, once the answer fits the schema."""
-        found = verdict(text, "score", self.rules)
-        if fault := self._fault(found):
+        """The score of an answer that fits the schema."""
+        answer = verdict_object(text, "score", self.platform)
+        if fault := self._fault(answer):
             path, message, keyword = fault
-            far = path == "$.score" and keyword in _LIMITS
-            what = ErrorKind.OUT_OF_RANGE if far else ErrorKind.JUDGE_PARSE
-            raise AnswerError(what, f"the judge's answer does not fit the schema: {message}"[:300])
-        return Grade(number(found.get("score"), self.rules), reasoning=str(found.get("reasoning") or ""))
+            out_of_range = path == "$.score" and keyword in _RANGE_KEYWORDS
+            error_kind = ErrorKind.OUT_OF_RANGE if out_of_range else ErrorKind.JUDGE_PARSE
+            raise AnswerError(error_kind, f"the judge's answer does not fit the schema: {message}"[:300])
+        return Grade(
+            score_value(answer.get("score"), self.platform), reasoning=str(answer.get("reasoning") or "")
+        )
 
-    def _fault(self, found: Any) -> Fault | None:
+    def _fault(self, answer: Any) -> Fault | None:
         try:
-            return Schema.of(self.output_schema).first_fault(found)
+            return Schema.of(self.output_schema).first_fault(answer)
         except TimeoutError as error:
             raise AnswerError(ErrorKind.TIMEOUT, str(error)) from None
         except RecursionError:

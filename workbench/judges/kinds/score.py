@@ -1,4 +1,4 @@
-"""The score judge: OpenAI's model grader with a score on a scale."""
+"""The score judge: OpenAI's model grader that gives a score on a scale."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 
 from workbench.grade import Grade
 from workbench.graders.base import kind
-from workbench.judges.answers.verdicts import number, verdict
-from workbench.judges.asking.settings import ANSWER_LIMITS, sampling
-from workbench.judges.kinds.rubric import bounds
-from workbench.judges.kinds.templated import TemplatedJudge, conclusions, steps_and
+from workbench.judges.answers.verdicts import score_value, verdict_object
+from workbench.judges.asking.settings import ANSWER_LIMITS, check_sampling
+from workbench.judges.kinds.rubric import check_scale
+from workbench.judges.kinds.templated import TemplatedJudge, conclusions, steps_format
 from workbench.judges.prompts.files import prompt
 
 __all__ = ["ScoreJudge"]
@@ -26,11 +26,11 @@ class ScoreJudge(TemplatedJudge):
         input: Messages; their contents are templates over `item` and `sample`.
         scale: Lowest and highest score.
         sampling_params: More settings of the request: temperature, top_p, seed, reasoning_effort, penalties, and the
-            answer's limit (max_completions_tokens, as OpenAI's graders call it). Nothing else, and each within its
+            answer's limit (max_completions_tokens, as OpenAI's graders call it). No others, and each within its
             bounds: see `judges.asking.settings`.
 
-    With `rules="openai"` a number off the scale is clamped. An answer without a number is a failed grade; OpenAI
-    counts it as 0.
+    With `platform="openai"` a score outside the scale is clamped. An answer without a number is a failed grade, where
+    OpenAI counts it as 0.
 
     Source: OpenAI (`score_model`).
     """
@@ -40,28 +40,30 @@ class ScoreJudge(TemplatedJudge):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "scale", bounds(self.scale))
-        object.__setattr__(self, "sampling_params", sampling(self.sampling_params))
+        object.__setattr__(self, "scale", check_scale(self.scale))
+        object.__setattr__(self, "sampling_params", check_sampling(self.sampling_params))
 
     def answer_format(self) -> dict[str, Any] | None:
         """Steps and a number."""
-        return steps_and({"type": "number"})
+        return steps_format({"type": "number"})
 
-    def asked(self) -> dict[str, Any]:
+    def request_settings(self) -> dict[str, Any]:
         """With the sampling parameters."""
-        params = {name: value for name, value in sampling(self.sampling_params).items() if value is not None}
-        own = super().asked()
+        params = check_sampling(self.sampling_params)
+        params = {name: value for name, value in params.items() if value is not None}
+        settings = super().request_settings()
+        # One limit only: the parameters have it already, perhaps under another of its names.
         if any(name in params for name in ANSWER_LIMITS):
-            own.pop("max_tokens")
-        return {**own, **params}
+            settings.pop("max_tokens")
+        return {**settings, **params}
 
-    def system(self) -> str:
-        """See `TemplatedJudge.system`."""
+    def system_prompt(self) -> str:
+        """See `TemplatedJudge.system_prompt`."""
         low, high = self.scale
         return prompt("score_system", low=f"{low:g}", high=f"{high:g}")
 
     def read(self, text: str) -> Grade:
         """The result, on the scale."""
-        found = verdict(text, "result", self.rules)
-        score = number(found.get("result"), self.rules, low=self.scale[0], high=self.scale[1])
-        return Grade(score, reasoning=conclusions(found), metadata={"steps": found.get("steps") or []})
+        answer = verdict_object(text, "result", self.platform)
+        score = score_value(answer.get("result"), self.platform, low=self.scale[0], high=self.scale[1])
+        return Grade(score, reasoning=conclusions(answer), metadata={"steps": answer.get("steps") or []})

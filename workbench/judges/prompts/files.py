@@ -1,4 +1,4 @@
-"""The prompts, which lie beside the code as text files in jinja2."""
+"""Renders the built-in prompts, which are jinja2 files beside this module."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from workbench.judges.prompts.fences import mark
+from workbench.judges.prompts.tag_marks import tag_mark
 from workbench.templates import Template
 from workbench.templates import compile as compile_template
 
@@ -15,16 +15,16 @@ __all__ = ["prompt"]
 
 
 def prompt(name: str, material: Mapping[str, Any] | None = None, **variables: Any) -> str:
-    """A prompt by its file's name without the ending, filled in.
+    """A built-in prompt with its variables filled in.
 
     Args:
-        name: The file's name.
-        material: What is judged and what it is held against: texts, and lists of texts. The prompt puts them
-            between tags that they cannot close; see `fences`.
-        variables: The rest, which comes from the judge's author.
+        name: The file's name without its ending.
+        material: What is judged and what it is compared with: texts, and lists of texts. The prompt puts them between
+            tags that they cannot close; see `tag_marks`.
+        variables: The other variables, which come from the judge's author.
     """
-    shown = {} if material is None else {**material, "mark": mark(material)}
-    return _template(name).render(variables | shown).strip()
+    values = {} if material is None else {**material, "tag_mark": tag_mark(material)}
+    return _template(name).render(variables | values).strip()
 
 
 @cache

@@ -1,29 +1,29 @@
-"""What the built-in prompts show of a thread: the question, and what was said around it."""
+"""The parts of a thread that the built-in prompts show: the question, and the conversation around it."""
 
 from __future__ import annotations
 
 from workbench.templates.variables import context_text
 from workbench.thread import StringThread, Turn
 
-__all__ = ["asked_and_context", "conversation", "question"]
+__all__ = ["conversation", "question", "question_and_context"]
 
 
 def question(thread: StringThread) -> str:
-    """The last user turn before the answer, "" where there is none."""
+    """The last user turn before the answer; "" where there is none."""
     return next((turn.content for turn in reversed(thread.messages()) if turn.role == "user"), "")
 
 
-def asked_and_context(thread: StringThread) -> tuple[str, str]:
-    """The last question, and the turns around it as text, without the system's and the answer."""
+def question_and_context(thread: StringThread) -> tuple[str, str]:
+    """The last user turn, and the other turns as text, without the system prompt and the answer."""
     turns = thread.messages()
-    asked = max((at for at, turn in enumerate(turns) if turn.role == "user"), default=None)
-    around = [turn for at, turn in enumerate(turns) if at != asked and turn.role != "system"]
-    return ("" if asked is None else turns[asked].content), _text(around)
+    last = max((index for index, turn in enumerate(turns) if turn.role == "user"), default=None)
+    context = [turn for index, turn in enumerate(turns) if index != last and turn.role != "system"]
+    return ("" if last is None else turns[last].content), _text(context)
 
 
-def conversation(thread: StringThread, *, leave: str = "") -> str:
-    """All turns before the answer as text, without those of the role `leave`."""
-    return _text([turn for turn in thread.messages() if turn.role != leave])
+def conversation(thread: StringThread, *, exclude_role: str = "") -> str:
+    """All turns before the answer as text, without those of one role."""
+    return _text([turn for turn in thread.messages() if turn.role != exclude_role])
 
 
 def _text(turns: list[Turn]) -> str:

@@ -1,1 +1,1 @@
-"""The figures of a report, one a file; every module here is found and registers its own."""
+"""The figures of a report, each in a file of its own. Every module here is loaded and registers its figure."""

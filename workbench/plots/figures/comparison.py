@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from workbench.errors import ReportError
 from workbench.grades import SCORED
-from workbench.plots.look import SHADES, bare_layout, chosen, shade_range, text
+from workbench.plots.look import SHADES, bare_layout, graders_to_draw, shade_range, text
 from workbench.plots.register import figure
 from workbench.report.bins import edges_of
 from workbench.report.joint import joint
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 
 __all__ = ["plot_comparison"]
 
-_MOST_LEVELS = 6
-_APART = 1e-8
-"""Levels nearer than this part of a grader's span share a cell: bins take scores a tenth of it apart for equal."""
+_MAX_LEVELS = 6  # distinct scores; graders with more are shown in bins
+_LEVEL_TOLERANCE = 1e-8
+"""Share of a grader's span: levels nearer than this share a cell. Ten times the tolerance of bins, which must tell cells apart."""
 _HEIGHT = 380  # pixels
 
 
-@figure("comparison", "Score by score", fits=lambda report: len(report.graders) > 1, pair=True, place=4)
+@figure("comparison", "Score by score", fits=lambda report: len(report.graders) > 1, pair=True, position=4)
 def plot_comparison(report: Report, graders: Sequence[str] | None = None) -> Any:
-    """How many rows got which score from the one and from the other: equal ones lie on the diagonal.
+    """How many rows got which pair of scores: rows with equal scores lie on the diagonal.
 
     Graders with six scores or fewer get a cell for each pair of scores, others one for each pair of bins.
 
@@ -38,27 +38,28 @@ def plot_comparison(report: Report, graders: Sequence[str] | None = None) -> Any
         graders: Two names; the first two by default.
 
     Returns:
-        A `plotly.graph_objects.Figure`; a click on a cell means its rows.
+        A `plotly.graph_objects.Figure`; a click on a cell selects its rows.
 
     Raises:
-        ReportError: An unknown grader, or another number than two.
+        ReportError: An unknown grader, or not two names.
     """
     from plotly import graph_objects as go
 
-    names = chosen(report, report.graders[:2] if graders is None else graders)
+    names = graders_to_draw(report, report.graders[:2] if graders is None else graders)
     if len(names) != 2:
         raise ReportError("a comparison is of two graders", found=", ".join(map(repr, names)) or "none")
     across, up = (_cells(report, name) for name in names)
     counts = _counts(report, names, (across, up))
-    few = len(across) <= _MOST_LEVELS and len(up) <= _MOST_LEVELS
+    has_few_cells = len(across) <= _MAX_LEVELS and len(up) <= _MAX_LEVELS
     heat = go.Heatmap(
-        z=[[count or None for count in line] for line in counts],
+        # A cell without a value stays blank, where a 0 would get the lowest shade.
+        z=[[count or None for count in row] for row in counts],
         customdata=[[_conditions(names, (x, y)) for x in across] for y in up],
         hovertext=[[_hover(names, (x, y), counts[j][i]) for i, x in enumerate(across)] for j, y in enumerate(up)],
         hovertemplate="%{hovertext}<extra></extra>",
-        text=[[f"{count:,}" if count else "" for count in line] for line in counts],
-        texttemplate="%{text}" if few else "",
-        showscale=False, xgap=1, ygap=1, **shade_range(max((count for line in counts for count in line), default=0)),
+        text=[[f"{count:,}" if count else "" for count in row] for row in counts],
+        texttemplate="%{text}" if has_few_cells else "",
+        showscale=False, xgap=1, ygap=1, **shade_range(max((count for row in counts for count in row), default=0)),
     )  # fmt: skip
     axes = [
         {**_axis(cells), "title": {"text": text(name, 40)}}
@@ -68,7 +69,7 @@ def plot_comparison(report: Report, graders: Sequence[str] | None = None) -> Any
 
 
 class _Cell(NamedTuple):
-    """Scores from one end on, up to the other: left end in, right end out, but for the last cell's."""
+    """Scores from `lo` up to `hi`, without `hi` itself except in the last cell."""
 
     lo: float
     hi: float
@@ -76,26 +77,28 @@ class _Cell(NamedTuple):
 
 
 def _cells(report: Report, name: str) -> list[_Cell]:
-    """The cells of one grader: one a level where there are few, else its bins. Each score lies in one of them."""
-    scores = _scored(report, name)
+    """The cells of one grader: one for each level where there are few, else its bins. Each score lies in one of them."""
+    scores = _scores(report, name)
     levels, edges = np.unique(scores), edges_of(scores)
-    if len(levels) <= _MOST_LEVELS:
-        return _around(levels, edges)
+    if len(levels) <= _MAX_LEVELS:
+        return _cells_around(levels, edges)
     return [_Cell(lo, hi, f"{lo:.3g} to {hi:.3g}") for lo, hi in itertools.pairwise(edges.tolist())]
 
 
-def _around(levels: NDArray[np.float64], edges: NDArray[np.float64]) -> list[_Cell]:
+def _cells_around(levels: NDArray[np.float64], edges: NDArray[np.float64]) -> list[_Cell]:
     """Cells that meet halfway between neighbouring levels."""
     halves = levels / 2  # the span of two finite scores may be infinite
-    apart = np.diff(halves) > _APART * (edges[-1] / 2 - edges[0] / 2)
-    between = (halves[:-1] + halves[1:])[apart].tolist()
-    ends = [float(edges[0]), *between, float(edges[-1])] if len(levels) else []
-    parts = [part.tolist() for part in np.split(levels, np.flatnonzero(apart) + 1)]
-    return [_Cell(*pair, said) for pair, said in zip(itertools.pairwise(ends), _names(parts), strict=False)]
+    is_gap = np.diff(halves) > _LEVEL_TOLERANCE * (edges[-1] / 2 - edges[0] / 2)
+    midpoints = (halves[:-1] + halves[1:])[is_gap].tolist()
+    ends = [float(edges[0]), *midpoints, float(edges[-1])] if len(levels) else []
+    level_groups = [part.tolist() for part in np.split(levels, np.flatnonzero(is_gap) + 1)]
+    return [
+        _Cell(*pair, name) for pair, name in zip(itertools.pairwise(ends), _names(level_groups), strict=False)
+    ]
 
 
 def _names(parts: Sequence[Sequence[float]]) -> list[str]:
-    """Each cell's level, or its lowest and highest, in as few digits as tell the cells apart."""
+    """Each cell's level, or its lowest and highest, with as few digits as keep the names different."""
     for digits in range(3, 18):
         names = [
             " to ".join(dict.fromkeys(f"{x:.{digits}g}" for x in (part[0], part[-1])))
@@ -107,7 +110,7 @@ def _names(parts: Sequence[Sequence[float]]) -> list[str]:
     return names
 
 
-def _scored(report: Report, name: str) -> NDArray[np.float64]:
+def _scores(report: Report, name: str) -> NDArray[np.float64]:
     grades = report.grades[name]
     scores: NDArray[np.float64] = grades.scores[grades.codes == SCORED]
     return scores
@@ -116,10 +119,10 @@ def _scored(report: Report, name: str) -> NDArray[np.float64]:
 def _axis(cells: Sequence[_Cell]) -> dict[str, Any]:
     marks = list(range(len(cells)))
     plain = {"showgrid": False, "zeroline": False, "automargin": True, "tickvals": marks}
-    if len(cells) <= _MOST_LEVELS:
+    if len(cells) <= _MAX_LEVELS:
         return {**plain, "ticktext": [cell.name for cell in cells]}
-    shown = marks[:: max(1, len(marks) // 5)]
-    return {**plain, "tickvals": shown, "ticktext": [f"{cells[at].lo:.3g}" for at in shown]}
+    ticks = marks[:: max(1, len(marks) // 5)]
+    return {**plain, "tickvals": ticks, "ticktext": [f"{cells[at].lo:.3g}" for at in ticks]}
 
 
 def _conditions(names: Sequence[str], cells: tuple[_Cell, _Cell]) -> list[dict[str, Any]]:
@@ -129,13 +132,13 @@ def _conditions(names: Sequence[str], cells: tuple[_Cell, _Cell]) -> list[dict[s
 def _counts(
     report: Report, names: Sequence[str], cells: tuple[Sequence[_Cell], Sequence[_Cell]]
 ) -> list[list[int]]:
-    """Rows in each cell, a line a cell of the second grader."""
+    """Rows in each cell, one list for each cell of the second grader."""
     a, b = (report.grades[name] for name in names)
     across, up = (np.array([*(cell.lo for cell in part), *(cell.hi for cell in part[-1:])]) for part in cells)
-    found: list[list[int]] = joint(a, b, a_edges=across, b_edges=up).counts.T.tolist()
-    return found
+    counts: list[list[int]] = joint(a, b, a_edges=across, b_edges=up).counts.T.tolist()
+    return counts
 
 
 def _hover(names: Sequence[str], cells: tuple[_Cell, _Cell], count: int) -> str:
-    said = [f"{text(name)}: {cell.name}" for name, cell in zip(names, cells, strict=True)]
-    return "<br>".join([*said, f"{count:,} rows"])
+    lines = [f"{text(name)}: {cell.name}" for name, cell in zip(names, cells, strict=True)]
+    return "<br>".join([*lines, f"{count:,} rows"])

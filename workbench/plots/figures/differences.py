@@ -1,4 +1,4 @@
-"""Which graders say the same: the share of rows on which each two differ."""
+"""Which graders agree: the share of rows on which each two of them differ."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from workbench.grades import SCORED
-from workbench.plots.look import SHADES, bare_layout, chosen, grader_ticks, shade_range, text
+from workbench.plots.look import SHADES, bare_layout, grader_ticks, graders_to_draw, shade_range, text
 from workbench.plots.register import figure
 from workbench.report.where import matching
 
@@ -17,47 +17,52 @@ if TYPE_CHECKING:
 
 __all__ = ["plot_differences"]
 
-_LEAST = 0.5
-"""Scores this far apart differ: half of what a grader's histogram spans, which is 0 to 1 or wider."""
-_LINE_HEIGHT, _FRAME = 30, 110  # pixels
+_MIN_DIFFERENCE = 0.5
+"""Scores at least this far apart differ: in spans of a grader's histogram, which is 0 to 1 or wider."""
+_ROW_HEIGHT, _FRAME = 30, 110  # pixels
 _SHADES = shade_range(1)
-"""Pairs that never differ have the ground's own shade, at the lower end: without any, their text would not show on it."""
+"""Pairs that never differ get the background's shade, at the lower end: without a value, plotly would not draw their text."""
 
 
-@figure("differences", "Who differs", fits=lambda report: len(report.graders) > 1, whole=True, place=3)
+@figure(
+    "differences", "Who differs", fits=lambda report: len(report.graders) > 1, all_graders=True, position=3
+)
 def plot_differences(report: Report, graders: Sequence[str] | None = None) -> Any:
-    """A matrix of graders: on what share of the rows both scored do they lie half a scale or more apart.
+    """A matrix of graders: the share of rows, of those both scored, on which their scores are half a scale or more apart.
 
-    Each grader's scores are brought to 0 to 1 by the ends of its histogram: a length of hundreds would else differ from
-    everything.
+    Each grader's scores are scaled from the ends of its histogram to 0 to 1: a length of hundreds would otherwise
+    differ from everything.
 
     Args:
         report: What to draw.
         graders: Names, in this order; None for all.
 
     Returns:
-        A `plotly.graph_objects.Figure`; a click on a cell means these rows.
+        A `plotly.graph_objects.Figure`; a click on a cell selects its rows.
 
     Raises:
         ReportError: An unknown grader.
     """
     from plotly import graph_objects as go
 
-    names = chosen(report, graders)
-    half = {(a, b): _differ(report, a, b) for at, a in enumerate(names) for b in names[at:]}
-    pairs = [[half[a, b] if (a, b) in half else half[b, a] for b in names] for a in names]
+    names = graders_to_draw(report, graders)
+    by_pair = {(a, b): _difference_share(report, a, b) for at, a in enumerate(names) for b in names[at:]}
+    pairs = [[by_pair[a, b] if (a, b) in by_pair else by_pair[b, a] for b in names] for a in names]
     marks = list(range(len(names)))
     heat = go.Heatmap(
-        z=[[_SHADES["zmin"] if share == 0 else share for share, _ in line] for line in pairs],
+        z=[[_SHADES["zmin"] if share == 0 else share for share, _ in row] for row in pairs],
         x=marks,
         y=marks,
         customdata=[[[_condition(a, b)] for b in names] for a in names],
         hovertext=[
-            [f"{text(a)} and {text(b)}<br>{said}" for b, (_, said) in zip(names, line, strict=True)]
-            for a, line in zip(names, pairs, strict=True)
+            [
+                f"{text(a)} and {text(b)}<br>{description}"
+                for b, (_, description) in zip(names, row, strict=True)
+            ]
+            for a, row in zip(names, pairs, strict=True)
         ],
         hovertemplate="%{hovertext}<extra></extra>",
-        text=[["" if share is None else f"{share:.0%}" for share, _ in line] for line in pairs],
+        text=[["" if share is None else f"{share:.0%}" for share, _ in row] for row in pairs],
         texttemplate="%{text}" if len(names) <= 12 else "",
         showscale=False,
         xgap=2,
@@ -65,7 +70,7 @@ def plot_differences(report: Report, graders: Sequence[str] | None = None) -> An
         **_SHADES,
     )
     ticks = {**grader_ticks(names, 20), "zeroline": False}
-    layout = bare_layout(_FRAME + _LINE_HEIGHT * len(names), template=SHADES)
+    layout = bare_layout(_FRAME + _ROW_HEIGHT * len(names), template=SHADES)
     layout |= {
         "xaxis": ticks,
         "yaxis": {**ticks, "autorange": "reversed"},
@@ -74,13 +79,16 @@ def plot_differences(report: Report, graders: Sequence[str] | None = None) -> An
 
 
 def _condition(a: str, b: str) -> dict[str, Any]:
-    return {"scaled_apart": [a, b], "least": _LEAST}
+    return {"scaled_apart": [a, b], "least": _MIN_DIFFERENCE}
 
 
-def _differ(report: Report, a: str, b: str) -> tuple[float | None, str]:
-    one, two = report.grades[a], report.grades[b]
-    both = int(np.count_nonzero((one.codes == SCORED) & (two.codes == SCORED)))
+def _difference_share(report: Report, a: str, b: str) -> tuple[float | None, str]:
+    a_grades, b_grades = report.grades[a], report.grades[b]
+    both = int(np.count_nonzero((a_grades.codes == SCORED) & (b_grades.codes == SCORED)))
     if a == b or not both:
         return None, "no row scored by both" if a != b else "the same grader"
-    apart = len(matching(report, [_condition(a, b)]))
-    return apart / both, f"{apart:,} of {both:,} rows differ by {100 * _LEAST:g} % of their scales or more"
+    differing = len(matching(report, [_condition(a, b)]))
+    return (
+        differing / both,
+        f"{differing:,} of {both:,} rows differ by {100 * _MIN_DIFFERENCE:g} % of their scales or more",
+    )

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from workbench.plots.look import COLOURS, bare_layout, chosen, grader_ticks, text
+from workbench.plots.look import COLOURS, bare_layout, grader_ticks, graders_to_draw, text
 from workbench.plots.register import figure
 from workbench.report.where import case_of
 
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 
 __all__ = ["plot_labels"]
 
-_LINE_HEIGHT, _FRAME = 34, 112  # pixels
+_ROW_HEIGHT, _FRAME = 34, 112  # pixels
 _COLOURS = {"agrees with the label": COLOURS[0], "differs from the label": COLOURS[1]}
-_PARTS = ((True, True), (True, False), (False, False), (False, True))
-"""Label and verdict of each bar: mistakes outermost at both labels."""
+_LABEL_AND_VERDICT = ((True, True), (True, False), (False, False), (False, True))
+"""Label and verdict of each bar, from the axis outwards: mistakes are outermost on both sides."""
 _TICKS = 4
-"""Numbers on either side of the axis at most."""
+"""Most ticks on either side of 0."""
 
 
-@figure("labels", "Against labels", fits=lambda report: report.labels is not None, place=2)
+@figure("labels", "Against labels", fits=lambda report: report.labels is not None, position=2)
 def plot_labels(report: Report, graders: Sequence[str] | None = None) -> Any:
     """Counts of accepted and refused rows, by label: known good to the right, known bad to the left.
 
@@ -40,15 +40,17 @@ def plot_labels(report: Report, graders: Sequence[str] | None = None) -> Any:
     """
     from plotly import graph_objects as go
 
-    names = chosen(report, graders)
-    counted = {part: [_count(report, name, part) for name in names] for part in _PARTS}
-    drawn = go.Figure(layout=_layout(len(names)))
-    drawn.add_traces([_bars(names, part, counts) for part, counts in counted.items()])
-    drawn.add_traces([_key(name, colour) for name, colour in _COLOURS.items()])
-    drawn.update_yaxes(**grader_ticks(names), autorange="reversed")
+    names = graders_to_draw(report, graders)
+    counts_by_part = {part: [_count(report, name, part) for name in names] for part in _LABEL_AND_VERDICT}
+    chart = go.Figure(layout=_layout(len(names)))
+    chart.add_traces([_bars(names, part, counts) for part, counts in counts_by_part.items()])
+    chart.add_traces([_legend_entry(name, colour) for name, colour in _COLOURS.items()])
+    chart.update_yaxes(**grader_ticks(names), autorange="reversed")
     title = "← known bad \u00a0 rows \u00a0 known good →"
-    drawn.update_xaxes(title={"text": title}, zeroline=True, zerolinecolor="#808080", **_ticks(counted))
-    return drawn
+    chart.update_xaxes(
+        title={"text": title}, zeroline=True, zerolinecolor="#808080", **_ticks(counts_by_part)
+    )
+    return chart
 
 
 def _layout(lines: int) -> dict[str, Any]:
@@ -63,7 +65,7 @@ def _layout(lines: int) -> dict[str, Any]:
     }
     margin = {"l": 56, "r": 24, "t": 40, "b": 48}
     return bare_layout(
-        _FRAME + _LINE_HEIGHT * lines,
+        _FRAME + _ROW_HEIGHT * lines,
         barmode="relative",
         bargap=0.35,
         showlegend=True,
@@ -72,22 +74,22 @@ def _layout(lines: int) -> dict[str, Any]:
     )
 
 
-def _ticks(counted: Mapping[tuple[bool, bool], Sequence[int]]) -> dict[str, Any]:
+def _ticks(counts_by_part: Mapping[tuple[bool, bool], Sequence[int]]) -> dict[str, Any]:
     """Round numbers of rows, the same to both sides of 0, none of them below 0."""
     sides = [
         sum(both)
         for label in (True, False)
-        for both in zip(counted[label, True], counted[label, False], strict=True)
+        for both in zip(counts_by_part[label, True], counts_by_part[label, False], strict=True)
     ]
-    most = max(sides, default=0)
-    steps = (size * 10**power for power in itertools.count() for size in (1, 2, 5))
-    step = next(one for one in steps if one * _TICKS >= most)
-    marks = list(range(-step * _TICKS, step * _TICKS + 1, step))
+    longest_bar = max(sides, default=0)
+    round_numbers = (size * 10**power for power in itertools.count() for size in (1, 2, 5))
+    tick_step = next(number for number in round_numbers if number * _TICKS >= longest_bar)
+    marks = list(range(-tick_step * _TICKS, tick_step * _TICKS + 1, tick_step))
     return {"tickvals": marks, "ticktext": [f"{abs(mark):,}" for mark in marks]}
 
 
-def _key(name: str, colour: str) -> Any:
-    """An entry of the legend; the bars' own names say more than their colour does."""
+def _legend_entry(name: str, colour: str) -> Any:
+    """An entry of the legend for one colour. The bars cannot serve: their names distinguish four parts, the colours two."""
     from plotly import graph_objects as go
 
     return go.Bar(x=[None], y=[None], name=name, marker={"color": colour}, customdata=[], hovertext=[])
@@ -97,18 +99,18 @@ def _bars(names: Sequence[str], part: tuple[bool, bool], counts: Sequence[int]) 
     from plotly import graph_objects as go
 
     label, accepted = part
-    said = f"known {'good' if label else 'bad'}, {'accepted' if accepted else 'refused'}"
+    part_name = f"known {'good' if label else 'bad'}, {'accepted' if accepted else 'refused'}"
     return go.Bar(
         orientation="h",
         y=list(range(len(names))),
         x=[count if label else -count for count in counts],
         customdata=[[{"label": label}, {"grader": name, "passed": accepted}] for name in names],
         hovertext=[
-            f"{text(name)}<br>{said}: {count:,} rows" for name, count in zip(names, counts, strict=True)
+            f"{text(name)}<br>{part_name}: {count:,} rows" for name, count in zip(names, counts, strict=True)
         ],
         hovertemplate="%{hovertext}<extra></extra>",
         marker={"color": list(_COLOURS.values())[label != accepted], "line": {"width": 0}},
-        name=said,
+        name=part_name,
         showlegend=False,
     )
 

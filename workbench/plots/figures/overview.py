@@ -1,11 +1,11 @@
-"""All graders at a glance: one line a grader, its distribution as shades."""
+"""All graders at a glance: one row for each grader, its distribution as shades."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from workbench.plots.look import SHADES, bare_layout, chosen, grader_ticks, shade_range, text
+from workbench.plots.look import SHADES, bare_layout, grader_ticks, graders_to_draw, shade_range, text
 from workbench.plots.register import figure
 
 if TYPE_CHECKING:
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 __all__ = ["plot_overview"]
 
-_LINE_HEIGHT, _FRAME = 26, 90  # pixels
+_ROW_HEIGHT, _FRAME = 26, 90  # pixels
 
 
-@figure("overview", "Overview", fits=lambda report: len(report.graders) > 1, whole=True, place=1)
+@figure("overview", "Overview", fits=lambda report: len(report.graders) > 1, all_graders=True, position=1)
 def plot_overview(report: Report, graders: Sequence[str] | None = None) -> Any:
     """Shares of each grader's scores in 20 bins, as a heatmap: for many graders side by side.
 
@@ -33,7 +33,7 @@ def plot_overview(report: Report, graders: Sequence[str] | None = None) -> Any:
     """
     from plotly import graph_objects as go
 
-    names = chosen(report, graders)
+    names = graders_to_draw(report, graders)
     heat = go.Heatmap(
         z=[_shares(report, name) for name in names],
         y=list(range(len(names))),
@@ -46,15 +46,15 @@ def plot_overview(report: Report, graders: Sequence[str] | None = None) -> Any:
         ygap=2,
         **shade_range(1),
     )
-    layout = bare_layout(_FRAME + _LINE_HEIGHT * len(names), template=SHADES)
+    layout = bare_layout(_FRAME + _ROW_HEIGHT * len(names), template=SHADES)
     layout |= {"xaxis": {"title": {"text": "score"}, "showgrid": False, "zeroline": False}}
     layout |= {"yaxis": {**grader_ticks(names), "autorange": "reversed", "zeroline": False}}
     return go.Figure(heat, layout=layout)
 
 
 def _shares(report: Report, name: str) -> list[float | None]:
-    counted = report.histograms[name]
-    return [float(count) / counted.scored if count else None for count in counted.counts]
+    histogram = report.histograms[name]
+    return [float(count) / histogram.scored if count else None for count in histogram.counts]
 
 
 def _conditions(report: Report, name: str) -> list[list[dict[str, Any]]]:
@@ -62,8 +62,8 @@ def _conditions(report: Report, name: str) -> list[list[dict[str, Any]]]:
 
 
 def _hover(report: Report, name: str) -> list[str]:
-    counted = report.histograms[name]
+    histogram = report.histograms[name]
     return [
         f"{text(name)}<br>{low:.3g} to {high:.3g}: {int(count):,} rows"
-        for (low, high), count in zip(counted.ends, counted.counts, strict=True)
+        for (low, high), count in zip(histogram.ends, histogram.counts, strict=True)
     ]

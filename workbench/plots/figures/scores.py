@@ -1,4 +1,4 @@
-"""The distribution of scores, one row a grader, with its findings written on it."""
+"""The distribution of scores, one row for each grader, with its findings written above."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from workbench.display_text import shown
-from workbench.plots.look import COLOURS, LINE, QUIET, bare_layout, chosen, text
+from workbench.plots.look import COLOURS, LINE, QUIET, bare_layout, graders_to_draw, text
 from workbench.plots.register import figure
 from workbench.report.bins import Histogram
 from workbench.report.terminal import number
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
 __all__ = ["plot_scores"]
 
 _SEVERITY = {"error": "#d2483f", "warning": "#c77700", "note": QUIET}
-_LINE_HEIGHT, _BARS_HEIGHT, _AXIS_HEIGHT, _MARGIN = 16, 100, 58, 12  # pixels
-_MOST_FINDINGS = 3
-_WRAP = 80  # characters of a finding on one line of the figure
+_ROW_HEIGHT, _BARS_HEIGHT, _AXIS_HEIGHT, _MARGIN = 16, 100, 58, 12  # pixels
+_MAX_FINDINGS = 3
+_LINE_LENGTH = 80  # characters of a finding on one line of the figure
 
 
-@figure("scores", "Distributions", place=0)
+@figure("scores", "Distributions", position=0)
 def plot_scores(report: Report, graders: Sequence[str] | None = None) -> Any:
-    """The distribution of scores, one row a grader, with its findings written on it.
+    """The distribution of scores, one row for each grader, with its findings written above.
 
     Bars are counts in 20 fixed bins over 0 to 1 (wider where scores lie outside), so that graders and
-    runs compare. Failed and skipped rows have no score: they are counted in words beside the name.
-    The isolation label stands beside them. Nothing is white: the figure sits on whatever the page's theme is. `customdata` of each bar holds
-    the conditions that its rows meet, which `report.row_numbers(*conditions)` understands.
+    runs can be compared. Failed and skipped rows have no score: they are counted in words beside the name,
+    with the isolation label. The background is transparent, for light and dark pages. `customdata` of each bar
+    holds the conditions that its rows meet, for `report.row_numbers(*conditions)`.
 
     Args:
         report: What to draw.
@@ -44,15 +44,15 @@ def plot_scores(report: Report, graders: Sequence[str] | None = None) -> Any:
     """
     from plotly import graph_objects as go
 
-    names = chosen(report, graders)
+    names = graders_to_draw(report, graders)
     headings = [_heading(name, report) for name in names]
-    heights = [len(lines) * _LINE_HEIGHT + _BARS_HEIGHT + _AXIS_HEIGHT for lines in headings]
+    heights = [len(lines) * _ROW_HEIGHT + _BARS_HEIGHT + _AXIS_HEIGHT for lines in headings]
     total = max(sum(heights), 1)
     figure = go.Figure(layout=_layout(total + 2 * _MARGIN))
     for at, name in enumerate(names):
-        _draw(figure, report.histograms[name], name, at=at)
+        _draw_bars(figure, report.histograms[name], name, at=at)
         bottom = total - sum(heights[: at + 1]) + _AXIS_HEIGHT
-        _place(figure, headings[at], (bottom / total, (bottom + _BARS_HEIGHT) / total), at=at)
+        _place_axes(figure, headings[at], (bottom / total, (bottom + _BARS_HEIGHT) / total), at=at)
     return figure
 
 
@@ -61,12 +61,12 @@ def _layout(height: int) -> dict[str, Any]:
     return bare_layout(height, margin=margin, bargap=0.08, dragmode="select", selectdirection="h")
 
 
-def _draw(figure: Any, counted: Histogram, name: str, *, at: int) -> None:
-    bars = _bars(counted, name, COLOURS[at % len(COLOURS)])
+def _draw_bars(figure: Any, histogram: Histogram, name: str, *, at: int) -> None:
+    bars = _bars(histogram, name, COLOURS[at % len(COLOURS)])
     figure.add_trace(bars.update(xaxis=_axis("x", at), yaxis=_axis("y", at)))
 
 
-def _place(figure: Any, heading: list[str], domain: tuple[float, float], *, at: int) -> None:
+def _place_axes(figure: Any, heading: list[str], domain: tuple[float, float], *, at: int) -> None:
     """Lay out one grader's axes, and its heading above them."""
     x, y = _axis("x", at), _axis("y", at)
     shared = {} if at == 0 else {"matches": "x"}
@@ -99,13 +99,14 @@ def _axis(letter: str, at: int) -> str:
     return letter if at == 0 else f"{letter}{at + 1}"
 
 
-def _bars(counted: Histogram, name: str, colour: str) -> Any:
+def _bars(histogram: Histogram, name: str, colour: str) -> Any:
     from plotly import graph_objects as go
 
-    ends = counted.ends
+    ends = histogram.ends
     return go.Bar(
+        # Halved before they are added: the sum of two large ends may be infinite.
         x=[low / 2 + high / 2 for low, high in ends],
-        y=counted.counts.tolist(),
+        y=histogram.counts.tolist(),
         width=[high - low for low, high in ends],
         customdata=[[{"grader": name, "score": pair}] for pair in ends],
         hovertext=[f"{low:.3g} to {high:.3g}" for low, high in ends],
@@ -116,20 +117,20 @@ def _bars(counted: Histogram, name: str, colour: str) -> Any:
 
 
 def _heading(name: str, report: Report) -> list[str]:
-    counted, summary = report.histograms[name], report.summary
-    parts = [f"{counted.scored:,} scored"]
-    parts += [f"{counted.failed:,} failed"] if counted.failed else []
-    parts += [f"{counted.skipped:,} skipped"] if counted.skipped else []
-    parts += [f"mean {number(float(summary['mean'].loc[name]))}"] if counted.scored else []
+    histogram, summary = report.histograms[name], report.summary
+    parts = [f"{histogram.scored:,} scored"]
+    parts += [f"{histogram.failed:,} failed"] if histogram.failed else []
+    parts += [f"{histogram.skipped:,} skipped"] if histogram.skipped else []
+    parts += [f"mean {number(float(summary['mean'].loc[name]))}"] if histogram.scored else []
     parts += [text(str(summary["isolation"].loc[name]))]
     lines = [f"<b>{text(name)}</b>  {' · '.join(parts)}"]
-    found = [finding for finding in report.findings if finding.grader == name]
-    for finding in found[:_MOST_FINDINGS]:
-        lines += _said(finding.severity, finding.sentence)
-    more = len(found) - _MOST_FINDINGS
+    findings = [finding for finding in report.findings if finding.grader == name]
+    for finding in findings[:_MAX_FINDINGS]:
+        lines += _finding_lines(finding.severity, finding.sentence)
+    more = len(findings) - _MAX_FINDINGS
     return [*lines, *([f"and {more} more in report.findings"] if more > 0 else [])]
 
 
-def _said(severity: str, sentence: str) -> list[str]:
-    lines = textwrap.wrap(f"{severity}: {shown(sentence, 400)}", _WRAP)
-    return [f'<span style="color:{_SEVERITY[severity]}">{text(line, 400)}</span>' for line in lines]
+def _finding_lines(severity: str, sentence: str) -> list[str]:
+    lines = textwrap.wrap(f"{severity}: {shown(sentence, 400)}", _LINE_LENGTH)
+    return [f'<span style="color:{_SEVERITY[severity]}">{text(text_line, 400)}</span>' for text_line in lines]

@@ -89,6 +89,7 @@ class Loading:
             raise CheckFailed(f"the source is {size:,} bytes; the limit is {MAX_BYTES:,} (64 KiB)")
         try:
             self._tree = ast.parse(self.text, FILENAME)
+            # dont_inherit: the future flag of this file must not leave the grader's annotations unread.
             self._code = compile(self.text, FILENAME, "exec", dont_inherit=True)
         except SyntaxError as error:
             line = f"line {error.lineno}: " if error.lineno else ""
@@ -96,9 +97,11 @@ class Loading:
             raise CheckFailed(f"{line}{error.msg}{excerpt}") from None
         except (ValueError, RecursionError, MemoryError) as error:
             raise CheckFailed(f"the source cannot be compiled: {type(error).__name__}: {error}") from None
-        return f"{len(self.text.splitlines())} lines compile"
+        count = len(self.text.splitlines())
+        return f"{count} {'line compiles' if count == 1 else 'lines compile'}"
 
     def _structure(self) -> str:
+        # The last one counts, as when the module runs: there a later definition replaces an earlier one.
         definitions = [node for node in self._tree.body if getattr(node, "name", None) == "grade"]
         if definitions and isinstance(definitions[-1], ast.AsyncFunctionDef):
             self._definition = definitions[-1]
@@ -125,6 +128,8 @@ class Loading:
         sys.modules[MODULE] = module
         self.namespace = module.__dict__
         self.namespace.update(self._provided_names())
+        # Tracebacks read lines from this cache; without a time (None) an entry is kept although it has no
+        # file.
         linecache.cache[FILENAME] = (len(self.text), None, self.text.splitlines(keepends=True), FILENAME)
         exec(self._code, self.namespace)  # noqa: S102 (this is the sandbox)
         return self._loaded()
@@ -203,6 +208,7 @@ def describe(error: BaseException) -> str:
         text = str(error)
     except BaseException:  # noqa: BLE001 (a stranger's __str__)
         text = "(its message cannot be shown)"
+    # Of the type, and `is True`: a stranger's exception may have a `plain` that means something else.
     name = "" if getattr(type(error), "plain", False) is True else type(error).__name__
     if not name:
         return text[:MAX_MESSAGE] + place(error)
@@ -211,6 +217,7 @@ def describe(error: BaseException) -> str:
 
 def place(error: BaseException) -> str:
     """The last of the grader's own lines in a traceback, in brackets; "" where there is none."""
+    # Only the last 50: a recursion without end leaves a thousand frames, and a line is looked up for each.
     frames = [f for f in traceback.extract_tb(error.__traceback__, limit=-50) if f.filename == FILENAME]
     if not frames:
         return ""

@@ -47,6 +47,8 @@ _LANDLOCK_ABIS = (
 
 _KILL, _ERRNO_EPERM, _ALLOW = 0x80000000, 0x00050000 | 1, 0x7FFF0000
 _LOAD, _JEQ, _JSET, _JGE, _RET = 0x20, 0x15, 0x45, 0x35, 0x06
+# Offsets into the kernel's seccomp_data. Of the 64-bit arguments these are the low halves: both machines that
+# have a table are little-endian.
 _NR, _ARCH, _ARG0, _ARG2 = 0, 4, 16, 32
 _PROT_EXEC = 4
 
@@ -83,6 +85,7 @@ def seccomp_filter(machine: str, *, read_fd: int, write_fd: int) -> bytes:
         KeyError: No table for this machine.
     """
     arch, plain, special = _MACHINES[machine]
+    # The architecture first: a 64-bit process can make 32-bit calls, whose numbers mean other calls.
     code = [(_LOAD, 0, 0, _ARCH), (_JEQ, 1, 0, arch), (_RET, 0, 0, _KILL), (_LOAD, 0, 0, _NR)]
     if machine == "x86_64":  # the x32 table shares the architecture number
         code += [(_JGE, 0, 1, 0x40000000), (_RET, 0, 0, _KILL)]
@@ -90,8 +93,10 @@ def seccomp_filter(machine: str, *, read_fd: int, write_fd: int) -> bytes:
         code += [(_JEQ, 0, 1, number), (_RET, 0, 0, _ALLOW)]
     for name, fd in (("read", read_fd), ("write", write_fd)):
         code += _when(special[name], [(_LOAD, 0, 0, _ARG0), (_JEQ, 0, 1, fd), (_RET, 0, 0, _ALLOW)])
+    # Memory may be had, but none that can be executed: else a grader could write machine code and run it.
     for name in ("mmap", "mprotect"):
         code += _when(special[name], [(_LOAD, 0, 0, _ARG2), (_JSET, 1, 0, _PROT_EXEC), (_RET, 0, 0, _ALLOW)])
+    # EPERM and no kill: the row then fails with an ordinary exception that says what is not permitted.
     code.append((_RET, 0, 0, _ERRNO_EPERM))
     return b"".join(struct.pack("<HBBI", *step) for step in code)
 
@@ -123,6 +128,7 @@ def lock_down(layers: tuple[str, ...], memory_bytes: int, *, read_fd: int, write
     }
     _drop_root()
     if sys.platform == "linux":
+        # An unprivileged process may put on Landlock and a filter only after this.
         _libc().prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
         _libc().prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
         # After the change of user, which clears it: the kernel ends us when the zygote ends.
@@ -139,6 +145,7 @@ def _try(step: Callable[[], bool]) -> bool:
     try:
         return step()
     except (OSError, KeyError, AttributeError, ImportError, ValueError):
+        # KeyError: no call table for this machine. AttributeError: `resource` is None.
         return False
 
 
@@ -159,11 +166,13 @@ def _drop_root() -> None:
 
 
 def _limit_resources(memory_bytes: int) -> bool:
+    # NOFILE 0 leaves open descriptors usable. NPROC does not bind root, who was given up before.
     zero = ("CORE", "FSIZE", "MSGQUEUE", "MEMLOCK", "NPROC", "NOFILE")
     for name in zero:
         number = getattr(resource, f"RLIMIT_{name}", None)
         if number is not None:
             resource.setrlimit(number, (0, 0))
+    # It counts all address space; the library and the dataset, which are here by now, are not the grader's use.
     limit = _address_space() + memory_bytes
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     return True
@@ -173,6 +182,7 @@ def _address_space() -> int:
     return _START_PAGES[0] * os.sysconf("SC_PAGE_SIZE")
 
 
+# 512 MiB in pages of 4 KiB, for systems where it cannot be read.
 _START_PAGES = [1 << 17]
 
 
@@ -189,15 +199,18 @@ def _restrict_files() -> bool:
     if sys.platform != "linux":
         return False
     libc = _libc()
+    # With this flag the kernel answers its ABI; -1 where there is no Landlock, which no entry matches.
     abi = libc.syscall(_LANDLOCK_CREATE, None, 0, _LANDLOCK_CREATE_VERSION)
     supported = [entry for entry in _LANDLOCK_ABIS if entry[0] <= abi]
     if not supported:
         return False
     attributes = struct.pack("<QQQ", *supported[-1][1:])
+    # The attributes grew: network rules came with ABI 4, scopes with ABI 6.
     size = 8 if abi < 4 else 16 if abi < 6 else 24
     ruleset = libc.syscall(_LANDLOCK_CREATE, attributes, size, 0)
     if ruleset < 0:
         return False
+    # No rule is ever added to the set: what it handles is then denied everywhere.
     restricted = libc.syscall(_LANDLOCK_RESTRICT, ruleset, 0) == 0
     os.close(ruleset)
     return bool(restricted)
@@ -208,7 +221,9 @@ def _filter_calls(read_fd: int, write_fd: int) -> bool:
         return False
     program = seccomp_filter(os.uname().machine, read_fd=read_fd, write_fd=write_fd)
     buffer = ctypes.create_string_buffer(program, len(program))
+    # The kernel's sock_fprog: a count, padding up to the pointer, the pointer.
     header = struct.pack("<HxxxxxxQ", len(program) // 8, ctypes.addressof(buffer))
+    # By prctl, since some containers have no seccomp(2) and still take a filter this way.
     result = _libc().prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.c_char_p(header), 0, 0)
     return bool(result == 0)
 

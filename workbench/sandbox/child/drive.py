@@ -76,6 +76,7 @@ class Alarm:
 
     def __enter__(self) -> Self:
         self._since = time.monotonic()
+        # Set anew for every range: the grader may have put a handler of its own in its place.
         signal.signal(signal.SIGALRM, self._tick)
         # Several looks within the limit, since the clock starts anew only when a look finds another row.
         pause = max(self._seconds / 5, 0.001)
@@ -132,6 +133,7 @@ def drive(
         page = scores[base : base + size]
         work = tally.each if tally else _each
         try:
+            # One timer a range: arming one for every row takes a microsecond, more than a short grader does.
             with Alarm(seconds, current):
                 loop.run_until_complete(work(grade, threads, start, page, fail))
         except BaseException as error:  # noqa: BLE001 (raised while the loop ran, not the grader)
@@ -139,6 +141,7 @@ def drive(
                 fail(current(), error)
         finally:
             loop.close()
+        # Whatever ended the loop, the row it was at has its verdict by now, so each pass gets further.
         start = current()
     return start
 
@@ -194,6 +197,7 @@ class Tally:
             except BaseException as error:  # noqa: BLE001 (whatever a grader raises is this row's result)
                 fail(index, error)
             if index in self._errors:
+                # 40: about what the row's number, its kind and the brackets take beside the message.
                 self._spent += len(self._errors[index][1]) + 40
             if self.full:
                 return
@@ -234,6 +238,7 @@ def _encoded(note: dict[str, Any]) -> tuple[int, dict[str, Any]]:
 
 def _as_text(note: dict[str, Any]) -> bytes:
     text: bytes = _protocol.compact(note)
+    # Counting brackets costs next to nothing and clears nearly every note; only the others are walked.
     if text.count(b"[") + text.count(b"{") > MAX_NESTING and _is_deep(note):
         raise RecursionError("nested too deeply")  # newer Pythons write, and read, what others cannot
     return text
@@ -277,6 +282,7 @@ def kind_of(error: BaseException) -> str:
         return error.kind
     if isinstance(error, RowTimeout):
         return "timeout"
+    # From float() of a huge int: a number was returned, but one that no float can hold.
     if isinstance(error, OverflowError) and "int too large" in str(error):
         return "not_finite"
     return "memory" if isinstance(error, MemoryError) else "runtime"
@@ -300,6 +306,8 @@ class SilentLoop(asyncio.base_events.BaseEventLoop):
 
     def __init__(self) -> None:
         super().__init__()
+        # A selector needs descriptors, which a locked worker cannot have: the loop is its own, and only
+        # sleeps.
         self._selector = self
 
     def select(self, timeout: float | None) -> list[Any]:

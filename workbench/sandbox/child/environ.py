@@ -19,6 +19,7 @@ def forget() -> None:
     `/proc/<pid>/environ` and whoever can read memory would show the latter for as long as the process lives, and
     the workers are its copies.
     """
+    # Looked up first: deleting a variable takes its entry out of the table that leads to its text.
     strings = _strings()
     for name in [name for name in os.environ if name.startswith(_PREFIXES)]:
         del os.environ[name]
@@ -33,6 +34,7 @@ def _strings() -> list[int]:
     libc = ctypes.CDLL(None)
     try:
         if sys.platform == "darwin":
+            # A library on macOS cannot reach `environ` by its name.
             where = libc["_NSGetEnviron"]
             where.restype = ctypes.POINTER(ctypes.POINTER(ctypes.c_void_p))
             table = where().contents

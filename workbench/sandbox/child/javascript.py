@@ -85,6 +85,7 @@ class ScriptLoading(_checks.Loading):  # type: ignore[misc, name-defined]  # loa
         self._load_seconds = _LOAD_SHARE * float(self.options.get("load_seconds", 5.0))
         self._context: Context | None = None
         self._name = ""
+        # The log is asked for after every row; scripts that never say the word are spared that.
         self._speaks = "console" in text
 
     def _syntax(self) -> str:
@@ -101,7 +102,8 @@ class ScriptLoading(_checks.Loading):  # type: ignore[misc, name-defined]  # loa
             line = min(_line(stack, self._offset()), self.text.count("\n") + 1)
             excerpt = self._excerpt(line)
             raise CheckFailed(f"{f'line {line}: ' if line else ''}{message}{excerpt}")
-        return f"{len(self.text.splitlines())} lines compile"
+        count = len(self.text.splitlines())
+        return f"{count} {'line compiles' if count == 1 else 'lines compile'}"
 
     def _fresh(self) -> Context:
         context = Context(self._megabytes)
@@ -202,6 +204,7 @@ class ScriptLoading(_checks.Loading):  # type: ignore[misc, name-defined]  # loa
 
     def _awaited(self, context: Context) -> Any:
         """The answer of a promise; jobs run until it is there or nothing is left to run."""
+        # The engine's clock is one of a single call; a promise that makes jobs without end is timed here.
         until = time.monotonic() + self._seconds
         while (answer := context.ask("box")) is None:
             if time.monotonic() > until:

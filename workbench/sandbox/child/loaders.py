@@ -34,6 +34,7 @@ def loader(command: dict[str, Any]) -> Any:
     if kind is _checks.Loading and command.get("noted"):
         kind = _outcomes.OutcomeLoading
     times = {"row_seconds": command.get("row_seconds", 1.0), "load_seconds": command["seconds"]}
+    # The times last: an option of that name must not replace the host's limits.
     options = {**command.get("options", {}), **times}
     return kind(command["text"], _thread.StringThread, options)
 

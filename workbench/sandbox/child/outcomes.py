@@ -14,6 +14,7 @@ _drive = sys.modules["_wb_drive"]
 _grade = sys.modules["_wb_grade"]
 
 
+# Other kinds say what happens outside a grader; the host refuses them as well (`WORKER_KINDS`).
 _OWN_KINDS = frozenset({"out_of_range", "return_type", "runtime"})
 
 

@@ -118,18 +118,22 @@ def _probe_ptrace() -> None:
 def _probe_socket() -> None:
     import socket
 
+    # Datagrams, since Landlock can forbid TCP and says nothing of these.
     socket.socket(socket.AF_INET, socket.SOCK_DGRAM).close()
 
 
 _PROBES: dict[str, Callable[[], object]] = {
     "open": lambda: os.close(os.open("/", os.O_RDONLY)),
     "stat": lambda: os.stat("/"),
+    # On names that exist: where such a call gets through it fails by its name and changes nothing, see
+    # `_leaks`.
     "mkdir": lambda: os.mkdir("/"),
     "unlink": lambda: os.unlink("/"),
     "socket": _probe_socket,
     "memfd": lambda: os.close(os.memfd_create("probe")),
     "pipe": _probe_pipe,
     "fork": _probe_fork,
+    # Signal 0 only asks for the right to send one.
     "kill": lambda: os.kill(os.getpid(), 0),
     "setpriority": lambda: os.setpriority(os.PRIO_PROCESS, 0, 19),
     "ptrace": _probe_ptrace,

@@ -54,6 +54,7 @@ def _read(size: int) -> bytes | None:
 def answer(seq: int, reply: dict[str, Any]) -> None:
     """Send a header and a JSON text of at most `MAX_TEXT` bytes."""
     errors = reply.pop("errors", {})
+    # The host keeps no more of it; what is longer would take the room of errors and notes.
     reply["output"] = reply.get("output", "")[:4000]
     text = b""
     for limit in (2000, 400, 100, 20, 0):  # a count of failures must not become a lost batch

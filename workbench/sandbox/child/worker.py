@@ -38,6 +38,7 @@ def main(config: dict[str, Any], fds: list[int]) -> None:
     """Run as a worker until the host hangs up or kills."""
     gc.disable()  # decoding makes many objects and no garbage
     page, blob = _take_descriptors(config, fds)
+    # Before the locks: what is decoded now is part of the worker's base, not of its grader's memory.
     rows = Rows(blob, config)
     output = Output()
     _tidy_process(output)
@@ -51,6 +52,7 @@ def main(config: dict[str, Any], fds: list[int]) -> None:
     server = Server(rows, page, output)
     if config.get("shard"):
         server.rehearse()
+    # 0 is the number of this frame alone: the host counts its commands from a random number above it.
     _protocol.answer(0, {"level": level, "layers": installed, "leaks": leaks})
     server.serve()
 
@@ -66,6 +68,7 @@ def _take_descriptors(config: dict[str, Any], fds: list[int]) -> tuple[mmap.mmap
         os.dup2(null, standard)
     os.dup2(high[0], _protocol.READ_FD)
     os.dup2(high[1], _protocol.WRITE_FD)
+    # The mappings stay when their descriptors are closed.
     os.closerange(5, 4096)
     return page, blob
 
@@ -86,6 +89,7 @@ def _tidy_process(output: Output) -> None:
 
 def _hide_modules() -> None:
     """Leave the standard library that was loaded, and say plainly what else is missing."""
+    # What is taken out stays in use here; only the grader's `import` does not find it any more.
     for name in ("ctypes", "_ctypes", "mmap", "fcntl", *(n for n in sys.modules if n.startswith("_wb_"))):
         sys.modules.pop(name, None)
     for name, classes in _importable().items():
@@ -204,7 +208,9 @@ class Server:
         self._rows = rows
         self._output = output
         view = memoryview(page)
+        # The page twice: the marks of rows without a score are NaNs, which numbers could not tell apart.
         self._scores, self._bits = view.cast("d"), view.cast("Q")
+        # Two halves, so that the host reads one range while the worker writes the next.
         self._half = len(self._scores) // 2
         self._loading: Any = None
 

@@ -51,6 +51,7 @@ def preload() -> None:
         _import(name)
     for name in CODECS:
         _import(f"encodings.{name}")
+    # The None goes again: with it an import would fail with Python's words on sys.modules instead of ours.
     del sys.modules["ssl"]
     _load_zones()
 
@@ -67,6 +68,7 @@ def _load_zones() -> None:
 
     keys = zoneinfo.available_timezones()
     # The module keeps zones in a weak cache: somebody must hold them, or they cannot be had later.
+    # "posix/" repeats all zones, and "right/" counts leap seconds, which datetime does not know.
     zones = {key: zoneinfo.ZoneInfo(key) for key in keys if not key.startswith(("posix/", "right/"))}
     zoneinfo.available_timezones = lambda: set(zones)
 
@@ -143,6 +145,7 @@ def main(control_fd: int, engine: str) -> None:
 
 
 def _receive(control: socket.socket) -> tuple[dict[str, object], list[int]] | None:
+    # Descriptors come with a message's first bytes, so only this read has to ask for them.
     data, fds, _, _ = socket.recv_fds(control, 65536, 8)
     if len(data) < 4:
         return None
@@ -177,6 +180,7 @@ def _serve(
     if message["op"] == "fork":
         return {"pid": _fork(control, message, fds, children)}
     pid = int(str(message["pid"]))
+    # It was waited for before, and its number may be another process's by now.
     if pid not in children:
         return {"status": None}
     if message["op"] == "kill":
@@ -196,8 +200,11 @@ def _fork(control: socket.socket, message: dict[str, object], fds: list[int], ch
                 control.detach()
                 sys.modules["_wb_worker"].main(message, fds)
             finally:
+                # Never by returning: the worker would run the zygote's loop on, and its clean-up, which kills
+                # workers.
                 os._exit(70)
     finally:
+        # The zygote's own copies: while it holds one, the end of that pipe would never be seen.
         for fd in fds:
             os.close(fd)
     children.add(pid)

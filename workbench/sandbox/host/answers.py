@@ -106,6 +106,7 @@ def read_errors(reply: Mapping[str, Any], limit: int = 2000) -> dict[int, GradeE
                 shared[kind, text] = _error(ErrorKind(kind), messages[text])
             errors[int(row)] = shared[kind, text]
         except (TypeError, ValueError, IndexError, OverflowError):
+            # Forged: no triple, a kind that is unknown or no text, a text that is not there, an infinite row.
             continue
     return errors
 
@@ -131,6 +132,7 @@ def noted(reply: Mapping[str, Any], count: int) -> dict[int, dict[str, Any]]:
         well_formed = (
             isinstance(entry, list)
             and len(entry) == 2
+            # Exactly an int: True would pass for row 1.
             and type(entry[0]) is int
             and isinstance(entry[1], dict)
         )
@@ -152,6 +154,7 @@ def _note(entry: dict[str, Any]) -> dict[str, Any]:
 def _cleaned(value: Any, depth: int) -> Any:
     """Plain JSON with every text cleaned; what is nested too deeply is left out and says so."""
     if isinstance(value, str):
+        # Not cut: the size of an answer has limited it already.
         return clean(value, len(value))
     if depth > MAX_DEPTH:
         return "(nested too deeply)"
@@ -203,6 +206,7 @@ def verdict(death: Death, status: int | None, seconds: float, *, missing: str = 
         code = os.waitstatus_to_exitcode(status)
         return GradeError(ErrorKind.CRASH, f"the grader ended its own process (exit code {code})")
     number = os.WTERMSIG(status)
+    # A worker that the host ended has another reason, so this came most likely from the system.
     if number == signal.SIGKILL:
         return GradeError(ErrorKind.MEMORY, "the system killed the worker (SIGKILL), most likely for memory")
     return GradeError(ErrorKind.CRASH, f"the grader crashed its process ({_signal_name(number)})")

@@ -14,6 +14,7 @@ from workbench.errors import SandboxError
 
 __all__ = ["HINT", "StartError", "environment", "start", "warn_absent"]
 
+# A fixed hash seed keeps the order of sets, and with it some graders' scores, the same from run to run.
 _FIXED = {"PYTHONHASHSEED": "0", "PYTHONUTF8": "1", "LC_ALL": "C.UTF-8", "TZ": "UTC", "PATH": ""}
 _DYLD = ("LIBRARY_PATH", "FALLBACK_LIBRARY_PATH", "FRAMEWORK_PATH", "FALLBACK_FRAMEWORK_PATH")
 _LOADER = tuple(f"DYLD_{name}" for name in _DYLD) if sys.platform == "darwin" else ("LD_LIBRARY_PATH",)
@@ -47,6 +48,7 @@ def environment(variables: Mapping[str, str]) -> dict[str, str]:
 def _absolute(folders: str) -> str:
     """The same folders seen from elsewhere: the interpreter starts in another one. Empty means the current one."""
     parts = re.split("[:;]" if sys.platform != "darwin" else ":", folders)
+    # $ORIGIN and its like are words of the loader's, no folders.
     return ":".join(part if part.startswith("$") else str(Path(part).absolute()) for part in parts)
 
 
@@ -67,6 +69,7 @@ def start(script: Path, control: int, engine: str) -> subprocess.Popen[bytes]:
             found=sys.platform,
             hint="run the workbench under Linux: WSL2, a container or Binder",
         )
+    # Not -I, which would ignore the hash seed. -S keeps out installed packages and what their .pth files run.
     command = [sys.executable, "-s", "-S", "-P", "-B", str(script), str(control), engine]
     try:
         return subprocess.Popen(

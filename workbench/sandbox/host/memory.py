@@ -41,7 +41,9 @@ def _read_only(batches: Sequence[bytes]) -> int:
         with os.fdopen(os.memfd_create("workbench", os.MFD_CLOEXEC), "wb") as file:
             file.writelines(batches)
             file.flush()
+            # Opened anew through /proc: a duplicate of the writable descriptor would be writable, too.
             return os.open(f"/proc/self/fd/{file.fileno()}", os.O_RDONLY | os.O_CLOEXEC)
+    # Without memfd: a file whose name is gone before any worker starts.
     with tempfile.NamedTemporaryFile(prefix="workbench-") as file:
         file.writelines(batches)
         file.flush()

@@ -31,6 +31,7 @@ class NoteMemory:
     def errors(self, reply: Mapping[str, Any]) -> dict[int, GradeError]:
         """The error table of an answer; where no memory is left, the texts are cut to 100 characters."""
         errors = read_errors(reply) if self._left > 0 else read_errors(reply, _SHORT)
+        # As a set: rows that fail for one reason share its text.
         self._left -= sum(map(sys.getsizeof, {error.message for error in errors.values()}))
         return errors
 

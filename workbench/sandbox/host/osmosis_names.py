@@ -17,6 +17,7 @@ def osmosis_names() -> Iterator[None]:
     """Let `from osmosis_ai.rollout import ...` give our classes in this process; afterwards the earlier modules are back."""
     modules = stand_ins(OSMOSIS, osmosis, osmosis_legacy)
     before = {name: module for name, module in sys.modules.items() if name.partition(".")[0] == "osmosis_ai"}
+    # All of an installed package has to go, or its submodules would be found beside our stand-in.
     for name in before:
         del sys.modules[name]
     sys.modules.update(modules)

@@ -69,6 +69,7 @@ class Pool:
         self._layers = tuple(layers)
         self._zygote: Zygote | None = None
         self._closed = False
+        # Re-entrant: `_warm` holds it while it drops the spares, which takes it as well.
         self._lock = threading.RLock()
         self._blobs: weakref.WeakKeyDictionary[Packed, Blob] = weakref.WeakKeyDictionary()
         self._spares: _Spares | None = None
@@ -157,6 +158,7 @@ class Pool:
         try:
             return run.go(shards)
         finally:
+            # Workers of shards that nobody came to, since the run ended before.
             for worker in spares.values():
                 self._janitor.later(worker.close)
             if packed.rows >= WARM_ROWS:
@@ -182,10 +184,12 @@ class Pool:
             if self._spares is not None and self._spares.key == key:
                 return
             self._drop_spares()
+            # A pool that closes still finishes the jobs that wait: none of them may start workers again.
             if self._closed or packed.rows > RESIDENT_ROWS or not packed.rows:
                 return
             blob = self._blob(packed)
             layouts = [self._layout(limits, shard, packed) for shard in shards]
+            # All are started before any is waited for, so that they decode side by side.
             spares = [Worker.start(self._alive(), layout, blob) for layout in layouts]
         # Outside the lock: decoding takes a while, and a run may want a worker meanwhile.
         try:
@@ -237,6 +241,7 @@ class Pool:
     def _layout(self, limits: Limits, shard: tuple[int, int], packed: Packed | None) -> Layout:
         extras = isinstance(packed, PackedRows)
         memory = limits.memory_mb * 1024 * 1024
+        # Without a shard the worker decodes behind its locks, where that would take the grader's memory.
         if packed is not None and shard == (0, 0):
             memory += _DECODED * max(map(len, packed.batches), default=0)
         return Layout(self._layers, memory, shard, extras)
@@ -274,6 +279,7 @@ class Pool:
     def close(self) -> None:
         """End every process of this pool. The next use starts anew."""
         self._closed = True
+        # First: a job under way may be about to leave new spares.
         self._janitor.close()
         self._drop_spares()
         with self._lock:
@@ -291,6 +297,8 @@ def _shards(rows: int, workers: int) -> list[tuple[int, int]]:
 
 
 def _key(packed: Packed, shards: list[tuple[int, int]], limits: Limits) -> tuple[Any, ...]:
+    # Of the limits only the memory: a worker fixes it when it locks itself down, while times come with each
+    # command.
     return (packed.serial, tuple(shards), limits.memory_mb)
 
 

@@ -46,6 +46,7 @@ def check(worker: Worker, program: Program, rows: Sequence[tuple[str, Sequence[A
     """
     limits, checked = program.limits, Checked(worker.level)
     execute = {"op": "execute", "seconds": limits.load_seconds}
+    # Two commands: the first is answered before any of the source runs, so that its answer cannot be forged.
     for names, command in ((CHECKS[:3], program.load_command("static")), (CHECKS[3:4], execute)):
         _stage(worker, checked, command, (names, limits.hard_load_seconds))
         if checked.has_failed:
@@ -76,6 +77,7 @@ def _stage(
 def _test(worker: Worker, checked: Checked, labelled: tuple[str, Sequence[Any]], limits: Limits) -> None:
     """One test run. The score is read from the page, as in a run, and not from the answer."""
     label, wire = labelled
+    # Else the score of the test run before could pass for this one's.
     worker.bits[0] = NOT_SCORED
     command = {"op": "test", "label": label, "thread": wire, "seconds": limits.row_seconds}
     _stage(worker, checked, command, (CHECKS[4:], limits.hard_row_seconds))

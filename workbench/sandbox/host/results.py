@@ -85,6 +85,7 @@ class Results:
             if self._noted and bits[offset] == SKIPPED:
                 self.grades.put(request.first + offset, Grade.skipped())
             elif np.isfinite(scores[offset]):
+                # How long it took comes with the answer, which never came.
                 self.grades.put_scores(request.first + offset, scores[offset : offset + 1], seconds=np.nan)
             else:
                 self.grades.fail(request.first + offset, unscored(scores[offset], bits[offset]))

@@ -133,6 +133,7 @@ class Run:
             if rows is None:
                 return
             if slot.worker is None:
+                # Put back before the start, which may fail: the rows must not be lost with it.
                 slot.ranges.appendleft(rows)
                 self._start_worker(slot)
                 if self._cancel.is_set():
@@ -170,9 +171,13 @@ class Run:
     def _request(self, slot: WorkerSlot, rows: tuple[int, int]) -> None:
         assert slot.worker is not None
         start, stop = rows
+        # The half that the range before this one does not write to.
         half = 1 - slot.requests[-1].half if slot.requests else 0
+        # By the host, before the command: a row that a dying worker never reached must not show an older
+        # range's score.
         slot.worker.bits[half * CAPACITY :][: stop - start] = NOT_SCORED
         command = {"op": "rows", "first": start, "count": stop - start, "half": half}
+        # An idle worker's time starts with the command, that of a second range when the first is answered.
         if not slot.requests:
             slot.mark, slot.since = -1, time.monotonic()
         try:
@@ -224,6 +229,7 @@ class Run:
     def _handle_death(self, slot: WorkerSlot, death: Death) -> None:
         """Keep the finished rows of a worker that is gone, blame the row it was at, put the rest back."""
         requests, slot.requests = list(slot.requests), deque()
+        # Copied before the worker is closed, which unmaps its page. Only the first range can have been begun.
         pages = [(request, *page_of(slot, request)) for request in requests[:1]] if slot.worker else []
         status = slot.worker.close() if slot.worker else None
         slot.worker = None

@@ -81,6 +81,8 @@ class Worker:
     _in: int = -1
     _out: int = -1
     _buffer: bytearray = field(default_factory=bytearray)
+    # Random, so that an answer forged beforehand cannot have the right number; 62 bits leave room to count
+    # up.
     _seq: int = field(default_factory=lambda: secrets.randbits(62) + 1)
     _closed: bool = False
 
@@ -89,6 +91,7 @@ class Worker:
         """Fork a worker. It is not ready yet: its first frame says so, see `await_ready`."""
         worker = cls(zygote, layout)
         page_fd = anonymous_file()
+        # Two halves of 8-byte scores.
         os.truncate(page_fd, 16 * CAPACITY)
         worker._page = mmap.mmap(page_fd, 16 * CAPACITY)
         worker.scores = np.frombuffer(worker._page, np.float64)
@@ -102,8 +105,11 @@ class Worker:
             worker.forget()
             raise
         finally:
+            # The worker's ends: while the host holds one, it never sees that pipe end. The blob's is for
+            # later workers, too.
             for fd in fds[:3]:
                 os.close(fd)
+        # A worker may send half a frame or stop reading, and must not stop the host by it.
         os.set_blocking(worker._out, False)
         os.set_blocking(worker._in, False)
         return worker
@@ -178,6 +184,7 @@ class Worker:
                 raise Death(TIMED_OUT)
             if unless():
                 return None
+            # In short steps, so that a run that was cancelled meanwhile is seen.
             readable([self], min(left, 0.1))
         return frame
 
@@ -212,6 +219,7 @@ class Worker:
             except BlockingIOError:
                 return
             if not part:
+                # What it sent before its end still counts.
                 if len(self._buffer) < HEADER.size:
                     raise Death(ENDED)
                 return
@@ -223,6 +231,7 @@ class Worker:
             return None
         self._closed = True
         status = None
+        # Where the zygote is gone, its workers have ended with it.
         with contextlib.suppress(SandboxError):
             status = self.zygote.request({"op": "kill", "pid": self.pid})["status"]
         self._free()
@@ -237,6 +246,7 @@ class Worker:
     def _free(self) -> None:
         for fd in (self._in, self._out):
             os.close(fd)
+        # Memory cannot be unmapped while arrays point into it.
         del self.scores, self.bits
         with contextlib.suppress(BufferError):  # a caller still holds a view; the garbage collector frees it
             self._page.close()

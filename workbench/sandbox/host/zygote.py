@@ -29,9 +29,11 @@ class Zygote:
     """
 
     def __init__(self) -> None:
+        # One question at a time: runs, cells and the janitor would else read each other's answers.
         self._lock = threading.Lock()
         self._number, self._broken = 0, False
         own_socket, child_socket = socket.socketpair()
+        # Closed here once the child has it: while one end is open here, the zygote's death would not be seen.
         with child_socket:
             try:
                 script = Path(child.__file__).with_name("zygote.py")
@@ -40,6 +42,7 @@ class Zygote:
                 own_socket.close()
                 raise
         self._control = own_socket
+        # For every later request as well: a zygote that hangs must not hang the notebook with it.
         self._control.settimeout(START_SECONDS)
         self._await_ready()
         if self._process.stderr is not None:
@@ -92,6 +95,7 @@ class Zygote:
         data = json.dumps({**message, "n": self._number}).encode()
         frame = struct.pack("<I", len(data)) + data
         sent = socket.send_fds(self._control, [frame], list(fds))
+        # The descriptors went with the first byte, so what is left over is text.
         if sent < len(frame):
             self._control.sendall(frame[sent:])
         reply = self._read()

@@ -57,6 +57,7 @@ class _Plain:
         self.__dict__.update(values)
 
     def __getattr__(self, name: str) -> Any:
+        # copy and pickle look for special methods, and must not be given None for one.
         if name.startswith("__"):
             raise AttributeError(name)
         return None
@@ -106,6 +107,7 @@ def _decorator(
     def mark(function: Any) -> Any:
         _check(function, kind, forms, returns)
 
+        # Not async, for both kinds: an async function's coroutine is handed on, and awaited by the caller.
         @functools.wraps(function)
         def marked(*args: Any, **kwargs: Any) -> Any:
             return function(*args, **kwargs)
@@ -124,6 +126,7 @@ def _check(function: Any, kind: str, forms: tuple[tuple[str, ...], ...], returns
         choices = " or ".join(f"({', '.join(form)})" for form in forms)
         raise TypeError(f"@{kind} {function.__name__} must take {choices}, not ({', '.join(names)})")
     annotation = signature.return_annotation
+    # It is text where the module leaves its annotations unread.
     text = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", str(annotation))
     if annotation is not inspect.Signature.empty and text.rpartition(".")[2] != returns:
         raise TypeError(f"@{kind} {function.__name__} must return {returns}, not {text}")

@@ -35,9 +35,11 @@ def stand_ins(names: tuple[str, ...], *sources: types.ModuleType) -> dict[str, t
     modules: dict[str, types.ModuleType] = {}
     for name in names:
         module = modules[name] = types.ModuleType(name)
+        # A path makes it a package, which imports of its submodules ask for; an empty one finds no files.
         module.__path__ = []
         module.__dict__.update(public)
         parent, _, own = name.rpartition(".")
         if parent:
+            # `import a.b as c` reads the attribute; sys.modules alone does not do.
             setattr(modules[parent], own, module)
     return modules

@@ -55,6 +55,7 @@ class ConcurrencyConfig(Model):
             raise ValueError(f"max_concurrent must be None or at least 1, not {value!r}")
 
 
+# The classes below name it in annotations that are text here, and are read with these names.
 NAMES["ConcurrencyConfig"] = ConcurrencyConfig
 
 

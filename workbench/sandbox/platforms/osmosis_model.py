@@ -23,6 +23,7 @@ NAMES: dict[str, Any] = {"typing": typing, "Any": Any}
 def _fields(cls: type) -> dict[str, Any]:
     """Annotated public names of a config class with their types, in the order they were defined."""
     fields: dict[str, Any] = {}
+    # Base classes first, so that what a subclass says of the same name wins.
     for base in reversed(cls.__mro__):
         names = [name for name in inspect.get_annotations(base) if not name.startswith("_")]
         hints = _hints(base) if names else {}
@@ -65,6 +66,7 @@ def _fitted(value: Any, expected: Any, where: str) -> Any:
 
 
 def _fitted_any(value: Any, parts: tuple[Any, ...], where: str) -> Any:
+    # An exact type goes first: else 1 would become True for `bool | int`.
     if any(isinstance(part, type) and type(value) is part for part in parts):
         return value
     problem = ValueError(f"{where}: nothing fits")
@@ -117,6 +119,7 @@ class Model:
             elif (default := getattr(type(self), key, _MISSING)) is _MISSING:
                 raise ValueError(f"{type(self).__name__}: field {key!r} is required")
             else:
+                # Not checked, as in pydantic; a copy, since a default list or dict must not be shared.
                 object.__setattr__(self, key, copy.deepcopy(default))
 
     def __setattr__(self, key: str, value: Any) -> None:

@@ -49,6 +49,7 @@ class RolloutLoading(_checks.Loading):  # type: ignore[misc, name-defined]  # lo
         provided = {name: getattr(_osmosis, name) for name in _osmosis.GIVEN}
         bound = {alias.asname or alias.name for node in ast.walk(self._tree) for alias in _aliases(node)}
         reads = {node.id for node in ast.walk(self._tree) if isinstance(node, ast.Name)}
+        # A star import may have brought any of them.
         if missing := sorted((provided.keys() & reads) - bound) if "*" not in bound else []:
             line = f"from osmosis_ai.rollout import {', '.join(missing)}"
             self.warnings.append(f"add `{line}`: it runs here without, and nowhere else")
@@ -87,6 +88,7 @@ async def _graded(grader: Any, row: Any) -> Any:
     try:
         await grader.grade(ctx)
     except _drive.Stuck:
+        # No error of this row alone: the whole loop is given up, and `drive` goes on in a new one.
         raise
     except Exception as error:  # noqa: BLE001 (reported by its category, with the artifacts)
         category = _osmosis.error_category(error)

@@ -277,6 +277,7 @@ def openai_sample(row: Row) -> dict[str, Any]:
     choices = [{"index": 0, "message": message, "finish_reason": reason}]
     sample = {"output_text": text, "output_tools": calls, "choices": choices}
     try:
+        # NaN and Infinity are refused: Python's parser reads them, and they are no JSON.
         return {**sample, "output_json": json.loads(text, parse_constant=_refuse_constant)}
     except (ValueError, RecursionError):
         return sample

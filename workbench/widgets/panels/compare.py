@@ -10,7 +10,7 @@ import numpy as np
 
 from workbench.plots import figures_for
 from workbench.report import Report
-from workbench.report.where import told
+from workbench.report.where import condition_text
 from workbench.session.grader_versions import current_name
 from workbench.session.report_rows import ReportRows
 from workbench.widgets.panels.panel import Panel, heading, options, remark, replace_options, row, text
@@ -122,7 +122,7 @@ class ComparePanel(Panel):
             graders=[self.a.value, self.b.value],
             labels=self.session.labels.for_display(report.samples),
         )
-        conditions = " and ".join(map(told, where))
+        conditions = " and ".join(map(condition_text, where))
         self.shown.value = f"<b>{len(rows):,} rows</b> {remark(conditions or 'largest difference first')}"
 
     def _by_difference(self, report: Report, rows: Any) -> Any:

@@ -11,7 +11,7 @@ import ipywidgets as widgets
 from workbench.diagnostics import Finding
 from workbench.display_text import one_line
 from workbench.plots import FIGURES, figures_for
-from workbench.report.where import graders_in, told
+from workbench.report.where import condition_text, graders_in
 from workbench.session.report_rows import ReportRows
 from workbench.widgets.panels.panel import Panel, heading, options, remark, replace_options, row, two_columns
 from workbench.widgets.panels.refresh_button import relabel_button
@@ -121,7 +121,7 @@ class ResultsPanel(Panel):
         if report is None or kind is None:
             return
         grader = self.grader.value
-        names = [grader] if grader in report.graders and not kind.whole else None
+        names = [grader] if grader in report.graders and not kind.all_graders else None
         self.chart.label = f"{kind.title}: {', '.join(names or report.graders)}"
         self.chart.figure = kind.draw(report, names)
 
@@ -181,7 +181,7 @@ class ResultsPanel(Panel):
         self._mark()
         count = f"{len(rows):,} of {len(report):,} rows"
         self.shown.value = (
-            f"<b>{count}</b> {remark(' and '.join(map(told, where)))}" if where else remark(count)
+            f"<b>{count}</b> {remark(' and '.join(map(condition_text, where)))}" if where else remark(count)
         )
 
     def _show_filter(self, where: Sequence[Mapping[str, Any]]) -> None:

@@ -10,8 +10,8 @@ import ipywidgets as widgets
 
 from workbench.grade import Grade
 from workbench.graders.combine import Entry
-from workbench.judges.asking.budget import Spending
 from workbench.judges.asking.judge_run import JudgeRun
+from workbench.judges.asking.spending import Spending
 from workbench.samples import Sample
 from workbench.session.code_lines import grader_code
 from workbench.session.proofs import asks_models, waits_for

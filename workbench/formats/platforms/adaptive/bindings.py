@@ -24,8 +24,12 @@ def place_of(tree: ast.Module, line: int) -> int:
 
 def functions_in(tree: ast.Module) -> list[str]:
     """The names of the functions at the top level, in order."""
-    found = [one.name for one in tree.body if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)]
-    return list(dict.fromkeys(found))
+    names = [
+        statement.name
+        for statement in tree.body
+        if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
+    return list(dict.fromkeys(names))
 
 
 def constant_at(tree: ast.Module, name: str, line: int) -> Any:
@@ -35,21 +39,24 @@ def constant_at(tree: ast.Module, name: str, line: int) -> Any:
         NotWrittenOutError: It is bound to something else, bound where the line itself stands, or changed in place.
     """
     place = place_of(tree, line)
-    around = [one for one in tree.body if _first(one) <= line <= (one.end_lineno or line)]
-    inner = {name for one in around if hasattr(one, "body") for name in _inside(one)}
-    before = [one for one in tree.body[:place] if name in _bound(one)]
-    last = before[-1] if before else None
-    value = getattr(last, "value", None)
-    plain = isinstance(last, ast.AnnAssign) or (isinstance(last, ast.Assign) and _is_single(last))
+    enclosing = [
+        statement for statement in tree.body if _first(statement) <= line <= (statement.end_lineno or line)
+    ]
+    inner = {name for statement in enclosing if hasattr(statement, "body") for name in _inside(statement)}
+    before = [statement for statement in tree.body[:place] if name in _bound(statement)]
+    binding = before[-1] if before else None
+    value = getattr(binding, "value", None)
+    plain = isinstance(binding, ast.AnnAssign) or (isinstance(binding, ast.Assign) and _is_single(binding))
+    # An argument or local of the function around the call hides the file's constant of that name.
     if name in inner or not plain or value is None:
         raise NotWrittenOutError(name)
     try:
-        found = ast.literal_eval(value)
+        constant = ast.literal_eval(value)
     except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
         raise NotWrittenOutError(name) from None
-    if _is_changed(tree, name, isinstance(found, list | dict | set)):
+    if _is_changed(tree, name, isinstance(constant, list | dict | set)):
         raise NotWrittenOutError(name)
-    return found
+    return constant
 
 
 def _is_single(node: ast.Assign) -> bool:
@@ -59,8 +66,10 @@ def _is_single(node: ast.Assign) -> bool:
 def _inside(statement: ast.stmt) -> set[str]:
     """Every name a compound statement binds, arguments and locals with it."""
     nodes = list(ast.walk(statement))
-    own = {one.arg for one in nodes if isinstance(one, ast.arg)}
-    return own | {one.id for one in nodes if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
+    arguments = {node.arg for node in nodes if isinstance(node, ast.arg)}
+    return arguments | {
+        node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    }
 
 
 def _is_changed(tree: ast.Module, name: str, mutable: bool) -> bool:
@@ -68,9 +77,10 @@ def _is_changed(tree: ast.Module, name: str, mutable: bool) -> bool:
     for node in ast.walk(tree):
         if isinstance(node, ast.Global) and name in node.names:
             return True
-        held = node.value if isinstance(node, ast.Attribute | ast.Subscript) else None
+        owner = node.value if isinstance(node, ast.Attribute | ast.Subscript) else None
+        # An attribute may be `.append` or `.update`: only a subscript that is read counts as harmless.
         read_only = isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load)
-        if mutable and isinstance(held, ast.Name) and held.id == name and not read_only:
+        if mutable and isinstance(owner, ast.Name) and owner.id == name and not read_only:
             return True
     return False
 
@@ -84,23 +94,26 @@ def module_of(text: str, tree: ast.Module, name: str, line: int) -> str:
     """
     bound = [(at, statement, _bound(statement)) for at, statement in enumerate(tree.body)]
     place = place_of(tree, line)
-    wanted, seen, kept = {name}, set[str](), set[int]()
-    while wanted:
-        one = wanted.pop()
-        seen.add(one)
-        for at, statement in _binding(one, [(at, node) for at, node, names in bound if one in names], place):
-            kept.add(at)
+    missing, taken, places = {name}, set[str](), set[int]()
+    while missing:
+        needed = missing.pop()
+        taken.add(needed)
+        for at, statement in _binding(
+            needed, [(at, node) for at, node, names in bound if needed in names], place
+        ):
+            places.add(at)
             if not isinstance(statement, ast.Import | ast.ImportFrom):
-                wanted |= {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)} - seen
-    kept |= {at for at, _, names in bound if names == {"annotations"}}
+                missing |= {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)} - taken
+    # Nothing reads the name `annotations`, yet this import changes what the definitions mean.
+    places |= {at for at, _, names in bound if names == {"annotations"}}
     lines = text.split("\n")
-    parts = [lines[_first(tree.body[at]) - 1 : tree.body[at].end_lineno] for at in sorted(kept)]
+    parts = [lines[_first(tree.body[at]) - 1 : tree.body[at].end_lineno] for at in sorted(places)]
     return "\n\n\n".join("\n".join(part) for part in parts) + "\n"
 
 
-def _binding(name: str, found: list[tuple[int, ast.stmt]], place: int) -> list[tuple[int, ast.stmt]]:
+def _binding(name: str, candidates: list[tuple[int, ast.stmt]], place: int) -> list[tuple[int, ast.stmt]]:
     """The statements that make a name what it is at a place: the last that binds it anew, and what adds to it."""
-    before = [pair for pair in found if pair[0] < place] or found
+    before = [pair for pair in candidates if pair[0] < place] or candidates
     fresh = [at for at, (_, statement) in enumerate(before) if _binds_anew(statement, name)]
     return before[fresh[-1] :] if fresh else before
 
@@ -108,19 +121,24 @@ def _binding(name: str, found: list[tuple[int, ast.stmt]], place: int) -> list[t
 def _binds_anew(statement: ast.stmt, name: str) -> bool:
     if isinstance(statement, _Definition):
         # A decorator may take up what the name was before.
-        return all(name not in _reads(one) for one in statement.decorator_list)
+        return all(name not in _reads(decorator) for decorator in statement.decorator_list)
     if isinstance(statement, ast.Import | ast.ImportFrom):
         return True
     return isinstance(statement, ast.Assign | ast.AnnAssign) and name not in _reads(statement)
 
 
 def _reads(node: ast.AST) -> set[str]:
-    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)}
+    return {
+        child.id
+        for child in ast.walk(node)
+        if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Load)
+    }
 
 
 def _first(statement: ast.stmt) -> int:
     decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
-    return min([statement.lineno, *(one.lineno for one in decorators)])
+    # The `lineno` of a decorated function is that of its `def`, below the decorators.
+    return min([statement.lineno, *(decorator.lineno for decorator in decorators)])
 
 
 def _bound(statement: ast.stmt) -> set[str]:

@@ -92,13 +92,13 @@ def _json_call(node: Node) -> Node:
 def _sdk_calls(reading: Reading) -> Iterator[tuple[str, Node]]:
     tree = parse_python(reading.text, reading.where)
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and _create(node) is not None]
-    for call in sorted(calls, key=lambda one: (one.lineno, one.col_offset)):
+    for call in sorted(calls, key=lambda node: (node.lineno, node.col_offset)):
         kind = str(_create(call))
         where = f"{reading.where}, line {call.lineno}"
         if kind not in _CALLS:
             raise FormatError(f"there is no create.{kind}", where=where, expected=", ".join(_CALLS))
         if call.args or any(word.arg is None for word in call.keywords):
-            raise FormatError("the SDK takes keyword arguments only", where=where, found=_shown(call))
+            raise FormatError("the SDK takes keyword arguments only", where=where, found=_source_of(call))
         values = {str(word.arg): _value(word, tree, call.lineno, where) for word in call.keywords}
         yield _CALLS[kind], Node(values, where)
 
@@ -107,8 +107,8 @@ def creates(text: str) -> list[tuple[int, str]]:
     """The lines of a text that call `....graders.create.<kind>`, each with the call; none where it is no Python."""
     tree = parsed(text)
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)] if tree is not None else []
-    found = [(call.lineno, _shown(call.func)) for call in calls if _create(call) is not None]
-    return sorted(found)
+    lines = [(call.lineno, _source_of(call.func)) for call in calls if _create(call) is not None]
+    return sorted(lines)
 
 
 def _create(call: ast.Call) -> str | None:
@@ -121,7 +121,7 @@ def _create(call: ast.Call) -> str | None:
     return None
 
 
-def _shown(node: ast.expr) -> str:
+def _source_of(node: ast.expr) -> str:
     try:
         return ast.unparse(node)[:120]
     except RecursionError:
@@ -134,10 +134,11 @@ def _value(word: ast.keyword, tree: ast.Module, line: int, where: str) -> Any:
     try:
         return constant_at(tree, node.id, line) if isinstance(node, ast.Name) else ast.literal_eval(node)
     except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
+        # The line is kept with the name: a later definition of that name is not the one this call sees.
         if isinstance(node, ast.Name) and word.arg == "fn":
             return _Name(node.id, tree, line)
         raise FormatError(
-            "an argument is not written out", where=where, found=f"{word.arg}={_shown(node)}",
+            "an argument is not written out", where=where, found=f"{word.arg}={_source_of(node)}",
             expected="a text, number, list or dict, a constant of the file, or a function's name for fn",
         ) from None  # fmt: skip
 
@@ -149,21 +150,21 @@ class _Name(str):  # noqa: SLOT000 (it carries two things more)
     line: int
 
     def __new__(cls, name: str, tree: ast.Module, line: int) -> Self:
-        made = super().__new__(cls, name)
-        made.tree, made.line = tree, line
-        return made
+        instance = super().__new__(cls, name)
+        instance.tree, instance.line = tree, line
+        return instance
 
 
 def _function(node: Node, reading: Reading) -> Grader:
     node.only(*_SHARED, "fn")
     fn = node.text("fn")
-    told = _told(node)
+    settings = _titles(node)
     try:
         if isinstance(fn, _Name):
             source = capture(_module(fn, node, reading), name=str(fn))
-            grader = FunctionGrader.from_source(source.text, imported=True, **told)
+            grader = FunctionGrader.from_source(source.text, imported=True, **settings)
         else:
-            grader = FunctionGrader.from_source(fn, imported=True, **told)
+            grader = FunctionGrader.from_source(fn, imported=True, **settings)
     except CaptureError as error:
         raise FormatError(
             error.what, where=node.path, found=error.found, expected=error.expected, hint=error.hint
@@ -185,21 +186,21 @@ def _module(fn: _Name, node: Node, reading: Reading) -> str:
 
 def _judge(node: Node, _: Reading) -> Grader:
     node.only(*_SHARED, "criteria", "judge_model", "examples", "feedback_key")
-    examples = [dict(one.mapping()) for one in node.items("examples")]
-    return node.made(BinaryJudge, **_told(node), criteria=node.text("criteria"), model=node.text("judge_model"), examples=tuple(examples),
-        feedback_key=node.text("feedback_key", "") or "", rules="adaptive",
+    examples = [dict(example.mapping()) for example in node.items("examples")]
+    return node.made(BinaryJudge, **_titles(node), criteria=node.text("criteria"), model=node.text("judge_model"), examples=tuple(examples),
+        feedback_key=node.text("feedback_key", "") or "", platform="adaptive",
     )  # fmt: skip
 
 
 def _prebuilt(node: Node, _: Reading) -> Grader:
     node.only(*_SHARED, "type", "judge_model")
     cls = _PREBUILT[node.choice("type", _PREBUILT)]
-    return node.made(cls, **_told(node), model=node.text("judge_model"), rules="adaptive")
+    return node.made(cls, **_titles(node), model=node.text("judge_model"), platform="adaptive")
 
 
 def _remote(node: Node, reading: Reading) -> Grader:
     node.only(*_SHARED, "url")
-    endpoint = node.made(Endpoint, **_told(node), url=node.text("url"))
+    endpoint = node.made(Endpoint, **_titles(node), url=node.text("url"))
     return endpoint.as_imported(trust=reading.trust)
 
 
@@ -220,7 +221,7 @@ _READERS: dict[str, Callable[[Node, Reading], Grader]] = {
 }
 
 
-def _told(node: Node) -> dict[str, str]:
+def _titles(node: Node) -> dict[str, str]:
     """Key and description; the key is what the platform and our reports call a grader."""
     return {
         "name": node.text("key"),
@@ -230,20 +231,21 @@ def _told(node: Node) -> dict[str, str]:
 
 def _note_unkept(node: Node, reading: Reading) -> None:
     """Tell of arguments that say where and how the platform shows a grader."""
-    shown = ["project", *(["name"] if node.has("description") else [])]
-    for key in shown:
+    keys = ["project", *(["name"] if node.has("description") else [])]
+    for key in keys:
         if node.has(key):
             node.text(key)
             reading.note(node.at(key).path, "says where or how the platform shows the grader")
 
 
 def _detect(document: Any, text: str) -> int:
+    # Only in a text that is no JSON or YAML: sources inside another platform's document may hold these words.
     if "graders.create." in text and document is None:
         return 2
     items = document.get("graders", document) if isinstance(document, dict) else document
-    first = items[0] if isinstance(items, list) and items else items
-    known: bool = isinstance(first, dict) and first.get("type") in _TYPES
-    return 2 if known else 0
+    item = items[0] if isinstance(items, list) and items else items
+    is_adaptive: bool = isinstance(item, dict) and item.get("type") in _TYPES
+    return 2 if is_adaptive else 0
 
 
 register(

@@ -1,4 +1,4 @@
-"""Graders as Adaptive SDK calls or JSON: the writing half of `adaptive.py`."""
+"""Graders as Adaptive SDK calls or JSON."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from workbench.capturing.statements import parsed, statements, targets
 from workbench.errors import FormatError
 from workbench.formats.shared.base import Document, Losses
 from workbench.formats.shared.parsing import to_json
+from workbench.formats.shared.thread_access import check_calls, check_reads
 from workbench.formats.shared.unsupported import (
+    add_gate_loss,
+    add_kind_loss,
     check_entry,
     check_fields,
-    harmless,
+    check_signature,
     names_model,
-    negatable,
-    no_gate,
-    no_kind,
     note_limits,
-    prepared,
-    takes_thread,
+    settings_of_code,
+    settings_without_effect,
+    without_unused_settings,
 )
-from workbench.formats.shared.wrapping import check_calls, check_reads
 from workbench.graders import FunctionGrader
 from workbench.graders.combine import Entry
 from workbench.graders.portable import portable
-from workbench.graders.text import CodeGrader
+from workbench.graders.rule_grader import RuleGrader
 from workbench.judges import (
     AnswerRelevancyJudge,
     BinaryJudge,
@@ -66,7 +66,7 @@ def write_json(suite: Suite, losses: Losses) -> Document:
 
 
 def _records(suite: Suite, losses: Losses) -> list[Record]:
-    suite = prepared(suite, losses)
+    suite = without_unused_settings(suite, losses)
     keys = [entry.name for entry in suite.entries]
     records = [record for entry in suite.entries if (record := _record(entry, losses, keys)) is not None]
     if not records:
@@ -74,25 +74,25 @@ def _records(suite: Suite, losses: Losses) -> list[Record]:
     if suite.combine is not None:
         losses.add("", "combine", "graders are combined in recipes there, not where they are created",
                    way_out="export the graders without it, and set the weights in the recipe")  # fmt: skip
-    no_gate(suite, losses)
+    add_gate_loss(suite, losses)
     return records
 
 
 def _record(entry: Entry, losses: Losses, keys: list[str]) -> Record | None:
     writer = next((_WRITERS[cls] for cls in type(entry.grader).__mro__ if cls in _WRITERS), None)
     if writer is None:
-        no_kind(entry, losses, way_out=_WAY_OUT)
+        add_kind_loss(entry, losses, way_out=_WAY_OUT)
         return None
-    if not check_entry(entry, losses, knows=(*harmless(entry), *negatable(entry))):
+    if not check_entry(entry, losses, knows=(*settings_without_effect(entry), *settings_of_code(entry))):
         return None
-    rest = writer(entry, losses)
-    if rest is None:
+    record = writer(entry, losses)
+    if record is None:
         return None
     description = entry.grader.description
-    told = {"description": description} if description and rest["type"] == "FUNCTION" else {}
-    if description and not told:
+    description_there = {"description": description} if description and record["type"] == "FUNCTION" else {}
+    if description and not description_there:
         losses.note(entry.name, "description", f"{description!r} has no place there"[:200])
-    return {"type": rest.pop("type"), **_named(entry.name, losses, keys), **rest, **told}
+    return {"type": record.pop("type"), **_named(entry.name, losses, keys), **record, **description_there}
 
 
 def _named(name: str, losses: Losses, keys: list[str]) -> Record:
@@ -112,7 +112,7 @@ def _named(name: str, losses: Losses, keys: list[str]) -> Record:
 def _function(entry: Entry, losses: Losses) -> Record | None:
     grader = entry.grader
     assert isinstance(grader, FunctionGrader)
-    if not takes_thread(entry, losses):
+    if not check_signature(entry, losses):
         return None
     note_limits(grader, losses, entry.name)
     return _source(entry, grader.source.text, losses)
@@ -136,12 +136,16 @@ def _source(entry: Entry, text: str, losses: Losses) -> Record | None:
 def _judge(entry: Entry, losses: Losses) -> Record | None:
     grader = entry.grader
     assert isinstance(grader, BinaryJudge)
-    check_fields(grader, losses, entry.name, knows=("criteria", "model", "examples", "feedback_key", "rules"))
+    check_fields(
+        grader, losses, entry.name, knows=("criteria", "model", "examples", "feedback_key", "platform")
+    )
     if not names_model(grader.model, losses, entry.name, _NEEDS_MODEL):
         return None
     record: Record = {"type": "JUDGE", "criteria": grader.criteria, "judge_model": grader.model}
     record |= {"feedback_key": grader.feedback_key} if grader.feedback_key else {}
-    return record | ({"examples": [_example(one) for one in grader.examples]} if grader.examples else {})
+    return record | (
+        {"examples": [_example(example) for example in grader.examples]} if grader.examples else {}
+    )
 
 
 def _example(example: Any) -> Any:
@@ -150,12 +154,12 @@ def _example(example: Any) -> Any:
 
 def _prebuilt(entry: Entry, losses: Losses) -> Record | None:
     grader: Any = entry.grader
-    check_fields(grader, losses, entry.name, knows=("model", "rules"))
+    check_fields(grader, losses, entry.name, knows=("model", "platform"))
     if not names_model(grader.model, losses, entry.name, _NEEDS_MODEL):
         return None
-    if not isinstance(grader, ContextRelevancyJudge) and grader.rules != "adaptive":
-        what = "sentences are judged there, and this grader judges claims: its scores would be others"
-        losses.add(entry.name, "rules", what, way_out='give the grader rules="adaptive"')
+    if not isinstance(grader, ContextRelevancyJudge) and grader.platform != "adaptive":
+        problem = "sentences are judged there, and this grader judges claims: its scores would be others"
+        losses.add(entry.name, "platform", problem, way_out='give the grader platform="adaptive"')
     names: dict[type[Any], str] = {
         FaithfulnessJudge: "FAITHFULNESS",
         ContextRelevancyJudge: "CONTEXT_RELEVANCY",
@@ -173,7 +177,7 @@ def _remote(entry: Entry, losses: Losses) -> Record:
 
 _WRITERS: dict[type[Any], Callable[[Entry, Losses], Record | None]] = {
     FunctionGrader: _function,
-    CodeGrader: _portable,
+    RuleGrader: _portable,
     BinaryJudge: _judge,
     FaithfulnessJudge: _prebuilt,
     ContextRelevancyJudge: _prebuilt,
@@ -189,16 +193,18 @@ def rename_imports(text: str) -> str:
     import of ours.
     """
     lines = text.split("\n")
-    found = [
-        one
-        for one in ast.walk(parsed(text) or ast.Module([], []))
-        if isinstance(one, ast.Import | ast.ImportFrom)
+    imports = [
+        statement
+        for statement in ast.walk(parsed(text) or ast.Module([], []))
+        if isinstance(statement, ast.Import | ast.ImportFrom)
     ]
-    for node in sorted(found, key=lambda one: (one.lineno, one.col_offset), reverse=True):
+    # From the end, so that the places of the imports above still hold.
+    for node in sorted(imports, key=lambda statement: (statement.lineno, statement.col_offset), reverse=True):
         new = _renamed(node)
         if new is None:
             continue
         end = node.end_lineno or node.lineno
+        # `ast` counts columns in bytes of UTF-8, not in characters.
         before = lines[node.lineno - 1].encode()[: node.col_offset].decode()
         after = lines[end - 1].encode()[node.end_col_offset or 0 :].decode()
         lines[node.lineno - 1 : end] = [before + new + after]
@@ -212,22 +218,26 @@ def _with_thread(text: str) -> str:
         [node for node in tree.body if getattr(node, "name", "") == "grade"] if tree is not None else []
     )
     args = getattr(functions[-1], "args", None) if functions else None
-    typed = next((one.annotation for one in [*args.posonlyargs, *args.args]), None) if args else None
+    typed = (
+        next((argument.annotation for argument in [*args.posonlyargs, *args.args]), None) if args else None
+    )
     if tree is None or typed is None or not has_future(tree):
         return text
     bound = {name for node in statements(tree.body) for name in targets(node)}
     spelled = ast.unparse(typed)
-    module, _, last = spelled.rpartition(".")
-    if last != "StringThread" or spelled.partition(".")[0] in bound or "." in module:
+    module, _, class_name = spelled.rpartition(".")
+    if class_name != "StringThread" or spelled.partition(".")[0] in bound or "." in module:
         return text
-    line = f"import adaptive_harmony as {module}" if module else "from adaptive_harmony import StringThread"
-    return inserted(text, tree, line + "\n", future=False)
+    import_line = (
+        f"import adaptive_harmony as {module}" if module else "from adaptive_harmony import StringThread"
+    )
+    return inserted(text, tree, import_line + "\n", future=False)
 
 
 def _renamed(node: ast.Import | ast.ImportFrom) -> str | None:
     if isinstance(node, ast.ImportFrom):
-        ours = node.module in {"workbench", "workbench.thread"} and not node.level
-        return f"from adaptive_harmony import {', '.join(map(ast.unparse, node.names))}" if ours else None
+        is_ours = node.module in {"workbench", "workbench.thread"} and not node.level
+        return f"from adaptive_harmony import {', '.join(map(ast.unparse, node.names))}" if is_ours else None
     if all(alias.name != "workbench" for alias in node.names):
         return None
     names = [
@@ -257,5 +267,9 @@ def _literal(value: Any) -> str:
 
 def _reads_back(text: str, value: str) -> bool:
     tree = parsed(f"x = {text}\n")
-    held = tree.body[0] if tree is not None and len(tree.body) == 1 else None
-    return isinstance(held, ast.Assign) and isinstance(held.value, ast.Constant) and held.value.value == value
+    assignment = tree.body[0] if tree is not None and len(tree.body) == 1 else None
+    return (
+        isinstance(assignment, ast.Assign)
+        and isinstance(assignment.value, ast.Constant)
+        and assignment.value.value == value
+    )

@@ -88,7 +88,7 @@ def _of_kind(node: Node, kind: str) -> Gate:
 def _logical(node: Node, metrics: Sequence[str]) -> LogicalGate:
     node.only("kind", "operator", "conditions")
     operator = node.choice("operator", ("and", "or"))
-    conditions = tuple(_inner(one, metrics) for one in node.items("conditions"))
+    conditions = tuple(_inner(condition, metrics) for condition in node.items("conditions"))
     if not conditions:
         raise node.refuse("the gate cannot be read", found="no conditions", expected="one condition or more")
     return LogicalGate(operator=operator, conditions=conditions)
@@ -108,18 +108,19 @@ def _condition(node: Node) -> SimpleGate:
     )  # fmt: skip
 
 
-def _inside(gate: SimpleGate, first: str) -> SimpleGate:
+def _inside(gate: SimpleGate, first_entry: str) -> SimpleGate:
     """A gate that gives the same verdict inside a logical one, as a condition says it where it can.
 
     There is no rule for single samples inside a logical gate, but for what counts as passed in an accuracy.
     """
     op, mark = gate.sample_rule
     counted = gate.aggregation == "accuracy" and gate.pass_value is not None
+    # A condition has one mark, met at or above it: another operator stays, for the writer to refuse.
     if counted and gate.pass_threshold is None and op != "gte":
-        return replace(gate, metric_key=gate.metric_key or first)
+        return replace(gate, metric_key=gate.metric_key or first_entry)
     limit = mark if counted else gate.pass_threshold
     return replace(
-        gate, metric_key=gate.metric_key or first, pass_op=None, pass_value=None, pass_threshold=limit
+        gate, metric_key=gate.metric_key or first_entry, pass_op=None, pass_value=None, pass_threshold=limit
     )
 
 
@@ -131,46 +132,46 @@ def written_gate(suite: Suite, graders: Collection[str], losses: Losses) -> Spec
         graders: Names of those of its graders that are.
         losses: Who is told.
     """
-    gate, first = suite.gate, suite.entries[0].name
+    gate, first_entry = suite.gate, suite.entries[0].name
     assert gate is not None
-    reads = {name or first for name in _read_by(gate)}
+    reads = {name or first_entry for name in _read_by(gate)}
     if missing := sorted(reads - set(graders)):
         losses.add("", "gate", f"it reads {missing[0]!r}, which is not written",
                    way_out="gate on another metric")  # fmt: skip
         return {}
-    if isinstance(gate, LogicalGate) and not _can_be_said(gate, first, losses):
+    if isinstance(gate, LogicalGate) and not _can_be_said(gate, first_entry, losses):
         return {}
-    return {"gate": _spec(gate, first)}
+    return {"gate": _spec(gate, first_entry)}
 
 
 def _read_by(gate: Gate) -> Iterator[str]:
     """The metrics a gate reads, "" for the first one."""
     if isinstance(gate, LogicalGate):
-        for one in gate.conditions:
-            yield from _read_by(one)
+        for condition in gate.conditions:
+            yield from _read_by(condition)
     else:
         yield from [gate.metric_key] if isinstance(gate, SimpleGate) else gate.metrics
 
 
-def _can_be_said(gate: LogicalGate, first: str, losses: Losses) -> bool:
+def _can_be_said(gate: LogicalGate, first_entry: str, losses: Losses) -> bool:
     """Whether all conditions mean the same there; an average among them is noted, as Letta reads none."""
-    for one in gate.conditions:
-        if isinstance(one, LogicalGate) and not _can_be_said(one, first, losses):
+    for condition in gate.conditions:
+        if isinstance(condition, LogicalGate) and not _can_be_said(condition, first_entry, losses):
             return False
-        if isinstance(one, WeightedGate):
+        if isinstance(condition, WeightedGate):
             losses.note(
                 "", "gate", "Letta's releases read plain conditions and logical gates inside a logical gate, and refuse a "
                 "weighted average there: this one comes back here only",
             )  # fmt: skip
-        if isinstance(one, SimpleGate) and _inside(one, first).pass_value is not None:
-            op, mark = one.sample_rule
+        if isinstance(condition, SimpleGate) and _inside(condition, first_entry).pass_value is not None:
+            op, mark = condition.sample_rule
             losses.add("", "gate", f"a condition counts the samples at or above a mark, and this one those with {op} {mark:g}",
                        way_out='use pass_op="gte"')  # fmt: skip
             return False
     return True
 
 
-def _spec(gate: Gate, first: str) -> Spec:
+def _spec(gate: Gate, first_entry: str) -> Spec:
     """The seed's single gate where it can say it, else the later release's."""
     if isinstance(gate, SimpleGate):
         return _simple(gate)
@@ -182,8 +183,10 @@ def _spec(gate: Gate, first: str) -> Spec:
         }  # fmt: skip
     assert isinstance(gate, LogicalGate)
     conditions = [
-        _written_condition(_inside(one, first)) if isinstance(one, SimpleGate) else _spec(one, first)
-        for one in gate.conditions
+        _written_condition(_inside(condition, first_entry))
+        if isinstance(condition, SimpleGate)
+        else _spec(condition, first_entry)
+        for condition in gate.conditions
     ]
     return {"kind": "logical", "operator": gate.operator, "conditions": conditions}
 

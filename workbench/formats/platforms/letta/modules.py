@@ -43,7 +43,7 @@ _ASCII = """
 _NAMES = (*_BUILTIN, "ascii_printable_only")
 
 
-def function_grader(node: Node, reading: Reading, told: Any) -> FunctionGrader:
+def function_grader(node: Node, reading: Reading, titles: Any) -> FunctionGrader:
     """The function grader behind a spec's `function`, with its extractor where that is a function too.
 
     Raises:
@@ -51,7 +51,8 @@ def function_grader(node: Node, reading: Reading, told: Any) -> FunctionGrader:
             module without that function.
     """
     function, chosen = node.text("function"), node.text("extractor", "last_assistant")
-    files = [one.partition(":")[0] for one in (function, chosen) if ":" in one]
+    # Grader and extractor become one captured module, and two files may define the same names.
+    files = [reference.partition(":")[0] for reference in (function, chosen) if ":" in reference]
     if len(set(files)) > 1:
         raise node.refuse(
             "the grader and its extractor live in two files",
@@ -66,8 +67,10 @@ def function_grader(node: Node, reading: Reading, told: Any) -> FunctionGrader:
         )
     text = reading.companion(files[0], node.at("function").path)
     name = function.partition(":")[2] if ":" in function else function
+    # A module of ours comes back as the function it was; with an extractor of its own it stays Letta's.
     if ":" not in chosen and (own := unwrap(text, "letta", name=name)) is not None:
-        return _taken(node, own, reading, told)
+        return _taken(node, own, reading, titles)
+    # A built-in rule beside an extractor in a file: it is written out as code, since one module holds both.
     if ":" not in function:
         text += _with_builtin(node, function)
     extraction: dict[str, Any] = {}
@@ -78,7 +81,7 @@ def function_grader(node: Node, reading: Reading, told: Any) -> FunctionGrader:
             "extractor_config": dict(config.mapping()) if config.value is not None else {},
         }
         _check_function(node.at("extractor"), text, extraction["extractor"])
-    return _taken(node, text, reading, told, function=name, signature="letta", **extraction)
+    return _taken(node, text, reading, titles, function=name, signature="letta", **extraction)
 
 
 def _with_builtin(node: Node, function: str) -> str:
@@ -96,12 +99,12 @@ def _with_builtin(node: Node, function: str) -> str:
 
 
 def _taken(
-    node: Node, text: str, reading: Reading, told: Any, *, function: str = "grade", **how: Any
+    node: Node, text: str, reading: Reading, titles: Any, *, function: str = "grade", **settings: Any
 ) -> FunctionGrader:
     _check_function(node.at("function"), text, function)
     try:
         source = replace(capture(text, name=function), imported=True)
-        grader = FunctionGrader(source=source, **how, **told)
+        grader = FunctionGrader(source=source, **settings, **titles)
     except (ValueError, TypeError) as error:
         if isinstance(error, FormatError):
             raise

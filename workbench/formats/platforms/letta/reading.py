@@ -31,8 +31,8 @@ from workbench.formats.shared.parsing import parse_json, parse_yaml
 from workbench.formats.shared.unsupported import suite_name
 from workbench.graders import Grader
 from workbench.graders.combine import Entry, Formula
+from workbench.graders.combine.per_turn import PerTurn
 from workbench.graders.text import AsciiPrintable, Contains, ExactMatch, Regex
-from workbench.graders.turns import PerTurn
 from workbench.judges import AgentJudge, RubricJudge
 from workbench.suite import Suite
 
@@ -106,8 +106,9 @@ def _release(root: Node, reading: Reading) -> _Release:
                 "the release is a release number", found=reading.release, expected="such as 0.4, 0.8 or 0.17"
             )
         return _Release(reading.release)
-    if found := re.search(rf"^{letta_write.RELEASE_LINE} (\d+\.\d+)$", reading.text[:1000], re.MULTILINE):
-        return _Release(found[1])
+    # In the head of the file only, where we write it: further down such a line may be part of a prompt.
+    if match := re.search(rf"^{letta_write.RELEASE_LINE} (\d+\.\d+)$", reading.text[:1000], re.MULTILINE):
+        return _Release(match[1])
     return _Release("0.21") if root.has("reward") else _Release()
 
 
@@ -121,6 +122,7 @@ def _entry(name: str, node: Node, reading: Reading, release: _Release) -> Entry:
 
 def _entry_extractor(grader: Grader, node: Node) -> Extractor | None:
     """For graders that have no extractor of their own."""
+    # Graders with an extractor apply it themselves; given to the entry as well, it would run twice.
     own = isinstance(getattr(grader, "extractor", None), Extractor) or isinstance(grader, PerTurn)
     if own or ":" in node.text("extractor", ""):
         return None
@@ -147,15 +149,15 @@ def _tool(name: str, node: Node, reading: Reading, release: _Release) -> Grader:
             "a tool grader needs a function", expected=f"{', '.join(BUILTIN)}, or file.py:function"
         )
     function = node.text("function")
-    told = {"name": name, "description": node.text("display_name", "") or ""}
-    own = ":" in node.text("extractor", "last_assistant")
-    if function not in BUILTIN or own:
-        return function_grader(node, reading, told)
+    titles = {"name": name, "description": node.text("display_name", "") or ""}
+    in_file = ":" in node.text("extractor", "last_assistant")
+    if function not in BUILTIN or in_file:
+        return function_grader(node, reading, titles)
     shared = {
-        "extractor": _extractor(node), "on_empty": "zero" if release.since(0, 8) else "grade", "wording": "letta", **told,
+        "extractor": _extractor(node), "on_empty": "zero" if release.since(0, 8) else "grade", "wording": "letta", **titles,
     }  # fmt: skip
     grader: Grader = _builtin(function, shared)
-    return PerTurn(grader=grader, **told) if release.since(0, 9) else grader
+    return PerTurn(grader=grader, **titles) if release.since(0, 9) else grader
 
 
 def _builtin(function: str, shared: Mapping[str, Any]) -> Grader:
@@ -178,13 +180,15 @@ def _judge(name: str, node: Node, reading: Reading, release: _Release) -> Grader
         if node.has("prompt")
         else reading.companion(node.text("prompt_path"), node.at("prompt_path").path)
     )
+    # Prompts have two sets of rules only: up to 0.16 the values follow the rubric, from 0.17 they fill it.
     shared = {
         "name": name, "description": node.text("display_name", "") or "", "prompt": prompt,
-        "rubric_vars": node.texts("rubric_vars"), "extractor": _extractor(node), "rules": "letta",
+        "rubric_vars": node.texts("rubric_vars"), "extractor": _extractor(node), "platform": "letta",
         "release": "0.17" if release.since(0, 17) else "0.4",
     }  # fmt: skip
     if node.has("agent_file") or node.text("kind") == "letta_judge":
         return _agent(node, reading, shared)
+    # The defaults are Letta's (`models.py`) and not ours: a file that leaves them out means these.
     return node.made(RubricJudge, **shared, model=node.text("model", letta_write.MODEL), temperature=float(node.number("temperature", 0.0)),
         provider=node.text("provider", "openai"), max_retries=node.integer("max_retries", 5),
         timeout=float(node.number("timeout", 120.0)),
@@ -233,7 +237,8 @@ def _detect(document: Any, text: str) -> int:  # noqa: ARG001
     graders = document.get("graders") if isinstance(document, dict) else None
     if not isinstance(graders, dict) or not graders:
         return 0
-    kinds = [one.get("kind") for one in graders.values() if isinstance(one, dict)]
+    kinds = [grader.get("kind") for grader in graders.values() if isinstance(grader, dict)]
+    # Many documents have a map called `graders`: without one of Letta's kinds this is no more than a guess.
     return 2 if any(kind in _KINDS for kind in kinds) else 1
 
 

@@ -36,20 +36,23 @@ def letta_thread(
         >>> letta_thread([[said]], input="2+2?").get_turns()
         [Turn(role='user', content='2+2?'), Turn(role='assistant', content='4')]
     """
-    asked = [input] if isinstance(input, str) else list(input)
+    user_texts = [input] if isinstance(input, str) else list(input)
     messages: list[dict[str, Any]] = []
     for at, turn in enumerate(trajectory):
         if isinstance(turn, Mapping | str) or not isinstance(turn, Sequence):
             raise SamplesError("a turn is a list of messages", where=f"turn {at}", found=type(turn).__name__)
         # A turn begins with the user, said or not: that is how the turns are told apart later.
-        messages.append({"role": "user", "content": asked[at] if at < len(asked) else ""})
+        messages.append({"role": "user", "content": user_texts[at] if at < len(user_texts) else ""})
         messages += [
-            one
+            chat_message
             for number, message in enumerate(turn)
-            for one in _read(message, f"turn {at}, message {number}")
+            for chat_message in _read(message, f"turn {at}, message {number}")
         ]
-    held = {**(metadata or {}), **({"agent_state": dict(agent_state)} if agent_state is not None else {})}
-    return StringThread.from_messages(messages, held)
+    all_metadata = {
+        **(metadata or {}),
+        **({"agent_state": dict(agent_state)} if agent_state is not None else {}),
+    }
+    return StringThread.from_messages(messages, all_metadata)
 
 
 def _read(message: Any, where: str) -> list[dict[str, Any]]:
@@ -59,8 +62,8 @@ def _read(message: Any, where: str) -> list[dict[str, Any]]:
     if kind == "assistant_message":
         return [{"role": "assistant", "content": _text(message.get("content"))}]
     if kind == "tool_call_message":
-        made = message.get("tool_calls") or [message.get("tool_call")]
-        calls = [_call(call) for call in made if isinstance(call, Mapping)]
+        tool_calls = message.get("tool_calls") or [message.get("tool_call")]
+        calls = [_call(call) for call in tool_calls if isinstance(call, Mapping)]
         return [{"role": "assistant", "content": None, "tool_calls": calls}]
     if kind == "tool_return_message":
         returned = _text(message.get("tool_return"))

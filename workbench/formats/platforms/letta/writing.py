@@ -1,4 +1,4 @@
-"""Suites as Letta Evals' YAML: the writing half of `letta.py`."""
+"""Suites as Letta Evals' YAML."""
 
 from __future__ import annotations
 
@@ -11,24 +11,26 @@ from workbench.extractors import LETTA, Extractor
 from workbench.formats.platforms.letta.gates import written_gate
 from workbench.formats.shared.base import Document, Losses
 from workbench.formats.shared.parsing import to_json, to_yaml
+from workbench.formats.shared.thread_access import check_calls, check_reads
 from workbench.formats.shared.unsupported import (
+    add_kind_loss,
     check_entry,
     check_fields,
-    harmless,
+    check_signature,
     identifier,
     names_model,
-    negatable,
-    no_kind,
     note_limits,
-    prepared,
-    takes_thread,
+    settings_of_code,
+    settings_without_effect,
+    without_unused_settings,
 )
-from workbench.formats.shared.wrapping import check_calls, check_reads, wrapped
+from workbench.formats.shared.wrapping import wrapped
 from workbench.graders import FunctionGrader, Grader
 from workbench.graders.combine import Entry, Formula
+from workbench.graders.combine.per_turn import PerTurn
 from workbench.graders.portable import portable
-from workbench.graders.text import AsciiPrintable, CodeGrader, Contains, ExactMatch, Regex, TextGrader
-from workbench.graders.turns import PerTurn
+from workbench.graders.rule_grader import RuleGrader
+from workbench.graders.text import AsciiPrintable, Contains, ExactMatch, Regex, TextGrader
 from workbench.judges import AgentJudge, RubricJudge
 from workbench.suite import Suite
 
@@ -60,15 +62,15 @@ class _Files:
 
     def add(self, name: str, ending: str, text: str) -> str:
         """The file's name, without its ending."""
-        whole = f"{self.prefix}_{name}" if self.prefix else name
-        stem = identifier(whole, [one.rpartition(".")[0] for one in self.files])
+        full_name = f"{self.prefix}_{name}" if self.prefix else name
+        stem = identifier(full_name, [file_name.rpartition(".")[0] for file_name in self.files])
         self.files[f"{stem}{ending}"] = text
         return stem
 
 
 def write(suite: Suite, losses: Losses) -> Document:
     """A suite file with graders and gate; code and agents go into files beside it."""
-    suite = prepared(suite, losses, keeps=("name", "description"))
+    suite = without_unused_settings(suite, losses, keeps=("name", "description"))
     reward = _reward(suite)
     files = _Files(_release(suite, reward), losses.stem)
     graders = {
@@ -83,8 +85,8 @@ def write(suite: Suite, losses: Losses) -> Document:
         losses.add("", "combine", f"it is the score of {suite.combine.text.strip()!r}, which is not written",  # type: ignore[union-attr]
                    way_out="use another grader's")  # fmt: skip
         reward = {}
-    told = {"name": suite.name, "description": suite.description}
-    document = {key: value for key, value in told.items() if value} | {"graders": graders} | reward
+    titles = {"name": suite.name, "description": suite.description}
+    document = {key: value for key, value in titles.items() if value} | {"graders": graders} | reward
     if suite.gate is not None:
         document |= written_gate(suite, graders, losses)
     head = _HEAD if files.release == "0.4" else f"{_HEAD}{RELEASE_LINE} {files.release}\n"
@@ -104,23 +106,28 @@ def _reward(suite: Suite) -> Spec:
 def _release(suite: Suite, reward: Spec) -> str:
     """The earliest release that has what the suite uses, the seed's where it can be."""
     graders = [entry.grader for entry in suite.entries]
+    # The newest need decides, so it is looked for first.
     if reward:
         return "0.21"
-    if any(isinstance(one, RubricJudge | AgentJudge) and one.release == "0.17" for one in graders):
+    if any(isinstance(grader, RubricJudge | AgentJudge) and grader.release == "0.17" for grader in graders):
         return "0.17"
-    if any(isinstance(one, PerTurn) for one in graders):
+    if any(isinstance(grader, PerTurn) for grader in graders):
         return "0.9"
-    built_in = [one for one in graders if isinstance(one, TextGrader) and _built_in(one)]
-    return "0.8" if built_in and all(one.on_empty == "zero" for one in built_in) else "0.4"
+    built_in = [grader for grader in graders if isinstance(grader, TextGrader) and _built_in(grader)]
+    # One release for the suite: where some built-ins grade empty texts, the seed's rules hold, and those that
+    # score them 0.0 are written as code.
+    return "0.8" if built_in and all(grader.on_empty == "zero" for grader in built_in) else "0.4"
 
 
 def _spec(entry: Entry, losses: Losses, files: _Files) -> Spec | None:
     grader: Any = entry.grader.grader if isinstance(entry.grader, PerTurn) else entry.grader
     writer = next((_WRITERS[cls] for cls in type(grader).__mro__ if cls in _WRITERS), None)
     if writer is None:
-        no_kind(entry, losses, way_out=_WAY_OUT)
+        add_kind_loss(entry, losses, way_out=_WAY_OUT)
         return None
-    if not check_entry(entry, losses, knows=("extractor", *harmless(entry), *negatable(entry))):
+    if not check_entry(
+        entry, losses, knows=("extractor", *settings_without_effect(entry), *settings_of_code(entry))
+    ):
         return None
     if isinstance(entry.grader, PerTurn):
         return _per_turn(entry, grader, losses, files)
@@ -131,7 +138,7 @@ def _spec(entry: Entry, losses: Losses, files: _Files) -> Spec | None:
 def _per_turn(entry: Entry, grader: Grader, losses: Losses, files: _Files) -> Spec | None:
     name = _built_in(grader)
     if name and files.since("0.9") and getattr(grader, "on_empty", "") == "zero":
-        _note_reference(grader, entry.name, losses)
+        _tell_reference(grader, entry.name, losses)
         return _finished(entry, grader, {"kind": "tool", "function": name}, losses)
     losses.add(
         entry.name, "grader", "only the built-in functions are graded turn by turn, with empty texts as 0.0",
@@ -142,8 +149,8 @@ def _per_turn(entry: Entry, grader: Grader, losses: Losses, files: _Files) -> Sp
 
 def _finished(entry: Entry, grader: Grader, spec: Spec, losses: Losses) -> Spec:
     description = entry.grader.description or grader.description
-    shown = {"display_name": description} if description else {}
-    return {"kind": spec.pop("kind"), **shown, **spec, **_extraction(entry, grader, losses)}
+    title = {"display_name": description} if description else {}
+    return {"kind": spec.pop("kind"), **title, **spec, **_extraction(entry, grader, losses)}
 
 
 def _extraction(entry: Entry, grader: Grader, losses: Losses) -> Spec:
@@ -174,24 +181,33 @@ def _built_in(grader: Grader) -> str:
         name=grader.name, description=grader.description, extractor=grader.extractor, on_empty=grader.on_empty,
         on_bad_pattern=grader.on_bad_pattern, on_no_reference=grader.on_no_reference, timeout=grader.timeout, wording=grader.wording,
     )  # fmt: skip
-    return "regex_match" if plain else ""
+    # A bad pattern scores 0.0 there: no loss of a failed row, but one of a skipped row.
+    return "regex_match" if plain and getattr(grader, "on_bad_pattern", "") != "skip" else ""
 
 
 def _text(entry: Entry, losses: Losses, files: _Files) -> Spec | None:
     """A code grader as the built-in that does the same in this release, else as a function in a file."""
     grader: Any = entry.grader
     name = _built_in(grader)
-    empty = getattr(grader, "on_empty", "")
-    if name and not entry.negate and not files.since("0.9") and (empty == "zero") == files.since("0.8"):
-        _note_reference(grader, entry.name, losses)
+    empty_there = "zero" if files.since("0.8") else "grade"
+    same = name and getattr(grader, "on_empty", "") == empty_there
+    # From 0.9 built-ins grade lists turn by turn: a grader of the whole conversation is written as code.
+    if same and not entry.negate and not files.since("0.9"):
+        _tell_reference(grader, entry.name, losses)
         return {"kind": "tool", "function": name}
     return _portable(entry, losses, files)
 
 
-def _note_reference(grader: Grader, name: str, losses: Losses) -> None:
-    if getattr(grader, "on_no_reference", "zero") != "zero":
-        what = "a row without a reference, or with an empty one, scores 0.0 there"
-        losses.note(name, "on_no_reference", what)
+def _tell_reference(grader: Grader, name: str, losses: Losses) -> None:
+    """Tell what Letta's own functions make of a missing reference: no loss of a failed row, but one of a skipped row."""
+    setting = getattr(grader, "on_no_reference", "zero")
+    remark = "a row without a reference, or with an empty one, scores 0.0 there"
+    if setting == "skip":
+        losses.add(
+            name, "on_no_reference", remark, way_out="leave those rows out, or use on_no_reference='zero'"
+        )
+    elif setting != "zero":
+        losses.note(name, "on_no_reference", remark)
 
 
 def _portable(entry: Entry, losses: Losses, files: _Files) -> Spec | None:
@@ -217,7 +233,7 @@ def _function(entry: Entry, losses: Losses, files: _Files) -> Spec | None:
     note_limits(grader, losses, entry.name)
     if grader.signature == "letta":
         return _with_own_extractor(_file(entry, grader.source.text, files), grader)
-    if not takes_thread(entry, losses):
+    if not check_signature(entry, losses):
         return None
     if not check_reads(grader.source.text, "letta", losses, entry.name):
         return None
@@ -238,6 +254,7 @@ def _file(entry: Entry, text: str, files: _Files) -> Spec:
 
 
 def _wrapped(entry: Entry, text: str, files: _Files, losses: Losses) -> Spec | None:
+    # The name is taken before the module is made, since the function in it is called after its file.
     stem = files.add(entry.name, ".py", text)
     name = f"{stem}_score"
     module = wrapped(text, "letta", entry.name, losses, name=name)
@@ -252,12 +269,12 @@ def _rubric(entry: Entry, losses: Losses, files: _Files) -> Spec | None:
     grader = entry.grader
     assert isinstance(grader, RubricJudge)
     known = (
-        "prompt", "rubric_vars", "release", "provider", "max_retries", "model", "temperature", "rules", "extractor",
+        "prompt", "rubric_vars", "release", "provider", "max_retries", "model", "temperature", "platform", "extractor",
         "timeout",
     )  # fmt: skip
     check_fields(grader, losses, entry.name, knows=known)
     _check_release(grader, losses, entry, files)
-    rest = {
+    settings = {
         "rubric_vars": list(grader.rubric_vars) or None,
         "provider": None if grader.provider == "openai" else grader.provider,
     }
@@ -269,7 +286,7 @@ def _rubric(entry: Entry, losses: Losses, files: _Files) -> Spec | None:
         **({"model": grader.model} if named else {}),
         "temperature": grader.temperature,
         **{key: value for key, value in limits.items() if value is not None},
-        **{key: value for key, value in rest.items() if value},
+        **{key: value for key, value in settings.items() if value},
     }
 
 
@@ -285,7 +302,7 @@ def _agent(entry: Entry, losses: Losses, files: _Files) -> Spec | None:
     grader = entry.grader
     assert isinstance(grader, AgentJudge)
     known = (
-        "prompt", "agent", "judge_tool_name", "rubric_vars", "rules", "extractor", "model", "temperature", "release",
+        "prompt", "agent", "judge_tool_name", "rubric_vars", "platform", "extractor", "model", "temperature", "release",
     )  # fmt: skip
     check_fields(grader, losses, entry.name, knows=known)
     _check_release(grader, losses, entry, files)
@@ -305,7 +322,7 @@ def _agent(entry: Entry, losses: Losses, files: _Files) -> Spec | None:
 
 
 _WRITERS: dict[type[Any], Callable[[Entry, Losses, _Files], Spec | None]] = {
-    CodeGrader: _text,
+    RuleGrader: _text,
     FunctionGrader: _function,
     RubricJudge: _rubric,
     AgentJudge: _agent,

@@ -21,12 +21,12 @@ from workbench.errors import FormatError
 from workbench.formats.shared.base import Document, Format, Losses, Reading, register, require_proofs
 from workbench.formats.shared.parsing import parse_json, to_json
 from workbench.graders import Grader
-from workbench.graders.combine import Entry, Gate, Rule
+from workbench.graders.combine import CombiningRule, Entry, Gate
 from workbench.judges import Judge
 from workbench.serialization import from_record, parts, record_of
 from workbench.suite import Suite
 
-__all__ = ["FORMAT", "VERSION", "note_models", "read", "schema", "write"]
+__all__ = ["FORMAT", "VERSION", "read", "schema", "write"]
 
 FORMAT, VERSION = "grader-workbench", 1
 
@@ -83,6 +83,7 @@ def as_suite(graders: Grader | Entry | Iterable[Grader | Entry] | Suite) -> Suit
 def _suite_record(suite: Suite) -> dict[str, Any]:
     """The suite with its graders by their place in the list above."""
     spec = suite.spec()
+    # By place and not written out again: a source, its hash and its proof stand in the file once.
     spec["entries"] = [{**entry, "grader": at} for at, entry in enumerate(spec["entries"])]
     return spec
 
@@ -139,8 +140,11 @@ def _suite(record: Mapping[str, Any], graders: list[Grader], where: str) -> Suit
     entries = [{**entry, "grader": graders[entry["grader"]]} for entry in record["entries"]]
     rule, gate = record.get("combine"), record.get("gate")
     return Suite(
-        [_made(partial(Entry.build, one), f"{where}, suite.entries[{at}]") for at, one in enumerate(entries)],
-        combine=None if rule is None else _made(lambda: Rule.build(rule), f"{where}, suite.combine"),
+        [
+            _made(partial(Entry.build, entry), f"{where}, suite.entries[{at}]")
+            for at, entry in enumerate(entries)
+        ],
+        combine=None if rule is None else _made(lambda: CombiningRule.build(rule), f"{where}, suite.combine"),
         gate=None if gate is None else _made(lambda: Gate.build(gate), f"{where}, suite.gate"),
         name=record.get("name", ""),
         description=record.get("description", ""),
@@ -150,11 +154,9 @@ def _suite(record: Mapping[str, Any], graders: list[Grader], where: str) -> Suit
 def _found_format(document: Any) -> str:
     if not isinstance(document, dict):
         return f"a JSON {type(document).__name__}"
-    found = document.get("format")
+    name = document.get("format")
     return (
-        f'"format": {found!r}'[:80]
-        if found is not None
-        else f"keys {', '.join(map(repr, list(document)[:8]))}"
+        f'"format": {name!r}'[:80] if name is not None else f"keys {', '.join(map(repr, list(document)[:8]))}"
     )
 
 
@@ -173,16 +175,16 @@ def _grader(record: dict[str, Any], where: str, *, trust: bool) -> Grader:
     return _made(lambda: from_record(record, trust=trust), where)
 
 
-def note_models(suite: Suite, losses: Losses) -> None:
+def _note_models(suite: Suite, losses: Losses) -> None:
     """Tell of judges that name no model: whoever reads the file has to say which is asked."""
     for entry in suite.entries:
-        for one in parts(entry.grader):
-            if isinstance(one, Judge) and not one.model:
+        for part in parts(entry.grader):
+            if isinstance(part, Judge) and not part.model:
                 losses.note(entry.name, "model", "the judge names none: WORKBENCH_MODEL says which is asked")
 
 
 def _write(suite: Suite, losses: Losses) -> Document:
-    note_models(suite, losses)
+    _note_models(suite, losses)
     return Document(_text(suite))
 
 

@@ -24,8 +24,8 @@ from workbench.formats.shared.wrapping import unwrap
 from workbench.grade import ErrorKind, Grade
 from workbench.graders import FunctionGrader, Grader
 from workbench.graders.combine import Entry, Formula
-from workbench.graders.similarity import TextSimilarity
 from workbench.graders.text import StringCheck
+from workbench.graders.text.text_similarity import TextSimilarity
 from workbench.judges import Endpoint, LabelJudge, ScoreJudge
 from workbench.suite import Suite
 
@@ -77,12 +77,14 @@ def read(reading: Reading) -> Suite:
 
 def _multi(node: Node, reading: Reading) -> Suite:
     node.only("type", "name", "graders", "calculate_output")
-    held = node.at("graders")
-    if isinstance(held.value, Mapping) and "type" in held.value:  # the package's type shows one grader here
-        held = Node({str(held.value.get("name") or "grader"): held.value}, held.path)
-    entries = [_part(key, one, reading) for key, one in held.members()]
+    graders = node.at("graders")
+    if (
+        isinstance(graders.value, Mapping) and "type" in graders.value
+    ):  # the package's type shows one grader here
+        graders = Node({str(graders.value.get("name") or "grader"): graders.value}, graders.path)
+    entries = [_part(key, member, reading) for key, member in graders.members()]
     if not entries:
-        raise held.refuse("a multi needs one grader or more", expected="a map of name to grader")
+        raise graders.refuse("a multi needs one grader or more", expected="a map of name to grader")
     text = node.text("calculate_output")
     try:
         return Suite(entries, combine=Formula(text), name=_suite_name(node, entries))
@@ -112,8 +114,9 @@ def _entry(node: Node, reading: Reading) -> Entry:
 
 def _string_check(node: Node, _: Reading) -> Grader:
     node.only("type", "name", "input", "reference", "operation")
+    # OpenAI's guide writes "neq" and the type in its package "ne": both are met in files.
     operation = node.choice("operation", ("eq", "ne", "neq", "like", "ilike"))
-    return node.made(StringCheck, **_told(node), operation="ne" if operation == "neq" else operation,
+    return node.made(StringCheck, **_titles(node), operation="ne" if operation == "neq" else operation,
                  input=node.text("input"), reference=node.text("reference"))  # fmt: skip
 
 
@@ -122,7 +125,7 @@ def _similarity(node: Node, _: Reading) -> Grader:
     metric = node.choice("evaluation_metric", _METRICS)
     return node.made(
         TextSimilarity,
-        **_told(node),
+        **_titles(node),
         metric=metric,
         input=node.text("input"),
         reference=node.text("reference"),
@@ -131,18 +134,18 @@ def _similarity(node: Node, _: Reading) -> Grader:
 
 def _score_judge(node: Node, _: Reading) -> Grader:
     node.only("type", "name", "input", "model", "range", "sampling_params", "pass_threshold")
-    ends = [float(one.finite()) for one in node.items("range")] or [0.0, 1.0]
+    ends = [float(end.finite()) for end in node.items("range")] or [0.0, 1.0]
     if len(ends) != 2 or ends[0] >= ends[1]:
         raise node.at("range").refuse("a range is two numbers, the lower first", found=repr(ends))
-    given = Node(node.at("sampling_params").value or {}, node.at("sampling_params").path)
+    parameters = Node(node.at("sampling_params").value or {}, node.at("sampling_params").path)
     # An explicit 0 stays among the parameters: in the field it would look like none at all.
-    warm = given.number("temperature", None)
+    warm = parameters.number("temperature", None)
     settings = {"temperature": float(warm)} if warm else {}
     params = {
-        key: value for key, value in given.mapping().items() if key not in settings and value is not None
+        key: value for key, value in parameters.mapping().items() if key not in settings and value is not None
     }
-    return node.made(ScoreJudge, **_told(node), input=_messages(node), model=node.text("model"), scale=(ends[0], ends[1]),
-                 sampling_params=params, rules="openai", **settings)  # fmt: skip
+    return node.made(ScoreJudge, **_titles(node), input=_messages(node), model=node.text("model"), scale=(ends[0], ends[1]),
+                 sampling_params=params, platform="openai", **settings)  # fmt: skip
 
 
 def _label_judge(node: Node, _: Reading) -> Grader:
@@ -152,25 +155,25 @@ def _label_judge(node: Node, _: Reading) -> Grader:
         raise node.at("passing_labels").refuse(
             "a passing label is none of the labels", found=wrong[0], expected=", ".join(labels)
         )
-    return node.made(LabelJudge, **_told(node), input=_messages(node), model=node.text("model"), labels=labels,
-                 passing_labels=passing, rules="openai")  # fmt: skip
+    return node.made(LabelJudge, **_titles(node), input=_messages(node), model=node.text("model"), labels=labels,
+                 passing_labels=passing, platform="openai")  # fmt: skip
 
 
 def _messages(node: Node) -> list[dict[str, str]]:
-    found = []
-    for one in node.items("input"):
-        one.only("role", "content", "type")
-        found.append({"role": one.text("role"), "content": _content(one.at("content"))})
-    if not found:
+    messages = []
+    for message in node.items("input"):
+        message.only("role", "content", "type")
+        messages.append({"role": message.text("role"), "content": _content(message.at("content"))})
+    if not messages:
         raise node.refuse("a model grader needs input messages", expected="input: [{role, content}, ...]")
-    return found
+    return messages
 
 
 def _content(node: Node) -> str:
     if isinstance(node.value, str):
         return node.value
     if isinstance(node.value, list):
-        return "".join(_content(one) for one in node.items())
+        return "".join(_content(part) for part in node.items())
     if node.choice("type", ("input_text", "output_text")):
         return str(node.text("text"))
     raise node.refuse("only text is read here")
@@ -182,7 +185,7 @@ def _python(node: Node, reading: Reading) -> Grader:
     own = unwrap(text, "openai")
     signature = {} if own is not None else {"signature": "openai"}
     grader = node.made(
-        FunctionGrader.from_source, text if own is None else own, **_told(node), imported=True, **signature
+        FunctionGrader.from_source, text if own is None else own, **_titles(node), imported=True, **signature
     )
     tag = node.text("image_tag", "")
     source = replace(grader.source, origin=f"openai image {tag}") if tag else grader.source
@@ -191,15 +194,19 @@ def _python(node: Node, reading: Reading) -> Grader:
 
 def _endpoint(node: Node, reading: Reading) -> Grader:
     node.only("type", "name", "url", "headers")
-    given = node.at("headers")
-    headers = {} if given.value is None else {key: _header(key, one) for key, one in given.members()}
+    headers_node = node.at("headers")
+    headers = (
+        {}
+        if headers_node.value is None
+        else {key: _header(key, header) for key, header in headers_node.members()}
+    )
     endpoint = node.made(
-        Endpoint, **_told(node), url=node.text("url"), **({"headers": headers} if headers else {})
+        Endpoint, **_titles(node), url=node.text("url"), **({"headers": headers} if headers else {})
     )
     return endpoint.as_imported(trust=reading.trust)
 
 
-def _told(node: Node) -> dict[str, str]:
+def _titles(node: Node) -> dict[str, str]:
     return {"name": node.text("name", "") or ""}
 
 
@@ -230,10 +237,13 @@ _READERS = {
 
 
 def _detect(document: Any, text: str) -> int:  # noqa: ARG001
-    held = document.get("grader", document) if isinstance(document, dict) else None
-    if not isinstance(held, dict):
+    grader = document.get("grader", document) if isinstance(document, dict) else None
+    if not isinstance(grader, dict):
         return 0
-    return 2 if held.get("type") in _TYPES else int(isinstance(held.get("type"), str) and "name" in held)
+    # An unknown type beside a name may be a newer grader's: refused here it is told by that type.
+    return (
+        2 if grader.get("type") in _TYPES else int(isinstance(grader.get("type"), str) and "name" in grader)
+    )
 
 
 register(

@@ -69,7 +69,7 @@ def with_threads(suite: Suite, losses: Losses | None = None) -> Suite:
     entries = [_with_thread(entry) for entry in suite.entries]
     for old, new in zip(suite.entries, entries, strict=True):
         if new is not old and losses is not None:
-            _tell(old, losses)
+            _check_tool_calls(old, losses)
     if all(new is old for new, old in zip(entries, suite.entries, strict=True)):
         return suite
     return Suite(
@@ -77,8 +77,9 @@ def with_threads(suite: Suite, losses: Losses | None = None) -> Suite:
     )
 
 
-def _tell(entry: Entry, losses: Losses) -> None:
+def _check_tool_calls(entry: Entry, losses: Losses) -> None:
     assert isinstance(entry.grader, FunctionGrader)
+    # By words of the text: a false alarm names a way out, a miss would give a grader that sees no calls.
     looks = any(word in entry.grader.source.text for word in ("output_tools", "choices"))
     if looks and losses.platform in _BLIND:
         losses.add(

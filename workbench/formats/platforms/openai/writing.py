@@ -1,35 +1,36 @@
-"""Graders as OpenAI's JSON: the writing half of `openai.py`."""
+"""Graders written as OpenAI's JSON."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from workbench.errors import FormatError
 from workbench.extractors import Extractor
+from workbench.formats.platforms.openai.formula import WAY_OUT, formula_of
 from workbench.formats.shared.base import Document, Losses
 from workbench.formats.shared.parsing import to_json
+from workbench.formats.shared.thread_access import check_reads
 from workbench.formats.shared.unsupported import (
-    binary,
+    add_gate_loss,
+    add_kind_loss,
     check_entry,
     check_fields,
-    harmless,
+    check_signature,
     identifier,
     names_model,
-    no_gate,
-    no_kind,
     note_limits,
-    prepared,
-    takes_thread,
+    settings_without_effect,
+    without_unused_settings,
 )
-from workbench.formats.shared.wrapping import check_reads, wrapped
+from workbench.formats.shared.wrapping import wrapped
 from workbench.graders import FunctionGrader
-from workbench.graders.combine import AllPass, Combined, Entry, Formula, Mean, Rule, Sum
-from workbench.graders.combine.formula import FUNCTIONS, Expression
+from workbench.graders.combine import AllPass, Combined, CombiningRule, Entry
+from workbench.graders.combine.formula import FUNCTIONS
 from workbench.graders.portable import portable
-from workbench.graders.similarity import TextSimilarity
-from workbench.graders.text import CodeGrader, Contains, ExactMatch, StringCheck
+from workbench.graders.rule_grader import RuleGrader
+from workbench.graders.text import Contains, ExactMatch, StringCheck
+from workbench.graders.text.text_similarity import TextSimilarity
 from workbench.judges import Endpoint, LabelJudge, ScoreJudge
 from workbench.suite import Suite
 
@@ -39,7 +40,6 @@ IMAGE = "2025-05-08"
 MAX_SOURCE = 256_000
 """Bytes of Python source a grader may have there."""
 _OUTPUT, _REFERENCE = "{{sample.output_text}}", "{{item.reference}}"
-_WAY_OUT = "OpenAI has string_check, text_similarity, score_model, label_model, python, multi and endpoint"
 
 Record = dict[str, Any]
 
@@ -49,113 +49,66 @@ def write(suite: Suite, losses: Losses) -> Document:
 
     The document is checked by the `openai` package's own types before it is given out.
     """
-    suite = prepared(suite, losses, keeps=("name",))
+    suite = without_unused_settings(suite, losses, keeps=("name",))
     entries, rule, name = suite.entries, suite.combine, suite.name
     only = entries[0].grader if len(entries) == 1 else None
     if isinstance(only, Combined) and rule is None:
         if not check_entry(entries[0], losses):
-            raise FormatError("nothing is left to write", hint=_WAY_OUT)
+            raise FormatError("nothing is left to write", hint=WAY_OUT)
         entries, rule, name = only.entries, only.combine, entries[0].name
+    # Negation can be said in a formula only, so that even a single negated grader becomes a multi.
     if rule is None and len(entries) == 1 and not entries[0].negate:
         record = _record(entries[0], losses, entries[0].name, rule)
     else:
         record = _multi(entries, rule, losses, name or "combined")
     if record is None:
-        raise FormatError("nothing is left to write", hint=_WAY_OUT)
-    no_gate(suite, losses)
+        raise FormatError("nothing is left to write", hint=WAY_OUT)
+    add_gate_loss(suite, losses)
     _check(record)
     return Document(to_json(record))
 
 
-def _multi(entries: tuple[Entry, ...], rule: Rule | None, losses: Losses, name: str) -> Record | None:
+def _multi(
+    entries: tuple[Entry, ...], rule: CombiningRule | None, losses: Losses, name: str
+) -> Record | None:
     names: dict[str, str] = {}
     graders: Record = {}
-    kept = []
+    written = []
     for entry in entries:
+        # A grader called `min` or `exp` would be read as the function in the formula.
         key = identifier(entry.name, [*names.values(), *FUNCTIONS])
         record = _record(entry, losses, key, rule)
         if record is not None:
             names[entry.name], graders[key] = key, record
             if key != entry.name:
                 losses.note(entry.name, "name", f"it is called {key!r} there, as formulas need it")
-            kept.append(entry)
+            written.append(entry)
     if not graders:
         return None
-    text = _formula(kept, rule, names, losses)
+    text = formula_of(written, rule, names, losses)
     return {"type": "multi", "name": name, "graders": graders, "calculate_output": text}
 
 
-def _formula(entries: list[Entry], rule: Rule | None, names: Mapping[str, str], losses: Losses) -> str:
-    terms = {entry.name: _term(entry, names) for entry in entries}
-    if isinstance(rule, Formula):
-        return _renamed(rule.text, terms)
-    if isinstance(rule, Mean | Sum):
-        total = sum(entry.weight for entry in entries) if isinstance(rule, Mean) else 1.0
-        if not total:
-            raise FormatError("nothing is left to write: the graders left have no weight", hint=_WAY_OUT)
-        return " + ".join(f"{_decimal(entry.weight / total)} * {terms[entry.name]}" for entry in entries)
-    if isinstance(rule, AllPass) and all(binary(entry.grader) for entry in entries):
-        blocking = [terms[entry.name] for entry in entries if entry.severity == "error"]
-        return f"min({', '.join(blocking)})" if len(blocking) > 1 else (blocking or ["1"])[0]
-    if len(entries) > 1 or isinstance(rule, AllPass):
-        what = "several graders need a formula" if rule is None else f"there is no rule {rule.rule!r}"
-        text = f"min({', '.join(terms.values())})" if len(terms) > 1 else next(iter(terms.values()))
-        losses.add(
-            "", "combine", what, way_out='use combine=Formula("min(a, b)") or Mean()', instead=text[:300]
-        )
-        return text
-    return next(iter(terms.values()))
-
-
-def _decimal(number: float) -> str:
-    """A number without an exponent, which the platform's parser may not know."""
-    return f"{number:.15f}".rstrip("0").rstrip(".")
-
-
-def _term(entry: Entry, names: Mapping[str, str]) -> str:
-    return f"(1 - {names[entry.name]})" if entry.negate else names[entry.name]
-
-
-_WORD = re.compile(r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|[^\W\d]\w*")
-
-
-def _renamed(text: str, terms: Mapping[str, str]) -> str:
-    """The formula with every entry's name as it stands in the map.
-
-    Raises:
-        FormatError: It needs a grader that was dropped.
-    """
-    missing = [name for name in Expression.read(text).names if name not in terms]
-    if missing:
-        raise FormatError(
-            "nothing is left to write: the formula needs a grader that cannot be written", where=f"the formula {text!r}"[:200],
-            found=missing[0], hint=_WAY_OUT,
-        )  # fmt: skip
-    return _WORD.sub(lambda match: _word(match, text, terms), text)
-
-
-def _word(match: re.Match[str], text: str, terms: Mapping[str, str]) -> str:
-    called = text[match.end() :].lstrip().startswith("(")
-    return match[0] if called else terms.get(match[0], match[0])
-
-
-def _record(entry: Entry, losses: Losses, name: str, rule: Rule | None) -> Record | None:
+def _record(entry: Entry, losses: Losses, name: str, rule: CombiningRule | None) -> Record | None:
     grader = entry.grader
     writer = next((_WRITERS[cls] for cls in type(grader).__mro__ if cls in _WRITERS), None)
     if writer is None:
-        no_kind(entry, losses, way_out=_WAY_OUT)
+        add_kind_loss(entry, losses, way_out=WAY_OUT)
         return None
+    # The threshold there is one of the raw score; of a negated grader it would be one of 1 - score.
     limited = isinstance(grader, TextSimilarity | ScoreJudge) and not entry.negate
-    told = ("pass_threshold",) if limited else harmless(entry)
+    threshold = ("pass_threshold",) if limited else settings_without_effect(entry)
     severity = ("severity",) if isinstance(rule, AllPass) else ()
-    check_entry(entry, losses, knows=("weight", "negate", *told, *severity))
+    check_entry(entry, losses, knows=("weight", "negate", *threshold, *severity))
     if grader.description:
         losses.note(entry.name, "description", f"{grader.description!r} has no place there"[:200])
     record = writer(entry, losses)
     if record is None:
         return None
-    kept = {"pass_threshold": entry.pass_threshold} if limited and entry.pass_threshold is not None else {}
-    return {"type": record.pop("type"), "name": name, **record, **kept}
+    threshold_there = (
+        {"pass_threshold": entry.pass_threshold} if limited and entry.pass_threshold is not None else {}
+    )
+    return {"type": record.pop("type"), "name": name, **record, **threshold_there}
 
 
 def _string_check(entry: Entry, losses: Losses) -> Record | None:
@@ -173,6 +126,7 @@ def _string_check(entry: Entry, losses: Losses) -> Record | None:
 def _exact(entry: Entry, losses: Losses) -> Record | None:
     grader = entry.grader
     assert isinstance(grader, ExactMatch)
+    # `eq` compares texts as they are: it neither trims nor ignores case.
     if grader.trim or grader.ignore_case or not _sayable(grader.expected) or _not_plain(grader):
         return _portable(entry, losses)
     return _compared(entry, "eq", losses)
@@ -189,16 +143,16 @@ def _contains(entry: Entry, losses: Losses) -> Record | None:
 def _compared(entry: Entry, operation: str, losses: Losses) -> Record:
     expected = getattr(entry.grader, "expected")  # noqa: B009 (both kinds have one)
     if expected is None:
-        what = f"it is read from {_REFERENCE}: the dataset there needs a column reference"
-        losses.note(entry.name, "reference", what)
+        remark = f"it is read from {_REFERENCE}: the dataset there needs a column reference"
+        losses.note(entry.name, "reference", remark)
     reference = _REFERENCE if expected is None else expected
     return {"type": "string_check", "input": _OUTPUT, "reference": reference, "operation": operation}
 
 
 def _not_plain(grader: Any) -> bool:
     """Whether another text than the completion, or a missing one, is looked at as only code can say."""
-    zero = grader.expected is None and grader.on_no_reference == "zero"
-    return bool(zero or grader.extractor.spec() != "last_assistant" or grader.on_empty != "grade")
+    handled = grader.expected is None and grader.on_no_reference != "fail"
+    return bool(handled or grader.extractor.spec() != "last_assistant" or grader.on_empty != "grade")
 
 
 def _sayable(expected: str | None) -> bool:
@@ -221,7 +175,7 @@ def _similarity(entry: Entry, losses: Losses) -> Record | None:
 def _score_judge(entry: Entry, losses: Losses) -> Record | None:
     grader = entry.grader
     assert isinstance(grader, ScoreJudge)
-    known = ("input", "model", "scale", "sampling_params", "rules", "temperature")
+    known = ("input", "model", "scale", "sampling_params", "platform", "temperature")
     check_fields(grader, losses, entry.name, knows=known)
     if not names_model(grader.model, losses, entry.name, "the platform needs one"):
         return None
@@ -238,7 +192,7 @@ def _score_judge(entry: Entry, losses: Losses) -> Record | None:
 def _label_judge(entry: Entry, losses: Losses) -> Record | None:
     grader = entry.grader
     assert isinstance(grader, LabelJudge)
-    check_fields(grader, losses, entry.name, knows=("input", "model", "labels", "passing_labels", "rules"))
+    check_fields(grader, losses, entry.name, knows=("input", "model", "labels", "passing_labels", "platform"))
     if not names_model(grader.model, losses, entry.name, "the platform needs one"):
         return None
     return {
@@ -251,7 +205,7 @@ def _label_judge(entry: Entry, losses: Losses) -> Record | None:
 
 
 def _messages(messages: Any) -> list[Record]:
-    return [{"role": one["role"], "content": one["content"]} for one in messages]
+    return [{"role": message["role"], "content": message["content"]} for message in messages]
 
 
 def _python(entry: Entry, losses: Losses) -> Record | None:
@@ -260,7 +214,7 @@ def _python(entry: Entry, losses: Losses) -> Record | None:
     note_limits(grader, losses, entry.name)
     if grader.signature == "openai":
         return _source(grader.source.text, _image(grader))
-    fits = takes_thread(entry, losses) and check_reads(grader.source.text, "openai", losses, entry.name)
+    fits = check_signature(entry, losses) and check_reads(grader.source.text, "openai", losses, entry.name)
     if not fits:
         return None
     text = wrapped(grader.source.text, "openai", entry.name, losses)
@@ -272,7 +226,7 @@ def _portable(entry: Entry, losses: Losses) -> Record | None:
     try:
         text = portable(entry.grader)
     except FormatError as error:
-        losses.add(entry.name, error.where or "kind", error.what, way_out=error.hint or _WAY_OUT)
+        losses.add(entry.name, error.where or "kind", error.what, way_out=error.hint or WAY_OUT)
         return None
     # A rule that wants the turns reads only what was said last, which is what is given.
     allowed = ("get_turns", "turn_calls", "turn_answers") if _looks_at_the_end(entry.grader) else ()
@@ -295,8 +249,8 @@ def _source(text: str, image: str) -> Record:
 
 
 def _image(grader: FunctionGrader) -> str:
-    before, told, tag = grader.source.origin.partition("openai image ")
-    return tag if told and not before else IMAGE
+    before, marker, tag = grader.source.origin.partition("openai image ")
+    return tag if marker and not before else IMAGE
 
 
 def _endpoint(entry: Entry, losses: Losses) -> Record | None:
@@ -324,7 +278,7 @@ _WRITERS: dict[type[Any], Callable[[Entry, Losses], Record | None]] = {
     LabelJudge: _label_judge,
     FunctionGrader: _python,
     Endpoint: _endpoint,
-    CodeGrader: _portable,
+    RuleGrader: _portable,
 }
 
 
@@ -339,13 +293,14 @@ def _check(record: Record) -> None:
         "label_model": types.LabelModelGrader,
         "python": types.PythonGrader,
     }
-    for one in record["graders"].values() if record["type"] == "multi" else [record]:
-        model = classes.get(one["type"])
+    # The package's type of a multi shows one grader where every document has a map, so that it is not asked.
+    for part in record["graders"].values() if record["type"] == "multi" else [record]:
+        model = classes.get(part["type"])
         if model is None:
             continue  # endpoints are in a preview that the package does not know
         try:
-            model.model_validate(one)
+            model.model_validate(part)
         except ValueError as error:
             raise FormatError(
-                "OpenAI's own types refuse this grader", where=one["name"], found=str(error)[:400]
+                "OpenAI's own types refuse this grader", where=part["name"], found=str(error)[:400]
             ) from error

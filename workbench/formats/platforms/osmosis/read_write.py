@@ -16,21 +16,22 @@ from typing import Any
 from workbench.errors import FormatError
 from workbench.formats.shared.base import Document, Format, Losses, Reading, register
 from workbench.formats.shared.parsing import parse_python
+from workbench.formats.shared.thread_access import check_reads
 from workbench.formats.shared.unsupported import (
+    add_gate_loss,
+    add_kind_loss,
     check_entry,
-    harmless,
-    negatable,
-    no_gate,
-    no_kind,
+    check_signature,
     note_limits,
-    prepared,
-    takes_thread,
+    settings_of_code,
+    settings_without_effect,
+    without_unused_settings,
 )
-from workbench.formats.shared.wrapping import check_reads, unwrap, wrapped
+from workbench.formats.shared.wrapping import unwrap, wrapped
 from workbench.graders import FunctionGrader, Grader, RolloutGrader
 from workbench.graders.combine import Entry
 from workbench.graders.portable import portable
-from workbench.graders.text import CodeGrader
+from workbench.graders.rule_grader import RuleGrader
 from workbench.suite import Suite
 
 __all__ = ["read", "write"]
@@ -56,6 +57,7 @@ def read(reading: Reading) -> Suite:
             "the module has no grader", where=reading.where,
             expected="a subclass of osmosis_ai.rollout.Grader, or a function under @osmosis_reward",
         )  # fmt: skip
+    # Nothing in a module names the grader; its file does, where there is one.
     name = PurePath(reading.where).stem if reading.folder else ""
     grader: FunctionGrader | RolloutGrader
     try:
@@ -76,7 +78,7 @@ def read(reading: Reading) -> Suite:
 
 def write(suite: Suite, losses: Losses) -> Document:
     """One module for one grader."""
-    suite = prepared(suite, losses)
+    suite = without_unused_settings(suite, losses)
     if len(suite) > 1:
         names = ", ".join(entry.name for entry in suite.entries)
         losses.add("", "entries", f"a module has one grader; here are {names}",
@@ -84,37 +86,37 @@ def write(suite: Suite, losses: Losses) -> Document:
     for at, entry in enumerate(suite.entries):
         text = _module(entry, losses)
         if text is not None:
-            _tell_rules(suite, losses)
-            _tell_left_out(suite, at, losses)
+            _check_combination(suite, losses)
+            _note_graders_left_out(suite, at, losses)
             return Document(text)
     raise FormatError("nothing is left to write", hint=_WAY_OUT)
 
 
-def _tell_rules(suite: Suite, losses: Losses) -> None:
+def _check_combination(suite: Suite, losses: Losses) -> None:
     if suite.combine is not None:
         losses.add("", "combine", "a module has one grader and no way to combine several",
                    way_out="combine inside the class")  # fmt: skip
-    no_gate(suite, losses)
+    add_gate_loss(suite, losses)
 
 
-def _tell_left_out(suite: Suite, kept: int, losses: Losses) -> None:
-    for entry in suite.entries[kept + 1 :]:
-        losses.add(entry.name, "grader", f"left out: the module holds {suite.entries[kept].name}")
-    name = suite.entries[kept].name
+def _note_graders_left_out(suite: Suite, chosen: int, losses: Losses) -> None:
+    for entry in suite.entries[chosen + 1 :]:
+        losses.add(entry.name, "grader", f"left out: the module holds {suite.entries[chosen].name}")
+    name = suite.entries[chosen].name
     if losses.stem and losses.stem != name:
         losses.note(
             name, "name", f"read back it is called {losses.stem!r}, as the file is: a module keeps no name"
         )
-    if description := suite.entries[kept].grader.description:
+    if description := suite.entries[chosen].grader.description:
         losses.note(name, "description", f"{description!r} has no place there"[:200])
 
 
 def _module(entry: Entry, losses: Losses) -> str | None:
     grader = entry.grader
-    if not isinstance(grader, RolloutGrader | FunctionGrader | CodeGrader):
-        no_kind(entry, losses, way_out=_WAY_OUT)
+    if not isinstance(grader, RolloutGrader | FunctionGrader | RuleGrader):
+        add_kind_loss(entry, losses, way_out=_WAY_OUT)
         return None
-    if not check_entry(entry, losses, knows=(*harmless(entry), *negatable(entry))):
+    if not check_entry(entry, losses, knows=(*settings_without_effect(entry), *settings_of_code(entry))):
         return None
     note_limits(grader, losses, entry.name)
     return _text(grader, entry, losses)
@@ -134,7 +136,7 @@ def _text(grader: Grader, entry: Entry, losses: Losses) -> str | None:
 
 
 def _wrapped(text: str, entry: Entry, losses: Losses) -> str | None:
-    if not takes_thread(entry, losses):
+    if not check_signature(entry, losses):
         return None
     if not check_reads(text, "osmosis", losses, entry.name):
         return None
@@ -142,7 +144,7 @@ def _wrapped(text: str, entry: Entry, losses: Losses) -> str | None:
 
 
 def _detect(document: Any, text: str) -> int:
-    return 2 if document is None and any(one.search(text) for one in (_ROLLOUT, _BARE, _LEGACY)) else 0
+    return 2 if document is None and any(mark.search(text) for mark in (_ROLLOUT, _BARE, _LEGACY)) else 0
 
 
 register(Format("osmosis", "Osmosis rollout modules", ".py", read, write, _detect))

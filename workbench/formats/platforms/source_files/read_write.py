@@ -19,20 +19,20 @@ from workbench.capturing.foreign import signature_of
 from workbench.capturing.statements import parsed
 from workbench.errors import CaptureError, FormatError
 from workbench.formats.shared.base import Document, Format, Losses, Reading, register
-from workbench.formats.shared.other_python import WHAT_IS_READ, check_grader
+from workbench.formats.shared.other_python import check_grader
 from workbench.formats.shared.parsing import MAX_PYTHON
 from workbench.formats.shared.unsupported import (
+    add_kind_loss,
     check_entry,
-    harmless,
-    negatable,
-    no_kind,
     note_limits,
-    prepared,
+    settings_of_code,
+    settings_without_effect,
+    without_unused_settings,
 )
 from workbench.graders import FunctionGrader, Grader, ScriptGrader
 from workbench.graders.combine import Entry
 from workbench.graders.portable import portable, portable_javascript
-from workbench.graders.text import CodeGrader
+from workbench.graders.rule_grader import RuleGrader
 from workbench.suite import Suite
 
 _PYTHON_FUNCTION = re.compile(r"^(async[ \t]+)?def[ \t]+\w+", re.MULTILINE)
@@ -47,15 +47,19 @@ def _read_python(reading: Reading) -> Suite:
             "the module is too large", where=reading.where, expected=f"at most {MAX_PYTHON:,} characters"
         )
     try:
-        found = decorated(reading.text) or {"": {}}
-        if "" in found:
+        functions = decorated(reading.text) or {"": {}}
+        # With `@wb.grader` the author says what a grader is; else it may be a trainer's function.
+        if "" in functions:
             check_grader(reading.text, reading.where)
-        return Suite([_function(reading, name, settings) for name, settings in found.items()])
+        return Suite([_function(reading, name, settings) for name, settings in functions.items()])
     except CaptureError as error:
-        hint = error.hint or f"a Python file of graders holds {WHAT_IS_READ}"
         raise FormatError(
-            error.what, where=error.where or reading.where, found=error.found, expected=error.expected, hint=hint
-        ) from error  # fmt: skip
+            error.what,
+            where=reading.where,
+            found=error.found,
+            expected=error.expected,
+            hint=error.hint,
+        ) from error
     except (ValueError, TypeError) as error:
         if isinstance(error, FormatError):
             raise
@@ -93,15 +97,15 @@ def _only(
     suite: Suite, losses: Losses, own: type[Any], write: Callable[[Entry, Losses], str | None]
 ) -> Document:
     """The file of the first grader that can be written; the others, rule and gate are told."""
-    suite, written = prepared(suite, losses), None
+    suite, written = without_unused_settings(suite, losses), None
     for entry in suite.entries:
         if written is not None:
             losses.add(
                 entry.name, "grader", "a file holds one grader", way_out="export each to a file of its own"
             )
-        elif not isinstance(entry.grader, own | CodeGrader):
-            no_kind(entry, losses, way_out="export as native")
-        elif check_entry(entry, losses, knows=(*harmless(entry), *negatable(entry))):
+        elif not isinstance(entry.grader, own | RuleGrader):
+            add_kind_loss(entry, losses, way_out="export as native")
+        elif check_entry(entry, losses, knows=(*settings_without_effect(entry), *settings_of_code(entry))):
             note_limits(entry.grader, losses, entry.name)
             written = write(entry, losses)
             _note_name(entry, written, own, losses)
@@ -155,6 +159,7 @@ def _detect_python(document: Any, text: str) -> int:
     tree = parsed(text)
     if tree is None:  # broken Python is shown as such by its checks
         return 1
+    # Never sure: a platform that knows its own functions in this module comes first.
     return int(any(isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) for node in tree.body))
 
 

@@ -21,15 +21,16 @@ from workbench.formats.shared.parsing import parse_json
 from workbench.formats.shared.unsupported import suite_name, unique
 from workbench.graders import Grader
 from workbench.graders.combine import AllPass, Entry
-from workbench.graders.guardrail import Guardrail
-from workbench.graders.structure import JsonKeys
+from workbench.graders.structure.guardrail import Guardrail
+from workbench.graders.structure.json_keys import JsonKeys
+from workbench.graders.structure.tool_call import ToolCallMatch
 from workbench.graders.text import Contains, ExactMatch, Regex
-from workbench.graders.tools import ToolCallMatch
 from workbench.judges import CriteriaJudge, GuardrailJudge
 from workbench.suite import Suite
 
 __all__ = ["read"]
 
+# Umbraco's own limit for one pattern.
 _SECONDS = 5.0
 _KEYS = ("graderTypeId", "name", "description", "config", "negate", "severity", "weight")
 _SEVERITIES = ("Error", "Warning", "Info")
@@ -45,13 +46,14 @@ def read(reading: Reading) -> Suite:
     entries: list[Entry] = []
     for node in _graders(root):
         entry = _entry(node)
-        name = unique(entry.name, [one.name for one in entries])
+        # Two graders may share a name there, but not in a suite.
+        name = unique(entry.name, [earlier.name for earlier in entries])
         entries.append(replace(entry, name=name))
     if not entries:
         raise root.refuse("there are no graders", expected='"graders": [...], at least one')
-    whole = root if isinstance(root.value, dict) and root.has("graders") else Node({}, root.path)
-    name = suite_name(whole.text("name", ""), [entry.name for entry in entries])
-    return Suite(entries, combine=AllPass(), name=name, description=whole.text("description", ""))
+    document = root if isinstance(root.value, dict) and root.has("graders") else Node({}, root.path)
+    name = suite_name(document.text("name", ""), [entry.name for entry in entries])
+    return Suite(entries, combine=AllPass(), name=name, description=document.text("description", ""))
 
 
 def _graders(root: Node) -> list[Node]:
@@ -123,10 +125,10 @@ def _read_guardrail(config: Node, names: Any) -> Grader:
     inner = Node({}, inner.path, fold=True) if inner.value is None else inner
     if which == "llm-judge":
         inner.only("profileId", "evaluationCriteria", "safetyCriteria", "threshold")
-        given = inner.text("evaluationCriteria", None) or inner.text("safetyCriteria", None)
-        criteria = {"criteria": given} if given else {}
+        stated_criteria = inner.text("evaluationCriteria", None) or inner.text("safetyCriteria", None)
+        criteria = {"criteria": stated_criteria} if stated_criteria else {}
         return GuardrailJudge(
-            pass_threshold=float(inner.number("threshold", 0.7)), rules="umbraco", **criteria, **names
+            safety_threshold=float(inner.number("threshold", 0.7)), platform="umbraco", **criteria, **names
         )
     inner.only("pattern", "searchPattern", "ignoreCase", "multiline")
     return Guardrail(
@@ -138,10 +140,10 @@ def _read_guardrail(config: Node, names: Any) -> Grader:
 
 def _read_judge(config: Node, names: Any) -> Grader:
     config.only("profileId", "evaluationCriteria", "passThreshold")
-    given = config.text("evaluationCriteria", None)
+    stated_criteria = config.text("evaluationCriteria", None)
     return CriteriaJudge(
-        **({"criteria": given} if given else {}), pass_threshold=float(config.number("passThreshold", 0.7)),
-        profile_id=config.text("profileId", None), rules="umbraco", **names,
+        **({"criteria": stated_criteria} if stated_criteria else {}), pass_threshold=float(config.number("passThreshold", 0.7)),
+        profile_id=config.text("profileId", None), platform="umbraco", **names,
     )  # fmt: skip
 
 
@@ -161,10 +163,10 @@ def _words(text: str) -> tuple[str, ...]:
 
 
 def _detect(document: Any, text: str) -> int:  # noqa: ARG001
-    held = document.get("graders", document) if isinstance(document, dict) else document
-    first = held[0] if isinstance(held, list) and held else held
-    known = isinstance(first, dict) and any(str(key).casefold() == "gradertypeid" for key in first)
-    return 2 if known else 0
+    items = document.get("graders", document) if isinstance(document, dict) else document
+    item = items[0] if isinstance(items, list) and items else items
+    is_umbraco = isinstance(item, dict) and any(str(key).casefold() == "gradertypeid" for key in item)
+    return 2 if is_umbraco else 0
 
 
 register(

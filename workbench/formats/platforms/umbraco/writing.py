@@ -1,4 +1,4 @@
-"""Graders as Umbraco.AI's test graders: the writing half of `umbraco.py`."""
+"""Graders as Umbraco.AI's test graders."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from workbench.errors import FormatError
 from workbench.formats.shared.base import Document, Losses
 from workbench.formats.shared.parsing import to_json
 from workbench.formats.shared.unsupported import (
+    add_gate_loss,
+    add_kind_loss,
     binary,
     check_entry,
     check_fields,
-    harmless,
-    no_gate,
-    no_kind,
-    prepared,
+    settings_without_effect,
+    without_unused_settings,
 )
 from workbench.graders import Grader
-from workbench.graders.combine import AllPass, Entry, Rule
-from workbench.graders.guardrail import Guardrail
-from workbench.graders.structure import JsonKeys
+from workbench.graders.combine import AllPass, CombiningRule, Entry
+from workbench.graders.structure.guardrail import Guardrail
+from workbench.graders.structure.json_keys import JsonKeys
+from workbench.graders.structure.tool_call import ToolCallMatch
 from workbench.graders.text import Contains, ExactMatch, Regex, StringCheck
-from workbench.graders.tools import ToolCallMatch
 from workbench.judges import CriteriaJudge, GuardrailJudge
 from workbench.patterns import PatternError, dotnet_spelling
 from workbench.suite import Suite
@@ -38,19 +38,20 @@ _WAY_OUT = "Umbraco has exact-match, contains, regex, json-schema (keys), tool-c
 
 def write(suite: Suite, losses: Losses) -> Document:
     """A test's graders. Per-row references, code and other combining rules have no place there."""
-    suite = _judged_there(prepared(suite, losses, keeps=_KEEPS), suite.combine, losses)
+    suite = _judged_there(without_unused_settings(suite, losses, keeps=_KEEPS), suite.combine, losses)
     records = [record for entry in suite.entries if (record := _record(entry, losses)) is not None]
     if not records:
         raise FormatError("nothing is left to write", hint=_WAY_OUT)
+    # No rule loses nothing either: there a run passes by severity in any case.
     if suite.combine not in {None, AllPass()}:
         losses.add("", "combine", "a run passes when every Error-severity grader passes, nothing else",
                    way_out="use combine=AllPass()", instead="that every Error-severity grader must pass")  # fmt: skip
-    no_gate(suite, losses)
-    told = {"name": suite.name, "description": suite.description}
-    return Document(to_json({**{key: text for key, text in told.items() if text}, "graders": records}))
+    add_gate_loss(suite, losses)
+    titles = {"name": suite.name, "description": suite.description}
+    return Document(to_json({**{key: text for key, text in titles.items() if text}, "graders": records}))
 
 
-def _judged_there(suite: Suite, rule: Rule | None, losses: Losses) -> Suite:
+def _judged_there(suite: Suite, rule: CombiningRule | None, losses: Losses) -> Suite:
     """The suite where a rule over its one entry was left out: there an Error that passes or not is the whole."""
     if suite.combine is not None or rule is None:
         return suite
@@ -69,11 +70,12 @@ def _judged_there(suite: Suite, rule: Rule | None, losses: Losses) -> Suite:
 
 
 def _record(entry: Entry, losses: Losses) -> dict[str, Any] | None:
+    # By the very class, unlike other writers: Umbraco takes no code to write a base class as.
     writer = _WRITERS.get(type(entry.grader))
     if writer is None:
-        no_kind(entry, losses, way_out=_WAY_OUT)
+        add_kind_loss(entry, losses, way_out=_WAY_OUT)
         return None
-    check_entry(entry, losses, knows=("weight", "severity", "negate", *harmless(entry)))
+    check_entry(entry, losses, knows=("weight", "severity", "negate", *settings_without_effect(entry)))
     config = writer(entry, losses)
     if config is None:
         return None
@@ -200,11 +202,11 @@ def _write_guardrail_judge(entry: Entry, losses: Losses) -> _Config:
         grader,
         losses,
         entry.name,
-        knows=("criteria", "pass_threshold", "rules", "model"),
+        knows=("criteria", "safety_threshold", "platform", "model"),
         way_out="the model is chosen by an AI profile there",
     )
     _note_model(grader.model, entry.name, losses)
-    inner = {"evaluationCriteria": grader.criteria, "threshold": grader.pass_threshold}
+    inner = {"evaluationCriteria": grader.criteria, "threshold": grader.safety_threshold}
     return "guardrail", {"evaluatorId": "llm-judge", "evaluatorConfig": inner}
 
 
@@ -213,7 +215,7 @@ def _write_judge(entry: Entry, losses: Losses) -> _Config:
     assert isinstance(grader, CriteriaJudge)
     # The model is not in these files: a profile of the site names it.
     check_fields(
-        grader, losses, entry.name, knows=("criteria", "pass_threshold", "profile_id", "rules", "model")
+        grader, losses, entry.name, knows=("criteria", "pass_threshold", "profile_id", "platform", "model")
     )
     _note_model(grader.model, entry.name, losses)
     values = {"evaluationCriteria": grader.criteria, "passThreshold": grader.pass_threshold}

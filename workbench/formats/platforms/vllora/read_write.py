@@ -13,21 +13,21 @@ from workbench.formats.shared.base import Document, Format, Losses, Reading, reg
 from workbench.formats.shared.node import Node
 from workbench.formats.shared.parsing import parse_json, to_json
 from workbench.formats.shared.unsupported import (
+    add_gate_loss,
+    add_kind_loss,
     check_entry,
     check_fields,
-    harmless,
-    negatable,
-    no_gate,
-    no_kind,
     note_limits,
-    prepared,
+    settings_of_code,
+    settings_without_effect,
     suite_name,
     unique,
+    without_unused_settings,
 )
 from workbench.graders import Grader, ScriptGrader
-from workbench.graders.combine import Combined, Entry, Mean, Rule, Sum
+from workbench.graders.combine import Combined, CombiningRule, Entry, Mean, Sum
 from workbench.graders.portable import portable_javascript
-from workbench.graders.text import CodeGrader
+from workbench.graders.rule_grader import RuleGrader
 from workbench.judges import SchemaJudge
 from workbench.suite import Suite
 
@@ -58,11 +58,13 @@ def read(reading: Reading) -> Suite:
     root = Node(parse_json(reading.text, reading.where), reading.where)
     if isinstance(root.value, Mapping) and "graders" not in root.value:
         return Suite(Entry(_grader(root, "", reading)))
-    nodes, given = (root.items(), None) if isinstance(root.value, list) else _several(root, reading)
+    nodes, weights = (
+        (root.items(), None) if isinstance(root.value, list) else _nodes_and_weights(root, reading)
+    )
     entries: list[Entry] = []
     for at, node in enumerate(nodes):
         node.mapping()
-        weight = given[at] if given is not None else node.number("weight", None)
+        weight = weights[at] if weights is not None else node.number("weight", None)
         if weight is None:
             raise node.refuse(
                 "a weight is missing", expected="weights: [...] or a weight in every grader, summing to 1"
@@ -79,7 +81,7 @@ def read(reading: Reading) -> Suite:
         raise root.refuse("the weights do not fit", found=str(error)) from error
 
 
-def _several(root: Node, reading: Reading) -> tuple[list[Node], list[float] | None]:
+def _nodes_and_weights(root: Node, reading: Reading) -> tuple[list[Node], list[float] | None]:
     root.only("graders", "weights", "name", "description")
     for key in ("name", "description"):
         if root.text(key, ""):
@@ -91,7 +93,7 @@ def _several(root: Node, reading: Reading) -> tuple[list[Node], list[float] | No
         raise root.at("weights").refuse(
             "there must be one weight a grader", found=f"{len(weights)} weights", expected=str(len(nodes))
         )
-    return nodes, [_weight(one) for one in weights]
+    return nodes, [_weight(weight_node) for weight_node in weights]
 
 
 def _weight(node: Node) -> float:
@@ -102,35 +104,35 @@ def _weight(node: Node) -> float:
 
 def _grader(node: Node, name: str, reading: Reading) -> Grader:
     node.only(*_KEYS)
-    told: Any = {
+    titles: Any = {
         "name": name or node.text("name", "") or "",
         "description": node.text("description", "") or "",
     }
     if node.choice("type", ("llm-judge", "script")) == "script":
-        return _script(node, told, reading)
+        return _script(node, titles, reading)
     schema = node.at("outputSchema")
-    shown = schema.mapping().get("properties")
-    if isinstance(shown, Mapping) and "score" not in shown:
+    properties = schema.mapping().get("properties")
+    if isinstance(properties, Mapping) and "score" not in properties:
         raise schema.refuse(
-            "the output schema has no score, so that no answer could be one", found=", ".join(map(str, shown)),
+            "the output schema has no score, so that no answer could be one", found=", ".join(map(str, properties)),
             expected="properties: {score: {type: number, ...}, ...}",
         )  # fmt: skip
     try:
         return SchemaJudge(
             prompt=node.text("prompt"), output_schema=dict(schema.value), model=node.text("model", "") or "",
-            temperature=float(node.number("temperature", 0)), max_tokens=node.integer("maxTokens", 256), rules="vllora", **told,
+            temperature=float(node.number("temperature", 0)), max_tokens=node.integer("maxTokens", 256), platform="vllora", **titles,
         )  # fmt: skip
     except (TypeError, ValueError) as error:
         place = schema if "output_schema" in str(error) else node
         raise place.refuse("this judge cannot be made", found=" ".join(str(error).split())) from error
 
 
-def _script(node: Node, told: Any, reading: Reading) -> Grader:
+def _script(node: Node, titles: Any, reading: Reading) -> Grader:
     for key in ("prompt", "outputSchema"):
         if node.has(key):
             raise node.at(key).refuse("a script has no such key", expected="script")
     try:
-        grader = ScriptGrader.from_source(node.text("script"), imported=True, **told)
+        grader = ScriptGrader.from_source(node.text("script"), imported=True, **titles)
     except ValueError as error:
         raise node.at("script").refuse(
             "the script cannot be taken", found=str(error).splitlines()[0]
@@ -140,7 +142,7 @@ def _script(node: Node, told: Any, reading: Reading) -> Grader:
 
 def write(suite: Suite, losses: Losses) -> Document:
     """A GraderConfig for one entry, a MultiGraderConfig for several."""
-    suite = prepared(suite, losses)
+    suite = without_unused_settings(suite, losses)
     entries, rule = suite.entries, suite.combine
     if len(entries) == 1 and isinstance(only := entries[0].grader, Combined) and rule is None:
         if not check_entry(entries[0], losses):
@@ -149,54 +151,57 @@ def write(suite: Suite, losses: Losses) -> Document:
     records = [(entry, record) for entry in entries if (record := _record(entry, losses)) is not None]
     if not records:
         raise FormatError("nothing is left to write", hint=_WAY_OUT)
-    no_gate(suite, losses)
+    add_gate_loss(suite, losses)
     if len(records) == 1 and rule is None:
         return Document(to_json(records[0][1]))
     weights = _weights([entry for entry, _ in records], rule, losses)
     return Document(to_json({"graders": [record for _, record in records], "weights": weights}))
 
 
-def _weights(entries: list[Entry], rule: Rule | None, losses: Losses) -> list[float]:
+def _weights(entries: list[Entry], rule: CombiningRule | None, losses: Losses) -> list[float]:
     """Weights that sum to 1; a mean's are normalised."""
     total = sum(entry.weight for entry in entries)
+    # Twelve digits print plainly and still sum to 1 within the 1e-6 that is asked for.
     weights = [round(entry.weight / total, 12) if total else 1 / len(entries) for entry in entries]
-    shown = " + ".join(f"{weight:.3g} * {e.name}" for weight, e in zip(weights, entries, strict=True))
-    instead = f"the weighted sum {shown}"[:300]
+    terms = " + ".join(f"{weight:.3g} * {e.name}" for weight, e in zip(weights, entries, strict=True))
+    instead = f"the weighted sum {terms}"[:300]
     if not isinstance(rule, Mean | Sum):
-        what = (
+        problem = (
             "several graders there are one weighted sum"
             if rule is None
             else f"there is no rule {rule.rule!r}"
         )
-        losses.add("", "combine", what, way_out="use combine=Mean()", instead=instead)
+        losses.add("", "combine", problem, way_out="use combine=Mean()", instead=instead)
     elif isinstance(rule, Sum) and abs(total - 1) > 1e-6:
-        what = f"the weights must sum to 1; these sum to {total:g}"
-        losses.add("", "weight", what, way_out="use combine=Mean()", instead=instead)
+        problem = f"the weights must sum to 1; these sum to {total:g}"
+        losses.add("", "weight", problem, way_out="use combine=Mean()", instead=instead)
     return weights
 
 
 def _record(entry: Entry, losses: Losses) -> dict[str, Any] | None:
     grader = entry.grader
-    if not isinstance(grader, ScriptGrader | SchemaJudge | CodeGrader):
-        no_kind(entry, losses, way_out=_WAY_OUT)
+    if not isinstance(grader, ScriptGrader | SchemaJudge | RuleGrader):
+        add_kind_loss(entry, losses, way_out=_WAY_OUT)
         return None
-    if not check_entry(entry, losses, knows=("weight", *harmless(entry), *negatable(entry))):
+    if not check_entry(
+        entry, losses, knows=("weight", *settings_without_effect(entry), *settings_of_code(entry))
+    ):
         return None
-    told = {"name": entry.name, **({"description": grader.description} if grader.description else {})}
+    titles = {"name": entry.name, **({"description": grader.description} if grader.description else {})}
     if isinstance(grader, ScriptGrader):
         note_limits(grader, losses, entry.name)
-        return {"type": "script", **told, "script": grader.source.text}
+        return {"type": "script", **titles, "script": grader.source.text}
     if isinstance(grader, SchemaJudge):
-        return _judge(entry, grader, losses) | told
+        return _judge(entry, grader, losses) | titles
     try:
-        return {"type": "script", **told, "script": portable_javascript(grader, negate=entry.negate)}
+        return {"type": "script", **titles, "script": portable_javascript(grader, negate=entry.negate)}
     except FormatError as error:
         losses.add(entry.name, error.where or "kind", error.what, way_out=error.hint or _WAY_OUT)
         return None
 
 
 def _judge(entry: Entry, grader: SchemaJudge, losses: Losses) -> dict[str, Any]:
-    known = ("prompt", "output_schema", "model", "temperature", "max_tokens", "rules")
+    known = ("prompt", "output_schema", "model", "temperature", "max_tokens", "platform")
     check_fields(grader, losses, entry.name, knows=known)
     if grader.max_tokens is None:
         losses.add(entry.name, "max_tokens", "an answer there has a limit of tokens, 256 by default",
@@ -215,10 +220,10 @@ def _judge(entry: Entry, grader: SchemaJudge, losses: Losses) -> dict[str, Any]:
 
 def _detect(document: Any, text: str) -> int:  # noqa: ARG001
     if isinstance(document, dict) and isinstance(document.get("graders"), list):
-        first = document["graders"][0] if document["graders"] else {}
+        item = document["graders"][0] if document["graders"] else {}
     else:
-        first = document[0] if isinstance(document, list) and document else document
-    return 2 if isinstance(first, dict) and first.get("type") in ("llm-judge", "script") else 0
+        item = document[0] if isinstance(document, list) and document else document
+    return 2 if isinstance(item, dict) and item.get("type") in ("llm-judge", "script") else 0
 
 
 register(Format("vllora", "vLLora grader configs", ".json", read, write, _detect))

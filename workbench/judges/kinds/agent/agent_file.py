@@ -1,4 +1,4 @@
-"""Letta's agent files (.af): one agent's system prompt, memory, model and tools, as plain data."""
+"""Reads Letta's agent files (.af): one agent's system prompt, memory, model and tools, as plain data."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from workbench.errors import FormatError
-from workbench.judges.base import refuse_unless
+from workbench.judges.field_checks import refuse_unless
 
 __all__ = ["AgentFile", "AgentTool"]
 
-_OPEN_ENDED = {"type": "object", "properties": {}, "additionalProperties": True}
+_ANY_ARGUMENTS = {"type": "object", "properties": {}, "additionalProperties": True}
 
 
 @dataclass(frozen=True)
@@ -19,80 +19,80 @@ class AgentTool:
     """A tool as its file has it.
 
     Attributes:
-        name: What the model calls it, and its function in the module.
-        source: Its Python module, "" where the file holds none: then it belongs to Letta.
-        offer: What the model is told of it, in OpenAI's shape.
+        name: The name by which the model calls it, and of its function in the module.
+        source: Its Python module; "" where the file holds none: then it is a tool of Letta's own.
+        definition: The tool as the model sees it, in OpenAI's shape.
     """
 
     name: str
     source: str
-    offer: Mapping[str, Any]
+    definition: Mapping[str, Any]
 
     @classmethod
     def read(cls, record: Mapping[str, Any]) -> AgentTool:
-        """A tool out of its record."""
+        """The tool of a record in an agent file."""
         name, source = record.get("name"), record.get("source_code")
         schema = record.get("json_schema")
-        shape = dict(schema) if isinstance(schema, Mapping) else {}
-        offer = {
+        fields = dict(schema) if isinstance(schema, Mapping) else {}
+        function = {
             "name": str(name),
-            "description": str(shape.get("description") or record.get("description") or ""),
-            "parameters": shape.get("parameters") or _OPEN_ENDED,
+            "description": str(fields.get("description") or record.get("description") or ""),
+            "parameters": fields.get("parameters") or _ANY_ARGUMENTS,
         }
-        written = source if isinstance(source, str) else ""
-        return cls(str(name), written, {"type": "function", "function": offer})
+        module = source if isinstance(source, str) else ""
+        return cls(str(name), module, {"type": "function", "function": function})
 
 
 @dataclass(frozen=True)
 class AgentFile:
-    """The content of an agent file, read without running anything of it.
+    """The content of an agent file, read without running any of its code.
 
-    Today's files hold a list under `agents`, with tools and blocks beside it; older ones are the agent itself.
+    Today's files hold a list under `agents`, with tools and memory blocks beside it; older files are the agent itself.
 
     Raises:
-        FormatError: From every property: not one agent, no model.
+        FormatError: From the properties: there is not exactly one agent, or it names no model.
     """
 
     content: Mapping[str, Any]
 
     @property
     def state(self) -> Mapping[str, Any]:
-        """The one agent."""
+        """The record of the agent."""
         agents = self.content.get("agents")
         if not isinstance(agents, list):
             return self.content
-        one = len(agents) == 1 and isinstance(agents[0], Mapping)
-        refuse_unless(one, "an agent judge needs one agent", len(agents), "one")
+        is_single = len(agents) == 1 and isinstance(agents[0], Mapping)
+        refuse_unless(is_single, "an agent judge needs one agent", len(agents), "one")
         state: Mapping[str, Any] = agents[0]
         return state
 
     @property
     def tools(self) -> dict[str, AgentTool]:
-        """The agent's tools by name: those it lists, or all there are where it lists none."""
-        found = _mappings(self.content.get("tools"))
+        """The agent's tools by name: those it lists, or all of the file where it lists none."""
+        records = _mappings(self.content.get("tools"))
         listed = self.state.get("tool_ids")
         if isinstance(listed, list) and listed:
-            found = [one for one in found if one.get("id") is None or one.get("id") in listed]
-        return {tool.name: tool for tool in map(AgentTool.read, found)}
+            records = [record for record in records if record.get("id") is None or record.get("id") in listed]
+        return {tool.name: tool for tool in map(AgentTool.read, records)}
 
     @property
     def model(self) -> str:
         """The model the agent names."""
-        name = self._named_model
-        named = isinstance(name, str) and name
-        refuse_unless(named, "the agent names no model", name or "", "llm_config.model, or model=")
+        name = self._model_value
+        is_name = isinstance(name, str) and name
+        refuse_unless(is_name, "the agent names no model", name or "", "llm_config.model, or model=")
         return str(name)
 
     @property
     def names_model(self) -> bool:
-        """Whether it names one, if only one that cannot be."""
-        return bool(self._named_model)
+        """Whether the file has a value for the model, valid or not."""
+        return bool(self._model_value)
 
     @property
-    def _named_model(self) -> object:
+    def _model_value(self) -> object:
         settings = self.state.get("llm_config")
-        found = settings.get("model") if isinstance(settings, Mapping) else None
-        return found or self.state.get("model")
+        model = settings.get("model") if isinstance(settings, Mapping) else None
+        return model or self.state.get("model")
 
     @property
     def system(self) -> str:
@@ -100,19 +100,19 @@ class AgentFile:
         blocks = _mappings(self.content.get("blocks") or self.state.get("core_memory"))
         listed = self.state.get("block_ids")
         if isinstance(listed, list):
-            blocks = [one for one in blocks if one.get("id") in listed]
-        shown = [
-            f"<{one.get('label')}>\n{one.get('value')}\n</{one.get('label')}>"
-            for one in blocks
-            if one.get("value")
+            blocks = [block for block in blocks if block.get("id") in listed]
+        sections = [
+            f"<{block.get('label')}>\n{block.get('value')}\n</{block.get('label')}>"
+            for block in blocks
+            if block.get("value")
         ]
-        return "\n\n".join(filter(None, [str(self.state.get("system") or ""), *shown]))
+        return "\n\n".join(filter(None, [str(self.state.get("system") or ""), *sections]))
 
     def check_grade_tool(self, name: str) -> None:
-        """Refuse a file whose tool to hand a grade in is missing, or does not take `score` and `rationale`.
+        """Refuse a file whose tool for handing in the grade is missing, or does not take `score` and `rationale`.
 
         Raises:
-            FormatError: With the tools there are.
+            FormatError: It names the tools of the file.
         """
         expected = f"def {name}(score: float, rationale: str)"
         if name not in self.tools:
@@ -121,6 +121,7 @@ class AgentFile:
                 found=", ".join(sorted(self.tools)) or "no tools", expected=expected,
                 hint="name another one: judge_tool_name=",
             )  # fmt: skip
+        # By the text alone: parsing a stranger's source is left to the sandbox.
         source = self.tools[name].source
         missing = [
             part for part in ("score", "rationale") if f"{part}:" not in source and f"{part} :" not in source
@@ -134,4 +135,4 @@ class AgentFile:
 
 
 def _mappings(value: Any) -> list[Mapping[str, Any]]:
-    return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []
+    return [entry for entry in value if isinstance(entry, Mapping)] if isinstance(value, list) else []

@@ -13,13 +13,15 @@ from typing import Any, ClassVar, Self
 from workbench.errors import FormatError, SandboxError
 from workbench.grade import ErrorKind, Grade
 from workbench.graders.base import kind
-from workbench.judges.answers.verdicts import AnswerError, loaded, number
+from workbench.graders.settings import HANDLING
+from workbench.judges.answers.verdicts import AnswerError, parse_json, score_value
 from workbench.judges.asking.settings import check_setting
-from workbench.judges.base import as_sample, check_number, refuse_unless
+from workbench.judges.base import as_sample
+from workbench.judges.field_checks import check_number, refuse_unless
 from workbench.judges.kinds.agent.agent_file import AgentFile
-from workbench.judges.kinds.agent.tools import ToolBox, answers, tool_record, tools_sha256
+from workbench.judges.kinds.agent.tools import ToolBox, call_tools, tool_record, tools_sha256
 from workbench.judges.kinds.rubric import RubricPrompt
-from workbench.judges.prompts.files import prompt as built_in
+from workbench.judges.prompts.files import prompt as built_in_prompt
 from workbench.judges.protocol import Messages, Reply
 from workbench.samples import Sample
 from workbench.sandbox.host.limits import IMPORTED_MB, IMPORTED_SECONDS
@@ -27,8 +29,9 @@ from workbench.thread import StringThread
 
 __all__ = ["AgentJudge"]
 
-_MAX_FILE = 16 * 2**20
-_SUBMIT: dict[str, Any] = {
+_MAX_FILE_BYTES = 16 * 2**20
+"""Size of an agent file at most. Ours."""
+_SUBMIT_TOOL: dict[str, Any] = {
     "name": "submit_grade",
     "source_code": 'def submit_grade(score: float, rationale: str):\n    """Hand the grade in."""\n',
     "source_type": "python",
@@ -53,9 +56,9 @@ class AgentJudge(RubricPrompt):
     """A score and rationale that an agent hands in by calling a tool.
 
     The agent is the content of a Letta agent file (.af): its system prompt, memory blocks, model and tools. The first
-    call of the judge's tool is the grade; it is read, not run. Other tools run in the sandbox, each call in a fresh
-    worker, and what they return goes back to the model. A tool that raises, takes too long, does not exist or has no
-    source (Letta's own, which work on its memory) answers the model with an error text, and the agent goes on;
+    call of the judge's tool is the grade; its arguments are read, and it is not run. Other tools run in the sandbox,
+    each call in a fresh worker, and their results go back to the model. Where a tool raises, takes too long, does not
+    exist or has no source (as Letta's own, which work on its memory), the model gets an error text and goes on;
     `send_message` is answered "OK". Metadata: `tool_runs`, how many calls were answered, and `tools`, their names.
 
     A file's tools are *imported* source: they run only where the kernel confines them, or when trusted.
@@ -67,12 +70,12 @@ class AgentJudge(RubricPrompt):
         model: "" for the agent's own.
         max_steps: Answers the agent may give until it hands the grade in, 200 at most.
         tool_timeout: Seconds a call of a tool may take.
-        tool_memory_mb: MiB of address space beyond what a worker starts with, for a call.
-        imported: Whether the tools are somebody else's.
+        tool_memory_mb: MiB of address space that a call may use beyond what a worker starts with.
+        imported: Whether somebody else wrote the tools.
         trusted_sha256: Hash of tools that may run even where the machine cannot confine them; "" for none.
 
-    An answer in text is told once that the grade is missing. With `rules="letta"` it is not, a missing score is 0.0
-    and any score is clamped to 0..1.
+    A model that answers in text, without a call, is reminded once that the grade is missing. With `platform="letta"` it is
+    not reminded, a missing score is 0.0 and any score is clamped to 0..1.
 
     Error kinds: as `Judge`; sandbox where a tool may not run here.
 
@@ -84,16 +87,16 @@ class AgentJudge(RubricPrompt):
     judge_tool_name: str = "submit_grade"
     model: str = ""
     max_steps: int = 20
-    tool_timeout: float = 10.0
-    tool_memory_mb: int = 512
-    imported: bool = field(default=False, compare=False)
-    trusted_sha256: str = field(default="", compare=False)
+    tool_timeout: float = field(default=10.0, metadata=HANDLING)
+    tool_memory_mb: int = field(default=512, metadata=HANDLING)
+    imported: bool = field(default=False, compare=False, metadata=HANDLING)
+    trusted_sha256: str = field(default="", compare=False, metadata=HANDLING)
 
     ceilings: ClassVar[Mapping[str, float]] = {
         "tool_timeout": IMPORTED_SECONDS,
         "tool_memory_mb": IMPORTED_MB,
     }
-    """The most that a file or a store may set; see `workbench.serialization.held`."""
+    """The most that a file or a store may set; see `workbench.serialization.limit_imported`."""
 
     def __post_init__(self, prompt_path: str | os.PathLike[str] | None) -> None:
         super().__post_init__(prompt_path)
@@ -104,11 +107,12 @@ class AgentJudge(RubricPrompt):
         object.__setattr__(self, "agent", dict(self.agent))
         self._file.check_grade_tool(self.judge_tool_name)
         if not self.model.strip():
-            named = self._file.names_model or not super()._default_model()
-            object.__setattr__(self, "model", self._file.model if named else super()._default_model())
+            default = super()._default_model()
+            from_file = self._file.names_model or not default
+            object.__setattr__(self, "model", self._file.model if from_file else default)
 
     def _default_model(self) -> str:
-        return ""  # the agent's own goes before the environment's
+        return ""  # `__post_init__` chooses: the agent's own model goes before the environment's
 
     @classmethod
     def from_file(cls, path: str | os.PathLike[str], *, trust: bool = False, **settings: Any) -> Self:
@@ -120,33 +124,33 @@ class AgentJudge(RubricPrompt):
             settings: Other fields: `prompt` or `prompt_path`, `judge_tool_name`, ...
 
         Raises:
-            FormatError: No such file, no JSON, or an agent that cannot judge.
+            FormatError: There is no such file, it is no JSON, or its agent cannot judge.
         """
         content = _read_json(Path(path).expanduser())
-        made = cls(agent=content, imported=True, **settings)
-        return made.trusted() if trust else made
+        judge = cls(agent=content, imported=True, **settings)
+        return judge.trusted() if trust else judge
 
     @classmethod
     def with_tools(
         cls, tools: Iterable[Callable[..., Any]], *, model: str, system: str = "", **settings: Any
     ) -> Self:
-        """A judge of one's own, with Python functions as tools.
+        """A judge with Python functions as tools.
 
-        A function is captured as a grade function is; the model sees its name, its docstring and the types of its
-        parameters. `submit_grade` is added.
+        Each function is captured like a grade function; the model sees its name, its docstring and the types of its
+        parameters. The tool `submit_grade` is added.
 
         Args:
-            tools: Functions of named parameters, sync or async; what they return is shown as text, or as JSON.
-            model: Which model is asked.
+            tools: Functions with named parameters, sync or async; what they return reaches the model as text, or as JSON.
+            model: The model to ask.
             system: The system prompt.
             settings: Other fields: `prompt` or `prompt_path`, `max_steps`, `tool_timeout`, ...
 
         Raises:
-            CaptureError: A function that cannot travel.
+            CaptureError: A function needs something that cannot be put into a module of its own.
         """
         agent = {
             "agents": [{"system": system, "llm_config": {"model": model}}],
-            "tools": [*map(tool_record, tools), _SUBMIT],
+            "tools": [*map(tool_record, tools), _SUBMIT_TOOL],
         }
         return cls(agent=agent, **settings)
 
@@ -155,7 +159,7 @@ class AgentJudge(RubricPrompt):
         return AgentFile(self.agent)
 
     @cached_property
-    def _box(self) -> ToolBox:
+    def _tool_box(self) -> ToolBox:
         return ToolBox(
             self._file,
             self.judge_tool_name,
@@ -166,7 +170,7 @@ class AgentJudge(RubricPrompt):
 
     @property
     def trust(self) -> bool:
-        """Whether these very tools were trusted to run unconfined."""
+        """Whether exactly these tools are trusted to run unconfined."""
         return self.trusted_sha256 == tools_sha256(self._file)
 
     def trusted(self) -> Self:
@@ -174,61 +178,65 @@ class AgentJudge(RubricPrompt):
         return replace(self, trusted_sha256=tools_sha256(self._file))
 
     def as_imported(self, *, trust: bool = False) -> Self:
-        """The same judge with its tools as somebody else's: they run only where the kernel confines them."""
-        marked = replace(self, imported=True, trusted_sha256="")
-        return marked.trusted() if trust else marked
+        """The same judge with its tools marked as somebody else's: they run only where the kernel confines them."""
+        imported = replace(self, imported=True, trusted_sha256="")
+        return imported.trusted() if trust else imported
 
     def check_ready(self) -> None:
-        """Raise what would end a run before its first row: no key, or tools that may not run here.
+        """See `Judge.check_ready`; also refuse tools that may not run here.
 
         Raises:
-            IsolationError: Imported tools where the kernel confines nothing.
+            IsolationError: The tools are imported, and the kernel cannot confine them.
         """
         super().check_ready()
-        self._box.check_ready()
+        self._tool_box.check_ready()
 
     def preview(self, sample: Sample | StringThread) -> Messages:
         """The agent's system prompt with its memory, and the question."""
-        text = self.rendered(as_sample(sample), low=0.0, high=1.0, tool=self.judge_tool_name)
-        told = self._file.system
-        system = [{"role": "system", "content": told}] if told else []
-        return [*system, {"role": "user", "content": text}]
+        text = self.user_message(as_sample(sample), low=0.0, high=1.0, tool=self.judge_tool_name)
+        system = self._file.system
+        system_messages = [{"role": "system", "content": system}] if system else []
+        return [*system_messages, {"role": "user", "content": text}]
 
     def answer_format(self) -> None:
         """No format: the grade comes as a tool call."""
         return
 
-    def asked(self) -> dict[str, Any]:
-        """With the agent's tools."""
-        return {**super().asked(), "tools": [dict(tool.offer) for tool in self._file.tools.values()]}
+    def request_settings(self) -> dict[str, Any]:
+        """See `Judge.request_settings`; with the agent's tools."""
+        return {
+            **super().request_settings(),
+            "tools": [dict(tool.definition) for tool in self._file.tools.values()],
+        }
 
     async def ask(self, sample: Sample, replies: list[Reply]) -> Grade:
-        """Let the agent speak until it hands its grade in."""
-        messages, nudged = self.preview(sample), bool(self.rules)
+        """Ask until the agent hands in its grade."""
+        messages = self.preview(sample)
+        reminded = bool(self.platform)  # platforms never remind
         for _ in range(self.max_steps):
-            reply = await self.say(messages, replies)
-            self._check(reply)
-            handed_in = [call for call in reply.tool_calls if _name(call) == self.judge_tool_name]
-            if handed_in:
-                return self._noted(self._handed_in(handed_in), replies)
-            if not reply.tool_calls and nudged:
+            reply = await self.ask_model(messages, replies)
+            self._check_reply(reply)
+            grade_calls = [call for call in reply.tool_calls if _name(call) == self.judge_tool_name]
+            if grade_calls:
+                return self._with_tool_names(self._grade_of(grade_calls), replies)
+            if not reply.tool_calls and reminded:
                 raise AnswerError(
                     ErrorKind.JUDGE_PARSE, f"no {self.judge_tool_name} call in the agent's answer"
                 )
-            nudged = nudged or not reply.tool_calls
+            reminded = reminded or not reply.tool_calls
             try:
-                messages = [*messages, *await self._answered(reply)]
+                messages = [*messages, *await self._next_messages(reply)]
             except SandboxError as error:
-                return self._noted(Grade.failed(ErrorKind.SANDBOX, str(error)), replies)
+                return self._with_tool_names(Grade.failed(ErrorKind.SANDBOX, str(error)), replies)
         raise AnswerError(
             ErrorKind.JUDGE_PARSE, f"no {self.judge_tool_name} call within {self.max_steps} answers"
         )
 
-    def _handed_in(self, calls: list[dict[str, Any]]) -> Grade:
-        """The grade of a reply's calls: the first one's; under our own rules all must agree."""
+    def _grade_of(self, calls: list[dict[str, Any]]) -> Grade:
+        """The grade of the first call; under our own rules all calls must agree."""
         grade = self.read(_arguments(calls[0]))
-        others = [] if self.rules else [self.read(_arguments(call)).score for call in calls[1:]]
-        different = next((score for score in others if score != grade.score), None)
+        other_scores = [] if self.platform else [self.read(_arguments(call)).score for call in calls[1:]]
+        different = next((score for score in other_scores if score != grade.score), None)
         if different is not None:
             raise AnswerError(
                 ErrorKind.JUDGE_PARSE,
@@ -236,58 +244,64 @@ class AgentJudge(RubricPrompt):
             )
         return grade
 
-    def _check(self, reply: Reply) -> None:
-        """Refuse an answer that is no step: a refusal, and under our own rules one that was cut short."""
+    def _check_reply(self, reply: Reply) -> None:
+        """Fail on a refusal, and under our own rules on an answer that was cut short."""
         if reply.refusal:
             raise AnswerError(ErrorKind.JUDGE_REFUSAL, f"the judge refused: {reply.refusal[:300]}")
-        if reply.finish_reason == "length" and not self.rules:
+        if reply.finish_reason == "length" and not self.platform:
             raise AnswerError(ErrorKind.JUDGE_CUT, "the judge's answer was cut short; raise max_tokens")
 
-    async def _answered(self, reply: Reply) -> Messages:
-        """The reply and the results of its tools; for one without calls, what is missing."""
-        said: dict[str, Any] = {"role": "assistant", "content": reply.text}
+    async def _next_messages(self, reply: Reply) -> Messages:
+        """The reply and the results of its tools; after a reply without calls, a reminder of the grade."""
+        answer: dict[str, Any] = {"role": "assistant", "content": reply.text}
         if not reply.tool_calls:
-            return [said, {"role": "user", "content": built_in("agent_nudge", tool=self.judge_tool_name)}]
+            return [
+                answer,
+                {"role": "user", "content": built_in_prompt("agent_nudge", tool=self.judge_tool_name)},
+            ]
         calls = [(_name(call), _arguments(call)) for call in reply.tool_calls]
-        found = await answers(self._box, calls)
+        results = await call_tools(self._tool_box, calls)
         return [
-            {**said, "tool_calls": reply.tool_calls},
+            {**answer, "tool_calls": reply.tool_calls},
             *(
                 {"role": "tool", "tool_call_id": call.get("id"), "content": text}
-                for call, text in zip(reply.tool_calls, found, strict=True)
+                for call, text in zip(reply.tool_calls, results, strict=True)
             ),
         ]
 
-    def _noted(self, grade: Grade, replies: list[Reply]) -> Grade:
-        """The grade with the tools that were called on the way to it."""
-        called = [[_name(call) for call in reply.tool_calls] for reply in replies]
-        names = [name for step in called if self.judge_tool_name not in step for name in step]
+    def _with_tool_names(self, grade: Grade, replies: list[Reply]) -> Grade:
+        """The grade with the tools that were called before it in its metadata."""
+        names_by_reply = [[_name(call) for call in reply.tool_calls] for reply in replies]
+        # The calls of the reply with the grade were not answered.
+        names = [name for names in names_by_reply if self.judge_tool_name not in names for name in names]
         return replace(grade, metadata={**grade.metadata, "tool_runs": len(names), "tools": names})
 
     def read(self, text: str) -> Grade:
-        """Score and rationale out of the call's arguments."""
-        found = loaded(text, strict=False)  # models put raw line breaks into strings
-        if not isinstance(found, dict):
+        """Score and rationale of a call's arguments."""
+        arguments = parse_json(text, strict=False)  # models put raw line breaks into strings
+        if not isinstance(arguments, dict):
             raise AnswerError(
                 ErrorKind.JUDGE_PARSE,
                 f"{self.judge_tool_name} was called with {text[:200]!r}, no JSON object",
             )
-        told = found.get("score", 0.0 if self.rules == "letta" else None)
-        return Grade(number(told, self.rules), reasoning=str(found.get("rationale") or ""))
+        score = arguments.get("score", 0.0 if self.platform == "letta" else None)
+        return Grade(score_value(score, self.platform), reasoning=str(arguments.get("rationale") or ""))
 
-    def unread(self, error: AnswerError, replies: list[Reply]) -> Grade:
-        """Failed; in Letta's words under its rules."""
-        grade = super().unread(error, replies)
-        if self.rules == "letta":
+    def unreadable_grade(self, error: AnswerError, replies: list[Reply]) -> Grade:
+        """Failed; under Letta's rules with its message."""
+        grade = super().unreadable_grade(error, replies)
+        if self.platform == "letta":
             message = f"Error during agent judge grading: {error}"
             grade = Grade.failed(error.kind, message, metadata={"error": str(error)})
-        return self._noted(grade, replies)
+        return self._with_tool_names(grade, replies)
 
 
 def _read_json(path: Path) -> Any:
     try:
-        if path.stat().st_size > _MAX_FILE:
-            raise FormatError("the agent file is too large", where=str(path), expected=f"{_MAX_FILE:,} bytes")
+        if path.stat().st_size > _MAX_FILE_BYTES:
+            raise FormatError(
+                "the agent file is too large", where=str(path), expected=f"{_MAX_FILE_BYTES:,} bytes"
+            )
         return json.loads(path.read_text("utf-8-sig"))
     except (OSError, ValueError, RecursionError) as error:
         if isinstance(error, FormatError):
@@ -308,5 +322,5 @@ def _name(call: Mapping[str, Any]) -> str:
 
 def _arguments(call: Mapping[str, Any]) -> str:
     function = call.get("function")
-    told = function.get("arguments") if isinstance(function, Mapping) else None
-    return told if isinstance(told, str) else json.dumps(told)
+    arguments = function.get("arguments") if isinstance(function, Mapping) else None
+    return arguments if isinstance(arguments, str) else json.dumps(arguments)

@@ -1,7 +1,7 @@
-"""An agent's tools, run in the sandbox: Python functions as a file or a cell has them.
+"""Runs an agent's tools in the sandbox: Python functions of an agent file or a notebook cell.
 
-A call runs in a fresh locked worker, under the limits and the rule of trust of grade functions. What the tool returns
-or raises goes back to the model as text; nothing is kept from one call to the next.
+A call runs in a fresh locked worker, under the same limits and rules of trust as a grade function. What the tool
+returns or raises goes back to the model as text; no state is kept from one call to the next.
 """
 
 from __future__ import annotations
@@ -20,24 +20,25 @@ from workbench.capturing import capture
 from workbench.capturing.source import MAX_BYTES, Source
 from workbench.errors import FormatError
 from workbench.grade import ErrorKind, Grade
-from workbench.graders.function import FunctionGrader
+from workbench.graders.code.function import FunctionGrader
 from workbench.judges.kinds.agent.agent_file import AgentFile, AgentTool
 from workbench.samples import Sample
 from workbench.thread import StringThread
 
-__all__ = ["MAX_RESULT", "ToolBox", "answers", "tool_record", "tools_sha256"]
+__all__ = ["MAX_CALLS", "MAX_RESULT", "ToolBox", "call_tools", "tool_record", "tools_sha256"]
 
 MAX_RESULT = 10_000
-"""Characters of a tool's result or error that the model is told."""
+"""Characters of a tool's result or error that the model gets. Ours."""
 
 MAX_CALLS = 32
-"""Calls of one reply that are run; a model that wants more is told so."""
+"""Tool calls of one reply that are run; the others are answered with an error. Ours."""
 
-_SAYING = "send_message"
-"""Letta's tool for speaking; it changes nothing, so the agent may go on after it."""
+_SEND_MESSAGE = "send_message"
+"""Letta's tool for talking to the user. It has no effect here, so it is answered without being run."""
 
-# Letta adds the first two to every tool's parameters, for itself.
-_RUN = """
+# A tool runs as a grade function: its call's arguments are the submission, and the rationale carries its result.
+# `_LETTAS` are parameters that Letta adds to tools for its own use, so most functions do not take them.
+_RUNNER_TEMPLATE = """
 import inspect as _inspect
 import json as _json
 
@@ -55,11 +56,15 @@ async def grade(sample, submission):
     if not callable(tool):
         raise NameError(f"the tool's source defines no function {{_NAME}}")
     arguments = _json.loads(submission)
-    taken = _inspect.signature(tool).parameters
-    named = any(one.kind is one.VAR_KEYWORD for one in taken.values())
-    kept = {{key: value for key, value in arguments.items() if named or key in taken or key not in _LETTAS}}
+    parameters = _inspect.signature(tool).parameters
+    takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
+    arguments = {{
+        key: value
+        for key, value in arguments.items()
+        if takes_any or key in parameters or key not in _LETTAS
+    }}
     try:
-        value = tool(**kept)
+        value = tool(**arguments)
         value = await value if _inspect.isawaitable(value) else value
     except Exception as error:
         return GradeResult(score=0.0, rationale=f"{{type(error).__name__}}: {{error}}"[:{limit}])
@@ -79,11 +84,11 @@ class ToolBox:
     """The tools of one agent, ready to run.
 
     Args:
-        file: The agent's.
-        grade_tool: The one that hands the grade in: it is read, not run.
+        file: The agent's file.
+        grade_tool: The tool that hands in the grade: its call is read, not run.
         timeout: Seconds a call may take.
-        memory_mb: MiB of address space a call may use beyond what a worker starts with.
-        kernel_only: Whether the sources are a stranger's: they run only where the kernel confines them.
+        memory_mb: MiB of address space that a call may use beyond what a worker starts with.
+        kernel_only: Whether somebody else wrote the sources: they run only where the kernel confines them.
     """
 
     file: AgentFile
@@ -93,41 +98,47 @@ class ToolBox:
     kernel_only: bool
 
     def check_ready(self) -> None:
-        """Refuse a stranger's tools where the machine cannot confine them.
+        """Refuse imported tools where the kernel cannot confine them.
 
         Raises:
-            IsolationError: With the label found and the way out.
+            IsolationError: It names the isolation level of this machine, and what to do.
         """
         for runner in self._runners.values():
             runner.check_ready()
-            return  # one answer holds for all
+            return  # the answer is the same for all
 
-    async def answer(self, name: str, arguments: str) -> str:
-        """What the model is told of one call of one tool: its result, or why there is none.
+    async def call(self, name: str, arguments: str) -> str:
+        """The result of one call of a tool as text for the model, or why there is none.
+
+        Args:
+            name: The tool's name.
+            arguments: A JSON object.
 
         Raises:
-            IsolationError: A stranger's tool where nothing confines it.
+            IsolationError: The tool is imported, and nothing confines it.
         """
-        if name == _SAYING:
+        if name == _SEND_MESSAGE:
             return "OK"
         if name not in self._tools:
-            there = ", ".join(sorted(self._tools)) or "none"
-            return f"Error: there is no tool {name[:80]!r}. The tools are: {there}."
+            names = ", ".join(sorted(self._tools)) or "none"
+            return f"Error: there is no tool {name[:80]!r}. The tools are: {names}."
         if name not in self._runners:
-            why = "is too large" if self._tools[name].source.strip() else "is not in its file"
-            return f"Error: the tool {name!r} cannot run here: its source {why}."
+            problem = "is too large" if self._tools[name].source.strip() else "is not in its file"
+            return f"Error: the tool {name!r} cannot run here: its source {problem}."
         try:
-            told = json.loads(arguments or "{}", strict=False)  # models put raw line breaks into strings
+            values = json.loads(arguments or "{}", strict=False)  # models put raw line breaks into strings
         except (ValueError, RecursionError):
-            told = None
-        if not isinstance(told, dict):
+            values = None
+        if not isinstance(values, dict):
             return f"Error: the arguments of {name!r} must be one JSON object; they were {arguments[:200]!r}."
-        row = StringThread([("assistant", json.dumps(told))], {})
-        return _told(name, await self._runners[name].grade_in_worker(Sample("tool", row, None, "tool")))
+        row = StringThread([("assistant", json.dumps(values))], {})
+        return _result_text(
+            name, await self._runners[name].grade_in_worker(Sample("tool", row, None, "tool"))
+        )
 
     @property
     def names(self) -> frozenset[str]:
-        """The tools that really run here."""
+        """The tools that can be run."""
         return frozenset(self._runners)
 
     @cached_property
@@ -136,12 +147,12 @@ class ToolBox:
 
     @cached_property
     def _runners(self) -> dict[str, FunctionGrader]:
-        unrun = {_SAYING, self.grade_tool}
-        made = {name: self._runner(tool) for name, tool in self._tools.items() if name not in unrun}
-        return {name: runner for name, runner in made.items() if runner is not None}
+        not_run = {_SEND_MESSAGE, self.grade_tool}
+        runners = {name: self._runner(tool) for name, tool in self._tools.items() if name not in not_run}
+        return {name: runner for name, runner in runners.items() if runner is not None}
 
     def _runner(self, tool: AgentTool) -> FunctionGrader | None:
-        text = _RUN.format(source=repr(tool.source), name=repr(tool.name), limit=MAX_RESULT)
+        text = _RUNNER_TEMPLATE.format(source=repr(tool.source), name=repr(tool.name), limit=MAX_RESULT)
         if not tool.source.strip() or len(text.encode()) > MAX_BYTES:
             return None
         source = Source(text, "grade", "agent file", imported=self.kernel_only)
@@ -150,41 +161,41 @@ class ToolBox:
         )
 
 
-_WHY = {
+_ERROR_TEXTS = {
     ErrorKind.TIMEOUT: "it took too long",
     ErrorKind.MEMORY: "it took too much memory",
     ErrorKind.CRASH: "its process ended",
 }
-"""For the model: the grader's words speak of scores, and of the lines around the tool's own."""
+"""Texts for the model, in place of the grader's own messages, which speak of scores and of the runner's lines."""
 
 
-def _told(name: str, grade: Grade) -> str:
-    said = grade.reasoning or ""
+def _result_text(name: str, grade: Grade) -> str:
+    text = grade.reasoning or ""
     if grade.error is None and grade.score == 1.0:
-        return said
-    why = said if grade.error is None else _WHY.get(grade.error.kind, grade.error.message)
-    return f"Error: the tool {name!r} failed: {why}"[:MAX_RESULT]
+        return text
+    reason = text if grade.error is None else _ERROR_TEXTS.get(grade.error.kind, grade.error.message)
+    return f"Error: the tool {name!r} failed: {reason}"[:MAX_RESULT]
 
 
-async def answers(box: ToolBox, calls: list[tuple[str, str]]) -> list[str]:
-    """The answers to several calls of one reply, run side by side, in their order."""
-    found = await asyncio.gather(*(box.answer(name, arguments) for name, arguments in calls[:MAX_CALLS]))
-    left = len(calls) - len(found)
-    return [*found, *[f"Error: only {MAX_CALLS} calls of one reply are run."] * left]
+async def call_tools(tool_box: ToolBox, calls: list[tuple[str, str]]) -> list[str]:
+    """The results of all calls of one reply, given as (name, arguments), in their order; run concurrently."""
+    results = await asyncio.gather(*(tool_box.call(name, arguments) for name, arguments in calls[:MAX_CALLS]))
+    not_run = len(calls) - len(results)
+    return [*results, *[f"Error: only {MAX_CALLS} calls of one reply are run."] * not_run]
 
 
 def tools_sha256(file: AgentFile) -> str:
-    """The hash that trust in an agent's tools is bound to: over their names and sources."""
+    """Hash of the names and sources of an agent's tools, which trust is bound to."""
     sources = [[tool.name, tool.source] for tool in file.tools.values()]
     return hashlib.sha256(json.dumps(sources).encode()).hexdigest()
 
 
 def tool_record(fn: Callable[..., Any]) -> dict[str, Any]:
-    """A function of one's own as an agent file's tool: captured, with the schema of its signature and docstring.
+    """A Python function as a tool's record in an agent file: captured, with a schema of its signature and docstring.
 
     Raises:
-        CaptureError: Something the function reads cannot travel.
-        FormatError: A parameter that no JSON object can name.
+        CaptureError: The function reads something that cannot be put into a module of its own.
+        FormatError: It is a lambda, or a parameter cannot be passed by name.
     """
     if getattr(fn, "__name__", "") == "<lambda>":
         raise FormatError(
@@ -193,7 +204,7 @@ def tool_record(fn: Callable[..., Any]) -> dict[str, Any]:
             expected="def name(argument: str) -> str: ...",
         )
     source = capture(fn)
-    about, parameters = _docstring(fn)
+    summary, descriptions = _parse_docstring(fn)
     hints = get_type_hints(fn)
     properties, required = {}, []
     for name, parameter in inspect.signature(fn).parameters.items():
@@ -202,13 +213,13 @@ def tool_record(fn: Callable[..., Any]) -> dict[str, Any]:
                 f"the tool {fn.__name__!r} has the parameter {parameter}",
                 expected="parameters with a name each",
             )
-        told = {"description": parameters[name]} if name in parameters else {}
-        properties[name] = {**_schema(hints.get(name, Any)), **told}
+        description = {"description": descriptions[name]} if name in descriptions else {}
+        properties[name] = {**_schema(hints.get(name, Any)), **description}
         if parameter.default is parameter.empty:
             required.append(name)
-    shape = {"type": "object", "properties": properties, "required": required}
-    schema = {"name": fn.__name__, "description": about, "parameters": shape}
-    # A captured function is called grade; the tool goes by its own name.
+    parameters = {"type": "object", "properties": properties, "required": required}
+    schema = {"name": fn.__name__, "description": summary, "parameters": parameters}
+    # Capturing renames the function to `grade`; the model calls the tool by its own name.
     text = source.text if fn.__name__ == "grade" else f"{source.text}\n\n{fn.__name__} = grade\n"
     return {"name": fn.__name__, "source_code": text, "source_type": "python", "json_schema": schema}
 
@@ -217,30 +228,30 @@ _TYPES = {str: "string", int: "integer", float: "number", bool: "boolean", dict:
 
 
 def _schema(hint: Any) -> dict[str, Any]:
-    """The JSON schema of an annotation; anything where there is none of its kind."""
-    origin, inner = get_origin(hint), get_args(hint)
+    """The JSON schema of a type annotation; one that allows anything for other annotations."""
+    origin, type_args = get_origin(hint), get_args(hint)
     if origin is Literal:
-        return {"enum": list(inner)}
+        return {"enum": list(type_args)}
     if origin in {Union, types.UnionType}:
-        return {"anyOf": [_schema(one) for one in inner]}
+        return {"anyOf": [_schema(member) for member in type_args]}
     if hint in {list, tuple, set} or origin in {list, tuple, set}:
-        return {"type": "array", **({"items": _schema(inner[0])} if inner else {})}
+        return {"type": "array", **({"items": _schema(type_args[0])} if type_args else {})}
     name = _TYPES.get(origin or hint)
     return {"type": name} if name else {}
 
 
-def _docstring(fn: Callable[..., Any]) -> tuple[str, dict[str, str]]:
-    """What a Google docstring says of the function, and of each parameter under `Args:`."""
-    about, _, rest = (inspect.getdoc(fn) or "").partition("\nArgs:\n")
-    found: dict[str, str] = {}
+def _parse_docstring(fn: Callable[..., Any]) -> tuple[str, dict[str, str]]:
+    """The text of a Google-style docstring, and its descriptions of the parameters under `Args:`."""
+    summary, _, sections = (inspect.getdoc(fn) or "").partition("\nArgs:\n")
+    descriptions: dict[str, str] = {}
     name = ""
-    for line in rest.splitlines():
+    for line in sections.splitlines():
         if line.strip() and not line.startswith(" "):
             break  # the next section
-        head, colon, told = line.strip().partition(":")
+        head, colon, description = line.strip().partition(":")
         if line.startswith("    ") and not line.startswith("     ") and colon:
-            name = head.partition("(")[0].strip()
-            found[name] = told.strip()
+            name = head.partition("(")[0].strip()  # without a type, as in "name (str): ..."
+            descriptions[name] = description.strip()
         elif name and line.strip():
-            found[name] += f" {line.strip()}"
-    return about.strip(), found
+            descriptions[name] += f" {line.strip()}"
+    return summary.strip(), descriptions

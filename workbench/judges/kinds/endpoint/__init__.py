@@ -1,1 +1,1 @@
-"""The endpoint grader, and the protocol it speaks."""
+"""The endpoint grader, and the protocol of its reward servers."""

@@ -1,4 +1,4 @@
-"""The endpoint grader: a service of the user's own that scores threads, by Adaptive's reward-server protocol."""
+"""The endpoint grader: a service of the user's that scores threads, by Adaptive's reward-server protocol."""
 
 from __future__ import annotations
 
@@ -16,32 +16,34 @@ from typing import Any, Self
 from workbench import background
 from workbench.errors import WorkbenchError
 from workbench.grade import ErrorKind, Grade
-from workbench.graders.base import Control, Grader, kind, made_samples
+from workbench.graders.base import Control, Grader, kind, samples_of_rows
+from workbench.graders.settings import HANDLING, LIMIT
 from workbench.grades import Grades
 from workbench.judges.asking.settings import check_setting
-from workbench.judges.base import refuse_unless
-from workbench.judges.client.url_policy import service_sha256, stands_inside, untrusted
-from workbench.judges.kinds.endpoint.reward_server import (
+from workbench.judges.client.url_policy import is_internal, service_sha256, untrusted_error
+from workbench.judges.field_checks import refuse_unless
+from workbench.judges.kinds.endpoint.connection import (
     EndpointError,
-    Stopped,
-    Terms,
-    Wire,
+    RequestPolicy,
+    RewardServerConnection,
+    RunStoppedError,
     check_header,
     check_url,
-    connected,
-    route,
+    open_connection,
+    route_url,
 )
-from workbench.judges.redaction import hide, hide_in
+from workbench.judges.redaction import hide_secrets, hide_secrets_in_data
 from workbench.samples import Sample, Samples
 from workbench.sandbox.host.validation import mock_thread
 from workbench.templates.values import plain_values
 
 __all__ = ["Endpoint", "EndpointInfo"]
 
-_ROWS = 32
-"""Rows of one batch."""
+_BATCH_ROWS = 32
+"""Rows sent in one request. Ours."""
 
-_wire: ContextVar[Wire | None] = ContextVar("wire", default=None)
+_connection: ContextVar[RewardServerConnection | None] = ContextVar("connection", default=None)
+"""The connection that all rows of this task's run share."""
 
 
 @dataclass(frozen=True)
@@ -49,8 +51,8 @@ class EndpointInfo:
     """What a service says of itself.
 
     Attributes:
-        version: Of the protocol or the service, as it says.
-        name: Of the service.
+        version: The version of the protocol or the service.
+        name: The service's name.
         description: What it scores.
     """
 
@@ -62,26 +64,26 @@ class EndpointInfo:
 @kind("endpoint", family="remote")
 @dataclass(frozen=True, kw_only=True)
 class Endpoint(Grader):
-    """The reward a service gives: any finite number.
+    """The reward that a service gives: any finite number.
 
     One row is `POST {url}/score` of `{turns, metadata, id}`, answered by `{reward, metadata, id}`; a batch is
     `POST {url}/batch_score` of `{requests: [...]}`, answered by `{responses: [...]}` in the same order. The answer's
-    `metadata.reason` is the reasoning; keys beyond the protocol's are passed over.
+    `metadata.reason` is the reasoning; keys beyond the protocol's are ignored.
 
-    Only the address as it is typed is asked, private ones included: redirects are refused, and proxies and logins of
-    the environment are not used. An answer may have 8 MiB; NaN and infinities are refused.
+    Only the address as it is typed is asked, private ones included: redirects are refused, and the environment's
+    proxies and .netrc logins are not used. An answer may have 8 MiB; NaN and infinities are refused.
 
-    A connection that fails or breaks, and the statuses 429, 502, 503 and 504, are tried again, after the time the
-    service asks for in `Retry-After` (60 s at most), else after 0.2 s, 0.4 s and so on. So one row may reach the
-    service twice. A request that takes too long is not repeated: the service may still be at work on it.
+    After a connection that fails or breaks, and after the statuses 429, 502, 503 and 504, the request is tried again:
+    after the time that the service asks for in `Retry-After` (60 s at most), else after 0.2 s, 0.4 s and so on. So a
+    row may reach the service twice. A request that takes too long is not repeated: the service may still be at work.
 
-    One that came from a file or a store is *imported*: until it is trusted it is refused where a header reads the
-    environment, and where its address, or what its name resolves to, is of this machine or its network.
+    An endpoint from a file or a store is *imported*: until it is trusted it is refused where a header reads the
+    environment, and where its address, or what its name resolves to, belongs to this machine or its network.
 
     Attributes:
         url: http or https, without a name or password in it.
         headers: More headers. A value that starts with $ is read from that environment variable when it is sent;
-            headers that look like keys must be given so.
+            headers that look like keys must be given in this way.
         timeout: Seconds a request may take, 3,600 at most.
         batch: Whether many rows go in one request.
         max_retries: How often a request is tried again, 20 at most.
@@ -95,11 +97,11 @@ class Endpoint(Grader):
 
     url: str = field(kw_only=False)
     headers: Mapping[str, str] = field(default_factory=dict)
-    timeout: float = 30.0
-    batch: bool = False
-    max_retries: int = 2
-    imported: bool = field(default=False, compare=False)
-    trusted_sha256: str = field(default="", compare=False)
+    timeout: float = field(default=30.0, metadata=LIMIT)
+    batch: bool = field(default=False, metadata=LIMIT)
+    max_retries: int = field(default=2, metadata=HANDLING)
+    imported: bool = field(default=False, compare=False, metadata=HANDLING)
+    trusted_sha256: str = field(default="", compare=False, metadata=HANDLING)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -113,67 +115,69 @@ class Endpoint(Grader):
 
     @property
     def trust(self) -> bool:
-        """Whether this very address with these very headers was trusted."""
+        """Whether exactly this address with these headers is trusted."""
         return self.trusted_sha256 == service_sha256(self.url, self.headers)
 
     def trusted(self) -> Self:
-        """The same endpoint, which may be sent what its headers name, wherever it is."""
+        """The same endpoint, trusted: it may get what its headers name, and be at any address."""
         return replace(self, trusted_sha256=service_sha256(self.url, self.headers))
 
     def as_imported(self, *, trust: bool = False) -> Self:
-        """The same endpoint as somebody else's."""
-        marked = replace(self, imported=True, trusted_sha256="")
-        return marked.trusted() if trust else marked
+        """The same endpoint, marked as somebody else's."""
+        imported = replace(self, imported=True, trusted_sha256="")
+        return imported.trusted() if trust else imported
 
     def check_ready(self) -> None:
         """Refuse an imported endpoint nobody trusted, and a header whose environment variable is not set.
 
         Raises:
-            IsolationError: It came from a file, and would be sent secrets or reach into this network.
-            WorkbenchError: With the variable's name.
+            IsolationError: It came from a file, and would get secrets or reach into this network.
+            WorkbenchError: It names the variable.
         """
         self._require_trust()
-        self._headers()
+        self._resolved_headers()
 
     @property
-    def _open(self) -> bool:
-        """Whether it may be sent everything, wherever it is."""
+    def _is_trusted(self) -> bool:
+        """Whether it may get secrets and be at any address."""
         return not self.imported or self.trust
 
     def _require_trust(self) -> None:
-        if self._open:
+        if self._is_trusted:
             return
         if names := sorted({value[1:] for value in self.headers.values() if value.startswith("$")}):
-            what = f"endpoint {self.name!r} came from a file or a store and would be sent values of your environment"
-            raise untrusted(what, self.url, f"the values of {', '.join(names)} would be sent to {self.url}")
-        if stands_inside(self.url):
-            what = f"endpoint {self.name!r} came from a file or a store and would send rows into your own network"
-            raise untrusted(what, self.url, "an address of this machine or its network")
+            message = f"endpoint {self.name!r} came from a file or a store and would be sent values of your environment"
+            raise untrusted_error(
+                message, self.url, f"the values of {', '.join(names)} would be sent to {self.url}"
+            )
+        if is_internal(self.url):
+            message = f"endpoint {self.name!r} came from a file or a store and would send rows into your own network"
+            raise untrusted_error(message, self.url, "an address of this machine or its network")
 
     def info(self) -> EndpointInfo:
         """What the service says of itself at `GET {url}/info`; nothing is scored.
 
         Raises:
-            EndpointError: No answer, or not the protocol's.
-            TimeoutError: No answer in time.
+            EndpointError: There is no answer, or it does not follow the protocol.
+            TimeoutError: There is no answer in time.
         """
         return background.run(self._info())
 
     def test(self) -> Grade:
-        """The grade of the mock thread (user "What is 2+2?", assistant "4"): whether the service can be used."""
+        """The grade of the mock thread (user "What is 2+2?", assistant "4"), which shows whether the service works."""
         return self(mock_thread())
 
     async def _info(self) -> EndpointInfo:
-        told = await self._ask("GET", "info")
-        if not isinstance(told, Mapping):
+        answer = await self._ask("GET", "info")
+        if not isinstance(answer, Mapping):
             raise EndpointError(
-                "the endpoint's info has the wrong shape", found=str(told)[:200],
+                "the endpoint's info has the wrong shape", found=str(answer)[:200],
                 expected='{"version": ..., "name": ..., "description": ...}',
             )  # fmt: skip
-        parts = [told.get(key) for key in ("version", "name", "description")]
+        parts = [answer.get(key) for key in ("version", "name", "description")]
         return EndpointInfo(*("" if part is None else str(part)[:2000] for part in parts))
 
-    def _headers(self) -> dict[str, str]:
+    def _resolved_headers(self) -> dict[str, str]:
         missing = [
             value[1:]
             for value in self.headers.values()
@@ -190,49 +194,51 @@ class Endpoint(Grader):
         }
 
     async def grade(self, sample: Sample) -> Grade:
-        """One row, one request."""
+        """See `Grader.grade`: one request for one row."""
         start = time.perf_counter()
         try:
-            answer = await self._ask("POST", "score", _request(sample))
-            return _graded(answer, sample.id, time.perf_counter() - start)
-        except (TimeoutError, Stopped, WorkbenchError) as error:
-            return self._failed(error)
+            answer = await self._ask("POST", "score", _request_body(sample))
+            return _grade_of(answer, sample.id, time.perf_counter() - start)
+        except (TimeoutError, RunStoppedError, WorkbenchError) as error:
+            return self._failed_grade(error)
 
-    def _failed(self, error: Exception) -> Grade:
+    def _failed_grade(self, error: Exception) -> Grade:
         if isinstance(error, TimeoutError):
             return Grade.failed(ErrorKind.TIMEOUT, f"no answer from the endpoint within {self.timeout:g} s")
-        if isinstance(error, Stopped):
+        if isinstance(error, RunStoppedError):
             return Grade.failed(ErrorKind.CANCELLED, "the run was stopped before the endpoint answered")
         return Grade.failed(ErrorKind.ENDPOINT, str(error))
 
     async def grade_all(self, samples: Samples, control: Control) -> Grades:
-        """Row by row, or in batches; over one set of connections."""
-        async with self._connected(control.cancel):
+        """See `Grader.grade_all`: row by row or in batches, over one connection."""
+        async with self._shared_connection(control.cancel):
             return await (
-                self._batches(samples, control) if self.batch else super().grade_all(samples, control)
+                self._grade_batches(samples, control) if self.batch else super().grade_all(samples, control)
             )
 
     @asynccontextmanager
-    async def _connected(self, cancel: threading.Event | None = None) -> AsyncIterator[Wire]:
-        """The run's connections, or new ones for a single row."""
-        if (wire := _wire.get()) is not None:
-            yield wire
+    async def _shared_connection(
+        self, cancel: threading.Event | None = None
+    ) -> AsyncIterator[RewardServerConnection]:
+        """The run's connection, or a new one for a single row."""
+        if (connection := _connection.get()) is not None:
+            yield connection
             return
-        async with connected(cancel) as wire:
-            token = _wire.set(wire)
+        async with open_connection(cancel) as connection:
+            token = _connection.set(connection)
             try:
-                yield wire
+                yield connection
             finally:
-                _wire.reset(token)
+                _connection.reset(token)
 
-    async def _batches(self, samples: Samples, control: Control) -> Grades:
+    async def _grade_batches(self, samples: Samples, control: Control) -> Grades:
         grades = Grades.empty(len(samples))
         failed = done = 0
-        for start in range(0, len(samples), _ROWS):
+        for start in range(0, len(samples), _BATCH_ROWS):
             if control.cancel.is_set():
                 break
-            rows = range(start, min(start + _ROWS, len(samples)))
-            for row, grade in (await self._batch(samples, rows)).items():
+            rows = range(start, min(start + _BATCH_ROWS, len(samples)))
+            for row, grade in (await self._grade_batch(samples, rows)).items():
                 grades.put(row, grade)
                 done, failed = done + 1, failed + (row in grades.errors)
             if control.on_rows:
@@ -240,26 +246,30 @@ class Endpoint(Grader):
         grades.finish()
         return grades
 
-    async def _batch(self, samples: Samples, rows: range) -> dict[int, Grade]:
-        made = dict(zip(rows, await asyncio.to_thread(made_samples, samples, rows), strict=True))
-        result = {
-            row: Grade.failed(ErrorKind.SAMPLE, one) for row, one in made.items() if isinstance(one, str)
+    async def _grade_batch(self, samples: Samples, rows: range) -> dict[int, Grade]:
+        # In a thread: building samples may take long, and the event loop serves other graders too.
+        outcomes = dict(zip(rows, await asyncio.to_thread(samples_of_rows, samples, rows), strict=True))
+        grades = {
+            row: Grade.failed(ErrorKind.SAMPLE, outcome)
+            for row, outcome in outcomes.items()
+            if isinstance(outcome, str)
         }
-        asked = [(row, one) for row, one in made.items() if isinstance(one, Sample)]
+        valid_rows = [(row, outcome) for row, outcome in outcomes.items() if isinstance(outcome, Sample)]
         start = time.perf_counter()
         try:
-            answers = await self._many([sample for _, sample in asked])
-            seconds = (time.perf_counter() - start) / max(1, len(asked))
-            for (row, sample), answer in zip(asked, answers, strict=True):
-                result[row] = _safely(answer, sample.id, seconds)
-        except (TimeoutError, Stopped, WorkbenchError) as error:
-            result |= {row: self._failed(error) for row, _ in asked}
-        return result
+            answers = await self._ask_batch([sample for _, sample in valid_rows])
+            # The service tells no time of its rows, so each gets an equal part.
+            seconds = (time.perf_counter() - start) / max(1, len(valid_rows))
+            for (row, sample), answer in zip(valid_rows, answers, strict=True):
+                grades[row] = _grade_or_failure(answer, sample.id, seconds)
+        except (TimeoutError, RunStoppedError, WorkbenchError) as error:
+            grades |= {row: self._failed_grade(error) for row, _ in valid_rows}
+        return grades
 
-    async def _many(self, samples: list[Sample]) -> list[Any]:
+    async def _ask_batch(self, samples: list[Sample]) -> list[Any]:
         if not samples:
             return []
-        body = {"requests": [_request(sample) for sample in samples]}
+        body = {"requests": [_request_body(sample) for sample in samples]}
         answer = await self._ask("POST", "batch_score", body)
         answers = answer.get("responses") if isinstance(answer, Mapping) else None
         if not isinstance(answers, list) or len(answers) != len(samples):
@@ -269,35 +279,39 @@ class Endpoint(Grader):
             )
         return answers
 
-    async def _ask(self, method: str, name: str, body: Any = None) -> Any:
+    async def _ask(self, method: str, route: str, body: Any = None) -> Any:
         self._require_trust()
-        typed = {"content-type": "application/json"} if method == "POST" else {}
-        headers = {**typed, **self._headers()}
-        terms = Terms(self.timeout, self.max_retries + 1, public=not self._open)
-        async with self._connected() as wire:
+        content_type = {"content-type": "application/json"} if method == "POST" else {}
+        headers = {**content_type, **self._resolved_headers()}
+        policy = RequestPolicy(self.timeout, self.max_retries + 1, public_only=not self._is_trusted)
+        async with self._shared_connection() as connection:
             try:
-                told = await wire.ask(method, route(self.url, name), body=body, headers=headers, terms=terms)
+                answer = await connection.ask(
+                    method, route_url(self.url, route), body=body, headers=headers, policy=policy
+                )
             except EndpointError as error:
-                found = hide(error.found, self._secrets())
+                found = hide_secrets(error.found, self._secrets())
                 raise EndpointError(error.what, where=error.where, found=found, hint=error.hint) from None
-        return hide_in(told, self._secrets())
+        return hide_secrets_in_data(answer, self._secrets())
 
     def _secrets(self) -> list[str]:
-        """Values out of the environment, which a service may repeat: whole, and the part behind "Bearer"."""
-        given = [os.environ.get(value[1:], "") for value in self.headers.values() if value.startswith("$")]
-        return [*given, *(part for value in given for part in value.split() if len(part) >= 8)]
+        """Values from the environment, which a service may repeat: whole, and the part after "Bearer"."""
+        values = [os.environ.get(value[1:], "") for value in self.headers.values() if value.startswith("$")]
+        return [*values, *(part for value in values for part in value.split() if len(part) >= 8)]
 
 
-def _request(sample: Sample) -> dict[str, Any]:
+def _request_body(sample: Sample) -> dict[str, Any]:
     turns = [{"role": turn.role, "content": turn.content} for turn in sample.thread.get_turns()]
-    held = sample.thread.metadata
+    columns = sample.thread.metadata
     metadata = (
-        plain_values({str(name): value for name, value in held.items()}) if isinstance(held, Mapping) else {}
+        plain_values({str(name): value for name, value in columns.items()})
+        if isinstance(columns, Mapping)
+        else {}
     )
-    return {"turns": turns, "metadata": _json_safe(metadata), "id": sample.id}
+    return {"turns": turns, "metadata": _require_json(metadata), "id": sample.id}
 
 
-def _json_safe(metadata: dict[str, Any]) -> dict[str, Any]:
+def _require_json(metadata: dict[str, Any]) -> dict[str, Any]:
     try:
         json.dumps(metadata, allow_nan=False)
     except (ValueError, TypeError) as error:
@@ -305,14 +319,14 @@ def _json_safe(metadata: dict[str, Any]) -> dict[str, Any]:
     return metadata
 
 
-def _safely(answer: Any, row_id: str, seconds: float) -> Grade:
+def _grade_or_failure(answer: Any, row_id: str, seconds: float) -> Grade:
     try:
-        return _graded(answer, row_id, seconds)
+        return _grade_of(answer, row_id, seconds)
     except WorkbenchError as error:
         return Grade.failed(ErrorKind.ENDPOINT, str(error))
 
 
-def _graded(answer: Any, row_id: str, seconds: float) -> Grade:
+def _grade_of(answer: Any, row_id: str, seconds: float) -> Grade:
     reward = answer.get("reward") if isinstance(answer, Mapping) else None
     if isinstance(reward, bool) or not isinstance(reward, int | float):
         raise EndpointError(
@@ -322,8 +336,8 @@ def _graded(answer: Any, row_id: str, seconds: float) -> Grade:
         raise EndpointError(
             "the endpoint answered for another row", found=str(answer["id"])[:80], expected=row_id
         )
-    told = answer.get("metadata")
-    metadata = dict(told) if isinstance(told, Mapping) else {}
+    answer_metadata = answer.get("metadata")
+    metadata = dict(answer_metadata) if isinstance(answer_metadata, Mapping) else {}
     reason = metadata.get("reason")
     try:
         return Grade(

@@ -1,0 +1,93 @@
+"""What platforms pass of the conversation to code, and whether a grader reads more than that."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection
+from typing import Any
+
+from workbench.capturing.statements import parsed
+from workbench.formats.shared.base import Losses
+from workbench.formats.shared.outcomes import note_outcomes
+
+__all__ = ["check_calls", "check_reads"]
+
+# What the lines around a grade function can give it of the thread.
+_READS = {
+    "adaptive": {
+        "completion",
+        "metadata",
+        "messages",
+        "get_turns",
+        "last_content",
+        "system",
+        "user",
+        "assistant",
+        "tool",
+    },
+    "openai": {"completion", "metadata", "tool_calls"},
+    "letta": {"completion", "metadata"},
+    "osmosis": {
+        "completion",
+        "metadata",
+        "messages",
+        "get_turns",
+        "last_content",
+        "tool_calls",
+        "turn_calls",
+        "turn_answers",
+    },
+}
+_THREAD_NAMES = {
+    "messages", "get_turns", "last_content", "tool_calls", "tools", "turn_calls", "turn_answers", "from_messages",
+    "system", "user", "assistant", "tool", "to_wire",
+}  # fmt: skip
+
+
+def check_reads(
+    text: str, platform: str, losses: Losses, name: str, *, allowed: Collection[str] = ()
+) -> bool:
+    """Whether a platform passes all that a grade function reads of the thread; what is missing is told.
+
+    What the text asks for with `hasattr` first, it can do without; see `check_calls`.
+
+    Args:
+        text: The function's module.
+        platform: Whose shim it would run in.
+        losses: Who is told.
+        name: The grader's.
+        allowed: Members that may be read because the platform's part of them is enough.
+    """
+    nodes = list(ast.walk(parsed(text) or ast.Module([], [])))
+    # Whose attribute it is cannot be told from the text, so that all of these names count.
+    read = {node.attr for node in nodes if isinstance(node, ast.Attribute)} & _THREAD_NAMES
+    lacking = sorted(read - _READS[platform] - _optional(nodes) - set(allowed))
+    for missing in lacking:
+        losses.add(
+            name, f"source (thread.{missing})", "the platform does not pass the whole conversation to code",
+            way_out="read the completion and the metadata only, or use an endpoint",
+        )  # fmt: skip
+    return note_outcomes(text, platform, losses, name) and not lacking
+
+
+def _optional(nodes: list[ast.AST]) -> set[str]:
+    """Names that the text asks for with `hasattr`."""
+    calls = [
+        node for node in nodes if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "hasattr"
+    ]
+    arguments = [call.args[-1] for call in calls if len(call.args) == 2]
+    return {str(argument.value) for argument in arguments if isinstance(argument, ast.Constant)}
+
+
+def check_calls(grader: Any, platform: str, losses: Losses, name: str) -> bool:
+    """Whether a code grader does without tool calls, or the platform passes them to code; else it is told."""
+    if "tool_calls" in _READS[platform]:
+        return True
+    extractor = getattr(getattr(grader, "extractor", None), "name", "")
+    templates = f"{getattr(grader, 'input', '')}{getattr(grader, 'reference', '')}"
+    looks = grader.kind == "tool-call" or extractor in {"tool_arguments", "tool_output"}
+    if not (looks or "output_tools" in templates or "choices" in templates):
+        return True
+    losses.add(name, "kind", "the platform does not pass tool calls to code",
+               way_out="export as umbraco, osmosis or openai")  # fmt: skip
+    return False

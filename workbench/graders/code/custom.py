@@ -1,0 +1,268 @@
+"""The custom grader: any callable of yours, run in this process with your rights."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import inspect
+import re
+import sys
+from collections.abc import Awaitable, Callable
+from dataclasses import InitVar, dataclass, field, replace
+from typing import Any, Self
+
+from workbench import user_functions
+from workbench.errors import CaptureError, IsolationError
+from workbench.graders.base import Control, Grader, kind
+from workbench.graders.settings import HANDLING, LIMIT
+from workbench.grades import Grades
+from workbench.samples import Sample, Samples
+from workbench.sandbox.host.limits import ISOLATION
+
+__all__ = ["CustomGrader"]
+
+_TARGET = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
+
+_BLOCKED = (
+    ": it, or a row beside it, blocks the event loop that async functions share; await what takes its time "
+    "(asyncio.sleep, an async client), or write the function with a plain def"
+)
+
+
+@kind("custom", family="code")
+@dataclass(frozen=True, kw_only=True)
+class CustomGrader(Grader):
+    """A function of your own that runs here, not in the sandbox: third-party packages, files, network.
+
+    It takes a `StringThread`, or a `Sample` if its parameter is called `sample` or annotated so, and returns a
+    finite number or a `Grade`. Sync functions run in threads, async ones together on a loop of their own, so that
+    the rest goes on meanwhile. A sync function may call other graders; an async one awaits their `grade`. One
+    that stops the loop fails the async rows under way. Only the import path is saved and exported, never code; a
+    function of a notebook or a lambda has none and cannot be saved. Reading a file imports nothing: that happens
+    when the grader first runs, and a grader read from a file runs only when it is trusted.
+
+    Attributes:
+        fn: Any callable that takes one thread or sample: a function, a method, a callable object.
+        target: Import path, `package.module:name`; "" for a function without one.
+        timeout: Seconds a row may take; None for no limit. What blocks cannot be stopped, be it a sync function or
+            an async one that calls `time.sleep`: its row fails and its thread goes on. Where hundreds go on, rows
+            that would need another one fail unbegun.
+        imported: It came from somebody else's file.
+        trust: An imported one may run.
+
+    Error kinds: runtime, timeout, sandbox (imported and not trusted), sample.
+
+    Source: Adaptive's custom graders (`create.custom`), which hold no code either.
+
+    Example:
+        >>> import workbench as wb
+        >>> grader = CustomGrader(lambda thread: len(thread.completion()) / 10, name="tenth")
+        >>> grader(wb.StringThread([("assistant", "Hello")])).score
+        0.5
+    """
+
+    fn: InitVar[Callable[..., Any] | None] = field(default=None, kw_only=False)
+    target: str = ""
+    timeout: float | None = field(default=None, metadata=LIMIT)
+    imported: bool = field(default=False, metadata=HANDLING)
+    trust: bool = field(default=False, metadata=HANDLING)
+    _fn: Callable[..., Any] | None = field(default=None, repr=False)
+
+    def __post_init__(self, fn: Callable[..., Any] | None) -> None:
+        if fn is not None:
+            self._take(fn)
+        if self._fn is None and not _TARGET.fullmatch(self.target):
+            raise ValueError(f"target must be package.module:name, not {self.target!r}")
+        if self.timeout is not None and not (_is_number(self.timeout) and 0 < self.timeout < float("inf")):
+            raise ValueError(
+                f"timeout must be above 0, a finite number of seconds, or None, not {self.timeout!r}"
+            )
+        if not self.name:
+            object.__setattr__(self, "name", self.target.rpartition(":")[2] or _name_of(self._fn))
+
+    def _take(self, fn: Callable[..., Any]) -> None:
+        """The function's import path, else the function itself; its name and docstring where nothing else is given."""
+        if self.target:
+            raise TypeError("a custom grader takes a function or a target, not both")
+        # Called for its refusal: a function of two parameters is told here and not row by row.
+        _parameter(fn)
+        target = _path_of(fn)
+        first_line = ((inspect.getdoc(fn) or "").strip().splitlines() or [""])[0]
+        values = {
+            "target": target,
+            "_fn": None if target else fn,
+            "name": self.name or _name_of(fn),
+            "description": self.description or first_line,
+        }
+        for field_name, value in values.items():
+            object.__setattr__(self, field_name, value)
+
+    async def grade(self, sample: Sample) -> Any:
+        """Call the function with the sample or its thread."""
+        self._require_trust()
+        fn = await self._function()
+        argument = sample if _takes_sample(_parameter(fn)) else sample.thread
+        run = user_functions.awaited if _is_async(fn) else user_functions.threaded
+        result = await self._in_time(run(lambda: fn(argument), self.timeout))
+        if inspect.isawaitable(result):  # of a lambda around a coroutine function
+            result = await self._awaited(result)
+        if result is None:  # a forgotten return is no skip: that is Grade.skipped(...)
+            raise TypeError("a score must be a number (int or float) or a Grade, not None")
+        return result
+
+    async def _awaited(self, awaitable: Awaitable[Any]) -> Any:
+        try:
+            return await self._in_time(user_functions.awaited(lambda: awaitable, self.timeout))
+        finally:
+            if (
+                inspect.iscoroutine(awaitable)
+                and inspect.getcoroutinestate(awaitable) == inspect.CORO_CREATED
+            ):
+                awaitable.close()  # stopped before its turn: else Python complains that nobody awaited it
+
+    async def _in_time(self, ended: Awaitable[Any]) -> Any:
+        try:
+            return await ended
+        except user_functions.LateError as late:
+            why = _BLOCKED if late.blocked else ""
+            raise TimeoutError(f"timed out: no score within {self.timeout:g} s{why}") from None
+
+    async def _function(self) -> Callable[..., Any]:
+        if self._fn is not None:
+            return self._fn
+        if self.target.partition(":")[0] in sys.modules:
+            return _imported(self.target)
+        return await asyncio.to_thread(_imported, self.target)  # a large package takes its time
+
+    async def grade_all(self, samples: Samples, control: Control) -> Grades:
+        """See `Grader.grade_all`; the grades say that nothing confined them."""
+        grades = await super().grade_all(samples, control)
+        grades.isolation = "none"
+        return grades
+
+    def check_ready(self) -> None:
+        """Refuse an imported grader nobody trusted, and a target that cannot be imported.
+
+        Raises:
+            IsolationError: It came from a file and was not trusted.
+            CaptureError: There is no such module, or no such callable in it.
+        """
+        self._require_trust()
+        if self._fn is None:
+            _parameter(_imported(self.target))
+
+    def _require_trust(self) -> None:
+        if self.imported and not self.trust:
+            raise IsolationError(
+                f"grader {self.name!r} runs code of this machine and came from a file",
+                found=f"{self.target}: {ISOLATION['none']}",
+                expected="a grader you trust",
+                hint="look at what it names; if you trust it, load it with trust=True",
+            )
+
+    def as_imported(self, *, trust: bool = False) -> Self:
+        """The same grader as somebody else's: it runs only when trusted."""
+        return replace(self, imported=True, trust=trust)
+
+    def trusted(self) -> Self:
+        """The same grader, allowed to run although it came from a file."""
+        return replace(self, trust=True)
+
+    def spec(self) -> dict[str, Any]:
+        """See `Grader.spec`.
+
+        Raises:
+            CaptureError: The function has no import path.
+        """
+        if not self.target:
+            raise CaptureError(
+                f"grader {self.name!r} has no import path, so it cannot be saved or exported",
+                found="a function of a notebook, a lambda, or an object",
+                expected="a function at the top level of a module that can be imported",
+                hint="put it into a .py file and import it from there; or use @wb.grader, whose source travels along",
+            )
+        return super().spec()
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _name_of(fn: Any) -> str:
+    name = getattr(fn, "__name__", None) or type(fn).__name__
+    return "custom" if name == "<lambda>" else str(name)
+
+
+def _path_of(fn: Any) -> str:
+    """The import path that gives this very object, "" where there is none."""
+    target = f"{getattr(fn, '__module__', None)}:{getattr(fn, '__qualname__', None)}"
+    module = target.partition(":")[0]
+    # The `__main__` of a notebook is another module in the next process.
+    if not _TARGET.fullmatch(target) or module == "__main__" or module not in sys.modules:
+        return ""
+    try:
+        # A decorated or redefined function bears a path that leads to another object.
+        return target if _imported(target) is fn else ""
+    except CaptureError:
+        return ""
+
+
+def _imported(target: str) -> Callable[..., Any]:
+    module, _, names = target.partition(":")
+    try:
+        target_object: Any = importlib.import_module(module)
+        for name in names.split("."):
+            target_object = getattr(target_object, name)
+    except (ImportError, AttributeError) as error:
+        raise CaptureError(
+            "the function of a custom grader cannot be imported",
+            where=target,
+            found=str(error),
+            hint="install or add to the path what holds it, or correct the target",
+        ) from error
+    if not callable(target_object):
+        raise CaptureError(
+            "the target of a custom grader is no function", where=target, found=type(target_object).__name__
+        )
+    return target_object  # type: ignore[no-any-return]
+
+
+def _parameter(fn: Any) -> inspect.Parameter | None:
+    """The one parameter of a grade function; None where a builtin does not tell.
+
+    Raises:
+        TypeError: Not a callable, or not exactly one required parameter.
+    """
+    if not callable(fn):
+        raise TypeError(f"a custom grader needs a function, not {type(fn).__name__}")
+    try:
+        parameters = list(inspect.signature(fn).parameters.values())
+    except ValueError:
+        return None
+    positional = [
+        p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD, p.VAR_POSITIONAL)
+    ]
+    required = [
+        p for p in parameters if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
+    ]
+    if not positional or len(required) > 1 or any(p.kind is p.KEYWORD_ONLY for p in required):
+        names = ", ".join(p.name for p in parameters) or "none"
+        raise TypeError(f"{_name_of(fn)} must take one parameter, a thread or a sample; it takes ({names})")
+    return positional[0]
+
+
+def _takes_sample(parameter: inspect.Parameter | None) -> bool:
+    if parameter is None:
+        return False
+    annotation = parameter.annotation
+    if annotation is not parameter.empty:
+        name = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "")
+        class_name = name.strip("'\" ").rpartition(".")[2]
+        if class_name in {"Sample", "StringThread"}:
+            return class_name == "Sample"
+    return parameter.name == "sample"
+
+
+def _is_async(fn: Any) -> bool:
+    # For an object whose `__call__` is async, `iscoroutinefunction` of the object itself says no.
+    return inspect.iscoroutinefunction(fn) or inspect.iscoroutinefunction(getattr(fn, "__call__", None))  # noqa: B004

@@ -1,0 +1,176 @@
+"""The sandboxed function grader: captured source, proved, run in locked workers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, overload
+
+from workbench.capturing import capture
+from workbench.capturing.foreign import signature_of
+from workbench.graders.announce import announce
+from workbench.graders.base import kind
+from workbench.graders.code.sandboxed import SandboxedGrader, SourceGrader
+from workbench.sandbox.host.limits import SIGNATURES
+from workbench.sandbox.host.validation import Validation
+
+__all__ = ["FunctionGrader", "grader", "validate"]
+
+
+@kind("function", family="code")
+@dataclass(frozen=True, kw_only=True)
+class FunctionGrader(SourceGrader):
+    r"""An `async def grade(thread) -> float` that runs in the sandbox, exactly as its text says.
+
+    The text is the grader: the live function it was captured from is never called. The score is any
+    finite number; a bool, None or text fails the row. One worker keeps its module's globals for the rows
+    it grades; every run starts with fresh workers.
+
+    Functions of other platforms run as they were written, sync or async:
+
+    | signature | function | given |
+    | --- | --- | --- |
+    | thread | `async def grade(thread) -> float` | the `StringThread` |
+    | letta | `@grader def f(sample, submission) -> GradeResult` | Letta's sample; the last assistant text, or what the named `@extractor` finds |
+    | openai | `def grade(sample, item) -> float` | `output_text`, `output_json`, `output_tools`, `choices`; the row's metadata with `reference` |
+    | osmosis | `@osmosis_reward def f(solution_str, ground_truth, extra_info=None) -> float` | the last assistant text, the reference, the metadata |
+
+    Attributes:
+        source: The captured module.
+        timeout: Seconds a row may take, 1.0 by default.
+        memory_mb: MiB of address space beyond what a worker starts with, 512 by default.
+        trusted_sha256: Hash of the text that may run even where the machine cannot confine it; "" for none.
+        signature: Out of the table.
+        extractor: For letta, the name of an extractor of the module; "" for the last assistant text, as Letta's
+            suites have it: an extractor that is only there is not used.
+        extractor_config: For letta, what the extractor is given as `config`.
+
+    Error kinds: timeout, memory, crash, load, runtime, return_type, not_finite, sandbox, sample.
+
+    Source: Adaptive's grade function contract (v0.14), the limits measured for this sandbox.
+
+    Example:
+        >>> import workbench as wb
+        >>> half = wb.FunctionGrader.from_source("async def grade(thread):\n    return 0.5\n")
+        >>> half(wb.StringThread([("user", "Hi"), ("assistant", "Hello")])).score
+        0.5
+    """
+
+    signature: str = "thread"
+    extractor: str = ""
+    extractor_config: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.signature not in SIGNATURES:
+            raise ValueError(f"signature must be one of {', '.join(SIGNATURES)}, not {self.signature!r}")
+        if (self.extractor or self.extractor_config) and self.signature != "letta":
+            raise ValueError("an extractor goes with the signature 'letta' only")
+
+    @classmethod
+    def from_source(
+        cls,
+        text: str,
+        *,
+        name: str = "",
+        imported: bool = False,
+        signature: str = "",
+        function: str = "",
+        **settings: Any,
+    ) -> FunctionGrader:
+        """Take a module's text as it is. Nothing of it runs here.
+
+        Args:
+            text: A module with one grade function: `grade`, the only one of a signature above, or the only
+                async one.
+            name: How reports call it; the function's name by default.
+            imported: The text is somebody else's: it runs only where the kernel confines it.
+            signature: How the function is called; seen from its parameters by default.
+            function: Which function is the grader, where there are several.
+            settings: Other fields.
+
+        Raises:
+            CaptureError: No such function, or the text is too large.
+        """
+        source = replace(capture(text, name=function or None), imported=imported)
+        return cls(source=source, name=name, signature=signature or signature_of(source.text), **settings)
+
+    @property
+    def _call_signature(self) -> str:
+        return self.signature
+
+    @property
+    def _takes_rows(self) -> bool:
+        return self.signature != "thread"
+
+    def _options(self) -> Mapping[str, Any]:
+        if self.signature != "letta":
+            return {}
+        return {"extractor": self.extractor, "extractor_config": dict(self.extractor_config)}
+
+
+@overload
+def grader(fn: Callable[..., Any]) -> FunctionGrader: ...
+@overload
+def grader(
+    *, name: str = "", description: str = "", timeout: float = 1.0, memory_mb: int = 512
+) -> Callable[[Callable[..., Any]], FunctionGrader]: ...
+def grader(
+    fn: Callable[..., Any] | None = None,
+    *,
+    name: str = "",
+    description: str = "",
+    timeout: float = 1.0,
+    memory_mb: int = 512,
+) -> Any:
+    """Make a function grader out of the function below: `@wb.grader` or `@wb.grader(name=...)`.
+
+    The function and everything it reads are captured when the decorator runs, so helpers must be
+    defined before it. An open `Workbench` shows the grader at once.
+
+    Args:
+        fn: The function, when used without brackets.
+        name: How reports call it; the function's name by default.
+        description: One sentence; the docstring's first line by default.
+        timeout: Seconds a row may take.
+        memory_mb: MiB a worker may use.
+
+    Raises:
+        CaptureError: Something the function reads cannot travel; the reason and the way out are named.
+    """
+
+    def make(function: Callable[..., Any]) -> FunctionGrader:
+        sentence = description or ((function.__doc__ or "").strip().splitlines() or [""])[0]
+        source = capture(function)
+        function_grader = FunctionGrader(
+            source=source, name=name, description=sentence, timeout=timeout, memory_mb=memory_mb,
+            signature=signature_of(source.text),
+        )  # fmt: skip
+        announce(function_grader)
+        return function_grader
+
+    if fn is not None and not callable(fn):
+        raise TypeError(
+            f"@wb.grader stands above a function, not {type(fn).__name__}; FunctionGrader.from_source takes text"
+        )
+    return make if fn is None else make(fn)
+
+
+# Capture drops decorators that carry this mark: they are ours, not part of what is graded.
+grader.__workbench_decorator__ = True  # type: ignore[attr-defined]
+
+
+def validate(target: SandboxedGrader | Callable[..., Any] | str, payload: Any = None) -> Validation:
+    """Run the five checks on a grader, a function or a module's text.
+
+    Args:
+        target: What to validate; a function is captured first.
+        payload: Samples or threads of your own for further test runs.
+
+    Raises:
+        CaptureError: The function cannot travel.
+    """
+    if not isinstance(target, SandboxedGrader):
+        source = capture(target)
+        target = FunctionGrader(source=source, signature=signature_of(source.text))
+    return target.validate(payload)

@@ -1,0 +1,201 @@
+"""The rollout grader: an Osmosis `Grader` subclass, run as written."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import sys
+import types
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+from workbench.capturing.credentials import refuse_credentials_in
+from workbench.capturing.source import Source
+from workbench.capturing.statements import parsed
+from workbench.errors import CaptureError
+from workbench.grade import Grade
+from workbench.graders.base import Control, Grader, kind
+from workbench.graders.code.sandboxed import SourceGrader, plain_thread
+from workbench.grades import Grades
+from workbench.samples import Sample, Samples
+from workbench.samples.plain import plain
+from workbench.sandbox.host.osmosis_names import osmosis_names
+from workbench.sandbox.host.rows import metadata_key
+from workbench.sandbox.platforms import osmosis
+from workbench.sandbox.platforms.osmosis import discover_grader, error_category, validate_backend
+from workbench.sandbox.platforms.osmosis_rows import NEITHER, Settled, context, settled
+
+__all__ = ["RolloutGrader"]
+
+
+@kind("rollout", family="code")
+@dataclass(frozen=True, kw_only=True)
+class RolloutGrader(SourceGrader):
+    r"""An Osmosis `Grader` subclass over a `GraderContext`, exactly as its module says, in the sandbox.
+
+    `from osmosis_ai.rollout import Grader, GraderContext, GraderConfig, RolloutSample` gives classes of ours
+    with the same contract; the package itself is not needed, and no other third-party package is there. The
+    module holds one `Grader` subclass and perhaps one `GraderConfig`; the class is built as `cls(config)`.
+
+    A row's reference is `ctx.label` (as text), its metadata without the reference `ctx.metadata` (None when
+    empty). The conversation is the one sample, named by the row's id; a metadata value `samples` of the form
+    `{id: messages}` or `{id: {"messages": [...], ...}}` stands for several. A row with neither label nor metadata
+    is skipped, as Osmosis does not grade it.
+
+    The score is the mean reward of the samples that were not removed; `metadata` holds every reward and the
+    artifacts. A sample without a reward, or one that is no finite number, fails the row. Artifacts that are no
+    JSON object, or more than 65,536 bytes of it, leave Osmosis' `_error` mark.
+
+    Attributes:
+        source: The captured module.
+        timeout: Seconds a row may take, 1.0 by default.
+        memory_mb: MiB of address space beyond what a worker starts with, 512 by default.
+        trusted_sha256: Hash of the text that may run even where the machine cannot confine it; "" for none.
+
+    Error kinds: timeout, memory, crash, load, runtime (the message starts with Osmosis' category:
+    `validation_error`, `http_error`, `agent_error`), return_type, not_finite, sandbox, sample.
+
+    Source: Osmosis' grader document; osmosis-sdk-python 0.2.27.
+
+    Example:
+        >>> import workbench as wb
+        >>> text = '''
+        ... from osmosis_ai.rollout import Grader, GraderContext
+        ... class Always(Grader):
+        ...     async def grade(self, ctx: GraderContext) -> None:
+        ...         for sample_id in ctx.samples:
+        ...             ctx.set_sample_reward(sample_id, 0.5)
+        ... '''
+        >>> rows = wb.Samples([{"prompt": "2+2?", "completion": "4", "ground_truth": "4"}])
+        >>> RolloutGrader.from_source(text)(rows[0]).score
+        0.5
+    """
+
+    language: ClassVar[str] = "rollout"
+
+    @classmethod
+    def from_source(
+        cls, text: str, *, name: str = "", imported: bool = False, **settings: Any
+    ) -> RolloutGrader:
+        """Take a module's text as it is. Nothing of it runs here.
+
+        Args:
+            text: A module with one `Grader` subclass.
+            name: How reports call it; the class's name by default.
+            imported: The text is somebody else's: it runs only where the kernel confines it.
+            settings: Other fields.
+
+        Raises:
+            CaptureError: The text is too large.
+        """
+        return cls(source=_module(text, imported=imported), name=name, **settings)
+
+    @staticmethod
+    def in_process(grader: Any, config: Any = None, *, name: str = "") -> InProcessRollout:
+        """A grader class run in this process, with your rights: third-party packages and network allowed.
+
+        Only for code you trust. It is marked `isolation: none` and cannot be saved; nothing of it is captured.
+
+        Args:
+            grader: A module's text or a `Path` to it, which is run here, `osmosis_ai` giving our classes; a
+                module; or a `Grader` subclass. One grader class, and perhaps one config.
+            config: The config to build the class with; the module's own by default.
+            name: How reports call it; the class's name by default.
+
+        Raises:
+            ValueError: Not one grader class, or it cannot be built; Osmosis' codes are named.
+        """
+        module = _executed(grader) if isinstance(grader, str | Path) else grader
+        return _in_process(module, config, name)
+
+    @property
+    def _takes_rows(self) -> bool:
+        return True
+
+
+@dataclass(frozen=True, kw_only=True)
+class InProcessRollout(Grader):
+    """An Osmosis grader object run in this process; see `RolloutGrader.in_process`."""
+
+    grader: Any
+
+    async def grade(self, sample: Sample) -> Grade:
+        """Grade one sample on the workbench's own loop."""
+        score, note, error = await self._settled(sample)
+        details: dict[str, Any] = {"reasoning": note.get("reasoning"), "metadata": note.get("metadata") or {}}
+        if error is not None:
+            return Grade.failed(*error, **details)
+        return Grade.skipped(**details) if score is None else Grade(score, **details)
+
+    async def _settled(self, sample: Sample) -> Settled:
+        thread, reference = plain_thread(sample.thread), plain(sample.reference)
+        key = metadata_key(thread.metadata, reference)
+        metadata = {k: v for k, v in (thread.metadata or {}).items() if not key or k != key}
+        ctx = context(thread, reference, metadata, str(sample.id))
+        if ctx is None:
+            return None, {"reasoning": NEITHER}, None
+        problem = None
+        try:
+            await self.grader.grade(ctx)
+        except asyncio.CancelledError:
+            raise
+        except Exception as error:  # noqa: BLE001 (told by category, with the artifacts)
+            category = error_category(error)
+            kind_ = "timeout" if category == "timeout" else "runtime"
+            problem = (kind_, f"{category}: {type(error).__name__}: {error}")
+        return settled(ctx, problem)
+
+    async def grade_all(self, samples: Samples, control: Control) -> Grades:
+        """See `Grader.grade_all`; the grades say that nothing confined them."""
+        grades = await super().grade_all(samples, control)
+        grades.isolation = "none"
+        return grades
+
+    def spec(self) -> dict[str, Any]:
+        """Refused: there is no text to save.
+
+        Raises:
+            CaptureError: Always; take the module's text to `RolloutGrader.from_source`.
+        """
+        raise CaptureError(
+            f"grader {self.name!r} runs in this process and cannot be saved",
+            hint="RolloutGrader.from_source(text) saves a module that needs the standard library only",
+        )
+
+
+def _executed(text_or_path: str | Path) -> types.ModuleType:
+    """The module of a text or file, run in this process with our classes as `osmosis_ai`."""
+    path = str(text_or_path) if isinstance(text_or_path, Path) else "<rollout>"
+    text = text_or_path if isinstance(text_or_path, str) else text_or_path.read_text("utf-8")
+    module = types.ModuleType(f"workbench_rollout_{Source(text).sha256[:12]}")
+    module.__dict__.update({name: getattr(osmosis, name) for name in osmosis.GIVEN})
+    sys.modules[module.__name__] = module  # dataclasses and annotations look their module up by name
+    with osmosis_names():
+        exec(compile(text, path, "exec"), module.__dict__)  # noqa: S102 (the caller trusts it, as documented)
+    return module
+
+
+def _in_process(module_or_class: Any, config: Any, name: str) -> InProcessRollout:
+    cls = module_or_class
+    if not isinstance(module_or_class, type):
+        cls, own_config = discover_grader(module_or_class)
+        config = own_config if config is None else config
+    if issues := validate_backend(cls, config):
+        raise ValueError("; ".join(f"{code}: {message}" for code, message in issues))
+    return InProcessRollout(grader=cls(config), name=name or cls.__name__)
+
+
+def _module(text: str, *, imported: bool) -> Source:
+    """The text as a source, with what it imports and defines; what cannot be parsed is left to the checks."""
+    text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+    source = Source(text if text.endswith("\n") else text + "\n", "Grader", imported=imported)
+    refuse_credentials_in(source.text, "text")
+    tree = parsed(source.text)
+    classes = [node for node in (tree.body if tree else ()) if isinstance(node, ast.ClassDef)]
+    graders = [node for node in classes if any(_is_grade(part) for part in node.body)]
+    return replace(source, function=graders[-1].name) if graders else source
+
+
+def _is_grade(node: Any) -> bool:
+    return getattr(node, "name", None) == "grade"

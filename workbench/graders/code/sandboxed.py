@@ -1,0 +1,348 @@
+"""What all graders share whose source text runs in the sandbox: proof, trust, and the run itself."""
+
+from __future__ import annotations
+
+import asyncio
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from workbench import background
+from workbench.capturing.source import MAX_BYTES, Source
+from workbench.errors import CaptureError, FormatError, IsolationError, NotValidatedError
+from workbench.grade import ErrorKind, Grade, GradeError
+from workbench.graders.base import Control, Grader, as_sample
+from workbench.graders.settings import HANDLING, LIMIT
+from workbench.grades import Grades
+from workbench.packed import Packed, pack
+from workbench.samples import Sample, Samples
+from workbench.samples.plain import plain
+from workbench.sandbox.host.interpreter import StartError
+from workbench.sandbox.host.limits import IMPORTED_MB, IMPORTED_SECONDS, ISOLATION, Limits, Program
+from workbench.sandbox.host.pool import pool
+from workbench.sandbox.host.rows import PackedRows, pack_rows, row_wire
+from workbench.sandbox.host.run import Outcome
+from workbench.sandbox.host.text import clean
+from workbench.sandbox.host.validation import Validation, mock_thread, validate_program
+from workbench.thread import StringThread
+
+__all__ = ["SandboxedGrader", "plain_thread"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SandboxedGrader(Grader):
+    """A grader that is a text: what was captured or read is what runs, is proved, and is exported.
+
+    Subclasses have fields `timeout` and `trusted_sha256` and a `source` (a field, or made of their fields),
+    and say how it is called. One worker keeps the module's globals for the rows it grades; every run starts
+    with fresh workers. Loading the text may take 0.9 s longer than a row, at most 5 s; one that does not load is
+    tried once.
+
+    One run keeps at most 256 MiB of reasoning, metadata and error texts: 128 KiB a row are allowed, and a
+    hundred thousand rows of that would fill any notebook. A row that comes later has its score, and the mark
+    `{"_error": {"code": "run_notes_too_large", ...}}` in its metadata.
+    """
+
+    if TYPE_CHECKING:
+
+        @property
+        def source(self) -> Source:
+            """The text."""
+
+        @property
+        def timeout(self) -> float:
+            """Seconds a row may take."""
+
+        @property
+        def trusted_sha256(self) -> str:
+            """Hash of the trusted text."""
+
+    _proof: dict[str, Validation] = field(default_factory=dict, init=False, compare=False, repr=False)
+
+    language: ClassVar[str] = "python"
+    """What a worker loads the text as: one of `workbench.sandbox.host.limits.LANGUAGES`."""
+    hidden_from_dir = "ceilings grade_in_worker language limits program remember require_proof"
+    ceilings: ClassVar[Mapping[str, float]] = {"timeout": IMPORTED_SECONDS, "memory_mb": IMPORTED_MB}
+    """The most that a file or a store may set; see `workbench.serialization.limit_imported`."""
+
+    def __post_init__(self) -> None:
+        self.limits  # noqa: B018 (refuses limits out of range)
+        if not self.name:
+            object.__setattr__(self, "name", self.source.function)
+
+    @property
+    def trust(self) -> bool:
+        """Whether this very text was trusted to run unconfined."""
+        return self.trusted_sha256 == self.source.sha256
+
+    @property
+    def limits(self) -> Limits:
+        """The sandbox's limits for this grader."""
+        return Limits.of(self.timeout)
+
+    @property
+    def program(self) -> Program:
+        """What a worker loads."""
+        return Program(
+            self.source.text,
+            self.limits,
+            self._kernel_only,
+            self.language,
+            self._call_signature,
+            self._options(),
+        )
+
+    @property
+    def _call_signature(self) -> str:
+        return "thread"
+
+    def _options(self) -> Mapping[str, Any]:
+        return {}
+
+    @property
+    def _takes_rows(self) -> bool:
+        """Whether it is given the reference and the id beside the thread."""
+        return False
+
+    @property
+    def validation(self) -> Validation | None:
+        """The last proof of this very text, None when there was none."""
+        return self._proof.get(self.source.sha256)
+
+    def validate(self, payload: Any = None) -> Validation:
+        """Run the five checks in the sandbox and remember the result.
+
+        Args:
+            payload: Samples or threads of your own for further test runs: one, or a list of them. Graders
+                that read more than a thread are tried on these alone: the mock thread has no such columns.
+        """
+        self.check_ready()
+        rows = self._test_rows(payload)
+        # Away from the calling thread, so that an Interrupt cannot cut a question to the sandbox in half.
+        proof = background.run(asyncio.to_thread(self._prove, rows))
+        self.remember(proof)
+        return proof
+
+    def _test_rows(self, payload: Any) -> list[tuple[str, Sequence[Any]]]:
+        samples = [as_sample(item) for item in _listed(payload)]
+        column = payload.columns.get("reference", "") if isinstance(payload, Samples) else ""
+        labelled = [
+            (f"test thread {number}", self._wire(item, column)) for number, item in enumerate(samples, 1)
+        ]
+        mock = Sample(id="mock", thread=mock_thread(), reference="4", group="mock")
+        return (
+            labelled if labelled and self._takes_rows else [("the mock thread", self._wire(mock)), *labelled]
+        )
+
+    def _wire(self, sample: Sample, column: str = "") -> Sequence[Any]:
+        thread = plain_thread(sample.thread)
+        if not self._takes_rows:
+            return thread.to_wire()
+        return row_wire(thread, plain(sample.reference), str(sample.id), column)
+
+    def _prove(self, rows: Sequence[tuple[str, Sequence[Any]]]) -> Validation:
+        return validate_program(self.program, rows, sha256=self.source.sha256)
+
+    @property
+    def _kernel_only(self) -> bool:
+        return self.source.imported and not self.trust
+
+    def remember(self, proof: Validation) -> None:
+        """Keep a proof; it counts only for the text whose hash it carries."""
+        self._proof[proof.sha256] = proof
+
+    def require_proof(self) -> None:
+        """Refuse a grader that has not passed its checks.
+
+        Raises:
+            NotValidatedError: It was never validated, or a check failed.
+        """
+        proof = self.validation
+        if proof is not None and proof.ok and proof.claimed:
+            # A file says it passed. The record is kept as it is, but only if this machine agrees.
+            fresh = self.validate()
+            self.remember(replace(proof, claimed=False) if fresh.ok else fresh)
+            proof = self.validation
+        if proof is None or not proof.ok:
+            cross = proof.failure if proof else None
+            step = "mend it and validate it again" if cross else f"call {self.name}.validate() first"
+            if cross and cross.name == "test_run" and self._takes_rows:
+                step = f"mend it, or try it on rows it was made for: {self.name}.validate(samples)"
+            raise NotValidatedError(
+                f"grader {self.name!r} is not validated",
+                found=f"{cross.name}: {cross.message}" if cross else "it was never validated",
+                hint=f"{step}, or pass allow_unvalidated=True",
+            )
+
+    async def grade(self, sample: Sample) -> Grade:
+        """Grade one sample in a worker of its own."""
+        return await self.grade_in_worker(sample)
+
+    async def grade_in_worker(self, sample: Sample) -> Grade:
+        """The same, where a sandbox that does not start is an error of the caller's.
+
+        Raises:
+            SandboxError: No sandbox starts, or this machine cannot confine an imported source.
+        """
+        wires = [self._wire(sample)]
+        packed: Packed = pack(wires)
+        if self._takes_rows:
+            packed = PackedRows(packed.batches, packed.counts)
+        outcome = await asyncio.to_thread(self._run, packed, Control())
+        return replace(outcome.grades[0], printed=outcome.output or None)
+
+    async def grade_all(self, samples: Samples, control: Control) -> Grades:
+        """Grade every row in parallel workers; a row that crashes or hangs costs only itself.
+
+        Where no sandbox starts, every row fails with kind *sandbox*: the other graders of a suite go on.
+        """
+        packed = samples.packed()
+        if self._takes_rows:
+            packed = await asyncio.to_thread(self._rows, samples, packed)
+        try:
+            grades = (await asyncio.to_thread(self._run, packed, control)).grades
+        except StartError as error:
+            grades = Grades.empty(len(samples))
+            grades.ended = f"not graded: {error.message}"
+            grades.finish(ErrorKind.SANDBOX, grades.ended)
+        for row, problem in samples.problems.items():
+            grades.fail(row, GradeError(ErrorKind.SAMPLE, problem))
+        return grades
+
+    def _rows(self, samples: Samples, packed: Packed) -> Packed:
+        column = samples.columns.get("reference", "")
+        return pack_rows(packed, map(plain, samples.references), samples.ids, column)
+
+    def _run(self, packed: Packed, control: Control) -> Outcome:
+        return pool().run(
+            self.program,
+            packed,
+            workers=control.workers,
+            on_progress=control.on_rows,
+            cancel=control.cancel,
+        )
+
+    def check_ready(self) -> None:
+        """Refuse imported source where the machine cannot confine it; see `Grader.check_ready`.
+
+        Raises:
+            IsolationError: With the label found and the way out.
+        """
+        if not self._kernel_only:
+            return
+        level = pool().level
+        if level != "kernel":
+            raise IsolationError(
+                f"grader {self.name!r} was imported and this machine cannot confine it",
+                found=ISOLATION[level],
+                expected=ISOLATION["kernel"],
+                hint="read its source; if you trust it, load it with trust=True",
+            )
+
+    def trusted(self) -> Self:
+        """The same grader, allowed to run where the machine cannot confine it."""
+        changes: dict[str, Any] = {"trusted_sha256": self.source.sha256}
+        return replace(self, **changes)
+
+    def as_imported(self, *, trust: bool = False) -> Self:
+        """The same grader as somebody else's: it runs only where the kernel confines it, or when trusted."""
+        marked = self._marked_imported()
+        changes: dict[str, Any] = {"trusted_sha256": self.source.sha256 if trust else ""}
+        return replace(marked, **changes)
+
+    @abstractmethod
+    def _marked_imported(self) -> Self:
+        """The same grader with its text marked as imported."""
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        proof = self.validation
+        state = proof._repr_html_() if proof else "<p>not validated yet: call <code>.validate()</code></p>"
+        return f"<div><b>{escape(clean(self.name))}</b> <pre>{escape(clean(self.source.text, MAX_BYTES))}</pre>{state}</div>"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SourceGrader(SandboxedGrader):
+    """A sandboxed grader whose text is a captured Python module.
+
+    Attributes:
+        source: The captured module.
+        timeout: Seconds a row may take, 1.0 by default.
+        memory_mb: MiB of address space beyond what a worker starts with, 512 by default.
+        trusted_sha256: Hash of the text that may run even where the machine cannot confine it; "" for none.
+    """
+
+    source: Source
+    timeout: float = field(default=1.0, metadata=LIMIT)
+    memory_mb: int = field(default=512, metadata=LIMIT)
+    trusted_sha256: str = field(default="", metadata=HANDLING)
+
+    @property
+    def limits(self) -> Limits:
+        """The sandbox's limits for this grader."""
+        return Limits.of(self.timeout, memory_mb=self.memory_mb)
+
+    def _marked_imported(self) -> Self:
+        return replace(self, source=replace(self.source, imported=True))
+
+    def _field_spec(self, f: Any) -> Any:
+        return source_record(self.source) if f.name == "source" else super()._field_spec(f)
+
+    @classmethod
+    def build(cls, values: dict[str, Any]) -> Self:
+        """See `Grader.build`; the source's hash must be that of its text."""
+        if not isinstance(values.get("source"), Source):
+            values = {**values, "source": read_source(values.get("source"))}
+        return super().build(values)
+
+
+def source_record(source: Source) -> dict[str, Any]:
+    """A source as plain JSON, with its hash."""
+    spec = {k: list(value) if isinstance(value, tuple) else value for k, value in asdict(source).items()}
+    imported = spec.pop("imported")
+    return {**spec, "sha256": source.sha256, **({"imported": True} if imported else {})}
+
+
+def read_source(record: Any) -> Source:
+    """The source out of a record.
+
+    Raises:
+        FormatError: A part that does not belong there, or a text that does not match its hash.
+    """
+    if not isinstance(record, dict) or not isinstance(record.get("text"), str):
+        raise FormatError(
+            "the source cannot be read",
+            found=repr(record)[:80],
+            expected="an object with the text and its hash",
+        )
+    parts: dict[str, Any] = {
+        key: tuple(value) if isinstance(value, list) else value for key, value in record.items()
+    }
+    sha256 = parts.pop("sha256", None)
+    try:
+        source = Source(**parts)
+    except (TypeError, CaptureError) as error:
+        raise FormatError("the source cannot be read", found=str(error)) from error
+    if source.sha256 != sha256:
+        raise FormatError(
+            "the source does not match its hash: it was changed after it was saved",
+            found=f"sha256 {source.sha256[:16]}…",
+            expected=f"sha256 {str(sha256)[:16]}…",
+            hint="compare it with the original; to accept the change, take the text to FunctionGrader.from_source",
+        )
+    return source
+
+
+def plain_thread(thread: StringThread) -> StringThread:
+    """The thread with what the sandbox can be told: numpy numbers become Python's, dates text, and so on."""
+    turns, metadata, calls, tools, answers = thread.to_wire()
+    plain_calls = calls and {turn: plain(turn_calls) for turn, turn_calls in calls.items()}
+    return StringThread.from_wire((turns, plain(metadata), plain_calls, plain(tools), answers))
+
+
+def _listed(payload: Any) -> Sequence[Any]:
+    if payload is None:
+        return []
+    return [payload] if isinstance(payload, Sample | StringThread) else list(payload)

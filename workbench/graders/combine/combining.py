@@ -1,0 +1,291 @@
+"""Rules that make one grade a row out of several: mean, sum, all-pass and formula.
+
+A part that did not answer is never taken for a zero here: the whole is then unscored and says which part
+is missing, or, in a mean that renormalises, that part is left out of the weights.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from itertools import compress
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.errors import FormatError
+from workbench.grade import ErrorKind, Grade
+from workbench.graders.calls import with_call_help
+from workbench.graders.combine.entry import Counted, Entry
+from workbench.graders.combine.formula import Expression
+from workbench.grades import SCORED, Grades
+
+__all__ = ["COMBINING_RULES", "AllPass", "CombiningRule", "Formula", "Mean", "Sum"]
+
+Scores = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+R = TypeVar("R", bound="type[CombiningRule]")
+
+COMBINING_RULES: dict[str, type[CombiningRule]] = {}
+"""Every rule by the name its specs carry."""
+
+
+def _combining_rule(name: str) -> Callable[[R], R]:
+    def register(cls: R) -> R:
+        cls.rule = name
+        COMBINING_RULES[name] = cls
+        return with_call_help(cls)
+
+    return register
+
+
+@dataclass(frozen=True)
+class CombiningRule(ABC):
+    """Combines the entries of a suite row by row."""
+
+    rule: ClassVar[str] = ""
+
+    def check(self, entries: Sequence[Entry]) -> None:  # noqa: ARG002 (for those that do)
+        """Refuse entries this rule cannot combine.
+
+        Raises:
+            ValueError: What does not fit, and which entries.
+        """
+        return  # most rules take any entries
+
+    def combine(self, entries: Sequence[Entry], parts: Mapping[str, Counted]) -> Grades:
+        """One grade a row: scored, failed (a part failed) or skipped (every part declined).
+
+        Args:
+            entries: In the suite's order.
+            parts: What counts of each, by entry name, n rows each.
+        """
+        columns = [parts[entry.name] for entry in entries]
+        n = len(columns[0].scores) if columns else 0
+        grades = Grades.empty(n)
+        scores, answered = self._scores(entries, columns)
+        missing = self._missing(entries, columns, answered)
+        for row in np.flatnonzero(missing):
+            grades.put(int(row), _absent(*self._asked(entries, columns), int(row)))
+        good = ~missing & np.isfinite(scores)
+        grades.scores[good], grades.codes[good] = scores[good], SCORED
+        # The parts answered, but the arithmetic has no number for it, such as a division by 0.
+        for row in np.flatnonzero(~missing & ~good):
+            message = f"{self._what()} gives {float(scores[row])!r} on this row, which is no score"
+            grades.put(int(row), Grade.failed(ErrorKind.NOT_FINITE, message))
+        self._judge(entries, columns, grades)
+        return grades
+
+    @abstractmethod
+    def _scores(self, entries: Sequence[Entry], columns: Sequence[Counted]) -> tuple[Scores, Mask]:
+        """The combined scores (n,), and where there is one (n,)."""
+
+    def _missing(self, entries: Sequence[Entry], columns: Sequence[Counted], answered: Mask) -> Mask:  # noqa: ARG002
+        """Rows that stay unscored: those without an answer, and those where a part broke."""
+        broken = np.zeros(len(answered), bool)
+        for column in columns:
+            broken[[row for row in column.errors if not column.declined[row]]] = True
+        return ~answered | broken
+
+    def _asked(
+        self, entries: Sequence[Entry], columns: Sequence[Counted]
+    ) -> tuple[Sequence[Entry], Sequence[Counted]]:
+        """The parts without which there is no score: what a missing one is blamed on."""
+        return entries, columns
+
+    def _judge(self, entries: Sequence[Entry], columns: Sequence[Counted], grades: Grades) -> None:  # noqa: B027
+        """Add verdicts, for a rule that has them."""
+
+    def _what(self) -> str:
+        return f"the {self.rule}"
+
+    def spec(self) -> dict[str, Any]:
+        """The rule as a plain dict: its name, then every field that is not at its default."""
+        changed = {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) != f.default}
+        return {"rule": self.rule, **changed}
+
+    @staticmethod
+    def build(spec: Mapping[str, Any]) -> CombiningRule:
+        """The rule behind a spec.
+
+        Raises:
+            FormatError: An unknown rule or field.
+        """
+        name = spec.get("rule") if isinstance(spec, Mapping) else spec
+        cls = COMBINING_RULES.get(str(name)) if isinstance(spec, Mapping) else None
+        if cls is None:
+            expected = ", ".join(f'{{"rule": "{rule_name}"}}' for rule_name in sorted(COMBINING_RULES))
+            raise FormatError("unknown combining rule", found=repr(name)[:80], expected=expected)
+        values = {key: value for key, value in spec.items() if key != "rule"}
+        try:
+            return cls(**values)
+        except TypeError as error:
+            raise FormatError(f"the rule {cls.rule!r} cannot be made", found=str(error)) from error
+
+
+@_combining_rule("mean")
+@dataclass(frozen=True)
+class Mean(CombiningRule):
+    """Weighted mean.
+
+    Attributes:
+        strict: False: over the graders that answered, their weights renormalised; a skipped grade or a
+            judge's unreadable answer is left out, any other failure leaves the whole unscored (Adaptive's
+            combined grader). True: every grader must answer.
+    """
+
+    strict: bool = False
+
+    def check(self, entries: Sequence[Entry]) -> None:
+        """See `CombiningRule.check`: at least one weight must be above 0."""
+        if not any(entry.weight for entry in entries):
+            raise ValueError("a weighted mean needs at least one weight above 0")
+
+    def _scores(self, entries: Sequence[Entry], columns: Sequence[Counted]) -> tuple[Scores, Mask]:
+        total, weights = _weighted(entries, columns)
+        answered = _all_answered(columns) if self.strict else weights > 0
+        # Rows where nothing answered divide 0 by 0; they count as missing and are never read.
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return total / weights, answered
+
+
+@_combining_rule("sum")
+@dataclass(frozen=True)
+class Sum(CombiningRule):
+    """Weighted sum, never renormalised.
+
+    Attributes:
+        strict: False: graders that skipped, or whose answer could not be read, add nothing (Adaptive).
+            True: every grader must answer (vLLora's multi-grader).
+        weights_sum_to_one: Refuse weights that do not sum to 1 within 1e-6 (vLLora's rule).
+    """
+
+    strict: bool = False
+    weights_sum_to_one: bool = False
+
+    def check(self, entries: Sequence[Entry]) -> None:
+        """See `CombiningRule.check`: weights that must sum to 1."""
+        total = sum(entry.weight for entry in entries)
+        if self.weights_sum_to_one and abs(total - 1.0) > 1e-6:
+            weights = " + ".join(f"{entry.weight:g}" for entry in entries)
+            raise ValueError(f"the weights must sum to 1; {weights} = {total:g}")
+
+    def _scores(self, entries: Sequence[Entry], columns: Sequence[Counted]) -> tuple[Scores, Mask]:
+        total, _ = _weighted(entries, columns)
+        some = np.any([~np.isnan(column.scores) for column in columns], axis=0)
+        return total, _all_answered(columns) if self.strict else some
+
+
+@_combining_rule("all_pass")
+@dataclass(frozen=True)
+class AllPass(CombiningRule):
+    """Passes (1.0) when every entry of severity "error" passes, else 0.0; warnings and infos never block.
+
+    An entry without a verdict of its own or a threshold passes at 1.0. With no entry of severity "error"
+    the row passes. Weights are not used. Source: Umbraco.AI's test runner.
+    """
+
+    def _scores(self, entries: Sequence[Entry], columns: Sequence[Counted]) -> tuple[Scores, Mask]:
+        n = len(columns[0].scores)
+        passed, answered = np.ones(n, bool), np.ones(n, bool)
+        for column in self._asked(entries, columns)[1]:
+            passed &= _passes(column)
+            answered &= ~np.isnan(column.scores)
+        return passed.astype(np.float64), answered
+
+    def _missing(self, entries: Sequence[Entry], columns: Sequence[Counted], answered: Mask) -> Mask:  # noqa: ARG002
+        return ~answered
+
+    def _asked(
+        self, entries: Sequence[Entry], columns: Sequence[Counted]
+    ) -> tuple[Sequence[Entry], Sequence[Counted]]:
+        return _chosen(entries, columns, [entry.severity == "error" for entry in entries])
+
+    def _judge(self, entries: Sequence[Entry], columns: Sequence[Counted], grades: Grades) -> None:
+        scored = grades.codes == SCORED
+        grades.passed[scored] = grades.scores[scored] == 1.0
+        for entry, column in zip(entries, columns, strict=True):
+            fails = scored & ~_passes(column) & ~np.isnan(column.scores)
+            for row in np.flatnonzero(fails):
+                before = grades.reasoning.get(int(row))
+                failure = f"{entry.severity}: {entry.name}"
+                grades.reasoning[int(row)] = f"{before}; {failure}" if before else f"not passed: {failure}"
+
+
+@_combining_rule("formula")
+@dataclass(frozen=True)
+class Formula(CombiningRule):
+    """A formula over the entries' names, such as `"0.7 * correct + 0.3 * max(short, polite)"`.
+
+    Attributes:
+        text: See `workbench.graders.combine.formula`.
+
+    Raises:
+        FormulaError: The text cannot be read.
+    """
+
+    text: str = ""
+
+    def __post_init__(self) -> None:
+        Expression.read(self.text)
+
+    def check(self, entries: Sequence[Entry]) -> None:
+        """See `CombiningRule.check`: every name in the formula must be an entry's."""
+        Expression.read(self.text, [entry.name for entry in entries])
+
+    def _scores(self, entries: Sequence[Entry], columns: Sequence[Counted]) -> tuple[Scores, Mask]:
+        rule = Expression.read(self.text)
+        named = dict(zip((entry.name for entry in entries), columns, strict=True))
+        value = rule.value({name: named[name].scores for name in rule.names})
+        answered = _all_answered(self._asked(entries, columns)[1])
+        return np.broadcast_to(value, (len(columns[0].scores),)), answered
+
+    def _asked(
+        self, entries: Sequence[Entry], columns: Sequence[Counted]
+    ) -> tuple[Sequence[Entry], Sequence[Counted]]:
+        # A formula of numbers alone needs everybody: no row of a stopped run gets its constant.
+        names = set(Expression.read(self.text).names)
+        return _chosen(entries, columns, [not names or entry.name in names for entry in entries])
+
+    def _missing(self, entries: Sequence[Entry], columns: Sequence[Counted], answered: Mask) -> Mask:  # noqa: ARG002
+        return ~answered
+
+    def _what(self) -> str:
+        return f"the formula {self.text!r}"
+
+
+def _weighted(entries: Sequence[Entry], columns: Sequence[Counted]) -> tuple[Scores, Scores]:
+    """Sum of weight times score (n,), and sum of the weights that answered (n,)."""
+    scores = np.array([column.scores for column in columns])
+    weights = np.array([entry.weight for entry in entries])[:, None] * ~np.isnan(scores)
+    with np.errstate(over="ignore", invalid="ignore"):  # what no float can hold is refused row by row
+        # The NaN of a missing part would stay NaN even with a weight of 0.
+        return (np.nan_to_num(scores) * weights).sum(axis=0), weights.sum(axis=0)
+
+
+def _chosen(
+    entries: Sequence[Entry], columns: Sequence[Counted], which: Sequence[bool]
+) -> tuple[Sequence[Entry], Sequence[Counted]]:
+    return list(compress(entries, which)), list(compress(columns, which))
+
+
+def _all_answered(columns: Sequence[Counted]) -> Mask:
+    return np.asarray(np.all([~np.isnan(column.scores) for column in columns], axis=0), bool)
+
+
+def _passes(column: Counted) -> Mask:
+    """The verdict where there is one, else a full score."""
+    return np.asarray(np.where(column.passed >= 0, column.passed == 1, column.scores >= 1.0), bool)
+
+
+def _absent(entries: Sequence[Entry], columns: Sequence[Counted], row: int) -> Grade:
+    """Why a row has no combined score: the parts that failed, or that all were skipped."""
+    pairs = list(zip(entries, columns, strict=True))
+    failed = [(entry.name, column.errors[row]) for entry, column in pairs if row in column.errors]
+    if failed:
+        failures = "; ".join(f"{name} failed ({error})" for name, error in failed)
+        return Grade.failed(failed[0][1].kind, failures, metadata={"missing": [name for name, _ in failed]})
+    names = [entry.name for entry, column in pairs if np.isnan(column.scores[row])]
+    return Grade.skipped(f"not scored: {', '.join(names)} skipped this row", metadata={"missing": names})

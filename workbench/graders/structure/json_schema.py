@@ -1,0 +1,66 @@
+"""The grader of JSON that has to meet a schema."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from workbench.grade import ErrorKind
+from workbench.graders.base import kind
+from workbench.graders.portable.refusals import refusal
+from workbench.graders.portable.rule import PythonBody
+from workbench.graders.rule_grader import Unscored
+from workbench.graders.rules.structure import strict_json
+from workbench.graders.rules.verdict import Verdict
+from workbench.graders.structure.schema import Schema, plain_schema
+from workbench.graders.text.base import TextGrader
+from workbench.thread import StringThread
+
+__all__ = ["JsonSchema"]
+
+
+@kind("json-schema", family="structure")
+@dataclass(frozen=True, kw_only=True)
+class JsonSchema(TextGrader):
+    """1.0 where the text is JSON that meets a JSON Schema, else 0.0; the reason names the first fault.
+
+    The schema's own `$schema` decides the draft, 2020-12 without one. `format` is a remark, as the standard
+    has it. Nothing is ever fetched: a `$ref` must lead into the schema itself. One row may take two seconds,
+    patterns included.
+
+    Attributes:
+        schema: The schema, an object; checked against its draft's own schema when the grader is made.
+
+    Error kinds: timeout, runtime (a schema that goes round in circles).
+
+    Source: JSON Schema 2020-12 and before, by the `jsonschema` package.
+    """
+
+    schema: dict[str, Any] = field(kw_only=False)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "schema", plain_schema(self.schema))
+
+    def grade_text(self, text: str, thread: StringThread, reference: Any) -> Verdict:  # noqa: ARG002
+        """Parse the text, then look for the first fault."""
+        try:
+            value = strict_json(text)
+        except ValueError as error:
+            return 0.0, str(error), {}
+        try:
+            fault = Schema.of(self.schema).first_fault(value)
+        except RecursionError:
+            raise Unscored(ErrorKind.RUNTIME, "the schema refers to itself without end") from None
+        if fault is None:
+            return 1.0, "Meets the schema", {}
+        path, message, keyword = fault
+        return 0.0, f"{path}: {message}", {"path": path, "keyword": keyword}
+
+    def python_rest(self, reference_names: tuple[str, ...]) -> PythonBody:  # noqa: ARG002
+        """See `TextGrader.python_rest`: always refused."""
+        why, way_out = (
+            "JSON Schema needs a package the standard library lacks",
+            "list what must be there with a json-keys grader",
+        )
+        raise refusal(self, "schema", why, way_out)

@@ -1,0 +1,78 @@
+"""The grader of tool calls."""
+
+from __future__ import annotations
+
+from dataclasses import Field, dataclass, field
+from typing import Any, ClassVar
+
+from workbench.graders.base import kind
+from workbench.graders.portable.rule import PythonBody, Rule, javascript_score
+from workbench.graders.rule_grader import RuleGrader
+from workbench.graders.rules.tools import tool_call, tool_names
+from workbench.graders.rules.verdict import Verdict
+from workbench.graders.settings import as_texts, check_choice
+from workbench.thread import StringThread
+
+__all__ = ["ToolCallMatch"]
+
+
+@kind("tool-call", family="structure")
+@dataclass(frozen=True, kw_only=True)
+class ToolCallMatch(RuleGrader):
+    """1.0 where the thread's tool calls are the expected ones, else 0.0. Records without a name do not count.
+
+    | mode | passes when |
+    | --- | --- |
+    | any | at least one expected tool was called; nothing expected fails |
+    | all | every expected tool was called; nothing expected passes |
+    | exact | as many calls as names, and every name called (so a,a passes for calls of a and b) |
+    | set | the tools called, each once, are the expected ones |
+    | none | no expected tool was called |
+    | (empty) | never: what Umbraco makes of a mode it does not know |
+
+    Attributes:
+        expected: Tool names.
+        mode: See the table.
+        order: For all and exact: the calls of expected tools must be the expected list, in order. Other tools
+            may stand between, a repeated one breaks it. Other modes ignore it.
+        ignore_case: Whether names match either case.
+
+    Source: Umbraco (`tool-call`, as its code counts); the mode set is ours.
+    """
+
+    rule: ClassVar[Rule] = Rule("tools.tool_call", "toolCall", ("expected", "mode", "order", "ignore_case"))
+
+    expected: tuple[str, ...] = field(kw_only=False)
+    mode: str = "any"
+    order: bool = False
+    ignore_case: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "expected", as_texts("expected", self.expected))
+        check_choice("mode", self.mode, ("any", "all", "exact", "set", "none", ""))
+
+    def _field_spec(self, f: Field[Any]) -> Any:
+        value = getattr(self, f.name)
+        return list(value) if isinstance(value, tuple) else value
+
+    def grade_thread(self, thread: StringThread, reference: Any) -> Verdict:  # noqa: ARG002
+        """See `rules.tools.tool_call`."""
+        return tool_call(
+            tool_names(thread.tool_calls()),
+            expected=self.expected,
+            mode=self.mode,
+            order=self.order,
+            ignore_case=self.ignore_case,
+        )
+
+    def python_body(self, reference_names: tuple[str, ...]) -> PythonBody:  # noqa: ARG002
+        """See `Portable.python_body`."""
+        rules = ("threads.calls_of", "tools.tool_names", self.rule.python)
+        return PythonBody(
+            rules, (f"return {self.rule.python_call(self, 'tool_names(calls_of(thread))')}[0]",)
+        )
+
+    def javascript_body(self, reference_names: tuple[str, ...]) -> list[str]:  # noqa: ARG002
+        """See `Portable.javascript_body`."""
+        return [javascript_score(self.rule.javascript_call(self, "toolNames(callsOf(input))"))]

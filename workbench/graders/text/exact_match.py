@@ -1,0 +1,45 @@
+"""The grader of texts that have to be equal."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from workbench.graders.base import kind
+from workbench.graders.portable.rule import Rule
+from workbench.graders.rules.text import exact_match
+from workbench.graders.rules.verdict import Verdict
+from workbench.graders.text.base import ExpectedGrader
+
+__all__ = ["ExactMatch"]
+
+
+@kind("exact-match", family="text")
+@dataclass(frozen=True, kw_only=True)
+class ExactMatch(ExpectedGrader):
+    """1.0 where the text is the expected one, else 0.0.
+
+    Attributes:
+        expected: The text wanted; None takes each sample's reference (a number as its JSON text).
+        ignore_case: Whether letters match either case, compared by `str.lower`.
+        trim: Whether white space around both sides counts not.
+
+    Error kinds: sample (no reference), and what an extractor raises.
+
+    Source: Letta (`exact_match`: trim, case-sensitive), Umbraco (`exact-match`: trim, ignores case).
+
+    Example:
+        >>> from workbench import StringThread
+        >>> ExactMatch(expected="4")(StringThread([("assistant", " 4 ")])).score
+        1.0
+    """
+
+    rule: ClassVar[Rule] = Rule("text.exact_match", "exactMatch", ("ignore_case", "trim"))
+    letta_reasons: ClassVar[tuple[str, str]] = ("Exact match: True", "Exact match: False")
+
+    ignore_case: bool = False
+    trim: bool = True
+
+    def compare(self, text: str, expected: str) -> Verdict:
+        """See `rules.text.exact_match`."""
+        return exact_match(text, expected, ignore_case=self.ignore_case, trim=self.trim)

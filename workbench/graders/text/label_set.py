@@ -1,0 +1,68 @@
+"""The grader of labels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from workbench.errors import FormatError
+from workbench.graders.base import kind
+from workbench.graders.portable.rule import Rule
+from workbench.graders.rules.text import label_set
+from workbench.graders.rules.verdict import Verdict
+from workbench.graders.settings import as_texts
+from workbench.graders.text.base import TextGrader
+from workbench.thread import StringThread
+
+__all__ = ["LabelSet"]
+
+
+@kind("label-set", family="text")
+@dataclass(frozen=True, kw_only=True)
+class LabelSet(TextGrader):
+    """1.0 where the text is a label that passes; 0.0 for other labels and for what is no label.
+
+    Attributes:
+        labels: Every answer allowed.
+        passing_labels: Those of them that pass; all of them by default.
+        ignore_case: Whether letters match either case.
+        trim: Whether white space around the text and the labels counts not.
+
+    The details hold the `label` found, None where the text is none.
+
+    Source: OpenAI (`label_model`: passing labels are a subset), here without a model.
+    """
+
+    rule: ClassVar[Rule] = Rule(
+        "text.label_set", "labelSet", ("labels", "passing_labels", "ignore_case", "trim")
+    )
+
+    labels: tuple[str, ...] = field(kw_only=False)
+    # None until the labels are known: then all of them.
+    passing_labels: tuple[str, ...] = field(default=None, kw_only=False)  # type: ignore[arg-type]
+    ignore_case: bool = False
+    trim: bool = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "labels", as_texts("labels", self.labels, least=1))
+        passing_labels = self.labels
+        if self.passing_labels is not None:
+            passing_labels = as_texts("passing_labels", self.passing_labels, least=1)
+        object.__setattr__(self, "passing_labels", passing_labels)
+        if strange := [label for label in self.passing_labels if label not in self.labels]:
+            raise FormatError(
+                "passing_labels must hold labels only",
+                found=repr(strange[0]),
+                expected=", ".join(self.labels),
+            )
+
+    def grade_text(self, text: str, thread: StringThread, reference: Any) -> Verdict:  # noqa: ARG002
+        """See `rules.text.label_set`."""
+        return label_set(
+            text,
+            labels=self.labels,
+            passing_labels=self.passing_labels,
+            ignore_case=self.ignore_case,
+            trim=self.trim,
+        )

@@ -1,0 +1,54 @@
+"""The grader of lengths."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from workbench.errors import FormatError
+from workbench.graders.base import kind
+from workbench.graders.portable.rule import Rule
+from workbench.graders.rules.text import length
+from workbench.graders.rules.verdict import Verdict
+from workbench.graders.settings import check_choice
+from workbench.graders.text.base import TextGrader
+from workbench.thread import StringThread
+
+__all__ = ["Length"]
+
+
+@kind("length", family="text")
+@dataclass(frozen=True, kw_only=True)
+class Length(TextGrader):
+    """1.0 where the text's length is within the bounds, both included, else 0.0.
+
+    Attributes:
+        minimum: Least length; None for no bound.
+        maximum: Greatest length; None for no bound. One of the two must be given.
+        unit: "characters" (code points), "words" (parted by white space) or "utf16" (units, as
+            JavaScript's and .NET's length).
+
+    Source: the length checks of the vLLora and Umbraco documents.
+    """
+
+    rule: ClassVar[Rule] = Rule("text.length", "lengthWithin", ("minimum", "maximum", "unit"))
+
+    minimum: int | None = field(default=None, kw_only=False)
+    maximum: int | None = field(default=None, kw_only=False)
+    unit: str = "characters"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_choice("unit", self.unit, ("characters", "words", "utf16"))
+        bounds = [value for value in (self.minimum, self.maximum) if value is not None]
+        # By type and not `isinstance`, to which a bool is an int.
+        are_counts = all(type(value) is int and value >= 0 for value in bounds)
+        if not bounds or not are_counts or bounds != sorted(bounds):
+            raise FormatError(
+                "minimum and maximum must be whole numbers from 0 on, in order, at least one of them given",
+                found=f"minimum={self.minimum!r}, maximum={self.maximum!r}",
+            )
+
+    def grade_text(self, text: str, thread: StringThread, reference: Any) -> Verdict:  # noqa: ARG002
+        """See `rules.text.length`."""
+        return length(text, minimum=self.minimum, maximum=self.maximum, unit=self.unit)

@@ -1,0 +1,206 @@
+"""What a model at a server can do, learned from its refusals: answer formats, and settings it rejects.
+
+Servers that speak OpenAI's protocol differ. A request that is refused because of its format is sent again with the
+next simpler one: JSON schema, then JSON object, then plain text. What a model lacks is remembered, and retested by one
+question after `RETEST_SECONDS`, since servers are repaired, restarted and replaced. A server that is warming up answers
+500 to everything, so a format that was given up only because of a 500 is retested by the very next question.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+__all__ = [
+    "FORMATS",
+    "RETEST_SECONDS",
+    "Capabilities",
+    "capabilities_of",
+    "fallbacks",
+    "format_index",
+    "is_server_failure",
+]
+
+RETEST_SECONDS = 600.0
+"""Seconds after which a format or setting that was refused is tried again. Ours: longer than a restart takes, and one
+more refused question every ten minutes costs next to nothing."""
+
+FORMATS = ("json_schema", "json_object", "text")
+"""Answer formats, the strictest first. A format is known by its index in this tuple."""
+_TEXT = len(FORMATS) - 1
+
+_FORMAT_COMPLAINT = re.compile(
+    r"response.?format|json.?(schema|object|mode)|structured.?output|grammar|guided", re.IGNORECASE
+)
+_TEMPERATURE_COMPLAINT = re.compile(
+    r"temperature.{0,80}(unsupported|not supported|does not support|only the default)|"
+    r"(unsupported|not supported|does not support).{0,80}temperature",
+    re.IGNORECASE | re.DOTALL,
+)
+_BAD_REQUEST_STATUSES = frozenset({400, 415, 422})
+# Some servers answer so, and not with 400, to a response format they lack.
+_SERVER_FAILURE_STATUSES = frozenset({500, 501})
+
+_capabilities: dict[tuple[str, str], Capabilities] = {}
+
+
+@dataclass
+class Capabilities:
+    """What one model at one server takes. Formats are indices into `FORMATS`.
+
+    Attributes:
+        working_formats: Formats that were answered.
+        lacking_formats: Formats that were refused where a simpler one was answered, with the time of their retest.
+        doubtful_formats: Those of `lacking_formats` where the server failed, instead of refusing the format.
+        uses_max_completion_tokens: Whether the answer's limit has this name here, instead of `max_tokens`.
+        dropped_settings: Settings the model does not take, with the time of their retest.
+        clock: Seconds since some moment.
+    """
+
+    working_formats: set[int] = field(default_factory=set)
+    lacking_formats: dict[int, float] = field(default_factory=dict)
+    doubtful_formats: set[int] = field(default_factory=set)
+    uses_max_completion_tokens: bool = False
+    dropped_settings: dict[str, float] = field(default_factory=dict)
+    clock: Callable[[], float] = time.monotonic
+
+    def _leave_out(self, retest_times: dict[Any, float], name: Any) -> bool:
+        """Whether to do without. Once the retest is due one question tries, and the others wait for its outcome."""
+        if name not in retest_times:
+            return False
+        if (now := self.clock()) < retest_times[name]:
+            return True
+        retest_times[name] = now + RETEST_SECONDS
+        return False
+
+    def adapt(self, request: Mapping[str, Any], refused: Collection[int] = ()) -> dict[str, Any]:
+        """The request as this model takes it, in a format that this question was not refused in."""
+        adapted = {
+            name: value for name, value in request.items() if not self._leave_out(self.dropped_settings, name)
+        }
+        if self.uses_max_completion_tokens and "max_tokens" in adapted:
+            adapted["max_completion_tokens"] = adapted.pop("max_tokens")
+        if "response_format" in adapted:
+            # A generator: asking about a format may begin its retest, so only the one that is sent is asked
+            # about.
+            usable_formats = (
+                index
+                for index in range(format_index(request), _TEXT)
+                if index not in refused and not self._leave_out(self.lacking_formats, index)
+            )
+            _set_format(adapted, next(usable_formats, _TEXT))
+        return adapted
+
+    def retest_soon(self, sent: Mapping[str, Any]) -> None:
+        """Let the next question repeat this one's retest: it failed for a reason that says nothing of the model."""
+        now = self.clock()
+        if (index := format_index(sent)) in self.lacking_formats:
+            self.lacking_formats[index] = now
+        for name in self.dropped_settings.keys() & sent.keys():
+            self.dropped_settings[name] = now
+
+    def record_answer(
+        self, sent: Mapping[str, Any], wanted: Mapping[str, Any], doubtful: Collection[int] = ()
+    ) -> None:
+        """Note that a request was answered: its format works, and the stricter ones that were refused are lacking.
+
+        Args:
+            sent: The request that was answered.
+            wanted: The request as the judge wants it.
+            doubtful: Formats given up because the server failed, which may have had any reason.
+        """
+        sent_format = format_index(sent)
+        self.working_formats.add(sent_format)
+        self.lacking_formats.pop(sent_format, None)
+        self.doubtful_formats.discard(sent_format)
+        for name in sent:
+            self.dropped_settings.pop(name, None)
+        for index in range(format_index(wanted), sent_format):
+            # Questions run side by side: one that fell back must not take away what another proved to work.
+            if index not in self.working_formats:
+                self.doubtful_formats.update({index} & set(doubtful) - self.lacking_formats.keys())
+                wait = 0.0 if index in doubtful else RETEST_SECONDS
+                self.lacking_formats.setdefault(index, self.clock() + wait)
+
+    def learn_from_refusal(
+        self, status: int, message: str, sent: Mapping[str, Any], *, repeated: bool = False
+    ) -> str:
+        """What to do after a request was refused.
+
+        Args:
+            status: HTTP status.
+            message: The server's error message.
+            sent: The request as it was sent.
+            repeated: Whether this question was refused in this format before.
+
+        Returns:
+            "again" to send the request as `adapt` now makes it, "simpler" to try the next simpler format, "" where
+            the refusal teaches nothing.
+        """
+        if status in _BAD_REQUEST_STATUSES and self._learn_settings(message, sent):
+            return "again"
+        if format_index(sent) == _TEXT:
+            return ""
+        works = format_index(sent) in self.working_formats
+        if status in _BAD_REQUEST_STATUSES and (_FORMAT_COMPLAINT.search(message) or not works):
+            return "simpler"
+        if status not in _SERVER_FAILURE_STATUSES:
+            return ""
+        # Two failures in a row suggest that the format is lacking; a single one is more likely an outage.
+        return "simpler" if repeated else "" if works else "again"
+
+    def _learn_settings(self, message: str, sent: Mapping[str, Any]) -> bool:
+        if "max_tokens" in sent and "max_completion_tokens" in message:
+            self.uses_max_completion_tokens = True
+            return True
+        if "temperature" in sent and _TEMPERATURE_COMPLAINT.search(message):
+            self.dropped_settings["temperature"] = self.clock() + RETEST_SECONDS
+            return True
+        return False
+
+
+def format_index(request: Mapping[str, Any]) -> int:
+    """Index in `FORMATS` of the format a request asks for."""
+    wanted = request.get("response_format")
+    name = wanted.get("type") if isinstance(wanted, Mapping) else "text"
+    return FORMATS.index(name) if name in FORMATS else 0
+
+
+def is_server_failure(status: int) -> bool:
+    """Whether a status says that the server failed, which may have any reason."""
+    return status in _SERVER_FAILURE_STATUSES
+
+
+_FORMAT_NAMES = {"json_schema": "JSON schema", "json_object": "JSON object", "text": "plain text"}
+
+
+def fallbacks(
+    sent: Mapping[str, Any], wanted: Mapping[str, Any], doubtful: Collection[int] = ()
+) -> Iterator[tuple[str, str]]:
+    """What was not sent as the judge wants it, with the reason, and what was sent in its place.
+
+    Args:
+        sent: The request that was answered.
+        wanted: The request as the judge wants it.
+        doubtful: Formats given up because the server failed.
+    """
+    if (wanted_format := format_index(wanted)) < (sent_format := format_index(sent)):
+        reason = "failed when asked for" if wanted_format in doubtful else "did not take"
+        yield f"{reason} {_FORMAT_NAMES[FORMATS[wanted_format]]}", f"as {_FORMAT_NAMES[FORMATS[sent_format]]}"
+    if "temperature" in wanted and "temperature" not in sent:
+        yield "did not take temperature", "without it"
+
+
+def _set_format(request: dict[str, Any], index: int) -> None:
+    if index == _TEXT:
+        request.pop("response_format")
+    elif index != format_index(request):
+        request["response_format"] = {"type": FORMATS[index]}
+
+
+def capabilities_of(server: str, model: str) -> Capabilities:
+    """The capabilities of a model at a server; one object shared by all judges and clients of this process."""
+    return _capabilities.setdefault((server, model), Capabilities())

@@ -1,0 +1,42 @@
+"""When a run stops asking: a spent budget, a store that fails, or rows in a row without a server or a valid key."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from workbench.grade import ErrorKind, Grade, GradeError
+
+__all__ = ["NOT_ASKED", "UNRECOVERABLE", "CircuitBreaker"]
+
+UNRECOVERABLE = frozenset({ErrorKind.JUDGE_KEY, ErrorKind.JUDGE_UNREACHABLE})
+"""Errors that every later row would have too."""
+_ROWS_TO_STOP = 3
+"""Rows in a row with such an error after which a run stops asking. Ours: a single one may be an accident."""
+NOT_ASKED = f"\n  this row was not asked: {_ROWS_TO_STOP} rows before it had failed so"
+"""End of the message of rows that were left out."""
+
+
+class CircuitBreaker:
+    """Called with each grade of a run, it says when asking on is no use.
+
+    Args:
+        budget_spent: Whether the whole budget is spent: a question that is larger than what is left fails only its
+            own row.
+    """
+
+    def __init__(self, budget_spent: Callable[[], bool] = lambda: True) -> None:
+        self._budget_spent = budget_spent
+        self._failures_in_a_row = 0
+
+    def __call__(self, grade: Grade) -> GradeError | None:
+        """The error of all rows that are left; None to go on."""
+        error = grade.error
+        if error is not None and (
+            error.kind is ErrorKind.STORE or (error.kind is ErrorKind.BUDGET and self._budget_spent())
+        ):
+            return error
+        unrecoverable = error is not None and error.kind in UNRECOVERABLE
+        self._failures_in_a_row = self._failures_in_a_row + 1 if unrecoverable else 0
+        if error is None or self._failures_in_a_row < _ROWS_TO_STOP:
+            return None
+        return GradeError(error.kind, f"{error.message}{NOT_ASKED}")

@@ -1,0 +1,53 @@
+"""Where answers are stored, by a key of what was asked, so that no question is paid for twice."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any, Protocol, runtime_checkable
+
+from workbench.judges.protocol import Messages, Reply
+
+__all__ = ["ReplyStore", "content_key"]
+
+_CHUNK = 2_000
+"""Bytes hashed at a time. From 2,048 on hashlib releases the interpreter lock (HASHLIB_GIL_MINSIZE), and getting it
+back costs more than the hash."""
+_DELIVERY_SETTINGS = frozenset({"timeout", "max_retries"})
+"""Settings that do not change the answer, and so are no part of the key."""
+
+
+@runtime_checkable
+class ReplyStore(Protocol):
+    """A store of answers. `workbench.store` has one in a database."""
+
+    async def get(self, key: str) -> Reply | None:
+        """The answer stored under a key; None where there is none."""
+        ...
+
+    async def put(self, key: str, reply: Reply, *, model: str) -> None:
+        """Store an answer; returns when it would survive the end of the process."""
+        ...
+
+
+def content_key(server: str, messages: Messages, settings: Mapping[str, Any]) -> str:
+    """The key of a question: 64 hexadecimal digits of BLAKE2b over who is asked, the messages and the settings.
+
+    Args:
+        server: What identifies the server: two of them may use one name for different models.
+        messages: As they are sent.
+        settings: Model, temperature, format and so on; time limits and retries are left out.
+    """
+    # None is a setting that was not given, so it must make no other key.
+    answer_settings = {
+        name: value
+        for name, value in settings.items()
+        if name not in _DELIVERY_SETTINGS and value is not None
+    }
+    # Sorted, so that the order in which settings were given does not change the key.
+    text = json.dumps([server, messages, answer_settings], sort_keys=True, separators=(",", ":"), default=str)
+    data, digest = text.encode("utf-8", "surrogatepass"), hashlib.blake2b(digest_size=32)
+    for start in range(0, len(data), _CHUNK):
+        digest.update(data[start : start + _CHUNK])
+    return digest.hexdigest()

@@ -1,0 +1,238 @@
+"""One question sent to a server: tried again where that may help, in a simpler format where it must be."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections.abc import Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from typing import Any
+
+from workbench.graders.rows import in_second_pass
+from workbench.judges.asking.billing import charge_failed_try, reserve_next_try
+from workbench.judges.asking.capabilities import (
+    Capabilities,
+    capabilities_of,
+    fallbacks,
+    format_index,
+    is_server_failure,
+)
+from workbench.judges.asking.judge_run import check_running, count_as_waiting, server_state
+from workbench.judges.asking.server_state import ServerState
+from workbench.judges.client.completion import read_completion
+from workbench.judges.client.concurrency import AdaptiveLimit
+from workbench.judges.client.faults import Fault, RequestFailedError, RequestTarget, fault_of
+from workbench.judges.protocol import JudgeServerError, Reply
+
+__all__ = ["ChatRequest", "Connection"]
+
+_FIRST_WAIT, _LONGEST_WAIT = 0.5, 8.0
+"""Seconds before the second try, and the most that doubling makes of it. Source: the openai package."""
+_OVERLOAD_WAIT = 0.1
+"""Seconds before the second try where the server was overloaded. Ours: the adaptive limit has already lowered the load,
+so there is room sooner than after another fault."""
+_SHORTEST_WAIT = 0.05
+"""Seconds, where an overloaded server says that no wait is needed. Ours."""
+_TRIES_UNREACHED = 2
+"""Retries while the server has never answered. Ours: a wrong address should be reported soon."""
+
+
+@dataclass
+class Connection:
+    """A client's connection to its server, on one event loop.
+
+    Attributes:
+        address: The server's URL.
+        client: The openai package's client, with its connection pool.
+        limit: How many requests may be under way.
+        reached: Whether the server ever answered.
+    """
+
+    address: str
+    client: Any
+    limit: AdaptiveLimit
+    reached: bool = False
+
+
+@dataclass
+class _RetryState:
+    """What was tried so far for one question. Formats are indices into `capabilities.FORMATS`.
+
+    Attributes:
+        max_retries: Tries after the first, for transient faults.
+        patience: Seconds to wait in all for a server that is overloaded or unreachable.
+        refused_formats: Formats that were refused to this question.
+        doubtful_formats: Those among them where the server failed, which may have had any reason.
+        failed_formats: Formats in which a try failed and the same format is tried again.
+        retries: Retries after transient faults so far.
+        waits: Waits for an overloaded or unreachable server so far.
+    """
+
+    max_retries: int
+    patience: float
+    refused_formats: set[int] = field(default_factory=set)
+    doubtful_formats: set[int] = field(default_factory=set)
+    failed_formats: set[int] = field(default_factory=set)
+    retries: int = 0
+    waits: int = 0
+    _first_wait_at: float | None = None
+
+    def wait_seconds(self, fault: Fault, *, reached: bool, outage: bool) -> float | None:
+        """Seconds until the next try; None where there is none.
+
+        Args:
+            fault: What went wrong.
+            reached: Whether the server ever answered.
+            outage: Whether it answered in this run and now does not.
+        """
+        if fault.overloaded or outage:
+            return self._wait_for_server(fault)
+        return self._wait_to_retry(fault, reached=reached) if fault.retry else None
+
+    def _wait_for_server(self, fault: Fault) -> float | None:
+        """Limited by time: however often the server refuses, it was asked to wait."""
+        now = time.monotonic()
+        self._first_wait_at = self._first_wait_at or now
+        self.waits += 1
+        wait = _wait_after(fault, _OVERLOAD_WAIT if fault.overloaded else _FIRST_WAIT, self.waits)
+        too_long = now + wait - self._first_wait_at > self.patience
+        return None if too_long or not self.max_retries else wait
+
+    def _wait_to_retry(self, fault: Fault, *, reached: bool) -> float | None:
+        """Limited by the number of tries."""
+        self.retries += 1
+        wait = _wait_after(fault, _FIRST_WAIT, self.retries)
+        allowed = self.max_retries if reached else min(self.max_retries, _TRIES_UNREACHED)
+        too_long = wait > max(self.patience, _LONGEST_WAIT)
+        return None if self.retries > allowed or too_long else wait
+
+
+@dataclass
+class ChatRequest:
+    """One question, as a request for a chat completion."""
+
+    connection: Connection
+    body: Mapping[str, Any]
+    target: RequestTarget
+    timeout: float
+
+    async def send(self, max_retries: int, patience: float) -> Reply:
+        """Try until there is an answer, a permanent fault, or no try left."""
+        capabilities = capabilities_of(self.target.address, self.target.model)
+        tries = _RetryState(max_retries, patience)
+        server = server_state(self.target.address)
+        while True:
+            await reserve_next_try()  # an earlier try may have spent what was reserved
+            sent = capabilities.adapt(self.body, tries.refused_formats)
+            try:
+                # Only while sending: a question that waits for its next try must not take the place of another.
+                async with self.connection.limit:
+                    check_running()  # the run may have been stopped while this waited for its turn
+                    sent_at = server.clock()
+                    reply = await self._send_once(sent)
+            except RequestFailedError as failure:
+                fault = failure.fault
+                self._record_fault(fault, server)
+                if not self._learn(capabilities, fault, sent, tries):
+                    capabilities.retest_soon(sent)
+                    await self._wait(fault, tries, server, sent_at)
+                continue
+            self._record_answer(server, capabilities, sent, tries)
+            return reply
+
+    def _record_fault(self, fault: Fault, server: ServerState) -> None:
+        charge_failed_try(fault.usage, unanswered=fault.unanswered)
+        if fault.status > 0:  # an answer, if only an error
+            self.connection.reached = True
+            server.record_answer()
+        if fault.overloaded:
+            self.connection.limit.record_overload()
+
+    def _record_answer(
+        self, server: ServerState, capabilities: Capabilities, sent: Mapping[str, Any], tries: _RetryState
+    ) -> None:
+        self.connection.reached = True
+        self.connection.limit.record_answer()
+        server.record_answer()
+        capabilities.record_answer(sent, self.body, tries.doubtful_formats)
+        server.fallbacks.update(
+            (self.target.model, *fallback)
+            for fallback in fallbacks(sent, self.body, capabilities.doubtful_formats)
+        )
+
+    def _learn(
+        self, capabilities: Capabilities, fault: Fault, sent: Mapping[str, Any], tries: _RetryState
+    ) -> bool:
+        """Whether the fault shows how to ask in a better way."""
+        if fault.retry_after is not None:
+            return False  # a server that says when to come back complains about no format
+        index = format_index(sent)
+        repeated = index in tries.failed_formats
+        lesson = capabilities.learn_from_refusal(fault.status, fault.message, sent, repeated=repeated)
+        (tries.refused_formats if lesson == "simpler" else tries.failed_formats).add(index)
+        if lesson == "simpler" and is_server_failure(fault.status):
+            tries.doubtful_formats.add(index)
+        return bool(lesson)
+
+    async def _wait(self, fault: Fault, tries: _RetryState, server: ServerState, sent_at: float) -> None:
+        """Wait for the next try, or raise the fault's error where there is none."""
+        restarting = (
+            fault.connection_lost
+            and not in_second_pass()  # what is lost again there is not waited for a second time
+            and server.is_restarting(self, sent_at, tries.patience)
+        )
+        outage = restarting or (fault.unreachable and server.answered)
+        try:
+            await self._pause(fault, tries, outage=outage and not server.given_up)
+        except JudgeServerError:
+            server.given_up = server.given_up or outage  # later judges need not wait for it again
+            raise
+
+    async def _pause(self, fault: Fault, tries: _RetryState, *, outage: bool) -> None:
+        wait = tries.wait_seconds(fault, reached=self.connection.reached, outage=outage)
+        if wait is None:
+            # Overload and outages have been waited for already, so the run's second pass leaves them out.
+            fault.error.transient = fault.retry and not fault.overloaded and not fault.unreachable
+            raise fault.error from None
+        check_running()
+        with count_as_waiting() if fault.overloaded or outage else nullcontext():
+            await asyncio.sleep(wait)
+
+    async def _send_once(self, sent: Mapping[str, Any]) -> Reply:
+        start = time.perf_counter()
+        try:
+            # The package's own timeout limits the wait for the next bytes: a slow drip would never end.
+            async with asyncio.timeout(self.timeout):
+                # Not `chat.completions.create`: its validation of both bodies takes longer than the request.
+                answer = await self.connection.client.post(
+                    "/chat/completions", body=dict(sent), cast_to=object, options=self._options()
+                )
+        except Exception as error:  # noqa: BLE001 (the package's transports raise exceptions of their own)
+            raise RequestFailedError(fault_of(error, self.target)) from None
+        return read_completion(answer, self.target, time.perf_counter() - start)
+
+    def _options(self) -> dict[str, Any]:
+        # No retries of the package's: it knows nothing of budgets and of a run that is stopped.
+        # No redirects: they would take the key and the rows to an address that nobody gave.
+        options: dict[str, Any] = {"timeout": self.timeout, "max_retries": 0, "follow_redirects": False}
+        if not self.target.key:
+            from openai import Omit
+
+            # Else the placeholder that stands in for a missing key would be sent as one.
+            options["headers"] = {"Authorization": Omit()}
+        return options
+
+
+def _wait_after(fault: Fault, first_wait: float, attempt: int) -> float:
+    """Seconds to wait: what the server asks for, else twice as long each time."""
+    if fault.retry_after is not None:
+        return max(fault.retry_after, _SHORTEST_WAIT)
+    return _backoff(first_wait, attempt)
+
+
+def _backoff(first_wait: float, attempt: int) -> float:
+    """Seconds, twice as many each time, less a random share of up to a quarter."""
+    share = 1 - 0.25 * random.random()  # noqa: S311 (so that those refused together do not return together)
+    return float(min(_LONGEST_WAIT, first_wait * 2.0 ** min(attempt - 1, 20)) * share)

@@ -1,0 +1,43 @@
+"""Checks of a judge's fields."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from workbench.errors import FormatError
+from workbench.graders.base import is_number
+from workbench.templates import Template, TemplateRunError
+
+__all__ = ["check_number", "check_template_names", "refuse_unless"]
+
+
+def refuse_unless(condition: object, message: str, found: object = "", expected: str = "") -> None:
+    """Raise a `FormatError` with this message unless a condition on a field holds."""
+    if not condition:
+        raise FormatError(message, found=repr(found)[:80] if found != "" else "", expected=expected)
+
+
+def check_template_names(template: Template, values: Mapping[str, Any], platform: str) -> None:
+    """Refuse a template variable without a value: a misspelt one would ask an empty question about every row.
+
+    Args:
+        template: A prompt of the author's own.
+        values: The variables' values.
+        platform: The judge's. Platforms leave such a place empty, and so do their rules here.
+
+    Raises:
+        TemplateRunError: It names the variable, and those that have a value.
+    """
+    unknown = sorted(template.variables - set(values)) if not platform else []
+    if unknown:
+        raise TemplateRunError(
+            f"the prompt asks for {unknown[0]!r}, which nothing fills", expected=", ".join(sorted(values))
+        )
+
+
+def check_number(name: str, value: object, *, above: float | None = None) -> None:
+    """Raise a `FormatError` unless a field is a finite number, above a bound where one is given."""
+    requirement = "must be a number" if above is None else f"must be a number above {above:g}"
+    valid = is_number(value) and (above is None or float(value) > above)  # type: ignore[arg-type]
+    refuse_unless(valid, f"{name} {requirement}", value)

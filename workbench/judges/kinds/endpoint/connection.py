@@ -1,0 +1,332 @@
+"""Requests to a reward server: what is sent, what may come back, and when it is asked again."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import re
+import socket
+import threading
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
+from urllib.parse import urlsplit
+
+from workbench.errors import FormatError, WorkbenchError
+from workbench.judges.answers.verdicts import repeated_key
+from workbench.judges.client.retry_after import retry_after
+from workbench.judges.client.url_policy import public_hosts
+from workbench.judges.field_checks import refuse_unless
+
+__all__ = [
+    "EndpointError",
+    "RequestPolicy",
+    "RewardServerConnection",
+    "RunStoppedError",
+    "check_header",
+    "check_url",
+    "open_connection",
+    "route_url",
+]
+
+MAX_ANSWER_BYTES = 8 * 2**20
+"""Bytes of an answer that are read at most. Ours: room for the metadata of 32 rows."""
+
+_CONCURRENCY = 8
+"""Requests at once. Adaptive's own client opens 32 connections, which a plain development server answers with resets."""
+
+_TRANSIENT_STATUSES = frozenset({429, 502, 503, 504})
+"""Statuses of an overload or outage, after which the request is tried again."""
+_FIRST_WAIT = 0.2
+"""Seconds before the second try; doubled for each further one. Ours."""
+_MAX_WAIT = 60.0
+"""Seconds; a service that asks for a longer wait is not waited for. Ours."""
+_STOP_CHECK_SECONDS = 0.1
+"""Time between two checks whether the run is to stop: too short for a person to notice."""
+
+_SECRET_NAME = re.compile(r"auth|key|token|secret|cookie|password|signature", re.IGNORECASE)
+
+
+class EndpointError(WorkbenchError):
+    """The service did not answer as the protocol requires."""
+
+
+class RunStoppedError(Exception):
+    """The run was stopped while a request was under way."""
+
+
+class _TransientError(Exception):
+    """A try failed in a way that may pass.
+
+    Args:
+        error: The error to raise when there is no try left.
+        wait: Seconds that the service asks to wait; None where it does not say.
+    """
+
+    def __init__(self, error: EndpointError, wait: float | None = None) -> None:
+        super().__init__(str(error))
+        self.error, self.wait = error, wait
+
+
+@dataclass(frozen=True)
+class RequestPolicy:
+    """How a service may be asked.
+
+    Attributes:
+        timeout: Seconds one try may take.
+        max_tries: Tries, the first one included.
+        public_only: Whether to refuse addresses of this machine and its network, whatever the name resolves to.
+    """
+
+    timeout: float
+    max_tries: int
+    public_only: bool = False
+
+
+@dataclass
+class RewardServerConnection:
+    """A run's HTTP connections, and its requests under way.
+
+    Attributes:
+        client: An `httpx.AsyncClient`.
+        concurrency: Limits the requests under way.
+    """
+
+    client: Any
+    concurrency: asyncio.Semaphore
+    _stopped: asyncio.Event = field(default_factory=asyncio.Event)
+    _tasks: set[asyncio.Task[Any]] = field(default_factory=set)
+
+    def stop(self) -> None:
+        """Cancel every request under way, and refuse new ones."""
+        self._stopped.set()
+        for task in self._tasks:
+            task.cancel()
+
+    async def ask(
+        self, method: str, address: str, *, body: Any = None, headers: Mapping[str, str], policy: RequestPolicy
+    ) -> Any:  # fmt: skip
+        """The service's answer, parsed as JSON.
+
+        Args:
+            method: GET or POST.
+            address: The whole URL.
+            body: Sent as JSON.
+            headers: Sent as they are.
+            policy: How long, how often and where it may be asked.
+
+        Raises:
+            EndpointError: There is no answer, or none that can be read.
+            TimeoutError: There is no answer in time. It is not asked again: the service may still be at work.
+            IsolationError: The address is internal, and the policy allows public ones only.
+            RunStoppedError: See `stop`.
+        """
+        if self._stopped.is_set():
+            raise RunStoppedError
+        # Escaped, so that a row with a lone surrogate can be sent as well.
+        content = None if body is None else json.dumps(body, ensure_ascii=True).encode()
+        request = {"content": content, "headers": {"accept-encoding": "identity", **headers}}
+        task = asyncio.ensure_future(self._send_with_retries(method, address, request, policy))
+        self._tasks.add(task)
+        try:
+            return await task
+        except asyncio.CancelledError:
+            # `stop` cancels the request; a cancellation of the caller itself must go on as one.
+            caller = asyncio.current_task()
+            if self._stopped.is_set() and not (caller and caller.cancelling()):
+                raise RunStoppedError from None
+            raise
+        finally:
+            self._tasks.discard(task)
+
+    async def _send_with_retries(
+        self, method: str, address: str, request: dict[str, Any], policy: RequestPolicy
+    ) -> Any:
+        for retry in range(policy.max_tries):
+            try:
+                # In this order: waiting for its turn takes nothing of a request's own time.
+                async with self.concurrency, asyncio.timeout(policy.timeout):
+                    return await self._send_once(method, address, request, policy)
+            except _TransientError as failure:
+                wait = failure.wait if failure.wait is not None else _backoff(retry)
+                if retry + 1 == policy.max_tries or wait > _MAX_WAIT:
+                    raise failure.error from None
+            await _pause(wait)
+        raise EndpointError("the endpoint was not asked")
+
+    async def _send_once(
+        self, method: str, address: str, request: dict[str, Any], policy: RequestPolicy
+    ) -> Any:
+        import httpx
+
+        try:
+            if policy.public_only:
+                return await self._send_to_public(method, address, request)
+            return await self._send(method, address, request)
+        except httpx.TimeoutException:
+            raise TimeoutError from None
+        except (httpx.HTTPError, httpx.InvalidURL, UnicodeError, OSError) as error:
+            if isinstance(error, TimeoutError):  # an OSError too
+                raise
+            found = f"{type(error).__name__}: {error}"[:300]
+            failure = EndpointError("the endpoint did not answer", where=address, found=found)
+            if isinstance(error, httpx.NetworkError | httpx.RemoteProtocolError | socket.gaierror):
+                raise _TransientError(failure) from None
+            raise failure from None
+
+    async def _send(self, method: str, address: Any, request: dict[str, Any]) -> Any:
+        async with self.client.stream(method, address, **request) as answer:
+            return _parse(answer, await _read_body(answer))
+
+    async def _send_to_public(self, method: str, address: str, request: dict[str, Any]) -> Any:
+        """Send to the IP addresses that were checked: the name may resolve to others a moment later."""
+        import httpx
+
+        url = httpx.URL(address)
+        name = url.raw_host.decode("ascii")
+        hosts = await public_hosts(name, url.port or (443 if url.scheme == "https" else 80), address)
+        headers = httpx.Headers({"host": url.netloc.decode("ascii")})
+        headers.update(request["headers"])
+        # TLS still has to check the certificate of the name, not of the IP address.
+        request = {**request, "headers": headers, "extensions": {"sni_hostname": name}}
+        for host in hosts[:-1]:
+            try:
+                return await self._send(method, url.copy_with(host=host), request)
+            except httpx.ConnectError:
+                continue  # another of its addresses may answer
+        return await self._send(method, url.copy_with(host=hosts[-1]), request)
+
+
+async def _pause(seconds: float) -> None:
+    await asyncio.sleep(seconds)
+
+
+def _backoff(retry: int) -> float:
+    """Seconds: twice as many each time, with a random part, so that rows do not return all at once."""
+    return float(_FIRST_WAIT * 2**retry * random.uniform(0.75, 1.25))  # noqa: S311 (no secret)
+
+
+@asynccontextmanager
+async def open_connection(
+    cancel: threading.Event | None = None,
+) -> AsyncIterator[RewardServerConnection]:
+    """A new connection. Redirects are not followed, and the environment's proxies and .netrc logins are not used.
+
+    Args:
+        cancel: Cancels the requests under way when it is set.
+    """
+    import httpx
+
+    # No timeout of httpx's, which limits each step of a request: `RequestPolicy.timeout` limits a whole try.
+    async with httpx.AsyncClient(follow_redirects=False, trust_env=False, timeout=None) as client:  # noqa: S113
+        connection = RewardServerConnection(client, asyncio.Semaphore(_CONCURRENCY))
+        watcher = None if cancel is None else asyncio.ensure_future(_watch(connection, cancel))
+        try:
+            yield connection
+        finally:
+            if watcher is not None:
+                watcher.cancel()
+
+
+async def _watch(connection: RewardServerConnection, cancel: threading.Event) -> None:
+    while not cancel.is_set():  # noqa: ASYNC110 (another thread sets it)
+        await asyncio.sleep(_STOP_CHECK_SECONDS)
+    connection.stop()
+
+
+async def _read_body(answer: Any) -> bytes:
+    # A compressed body could unpack to far more than the bytes counted here.
+    if (encoding := answer.headers.get("content-encoding", "identity")) != "identity":
+        raise EndpointError(
+            "the endpoint's answer is compressed, which was not asked for", found=encoding[:80]
+        )
+    chunks: list[bytes] = []
+    size = 0
+    async for chunk in answer.aiter_raw():
+        size += len(chunk)
+        if size > MAX_ANSWER_BYTES:
+            raise EndpointError(
+                "the endpoint's answer is too large", expected=f"at most {MAX_ANSWER_BYTES:,} bytes"
+            )
+        chunks.append(chunk)
+    return b"".join(chunks)
+
+
+def _parse(answer: Any, body: bytes) -> Any:
+    status, body_start = answer.status_code, body[:200].decode("utf-8", "replace")
+    if status != 200:
+        hint = "redirects are not followed; give the final address" if 300 <= status < 400 else ""
+        failure = EndpointError(f"the endpoint answered with status {status}", found=body_start, hint=hint)
+        if status in _TRANSIENT_STATUSES:
+            raise _TransientError(failure, retry_after(answer.headers))
+        raise failure
+    try:
+        return json.loads(body, parse_constant=_refuse_constant, object_pairs_hook=_refuse_repeated_keys)
+    except (ValueError, RecursionError) as error:
+        reason = f": {error}" if isinstance(error, _InvalidJsonError) else ""
+        raise EndpointError(f"the endpoint's answer is no JSON{reason}", found=body_start) from None
+
+
+class _InvalidJsonError(ValueError):
+    """JSON that Python's parser accepts and we refuse."""
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise _InvalidJsonError(f"{name} is no finite number")
+
+
+def _refuse_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if key := repeated_key(pairs):
+        raise _InvalidJsonError(f"an object holds the key {key} twice")
+    return dict(pairs)
+
+
+def route_url(url: str, route: str) -> str:
+    """The URL of one of the protocol's routes: `score`, `batch_score` or `info`; `url` may already end in one."""
+    base = re.sub(r"/(batch_score|score|info)?/*\Z", "", url)
+    return f"{base}/{route}"
+
+
+def check_url(url: Any) -> None:
+    """Refuse what is no URL of a service.
+
+    Raises:
+        FormatError: It is not http or https, or has a name, a password, a query or a fragment.
+    """
+    refuse_unless(isinstance(url, str), "url must be text", url)
+    try:
+        parts = urlsplit(url)
+        host, has_login = parts.hostname, parts.username or parts.password
+        parts.port  # noqa: B018 (raises where it is no number)
+    except ValueError as error:
+        raise FormatError("url is no address", found=str(error)) from None
+    refuse_unless(
+        parts.scheme in {"http", "https"} and host,
+        "url must be an http or https address",
+        url,
+        "https://host/path",
+    )
+    refuse_unless(
+        not has_login, "url may hold no name or password", "", "headers, with values from the environment"
+    )
+    refuse_unless(
+        not parts.query and not parts.fragment, "url may have no query: the routes are put behind it", url
+    )
+
+
+def check_header(name: Any, value: Any) -> None:
+    """Refuse an invalid header, and one that holds a secret in plain text.
+
+    Raises:
+        FormatError: It says how to give a secret.
+    """
+    refuse_unless(isinstance(name, str) and isinstance(value, str), "headers must be texts", name)
+    refuse_unless(re.fullmatch(r"[\w!#$%&'*+.^`|~-]+", name, re.ASCII), "this is no header's name", name)
+    refuse_unless(value.isprintable() and value.isascii(), f"header {name!r} must be one line of ASCII")
+    if _SECRET_NAME.search(name) and not value.startswith("$"):
+        raise FormatError(
+            f"header {name!r} looks like a secret, which no file may hold", expected="$NAME of an environment variable",
+            hint=f"set the variable, and write headers={{{name!r}: '$NAME'}}",
+        )  # fmt: skip

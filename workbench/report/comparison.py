@@ -1,0 +1,266 @@
+"""Two graders on the same rows: the paired difference, who accepts what, who is closer to the labels."""
+
+from __future__ import annotations
+
+import html
+import math
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from workbench.diagnostics.case import Case
+from workbench.diagnostics.finding import percent
+from workbench.display_text import encodable, one_line
+from workbench.grades import Grades
+from workbench.report.frames import row_frame
+from workbench.report.joint import Joint, joint
+from workbench.report.protocols import SamplesLike
+from workbench.report.rich import STYLE, rows_table
+from workbench.statistics import (
+    Difference,
+    Estimate,
+    Interval,
+    Share,
+    Verdicts,
+    accuracy_difference,
+    compact,
+    paired_difference,
+    share,
+    spearman,
+)
+from workbench.statistics.spread import SAME
+
+__all__ = ["AgainstLabels", "Comparison", "compare_cases"]
+
+_MAX_ROWS_SHOWN = 8
+_SIGNIFICANCE = 0.05  # two-sided p value of McNemar's test, the level of the 95 % intervals beside it
+
+
+@dataclass(frozen=True)
+class AgainstLabels:
+    """Which of two graders is closer to the labels, on the rows both judged.
+
+    Attributes:
+        a: Share of labelled rows on which the first agrees with the label.
+        b: The same of the second.
+        difference: `b` less `a`, paired row by row, with its interval.
+    """
+
+    a: Share
+    b: Share
+    difference: Difference
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """How the scores and verdicts of two graders differ on the rows both have scored.
+
+    Attributes:
+        a: Name of one grader.
+        b: Name of the other.
+        n: Rows both have scored; only these are compared.
+        only_a: Rows only `a` has scored.
+        only_b: Rows only `b` has scored.
+        equal: Rows with the same score from both.
+        difference: Mean of `b` minus `a`, NaN over no rows.
+        interval: Its 95 % interval from the paired cluster bootstrap; NaN where there is none.
+        verdicts: Rows accepted by `both`, `only_a`, `only_b` or `neither`, and McNemar's `p`.
+        kappa: Cohen's kappa: agreement of these verdicts beyond chance, with its interval.
+        spearman: Rank correlation of the scores; NaN where one of the two does not vary.
+        labels: Which of the two is closer to the labels; None where no row both judged has one.
+        rows: Numbers of the compared rows, largest disagreement first.
+    """
+
+    a: str
+    b: str
+    n: int
+    only_a: int
+    only_b: int
+    equal: int
+    difference: float
+    interval: Interval
+    verdicts: Verdicts
+    kappa: Estimate
+    spearman: float
+    labels: AgainstLabels | None
+    rows: NDArray[np.intp]
+    _samples: SamplesLike = field(repr=False)
+    _grades: tuple[Grades, Grades] = field(repr=False)
+
+    @cached_property
+    def frame(self) -> pd.DataFrame:
+        """The compared rows to read, largest disagreement first.
+
+        Prompt, completion, reference, both scores, `difference`, and both reasons where there are any; index
+        row numbers.
+        """
+        return self._read(self.rows)
+
+    @cached_property
+    def joint(self) -> Joint:
+        """Rows by pair of scores, in 20 by 20 bins."""
+        return joint(*self._grades)
+
+    @property
+    def verdict(self) -> str:
+        """What the comparison shows, in one sentence."""
+        if not self.n:
+            return f"{one_line(self.a)} and {one_line(self.b)} have no scored row in common."
+        statement = self._of_verdicts() if self._all_pass_or_fail else self._of_scores()
+        closer = self._of_labels()
+        return f"{statement}{f'; {closer}' if closer else ''}."
+
+    @property
+    def _all_pass_or_fail(self) -> bool:
+        return all(bool(np.isin(grades.scores[self.rows], (0.0, 1.0)).all()) for grades in self._grades)
+
+    def _of_scores(self) -> str:
+        if self.equal == self.n:
+            return f"{one_line(self.a)} and {one_line(self.b)} give all {self.n:,} rows the same score"
+        lo, hi = self.interval
+        difference = f"{self.difference:+.3f} (95 % interval {lo:+.3f} to {hi:+.3f})"
+        if lo > 0 or hi < 0:
+            return f"{one_line(self.b)} scores {'higher' if lo > 0 else 'lower'} than {one_line(self.a)}: {difference}"
+        return f"no difference shown: {one_line(self.b)} less {one_line(self.a)} is {difference}"
+
+    def _of_verdicts(self) -> str:
+        a, b, verdicts = one_line(self.a), one_line(self.b), self.verdicts
+        if not verdicts.only_a + verdicts.only_b:
+            return f"{a} and {b} accept the same rows; {self._rates()}"
+        counts = (
+            f"{b} accepts {verdicts.only_b:,} rows that {a} rejects, and rejects {verdicts.only_a:,} that {a} accepts "
+            f"({self._test}); {self._rates()}"
+        )
+        return counts if verdicts.p < _SIGNIFICANCE else f"no difference shown: {counts}"
+
+    def _rates(self) -> str:
+        gap = self.verdicts.difference
+        lo, hi = gap.interval
+        interval = "no interval" if math.isnan(lo) else f"95 % interval {lo:+.3f} to {hi:+.3f}"
+        return f"share accepted by {one_line(self.b)} less {one_line(self.a)} {gap.value:+.3f} ({interval})"
+
+    @property
+    def _test(self) -> str:
+        test = "McNemar" if self.verdicts.is_exact else "McNemar by prompt"
+        return f"{test} p {_p_text(self.verdicts.p)}"
+
+    def _of_labels(self) -> str:
+        against = self.labels
+        if against is None:
+            return ""
+        gap, (lo, hi), (a, b) = (
+            against.difference,
+            against.difference.interval,
+            (one_line(self.a), one_line(self.b)),
+        )
+        rates = (
+            f"{b} is right on {percent(against.b.value)} of {gap.n:,} labelled rows and {a} on {percent(against.a.value)} "
+            f"(difference {gap.value:+.3f}, {lo:+.3f} to {hi:+.3f})"
+        )
+        if gap.is_shown:
+            return f"{rates}, so {b if gap.value > 0 else a} is closer to the labels"
+        return f"{rates}, which does not show who is closer to the labels"
+
+    def __str__(self) -> str:
+        """A few sentences."""
+        if not self.n:
+            return self.verdict
+        sentences = (
+            f"On {self.n:,} rows {one_line(self.b)} scores {abs(self.difference):.3f} "
+            f"{'higher' if self.difference >= 0 else 'lower'} than {one_line(self.a)} on average "
+            f"(95 % interval of the difference {self.interval.lo:+.3f} to {self.interval.hi:+.3f}); "
+            f"{self.equal:,} rows have the same score. {self._table()}"
+        )
+        closer = self._of_labels()
+        sentences += f" {closer}." if closer else ""
+        if not (self.only_a or self.only_b):
+            return sentences
+        return f"{sentences} Not compared: {self.only_a:,} rows with a score from {one_line(self.a)} only, {self.only_b:,} from {one_line(self.b)} only."
+
+    def _table(self) -> str:
+        verdicts = self.verdicts
+        return (
+            f"Accepted by both: {verdicts.both:,}, by {one_line(self.a)} only: {verdicts.only_a:,}, by {one_line(self.b)} "
+            f"only: {verdicts.only_b:,}, by neither: {verdicts.neither:,} ({self._test}, kappa {self.kappa})."
+        )
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        top = self._read(self.rows[:_MAX_ROWS_SHOWN])
+        scores = [str(name) for name in top if str(name).startswith(("score ", "difference"))]
+        verdict = f"<p><b>{html.escape(self.verdict)}</b></p>" if self.n else ""
+        paragraphs = f"{verdict}<p>{html.escape(str(self))}</p>"
+        return f"<div class='wb-report'><style>{STYLE}</style>{paragraphs}{rows_table(top, scores)}</div>"
+
+    def _read(self, rows: NDArray[np.intp]) -> pd.DataFrame:
+        frame = row_frame(self._samples, {}, rows)
+        both = tuple(zip(map(encodable, (self.a, self.b)), self._grades, strict=True))
+        for name, grades in both:
+            frame[f"score {name}"] = grades.scores[rows]
+        frame["difference"] = _differences(*self._grades, rows)
+        for name, grades in both:
+            if grades.reasoning:
+                frame[f"reasoning {name}"] = [grades.reasoning.get(int(row)) for row in rows]
+        return frame
+
+
+def compare_cases(samples: SamplesLike, a: Case, b: Case) -> Comparison:
+    """Compare two graders of one report. See `Comparison`.
+
+    Args:
+        samples: The report's.
+        a: One grader's grades, with labels and prompts.
+        b: The other's, over the same rows.
+    """
+    rows = np.intersect1d(a.rows, b.rows, assume_unique=True)
+    gaps = _differences(a.grades, b.grades, rows)
+    codes = compact(a.groups[rows])
+    verdicts = Verdicts(_accepted(a, rows), _accepted(b, rows), codes)
+    difference = paired_difference(gaps, codes)
+    return Comparison(
+        a.grader,
+        b.grader,
+        n=len(rows),
+        only_a=len(a.rows) - len(rows),
+        only_b=len(b.rows) - len(rows),
+        equal=int((np.abs(gaps) <= SAME).sum()),
+        difference=difference.value,
+        interval=difference.interval,
+        verdicts=verdicts,
+        kappa=verdicts.kappa,
+        spearman=spearman(a.grades.scores[rows], b.grades.scores[rows]),
+        labels=_against_labels(a.labels[rows], verdicts),
+        rows=rows[np.argsort(-np.abs(gaps), kind="stable")],
+        _samples=samples,
+        _grades=(a.grades, b.grades),
+    )
+
+
+def _accepted(case: Case, rows: NDArray[np.intp]) -> NDArray[np.bool_]:
+    accepted: NDArray[np.bool_] = case.accepted[np.searchsorted(case.rows, rows)]
+    return accepted
+
+
+def _against_labels(labels: NDArray[np.int8], verdicts: Verdicts) -> AgainstLabels | None:
+    is_labelled = labels >= 0
+    if not is_labelled.any():
+        return None
+    truth, a, b = labels[is_labelled] == 1, verdicts.a[is_labelled], verdicts.b[is_labelled]
+    codes = None if verdicts.groups is None else compact(verdicts.groups[is_labelled])
+    gap = accuracy_difference(truth, a, b, codes)
+    return AgainstLabels(share(a == truth, codes), share(b == truth, codes), gap)
+
+
+def _differences(a: Grades, b: Grades, rows: NDArray[np.intp]) -> NDArray[np.float64]:
+    with np.errstate(over="ignore"):
+        differences: NDArray[np.float64] = b.scores[rows] - a.scores[rows]
+    return np.nan_to_num(differences)  # two finite scores may be further apart than the largest float
+
+
+def _p_text(p: float) -> str:
+    """With two significant digits: "= 0.62", "= 0.00032", "< 0.00001"."""
+    return "< 0.00001" if p < 1e-5 else f"= {np.format_float_positional(p, 2, fractional=False, trim='-')}"
