@@ -63,7 +63,9 @@ def test_a_failed_proof_is_told():
 )
 def test_any_name_is_previewed_or_refused(name, tmp_path, monkeypatch):
     """A file's name never leads out of the folder that is thrown away, and never ends in a bare error."""
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))  # its own: other processes preview at the same time
+    monkeypatch.setattr(
+        tempfile, "tempdir", str(tmp_path)
+    )  # its own: other processes preview at the same time
     seen = preview(wb.Suite([using.GRADERS[0]]), name)
     assert bool(seen.files) != bool(seen.problem)
     assert str(tmp_path) not in seen.problem
