@@ -9,7 +9,7 @@ import pytest
 
 from workbench.diagnostics.claim import bootstrap_claim
 from workbench.diagnostics.finding import Finding, Severity
-from workbench.statistics.resampling import sd_bootstrap
+from workbench.statistics.means import sd_bootstrap
 
 ROWS = 40
 FINDING = Finding("g", "no-variance", Severity.WARNING, "sd", nan, None, ROWS, 0, "no variance", "look")

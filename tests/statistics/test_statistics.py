@@ -15,8 +15,10 @@ from statsmodels.stats.proportion import proportion_confint
 
 from workbench import statistics as ws
 from workbench.statistics import spread
-from workbench.statistics.resampling import _sd, sd_bootstrap
-from workbench.statistics.shares import Share, critical_value, normal_score
+from workbench.statistics.means import sd_bootstrap
+from workbench.statistics.resampling import _sd
+from workbench.statistics.intervals import critical_value, normal_score
+from workbench.statistics.shares import Share
 
 
 def levels(values):

@@ -33,6 +33,7 @@ Prompts = Sequence[Hashable] | NDArray[Any]
 Diagnostic = Callable[[Case], Iterable[Claim | Finding]]
 _REGISTER: dict[str, dict[str, Diagnostic]] = {}
 _OVERLAP: dict[str, tuple[str, ...]] = {}  # kind: the kinds that say the same and more
+_CAUSES: dict[str, tuple[str, ...]] = {}  # kind: the kinds that follow from it
 
 
 class Graded(Protocol):
@@ -48,7 +49,11 @@ class Graded(Protocol):
 
 
 def diagnostic(
-    kind: str, *, presets: Sequence[str] = ("workbench",), unless: str | tuple[str, ...] = ()
+    kind: str,
+    *,
+    presets: Sequence[str] = ("workbench",),
+    unless: str | tuple[str, ...] = (),
+    explains: tuple[str, ...] = (),
 ) -> Callable[[Diagnostic], Diagnostic]:
     """Register a function from `Case` to claims and findings under its kind.
 
@@ -57,6 +62,8 @@ def diagnostic(
         presets: Presets it belongs to.
         unless: Another kind that says the same and more, or several: where one of them is found with the same
             severity or a higher one, this one is left out.
+        explains: Kinds that follow from this one: where this one is a verdict, theirs name it as their cause and stand
+            below it.
 
     Raises:
         ValueError: Another function has the name.
@@ -66,6 +73,7 @@ def diagnostic(
         for preset in presets:
             refuse_taken("diagnostic", kind, _REGISTER.get(preset, {}).get(kind), function)
         _OVERLAP[kind] = (unless,) if isinstance(unless, str) else unless
+        _CAUSES[kind] = explains
         for preset in presets:
             _REGISTER.setdefault(preset, {})[kind] = function
         return function
@@ -177,11 +185,38 @@ def _read(
 
 
 def _sorted(results: list[Claim | Finding], names: list[str]) -> list[Finding]:
+    """Most severe first, each followed by what it explains."""
     facts = [result for result in results if isinstance(result, Finding)]
     findings = facts + decide(result for result in results if isinstance(result, Claim))
+    explained = _with_causes(_without_overlap(findings))
+    ranks = {(finding.grader, finding.kind): finding.severity.rank for finding in explained}
     return sorted(
-        _without_overlap(findings), key=lambda finding: (finding.severity.rank, names.index(finding.grader))
+        explained,
+        key=lambda finding: (
+            ranks.get((finding.grader, finding.cause), finding.severity.rank),
+            names.index(finding.grader),
+            finding.cause or finding.kind,
+            finding.cause != "",
+            finding.severity.rank,
+        ),
     )
+
+
+def _with_causes(findings: list[Finding]) -> list[Finding]:
+    """Findings with the kind of the verdict about the same grader that explains them."""
+    verdicts = {
+        (finding.grader, finding.kind) for finding in findings if finding.severity.rank < Severity.NOTE.rank
+    }
+    results = [replace(finding, cause=_cause_of(finding, verdicts)) for finding in findings]
+    # Where a verdict explains that a limit could be missed, that it was kept here clears nobody.
+    return [finding for finding in results if finding.severity is not Severity.CLEARED or not finding.cause]
+
+
+def _cause_of(finding: Finding, verdicts: set[tuple[str, str]]) -> str:
+    """The first verdict that explains a finding and is not itself explained; "" where none does."""
+    kinds = [kind for kind in _CAUSES if (finding.grader, kind) in verdicts and finding.kind in _CAUSES[kind]]
+    first = [kind for kind in kinds if not any(kind in _CAUSES[other] for other in kinds)]
+    return (first or kinds or [""])[0]
 
 
 def _without_overlap(findings: list[Finding]) -> list[Finding]:
