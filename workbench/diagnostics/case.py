@@ -130,7 +130,7 @@ class Case:
 
     def in_units(self, score: float) -> float:
         """A score of 0 to 1 in the units of the user's scale."""
-        return self.scale[0] + score * self.span
+        return self.scale[0] * (1 - score) + self.scale[1] * score
 
     @cached_property
     def separation(self) -> tuple[float, Interval]:
@@ -142,7 +142,8 @@ class Case:
     @cached_property
     def varies(self) -> bool:
         """Whether there are two different scores."""
-        return bool(len(self.scores)) and float(np.ptp(self.scores)) > SAME
+        # Compared rather than subtracted: the difference of two finite scores may be infinite.
+        return bool(len(self.scores)) and float(self.scores.min()) + SAME < float(self.scores.max())
 
     @property
     def is_tiny(self) -> bool:

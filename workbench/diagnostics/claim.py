@@ -25,7 +25,8 @@ from workbench.statistics import Bootstrap, Estimate, Interval, Share, growth_ne
 __all__ = ["Claim", "bootstrap_claim", "claim_of", "decide", "estimate_claim", "share_claim"]
 
 _ALPHA = 0.05  # chance of even one false verdict in a diagnosis, the usual 5 %
-_MOST_PLANNED = 5_000  # more rows than that nobody collects for one sentence
+_KEEP = "keep these labels: they guard the next version of the grader"
+_MOST_PLANNED = 1_000  # more rows than that nobody collects for one sentence
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,8 @@ class Claim:
         interval: Function from a confidence level to the interval.
         units: Present rows, or prompts, in the finding's unit: what a plan multiplies.
         missing: How many units fewer there are than the diagnostic's minimum; 0 where there are enough.
-        cleared: The finding where the limit is shown to be kept; None where that is not worth saying.
+        otherwise: What is said where the claim is no verdict, such as that the limit is shown to be kept; None for the
+            usual note, or nothing.
         plans: Whether more rows of the same kind would settle it.
     """
 
@@ -47,7 +49,7 @@ class Claim:
     interval: Callable[[float], Interval] = field(repr=False)
     units: int = 0
     missing: int = 0
-    cleared: Finding | None = None
+    otherwise: Finding | None = None
     plans: bool = True
 
     @property
@@ -95,7 +97,7 @@ def share_claim(
         filled, share.p_above(threshold), share.interval, limit=threshold, units=share.units, missing=missing
     )
     bound = share.upper() if cleared and share.n else 1.0
-    return replace(claim, cleared=_cleared(claim.finding, cleared, bound)) if bound < threshold else claim
+    return replace(claim, otherwise=_cleared(claim.finding, cleared, bound)) if bound < threshold else claim
 
 
 def _in_units(finding: Finding, units: int) -> Finding:
@@ -143,8 +145,8 @@ def decide(claims: Iterable[Claim]) -> list[Finding]:
     levels = _levels(candidates)
     # Claims outside the family, notes among them, keep the plain level.
     judged = [_judge(claim, *levels.get(id(claim), (2 * claim.p <= _ALPHA, _ALPHA))) for claim in candidates]
-    cleared = [claim.cleared for claim in every if claim.cleared is not None]
-    return _one_per_kind([finding for finding in judged if finding is not None] + cleared)
+    kept = [claim.otherwise for claim in every if claim.p > 0.5]
+    return _one_per_kind(finding for finding in judged + kept if finding is not None)
 
 
 def _levels(claims: list[Claim]) -> dict[int, tuple[bool, float]]:
@@ -158,8 +160,8 @@ def _judge(claim: Claim, is_shown: bool, level: float) -> Finding | None:
     finding = replace(claim.finding, interval=claim.interval(0.95), claims=max(1, round(_ALPHA / level)))
     if is_shown and not claim.missing:
         return finding
-    if not claim.is_verdict or not (claim.plans or claim.missing):
-        return None
+    if claim.otherwise is not None or not claim.is_verdict or not (claim.plans or claim.missing):
+        return claim.otherwise
     planned = claim.needed(1 - level)
     needed = 0 if planned is None else max(planned, claim.missing)
     message = f"perhaps {finding.message}"

@@ -80,6 +80,11 @@ class Finding:
         if not isinstance(self.rows, RowNumbers):
             object.__setattr__(self, "rows", RowNumbers(self.rows))
 
+    @property
+    def is_verdict(self) -> bool:
+        """Whether it is shown that something is wrong: an error or a warning."""
+        return self.severity in {Severity.ERROR, Severity.WARNING}
+
     def __str__(self) -> str:
         """One sentence, with the interval and what is still needed; hidden characters show as code points."""
         return f"{one_line(self.grader)}: {self.sentence}"

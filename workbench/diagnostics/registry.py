@@ -189,17 +189,16 @@ def _sorted(results: list[Claim | Finding], names: list[str]) -> list[Finding]:
     facts = [result for result in results if isinstance(result, Finding)]
     findings = facts + decide(result for result in results if isinstance(result, Claim))
     explained = _with_causes(_without_overlap(findings))
-    ranks = {(finding.grader, finding.kind): finding.severity.rank for finding in explained}
-    return sorted(
-        explained,
-        key=lambda finding: (
-            ranks.get((finding.grader, finding.cause), finding.severity.rank),
-            names.index(finding.grader),
-            finding.cause or finding.kind,
-            finding.cause != "",
-            finding.severity.rank,
-        ),
-    )
+    places = {
+        (finding.grader, finding.kind): (finding.severity.rank, names.index(finding.grader), place)
+        for place, finding in enumerate(explained)
+    }
+
+    def order(finding: Finding) -> tuple[object, ...]:
+        own = places[finding.grader, finding.kind]
+        return (*places.get((finding.grader, finding.cause), own), finding.cause != "", own)
+
+    return sorted(explained, key=order)
 
 
 def _with_causes(findings: list[Finding]) -> list[Finding]:

@@ -68,7 +68,8 @@ def mean_interval(
     low, high = ends[0] / factor, ends[1] / factor
     if np.isin(values, ends).all():
         at_top = share(values == ends[1], groups).interval(confidence)
-        return Interval(*(ends[0] + (ends[1] - ends[0]) * part for part in at_top))
+        # As a weighted sum: the difference of two finite ends may be infinite.
+        return Interval(*(ends[0] * (1 - part) + ends[1] * part for part in at_top))
     lo, hi = bounded_mean(small, groups, low=low, high=high).interval(confidence)
     return Interval(lo * factor, hi * factor)
 

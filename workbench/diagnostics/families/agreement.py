@@ -51,7 +51,7 @@ def too_strict(case: Case) -> Iterable[Claim]:
 
 
 @diagnostic("accepts-known-bad", unless="too-lenient")
-def accepts_known_bad(case: Case) -> Iterable[Claim | Finding]:
+def accepts_known_bad(case: Case) -> Iterable[Claim]:
     """Code accepted known-bad rows: a verdict where wrong labels cannot explain it, else a note that says what would.
 
     For the verdict the share must lie above what 1 % of wrong labels would make (lower bound): that is 1 % of the
@@ -72,8 +72,8 @@ def accepts_known_bad(case: Case) -> Iterable[Claim | Finding]:
     finding = case.finding("accepts-known-bad", Severity.WARNING, statistic, message, advice, rows)
     wrong_labels = percent(accepted.k / (accepted.n + n_good))
     note = f"{message}, unless {wrong_labels} of all labels are wrong"
-    yield replace(finding, severity=Severity.NOTE, message=note, value=accepted.value, n=accepted.n)
-    yield replace(share_claim(finding, accepted, explained), plans=False)
+    fact = replace(finding, severity=Severity.NOTE, message=note, value=accepted.value, n=accepted.n)
+    yield replace(share_claim(finding, accepted, explained), otherwise=fact)
 
 
 def _explained_by_labels(n_others: int, n: int) -> float:

@@ -36,9 +36,8 @@ KAPPA = 0.6
 LABELS = 100
 """Fewest labels for a verdict on agreement: a kappa of 0.6 is then known within 0.16 either way (95 %), at 30 within 0.29."""
 
-_REVERSED_LABELS = 30  # fewest labels; enough to tell a clearly negative kappa from 0
+_FEWEST_LABELS = 30  # below it kappa's large-sample interval is not to be trusted at the levels of a verdict
 _NOT_SHOWN = 0.025  # p value above which verdicts are not shown to be better than a coin's
-_HINT_LABELS = 8  # fewest labels for a note on how many more are needed
 _EVEN = (
     0.2,
     0.8,
@@ -85,7 +84,7 @@ def worse_than_chance(case: Case) -> Iterable[Claim]:
     No note on how many more labels are needed: a grader that accepts everything has a kappa of about 0.
     """
     confusion, rows = against_labels(case)
-    if len(confusion) >= _REVERSED_LABELS and confusion.kappa.value < 0:
+    if len(confusion) >= _FEWEST_LABELS and confusion.kappa.value < 0:
         advice = "good and bad seem turned round: check which way the score runs, and which way the labels do"
         finding = _finding(case, "worse-than-chance", confusion, advice, rows)
         yield estimate_claim(finding, confusion.kappa, 0.0, plan_rows=False)
@@ -96,18 +95,18 @@ def worse_than_chance(case: Case) -> Iterable[Claim]:
     unless=("too-lenient", "too-strict", "worse-than-chance", "no-better-than-chance"),
 )
 def disagrees_with_labels(case: Case) -> Iterable[Claim]:
-    """Cohen's kappa against labels below 0.6 (upper bound), from 100 labels on.
+    """Cohen's kappa against labels below 0.6 (upper bound), from 30 labels on.
 
     0.6 is where Landis & Koch 1977 begin to call agreement substantial. AC1 (Gwet 2008) is shown as well
     where fewer than 20 % or more than 80 % of labels are good: a few mistakes then make kappa low. Evidence:
     the rows on which the two differ, those first whose score is furthest from the label.
     """
     confusion, rows = against_labels(case)
-    if len(confusion) < _HINT_LABELS or np.isnan(confusion.kappa.value):
+    if len(confusion) < _FEWEST_LABELS or np.isnan(confusion.kappa.value):
         return
     advice = "read the rows on which the two differ, and mend the grader or the labels"
     finding = _finding(case, "disagrees-with-labels", confusion, advice, rows)
-    yield estimate_claim(finding, confusion.kappa, KAPPA, missing=LABELS - len(confusion))
+    yield estimate_claim(finding, confusion.kappa, KAPPA)
 
 
 def against_labels(case: Case) -> tuple[Confusion, NDArray[np.intp]]:
