@@ -189,16 +189,18 @@ def _sorted(results: list[Claim | Finding], names: list[str]) -> list[Finding]:
     facts = [result for result in results if isinstance(result, Finding)]
     findings = facts + decide(result for result in results if isinstance(result, Claim))
     explained = _with_causes(_without_overlap(findings))
-    places = {
-        (finding.grader, finding.kind): (finding.severity.rank, names.index(finding.grader), place)
-        for place, finding in enumerate(explained)
-    }
+    places = {(finding.grader, finding.kind): place for place, finding in enumerate(explained)}
+    leads = [places.get((finding.grader, finding.cause), place) for place, finding in enumerate(explained)]
+    # A cause is as severe as the most severe of what follows from it.
+    ranks = dict.fromkeys(leads, len(Severity))
+    for lead, finding in zip(leads, explained, strict=True):
+        ranks[lead] = min(ranks[lead], finding.severity.rank)
 
-    def order(finding: Finding) -> tuple[object, ...]:
-        own = places[finding.grader, finding.kind]
-        return (*places.get((finding.grader, finding.cause), own), finding.cause != "", own)
+    def order(place: int) -> tuple[object, ...]:
+        finding, lead = explained[place], leads[place]
+        return (ranks[lead], names.index(finding.grader), lead, place != lead, finding.severity.rank, place)
 
-    return sorted(explained, key=order)
+    return [explained[place] for place in sorted(range(len(explained)), key=order)]
 
 
 def _with_causes(findings: list[Finding]) -> list[Finding]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from workbench.diagnostics.case import Case
 from workbench.diagnostics.claim import Claim, share_claim
-from workbench.diagnostics.finding import Finding, Severity, percent
+from workbench.diagnostics.finding import Severity, percent
 from workbench.diagnostics.registry import diagnostic
 from workbench.diagnostics.row_numbers import RowNumbers
 from workbench.statistics import compact, share

@@ -116,7 +116,7 @@ def favours_a_writer(case: Case) -> Iterable[Claim]:
     known = [name for name in dict.fromkeys(writers) if name is not None and _enough(writers == name)]
     favours = [(str(name), writers == name, _favour(case, gaps, writers == name, labelled)) for name in known]
     if favours:
-        name, own, found = max(favours, key=lambda favour: abs(favour[2].value))
+        name, own, found = max(favours, key=lambda favour: (round(abs(favour[2].value), 9), favour[2].value))
         yield _beyond(_favour_finding(case, name, rows[own], found), found, _FAVOUR, tried=2 * len(known))
 
 
