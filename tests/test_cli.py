@@ -183,7 +183,7 @@ def test_findings_fail_a_run_by_severity(files, capsys, known, severity, codes):
         assert main([*command, "--fail-on", fail_on]) == code, fail_on
     assert main(command) == codes["error"]
     said = capsys.readouterr()
-    assert f"  {severity}" in said.out
+    assert f"{severity}" in said.out
     assert "exit code 1: " in said.err
 
 

@@ -56,8 +56,9 @@ def test_length_is_named(world):
 def test_a_writer_is_named(world):
     """Its answers score a quarter higher than their labels deserve."""
     favoured = (world.frame["writer"] == "m1").to_numpy()
-    finding = leading(world.report(world.scores + 0.25 * favoured))
-    assert (finding.kind, finding.is_verdict) == ("favours-a-writer", True)
+    findings = world.report(world.scores + 0.25 * favoured).findings
+    (finding,) = (finding for finding in findings if finding.kind == "favours-a-writer")
+    assert finding.is_verdict
     assert "favours the answers of 'm1'" in str(finding)
     assert favoured[list(finding.rows)].all()
 

@@ -29,7 +29,10 @@ class TestShares:
         """The one-sided bound of 4.9 % lies below 5 %; none of 58 leaves 5.03 %."""
         said = "at most {bound} are accepted"
         (finding,) = decide([share_claim(FINDING, ws.share(flags(0, 60)), 0.05, cleared=said)])
-        assert (finding.severity, finding.message) == ("cleared", "cleared, at most 4.9 % are accepted")
+        assert (finding.severity, finding.message) == (
+            "cleared",
+            "cleared of being too lenient, at most 4.9 % are accepted",
+        )
         assert finding.interval.hi == pytest.approx(1 - 0.05 ** (1 / 60))
         assert str(finding).endswith("(95 % confidence).")
         assert decide([share_claim(FINDING, ws.share(flags(0, 58)), 0.05, cleared=said)]) == []

@@ -111,7 +111,7 @@ def _cleared(finding: Finding, message: str, bound: float) -> Finding:
     return replace(
         finding,
         severity=Severity.CLEARED,
-        message=f"cleared, {text}",
+        message=f"cleared of being {finding.kind.replace('-', ' ')}, {text}",
         interval=Interval(0.0, bound),
         advice="",
         rows=(),

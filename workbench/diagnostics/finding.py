@@ -56,6 +56,7 @@ class Finding:
         undecided: Whether the rows do not settle it.
         claims: Among how many claims its level was shared (Holm's correction); 1 for a claim alone.
         cause: Kind of the finding about the same grader that explains this one; "" where none does.
+        leads: Whether it may be the cause of others: strong enough to explain them.
     """
 
     grader: str
@@ -75,6 +76,7 @@ class Finding:
     undecided: bool = False
     claims: int = 1
     cause: str = ""
+    leads: bool = True
 
     def __post_init__(self) -> None:
         if not isinstance(self.rows, RowNumbers):

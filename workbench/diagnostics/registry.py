@@ -137,7 +137,7 @@ def diagnose(
         >>> grades = Grades.empty(40)
         >>> grades.put_scores(0, np.ones(40), seconds=0.001)
         >>> print(diagnose({"polite": grades})[0])
-        polite: saturated high, 100 % of 40 scores at 0.95 or above (95 % interval 91.2 % to 100 %).
+        polite: gives every row the same score, 1 on 40 of 40 rows (95 % interval 91.2 % to 100 %).
     """
     mark = pass_mark(pass_threshold, scale)
     by_name, prompts = _read(source, groups)
@@ -206,7 +206,7 @@ def _sorted(results: list[Claim | Finding], names: list[str]) -> list[Finding]:
 def _with_causes(findings: list[Finding]) -> list[Finding]:
     """Findings with the kind of the verdict about the same grader that explains them."""
     verdicts = {
-        (finding.grader, finding.kind) for finding in findings if finding.severity.rank < Severity.NOTE.rank
+        (finding.grader, finding.kind) for finding in findings if finding.is_verdict and finding.leads
     }
     results = [replace(finding, cause=_cause_of(finding, verdicts)) for finding in findings]
     # Where a verdict explains that a limit could be missed, that it was kept here clears nobody.

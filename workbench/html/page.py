@@ -15,7 +15,7 @@ from workbench.diagnostics.finding import joint_line
 from workbench.display_text import shown, visible
 from workbench.files import write_atomically
 from workbench.report.rich import bars
-from workbench.report.terminal import number
+from workbench.report.terminal import dead_cells, number
 
 if TYPE_CHECKING:
     from workbench.diagnostics import Finding
@@ -122,7 +122,8 @@ def _grader(report: Report, name: str) -> dict[str, Any]:
     drawing = Markup(bars(histogram, width=460, height=110))  # noqa: S704
     ends = f"{histogram.edges[0]:g}", f"{histogram.edges[-1]:g}"
     measures = {str(column): value for column, value in report.summary.loc[name].items()}
-    return {**measures, "name": name, "bars": drawing, "ends": ends}
+    dead = (dead_cells(report.summary.loc[[name]]) or ["-"])[0]
+    return {**measures, "dead_prompts": dead, "name": name, "bars": drawing, "ends": ends}
 
 
 def _finding(report: Report, finding: Finding) -> dict[str, Any]:

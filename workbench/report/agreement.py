@@ -226,7 +226,7 @@ def agreement(
 
     Example:
         >>> print(agreement(["good", "bad", "bad", None], [True, False, True, True], names=("Ann", "Ben")))
-        Ann agrees with Ben on 2 of 3 rows (95 % interval 20.8 % to 93.9 %), kappa 0.40 (-0.54 to 1.00); undecided: about 97 more labels. Caught: 1 of 1 bad ones; kept: 1 of 2 good ones.
+        Ann agrees with Ben on 2 of 3 rows (95 % interval 9.4 % to 99.2 %), kappa 0.40 (-0.54 to 1.00); undecided: about 97 more labels. Caught: 1 of 1 bad ones; kept: 1 of 2 good ones.
     """
     if len(a) != len(b):
         raise ReportError(

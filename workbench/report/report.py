@@ -30,7 +30,7 @@ from workbench.report.same import require_same_rows
 from workbench.report.select import check_graders, ordered, select
 from workbench.report.settings import label_column
 from workbench.report.spending import spending_line
-from workbench.report.terminal import as_text, isolation_line
+from workbench.report.terminal import as_text, finding_line, isolation_line
 from workbench.report.where import matching
 
 __all__ = ["Report"]
@@ -335,7 +335,7 @@ class Findings(tuple[Finding, ...]):
     __slots__ = ()
 
     def __repr__(self) -> str:
-        return "\n".join(f"{finding.severity:<8}{finding}" for finding in self) or "no findings"
+        return "\n".join(map(finding_line, self)) or "no findings"
 
 
 def _default_order(where: Any) -> str | None:

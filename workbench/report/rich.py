@@ -15,7 +15,7 @@ from workbench.diagnostics import Finding
 from workbench.diagnostics.finding import joint_line
 from workbench.display_text import shown
 from workbench.report.bins import Histogram
-from workbench.report.terminal import interval_text, isolation_line, number
+from workbench.report.terminal import DEAD, dead_cells, interval_text, isolation_line, number
 
 __all__ = ["STYLE", "as_html", "bars", "rows_table"]
 
@@ -79,16 +79,20 @@ def as_html(
 
 
 def _table(summary: pd.DataFrame, bins: Mapping[str, Histogram]) -> str:
-    names = ("scored", "failed", "skipped", "mean", "95 % interval", "sd")
+    dead = dead_cells(summary)
+    names = ("scored", "failed", "skipped", "mean", "95 % interval", "sd", *([DEAD] if dead else []))
     head = "<th>grader</th><th>scores</th>" + "".join(f"<th class='num'>{name}</th>" for name in names)
-    body = "".join(_summary_row(str(name), row, bins[str(name)]) for name, row in summary.iterrows())
+    body = "".join(
+        _summary_row(str(name), row, bins[str(name)], dead[at : at + 1])
+        for at, (name, row) in enumerate(summary.iterrows())
+    )
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
-def _summary_row(name: str, row: pd.Series[Any], histogram: Histogram) -> str:
+def _summary_row(name: str, row: pd.Series[Any], histogram: Histogram, dead: list[str]) -> str:
     interval = interval_text(row["mean_lo"], row["mean_hi"])
     counts = [f"{row[column]:,}" for column in ("scored", "failed", "skipped")]
-    cells = [*counts, number(row["mean"]), interval, number(row["sd"])]
+    cells = [*counts, number(row["mean"]), interval, number(row["sd"]), *dead]
     numbers = "".join(f"<td class='num'>{cell}</td>" for cell in cells)
     return f"<tr><td>{_text(name)}</td><td>{bars(histogram)}</td>{numbers}</tr>"
 

@@ -9,11 +9,13 @@ from typing import Any
 import pandas as pd
 
 from workbench.diagnostics import Finding
-from workbench.diagnostics.finding import joint_line
+from workbench.diagnostics.finding import joint_line, percent
 from workbench.display_text import counted, one_line
 
-__all__ = ["as_text", "isolation_line", "number"]
+__all__ = ["DEAD", "as_text", "dead_cells", "finding_line", "isolation_line", "number"]
 
+DEAD = "dead prompts"
+"""Heading: prompts with several answers that all get one score, which group-relative training learns nothing from."""
 _COLUMNS = ("grader", "scored", "failed", "skipped", "mean", "95 % interval", "sd", "min", "median", "max")
 
 
@@ -36,7 +38,7 @@ def as_text(
     """
     count = len(summary)
     title = f"{counted(count, 'grader')} on {counted(rows, 'row')}"
-    finding_lines = [_finding_line(finding) for finding in findings]
+    finding_lines = [f"  {finding_line(finding)}" for finding in findings]
     joint = joint_line(findings)
     finding_lines += [f"  {joint}"] if joint else []
     findings_text = ["findings:", *finding_lines] if finding_lines else ["no findings"]
@@ -47,14 +49,17 @@ def as_text(
     )
 
 
-def _finding_line(finding: Finding) -> str:
+def finding_line(finding: Finding) -> str:
     """A finding in one line; what another one explains stands below it, marked."""
-    mark = f"so, {finding.severity}: " if finding.cause else f"{finding.severity:<8}"
-    return f"{'    ' if finding.cause else '  '}{mark}{one_line(str(finding), 1_300)}"
+    mark = f"  so, {finding.severity}: " if finding.cause else f"{finding.severity:<8}"
+    return f"{mark}{one_line(str(finding), 1_300)}"
 
 
 def _table(summary: pd.DataFrame) -> list[str]:
+    dead = dead_cells(summary)
     lines = [_COLUMNS, *(_summary_cells(str(name), row) for name, row in summary.iterrows())]
+    if dead:
+        lines = [(*line, cell) for line, cell in zip(lines, [DEAD, *dead], strict=True)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return ["  " + "  ".join(_aligned(row, widths)).rstrip() for row in lines]
 
@@ -72,6 +77,19 @@ def _summary_cells(name: str, row: pd.Series[Any]) -> tuple[str, ...]:
     interval = interval_text(row["mean_lo"], row["mean_hi"])
     measures = [number(row[column]) for column in ("sd", "min", "median", "max")]
     return (one_line(name, 40), *counts, number(row["mean"]), interval, *measures)
+
+
+def dead_cells(summary: pd.DataFrame) -> list[str]:
+    """Share of dead prompts of each grader, with its 95 % interval; no cells where no prompt has several answers."""
+    if summary["dead"].isna().all():
+        return []
+    return [_dead_cell(row) for _, row in summary.iterrows()]
+
+
+def _dead_cell(row: pd.Series[Any]) -> str:
+    if math.isnan(row["dead"]):
+        return "-"
+    return f"{percent(row['dead'])} ({percent(row['dead_lo'])} to {percent(row['dead_hi'])})"
 
 
 def number(value: float) -> str:

@@ -184,7 +184,7 @@ def chance_below_zero(factors: Floats, shapes: Floats) -> float:
     curvature = float(shapes @ ratios**2)
     u = point * math.sqrt(curvature)
     if abs(u) < _NEAR_MEAN:
-        return 0.5 + float(shapes @ ratios**3) / (3 * curvature**1.5 * math.sqrt(2 * math.pi))
+        return 0.5 + float(shapes @ ratios**3) / (3 * curvature * math.sqrt(2 * math.pi * curvature))
     w = math.copysign(math.sqrt(max(-2 * cumulants, 0.0)), point)
     density = math.exp(-w * w / 2) / math.sqrt(2 * math.pi)
     return min(max(float(ndtr(w)) + density * (1 / w - 1 / u), 0.0), 1.0)

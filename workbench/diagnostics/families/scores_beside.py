@@ -23,6 +23,7 @@ __all__ = ["drifts", "favours_a_writer", "follows_length", "wrong_pass_mark"]
 
 Floats = NDArray[np.float64]
 
+_DRIVES = 0.75  # absolute rank correlation: the column is then most of the score; this project's limit
 _BESIDE_LABELS = 0.3  # absolute rank correlation with the label held fixed, from the register of statistics
 _ALONE = 0.6  # without labels, where good answers may well be longer; this project's limit
 _FAVOUR = (
@@ -78,7 +79,8 @@ def _follows(case: Case, column: Floats, kind: str, noun: str, severity: Severit
     advice = f"compare these rows, which are in this order: the {noun} should not move the score"
     rows = RowNumbers(case.rows[part][order if found.value < 0 else order[::-1]])
     finding = case.finding(kind, severity, f"rank correlation with the {noun}", message, advice, rows)
-    yield _beyond(replace(finding, value=found.value, n=found.n), found, limit)
+    leads = abs(found.value) > _DRIVES
+    yield _beyond(replace(finding, value=found.value, n=found.n, leads=leads), found, limit)
 
 
 def _drawn(rows: NDArray[np.bool_]) -> NDArray[np.intp]:
@@ -99,7 +101,7 @@ def _beyond(finding: Finding, found: Estimate, limit: float, *, tried: int = 2) 
     )
 
 
-@diagnostic("favours-a-writer", explains=_LABELLED)
+@diagnostic("favours-a-writer")
 def favours_a_writer(case: Case) -> Iterable[Claim]:
     """Answers of one model score higher, or lower, against their labels than those of all others, by over 0.05.
 
