@@ -16,7 +16,6 @@ from workbench.graders.calls import with_call_help
 from workbench.graders.combine import CombiningRule, Entry, Gate, GateResult
 from workbench.graders.combine.combined import check_names, combine, combine_repeats
 from workbench.graders.combine.entry import as_entry, grades_of_one
-from workbench.graders.repeats import check_repeats
 from workbench.grades import Grades
 from workbench.jobs import Job
 from workbench.judges.asking.budget import Budget, as_budget
@@ -25,12 +24,18 @@ from workbench.judges.asking.spending import Spending
 from workbench.progress import Bar, OnProgress
 from workbench.report import Report, check_settings
 from workbench.samples import Sample, Samples, as_samples
-from workbench.suite_run import Run, SuiteOutcome, check_ready, ending_notes_of, open_run_store, store_summary
+from workbench.suite_run import (
+    Run,
+    RunSettings,
+    SuiteOutcome,
+    check_ready,
+    ending_notes_of,
+    open_run_store,
+    store_summary,
+)
 from workbench.thread import StringThread
 
 __all__ = ["Suite", "SuiteOutcome", "run"]
-
-_RUN_SETTINGS = frozenset({"workers", "preset", "labels", "budget", "store", "repeats", "reduce"})
 
 
 @with_call_help
@@ -180,7 +185,7 @@ class Suite:
         columns = {entry.name: grades_of_one(grade) for entry, grade in pairs}
         return SuiteOutcome(parts, combine(self.entries, columns, self.combine)[0])
 
-    def run(
+    def run(  # noqa: PLR0913 (the one call that people write: every setting by its name)
         self,
         samples: Any,
         *,
@@ -224,10 +229,8 @@ class Suite:
             BudgetError: A budget in money, and a judge's model without a price.
             ValueError: Fewer than one worker or repeat, or no such way to reduce.
         """
-        report = self._run_suite(
-            samples, progress, workers=workers, preset=preset, labels=labels, budget=budget, store=store,
-            repeats=repeats, reduce=reduce,
-        )  # fmt: skip
+        settings = RunSettings(workers, preset, labels, budget, store, repeats, reduce)
+        report = self._run_suite(samples, progress, settings)
         for note in report.notes if progress is not False else ():
             print(visible(note))  # noqa: T201 (a caller may discard the report and its notes)
         return report
@@ -251,38 +254,28 @@ class Suite:
         Raises:
             TypeError: Another setting. Errors of `run` are raised by `job.report()`.
         """
-        if unknown := set(settings) - _RUN_SETTINGS:
+        if unknown := set(settings) - {f.name for f in fields(RunSettings)}:
             raise TypeError(f"start takes no {min(unknown)!r}; it takes what run takes")
-        return Job(lambda listen: self._run_suite(samples, listen, **settings), listen=progress, ended=ended)
+        return Job(
+            lambda listen: self._run_suite(samples, listen, RunSettings(**settings)),
+            listen=progress,
+            ended=ended,
+        )
 
-    def _run_suite(
-        self,
-        samples: Any,
-        progress: bool | OnProgress,
-        *,
-        workers: int | None = None,
-        preset: str = "workbench",
-        labels: Any = None,
-        budget: Budget | float | None = None,
-        store: Any = None,
-        repeats: int = 1,
-        reduce: str = "first",
-    ) -> Report:
-        if workers is not None and workers < 1:
-            raise ValueError(f"workers must be 1 or more, not {workers!r}")
-        check_repeats(repeats, reduce)
+    def _run_suite(self, samples: Any, progress: bool | OnProgress, settings: RunSettings) -> Report:
         data = as_samples(samples)
         data.require_completion()
-        check_settings(data, preset=preset, labels=labels)  # now rather than after an hour of grading
-        spending = Spending(as_budget(budget))
+        shown = {"preset": settings.preset, "labels": settings.labels}
+        check_settings(data, **shown)  # now rather than after an hour of grading
+        spending = Spending(as_budget(settings.budget))
         for entry in self.entries:
             check_ready(entry, spending.budget)
-        with open_run_store(store) as run_store:
+        with open_run_store(settings.store) as run_store:
             judge_run = JudgeRun(spending, None if run_store is None else run_store.replies)
-            run = Run(self.entries, data, workers=workers, judge_run=judge_run, repeats=repeats)
+            run = Run(self.entries, data, settings, judge_run)
             with Bar(run.total, show=progress is True) as bar:
-                grades, stopped = run.go(progress if callable(progress) else bar, reduce)
-            report = self._report(data, grades, preset=preset, labels=labels)
+                grades, stopped = run.go(progress if callable(progress) else bar)
+            report = self._report(data, grades, **shown)
             notes = store_summary(run_store, report, self.name) if run_store is not None else []
         ending_notes = ending_notes_of(run, judge_run, interrupted=stopped)
         return replace(report, notes=(*notes, *ending_notes, *run.notes))

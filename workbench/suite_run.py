@@ -15,7 +15,7 @@ from workbench.errors import WorkbenchError
 from workbench.grade import ErrorKind, Grade
 from workbench.graders import Control
 from workbench.graders.combine import Entry, Outcome
-from workbench.graders.repeats import is_deterministic, reduce_repeats, shuffled_rows
+from workbench.graders.repeats import check_repeats, is_deterministic, reduce_repeats, shuffled_rows
 from workbench.grades import Grades
 from workbench.judges.asking.budget import Budget, check_priced
 from workbench.judges.asking.circuit_breaker import NOT_ASKED, UNRECOVERABLE
@@ -29,7 +29,7 @@ from workbench.serialization import parts
 if TYPE_CHECKING:
     from workbench.store import Store
 
-__all__ = ["Run", "SuiteOutcome", "ending_notes_of", "open_run_store", "store_summary"]
+__all__ = ["Run", "RunSettings", "SuiteOutcome", "ending_notes_of", "open_run_store", "store_summary"]
 
 
 @dataclass(frozen=True)
@@ -59,15 +59,36 @@ class SuiteOutcome:
         return next(iter(self.parts.values())).passed if len(self.parts) == 1 else None
 
 
+@dataclass(frozen=True)
+class RunSettings:
+    """The settings of a run, as `Suite.run` describes them.
+
+    Raises:
+        ValueError: Fewer than one worker or repeat, or no such way to reduce.
+    """
+
+    workers: int | None = None
+    preset: str = "workbench"
+    labels: Any = None
+    budget: Budget | float | None = None
+    store: Any = None
+    repeats: int = 1
+    reduce: str = "first"
+
+    def __post_init__(self) -> None:
+        if self.workers is not None and self.workers < 1:
+            raise ValueError(f"workers must be 1 or more, not {self.workers!r}")
+        check_repeats(self.repeats, self.reduce)
+
+
 class Run:
     """One run. Graders run one after the other, since each uses all workers; repeats when all have graded every row once.
 
     Args:
         entries: The graders.
         samples: The rows.
-        workers: Sandbox processes.
+        settings: How often every row is graded, and by how many sandbox processes.
         judge_run: What the judges share.
-        repeats: How often every row is graded, by graders that may answer otherwise.
 
     Attributes:
         planned: Grades to give when the run began.
@@ -77,15 +98,14 @@ class Run:
         self,
         entries: tuple[Entry, ...],
         samples: Samples,
-        *,
-        workers: int | None,
+        settings: RunSettings,
         judge_run: JudgeRun,
-        repeats: int = 1,
     ) -> None:
         self._entries, self._samples, self._judge_run = entries, samples, judge_run
         self._listen: OnProgress = lambda _: None
-        self._control = Control(self._note, workers=workers)
+        self._control = Control(self._note, workers=settings.workers)
         judge_run.stopped = self._control.cancel.is_set
+        repeats, self._reduce = settings.repeats, settings.reduce
         self._repeats = {entry.name: 1 if is_deterministic(entry.grader) else repeats for entry in entries}
         self.planned = self.total
         self._graded_once = [
@@ -112,12 +132,11 @@ class Run:
         """Sentences about the graders' run that a person should read."""
         return [*dict.fromkeys(self._control.notes), *self._graded_once]
 
-    def go(self, listen: OnProgress, reduce: str = "first") -> tuple[dict[str, Grades], bool]:
+    def go(self, listen: OnProgress) -> tuple[dict[str, Grades], bool]:
         """Grades by entry name, reduced from the repeats, and whether the run was interrupted.
 
         Args:
             listen: Hears of progress.
-            reduce: Out of `workbench.graders.repeats.REDUCERS`.
         """
         self._listen = listen
         future = None
@@ -135,7 +154,7 @@ class Run:
             background.wait(future)  # for the rows in flight; a second Interrupt stops the waiting
         if not stopped:  # an interrupted run's bar stays where it was
             self._report_progress()
-        grades = {name: reduce_repeats(passes, reduce) for name, passes in self._passes.items()}
+        grades = {name: reduce_repeats(passes, self._reduce) for name, passes in self._passes.items()}
         return grades, stopped or self._control.cancel.is_set()
 
     async def _all(self) -> None:

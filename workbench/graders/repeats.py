@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,7 +73,7 @@ def reduce_repeats(passes: Sequence[Grades], reduce: str = "first") -> Grades:
         return first
     reducer = REDUCERS[reduce]
     chosen = first if reducer is None else _reduced(passes, reducer, by_verdict=reduce == "majority")
-    totals = {name: _total(passes, name) for name in ("seconds", "tokens", "cost")}
+    totals: dict[str, Any] = {name: _total(passes, name) for name in ("seconds", "tokens", "cost")}
     unpriced = np.any([~np.isnan(one.tokens) & np.isnan(one.cost) for one in passes], axis=0)
     totals["cost"][unpriced] = np.nan  # known only where every repeat that was paid for has a price
     return replace(chosen, **totals, repeats=tuple(passes), reduced=reduce)
@@ -86,7 +87,9 @@ def _total(passes: Sequence[Grades], column: str) -> NDArray[np.float64]:
 
 def _reduced(passes: Sequence[Grades], reducer: Callable[[Matrix], Matrix], *, by_verdict: bool) -> Grades:
     """The first pass's columns with score, verdict and notes of each row taken from all passes."""
-    kept = {name: getattr(passes[0], name) for name in ("isolation", "ended", "code", "graded_again", "unstable")}
+    kept = {
+        name: getattr(passes[0], name) for name in ("isolation", "ended", "code", "graded_again", "unstable")
+    }
     result = replace(Grades.empty(len(passes[0])), **kept)
     scores = np.array([np.where(one.codes == SCORED, one.scores, np.nan) for one in passes])
     verdicts = np.where(np.isnan(scores), -1, np.array([one.passed for one in passes]))

@@ -11,7 +11,7 @@ import pandas as pd
 from workbench.diagnostics import Finding
 from workbench.display_text import counted, one_line
 
-__all__ = ["as_text", "isolation_line", "number"]
+__all__ = ["Findings", "as_text", "isolation_line", "number"]
 
 _COLUMNS = ("grader", "scored", "failed", "skipped", "mean", "95 % interval", "sd", "min", "median", "max")
 
@@ -21,7 +21,7 @@ def as_text(
     findings: Sequence[Finding],
     rows: int,
     *,
-    spending: str = "",
+    facts: Sequence[str] = (),
     notes: Sequence[str] = (),
 ) -> str:
     """The whole report as lines for a terminal.
@@ -30,17 +30,17 @@ def as_text(
         summary: `Report.summary`.
         findings: `Report.findings`.
         rows: Number of rows.
-        spending: `Report.spending`; "" without one.
+        facts: Sentences about the run, shown a line each: noise, spending.
         notes: Sentences about the dataset, shown a line each.
     """
     count = len(summary)
     title = f"{counted(count, 'grader')} on {counted(rows, 'row')}"
     finding_lines = [f"  {finding.severity:<8}{one_line(str(finding), 1_300)}" for finding in findings]
     findings_text = ["findings:", *finding_lines] if finding_lines else ["no findings"]
-    spending_lines = [spending] if spending else []
+    fact_lines = [one_line(fact, 1_300) for fact in facts]
     note_lines = [f"data: {one_line(note, 600)}" for note in notes]
     return "\n".join(
-        [title, *_table(summary), *note_lines, *findings_text, *spending_lines, isolation_line(summary)]
+        [title, *_table(summary), *note_lines, *findings_text, *fact_lines, isolation_line(summary)]
     )
 
 
@@ -84,3 +84,12 @@ def isolation_line(summary: pd.DataFrame) -> str:
         return f"isolation: {next(iter(levels.values()))}"
     each = ", ".join(f"{one_line(name, 40)} {level}" for name, level in levels.items())
     return f"isolation: {each or 'nothing was run'}"
+
+
+class Findings(tuple[Finding, ...]):
+    """Findings that print as one sentence a line."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "\n".join(f"{finding.severity:<8}{finding}" for finding in self) or "no findings"

@@ -15,7 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.statistics.estimate import Estimate
-from workbench.statistics.shares import Interval, Share, clusters, compact, critical_value, normal_score, share
+from workbench.statistics.shares import (
+    Interval,
+    Share,
+    clusters,
+    compact,
+    critical_value,
+    normal_score,
+    share,
+)
 from workbench.statistics.spread import rescaled
 
 __all__ = ["Reliability", "flip_share", "noise_floor", "reliability", "row_ranges", "row_sds", "within_sd"]
@@ -70,7 +78,7 @@ class Reliability(Estimate):
         return (ratio - 1) / (ratio + self.repeats - 1)
 
     def _threshold(self, threshold: float) -> float:
-        """ln F of an ICC below 1."""
+        """The ln F that an ICC below 1 belongs to."""
         return math.log((1 + (self.repeats - 1) * threshold) / (1 - threshold))
 
     def p_below(self, threshold: float) -> float:
@@ -118,7 +126,9 @@ def reliability(scores: Matrix, groups: Groups | None = None) -> Reliability:
     df = _carrying(between, within, groups) - 1
     if msw <= _TINY * msb or msw <= _TINY:
         worst = _widest_variance(scores, round(k)) / msb
-        return Reliability(value, n, 0.0, value, 0.0, clusters(n, groups) - 1, -1.0, "", k, math.inf, 0.0, worst)
+        return Reliability(
+            value, n, 0.0, value, 0.0, clusters(n, groups) - 1, -1.0, "", k, math.inf, 0.0, worst
+        )
     if msb <= _TINY:  # every row has the same mean: nothing bounds how far that is chance
         return Reliability(value, n, math.inf, value, math.inf, df, -1.0, "", k, 0.0, math.inf)
     log_error = _log_error(between / msb - within / msw, groups)
@@ -158,7 +168,8 @@ def _effective(parts: Matrix) -> float:
 
 
 def _by_group(parts: Matrix, groups: Groups | None) -> Matrix:
-    return parts if groups is None else np.bincount(groups, weights=parts)
+    sums: Matrix = parts if groups is None else np.bincount(groups, weights=parts).astype(np.float64)
+    return sums
 
 
 def _log_error(influence: Matrix, groups: Groups | None) -> float:

@@ -17,7 +17,9 @@ from workbench.statistics import share
 
 __all__ = ["inconsistent", "keeps_state", "uses_chance"]
 
-_FLIPS = 0.05  # share of rows: Haldar & Hockenmaier 2025 (arXiv 2510.27106); 13.6 % of pairs in arXiv 2606.13685
+_FLIPS = (
+    0.05  # share of rows: Haldar & Hockenmaier 2025 (arXiv 2510.27106); 13.6 % of pairs in arXiv 2606.13685
+)
 _ICC = 0.75  # below it reliability is at most moderate: Koo & Li 2016
 _ROWS, _HINT_ROWS = 30, 8  # rows for a verdict (Koo & Li 2016), and for a note on how many more it needs
 _ADVICE = (
@@ -82,7 +84,9 @@ def uses_chance(case: Case) -> Iterable[Finding]:
     """Code gave rows another score although it saw the same rows in the same order (a fact, seen on a few rows)."""
     if case.grades.unstable == "chance":
         message = "draws its scores partly by chance, or reads the clock: the same rows get other scores in every run"
-        advice = "take out random, time, uuid and os.urandom, or seed with the row's own text: random.Random(text)"
+        advice = (
+            "take out random, time, uuid and os.urandom, or seed with the row's own text: random.Random(text)"
+        )
         yield _changed(case, "uses-chance", message, advice)
 
 

@@ -28,9 +28,7 @@ _STATE = (
     "keeps state between rows: {changed} of {tried} rows graded again in another order got another score, so a score "
     "depends on which rows its worker saw before, and the result on the number of workers."
 )
-_CHANCE = (
-    "draws by chance or reads the clock: {changed} of {tried} rows graded again got another score, and would in every run."
-)
+_CHANCE = "draws by chance or reads the clock: {changed} of {tried} rows graded again got another score, and would in every run."
 
 
 def look_again(grade: Callable[[Samples], Grades], samples: Samples, grades: Grades) -> str:
@@ -79,7 +77,8 @@ def _chosen(grades: Grades) -> NDArray[np.intp]:
 def _changed(grades: Grades, again: Grades, rows: NDArray[np.intp]) -> NDArray[np.bool_]:
     """Which of the second grades are other scores. A row that failed this time tells nothing: a machine may be busy."""
     scored = again.codes == SCORED
-    return scored & ~_same(grades.scores[rows], again.scores)
+    changed: NDArray[np.bool_] = scored & ~_same(grades.scores[rows], again.scores)
+    return changed
 
 
 def _same(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.bool_]:

@@ -60,7 +60,10 @@ def combine_repeats(entries: Sequence[Entry], grades: Mapping[str, Grades], rule
     columns = [grades[entry.name] for entry in entries]
     count = min((len(column.repeats) for column in columns if column.repeats), default=0)
     passes = [
-        {entry.name: column.repeats[at] if column.repeats else column for entry, column in zip(entries, columns, strict=True)}
+        {
+            entry.name: column.repeats[at] if column.repeats else column
+            for entry, column in zip(entries, columns, strict=True)
+        }
         for at in range(count)
     ]
     combined = combine(entries, grades, rule)

@@ -49,7 +49,11 @@ class Chance:
     def _builtin(self, name: str, call: ast.Call) -> str:
         if name in self._module.names or not call.args:
             return ""
-        if name == "hash" and not isinstance(call.args[0], ast.Constant) and not self._inside(call, "__hash__"):
+        if (
+            name == "hash"
+            and not isinstance(call.args[0], ast.Constant)
+            and not self._inside(call, "__hash__")
+        ):
             return "uses hash(), which for a text is another number in every process but here (hashlib gives the same always)"
         if name == "id" and self._computes(call):
             return "computes with id(), which is where an object happens to lie"
@@ -65,12 +69,21 @@ class Chance:
         """Whether a number is made of an id, rather than a set of objects seen."""
         parent = self._module.parents.get(call)
         if isinstance(parent, ast.Call):
-            return isinstance(parent.func, ast.Name) and parent.func.id in {"int", "float", "str", "hash", "repr"}
+            return isinstance(parent.func, ast.Name) and parent.func.id in {
+                "int",
+                "float",
+                "str",
+                "hash",
+                "repr",
+            }
         return isinstance(parent, ast.BinOp | ast.Return | ast.FormattedValue)
 
     def _set_order(self, call: ast.Call) -> str:
         """Whether the first, or any one, of a set's elements is taken, or its elements are put in a row."""
-        function, told = call.func, "takes what comes first in a set, whose order of texts differs between processes (sorted() orders it)"
+        function, told = (
+            call.func,
+            "takes what comes first in a set, whose order of texts differs between processes (sorted() orders it)",
+        )
         if isinstance(function, ast.Attribute):
             if function.attr == "pop" and not call.args and self._is_set(function.value):
                 return told
@@ -79,7 +92,11 @@ class Chance:
         if not isinstance(function, ast.Name) or not call.args:
             return ""
         inner = call.args[0]
-        if function.id == "next" and isinstance(inner, ast.Call) and self._module.called(inner.func) == "iter":
+        if (
+            function.id == "next"
+            and isinstance(inner, ast.Call)
+            and self._module.called(inner.func) == "iter"
+        ):
             return told if inner.args and self._is_set(inner.args[0]) else ""
         picked = isinstance(self._module.parents.get(call), ast.Subscript)
         return told if function.id in {"list", "tuple"} and picked and self._is_set(inner) else ""
@@ -87,7 +104,11 @@ class Chance:
     def _is_set(self, node: ast.expr) -> bool:
         """Whether an expression is plainly a set of unknown elements."""
         if isinstance(node, ast.Set):
-            return not all(isinstance(part, ast.Constant) and not isinstance(part.value, str) for part in node.elts)
+            return not all(
+                isinstance(part, ast.Constant) and not isinstance(part.value, str) for part in node.elts
+            )
         return isinstance(node, ast.SetComp) or (
-            isinstance(node, ast.Call) and self._module.called(node.func) in {"set", "frozenset"} and bool(node.args)
+            isinstance(node, ast.Call)
+            and self._module.called(node.func) in {"set", "frozenset"}
+            and bool(node.args)
         )

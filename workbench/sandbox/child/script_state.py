@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import re
 
-_BLANK = re.compile(r"//[^\n]*|/\*.*?\*/|'(?:\\.|[^'\\\n])*'|\"(?:\\.|[^\"\\\n])*\"|`(?:\\.|[^`\\])*`", re.DOTALL)
+_BLANK = re.compile(
+    r"//[^\n]*|/\*.*?\*/|'(?:\\.|[^'\\\n])*'|\"(?:\\.|[^\"\\\n])*\"|`(?:\\.|[^`\\])*`", re.DOTALL
+)
 _CHANCE = re.compile(r"\bMath\.random\s*\(|\bDate\.now\s*\(|\bnew\s+Date\s*\(\s*\)")
 _TOP = re.compile(r"\b(?:let|var)\s+([A-Za-z_$][\w$]*)")
 _WRITTEN = r"(?<![\w$.])(?:{0}\s*(?:[-+*/%&|^]=|\+\+|--|=(?!=))|(?:\+\+|--)\s*{0})(?![\w$])?"
@@ -22,7 +24,9 @@ def warnings(text: str) -> list[str]:
     found = []
     for match in list(_CHANCE.finditer(code))[:1]:
         what = "draws by chance (Math.random)" if "random" in match[0] else "reads the clock"
-        found.append(f"line {_line(code, match.start())}: the script {what}, so that a row's score may differ from run to run")
+        found.append(
+            f"line {_line(code, match.start())}: the script {what}, so that a row's score may differ from run to run"
+        )
     for name, at in _written_globals(code):
         found.append(
             f"line {_line(code, at)}: the script writes the top-level variable {name}, which lives on from row to row in one "
@@ -38,7 +42,10 @@ def _written_globals(code: str) -> list[tuple[str, int]]:
     for name in sorted(top):
         escaped = re.escape(name)
         # Declared again inside, or a parameter: the words do not show which of the two is written.
-        if any(depths[match.start()] > 0 or match[0][0] in "(," for match in re.finditer(_LOCAL.format(escaped), code)):
+        if any(
+            depths[match.start()] > 0 or match[0][0] in "(,"
+            for match in re.finditer(_LOCAL.format(escaped), code)
+        ):
             continue
         written = (match.start() for match in re.finditer(_WRITTEN.format(escaped), code))
         first = next((at for at in written if depths[at] > 0), None)

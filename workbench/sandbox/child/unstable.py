@@ -119,7 +119,9 @@ class _Module:
         """Chance in what runs once, when a worker loads the module: each worker has then a value of its own."""
         for node in self._tree.body:
             for part in ast.walk(node) if isinstance(node, ast.Assign | ast.AnnAssign | ast.Expr) else ():
-                if isinstance(part, ast.Call) and (told := _chance.Chance(self, set(), seeded=False).of(part)):
+                if isinstance(part, ast.Call) and (
+                    told := _chance.Chance(self, set(), seeded=False).of(part)
+                ):
                     yield part.lineno, ("chance", told), f"every worker {told} when it loads the module"
 
 
@@ -143,13 +145,17 @@ class _Function:
         for part in self._nodes:
             name, what = self._written(part)
             if name and not self._is_memo(name):
-                yield part.lineno, ("state", name), self._state(name, what)  # type: ignore[attr-defined]
+                yield part.lineno, ("state", name), self._state(what)  # type: ignore[attr-defined]
         chance = _chance.Chance(self._module, self._locals, seeded=self._seeds("random.seed"))
         for part in self._nodes:
             if isinstance(part, ast.Call) and (told := chance.of(part)):
-                yield part.lineno, ("chance", told), f"{self._name} {told}, so that a row's score may differ from run to run"
+                yield (
+                    part.lineno,
+                    ("chance", told),
+                    f"{self._name} {told}, so that a row's score may differ from run to run",
+                )
 
-    def _state(self, name: str, what: str) -> str:
+    def _state(self, what: str) -> str:
         return (
             f"{self._name} {what}, which lives on from row to row in one worker: a score may depend on the rows before it, "
             f"and on the number of workers; keep what a row needs inside {self._name}"
@@ -159,12 +165,18 @@ class _Function:
         """The name of what outlives the row and is changed here, and how; two empty texts for anything else."""
         if isinstance(part, ast.Name):
             written = isinstance(part.ctx, ast.Store) and part.id in self._globals
-            return (part.id, f"writes the global {part.id}") if written and not self._guarded(part) else ("", "")
+            return (
+                (part.id, f"writes the global {part.id}") if written and not self._guarded(part) else ("", "")
+            )
         if isinstance(part, ast.Subscript) and not isinstance(part.ctx, ast.Load):
             return self._of(part.value, "changes")
         if isinstance(part, ast.Attribute) and not isinstance(part.ctx, ast.Load):
             name = self._outer(part.value, self._module.names)
-            return (f"{name}.{part.attr}", f"sets {name}.{part.attr}") if name and not self._guarded(part) else ("", "")
+            return (
+                (f"{name}.{part.attr}", f"sets {name}.{part.attr}")
+                if name and not self._guarded(part)
+                else ("", "")
+            )
         return self._called(part) if isinstance(part, ast.Call) else ("", "")
 
     def _called(self, call: ast.Call) -> tuple[str, str]:
@@ -229,7 +241,9 @@ class _Function:
             return "search"
         if isinstance(parent, ast.Attribute):
             return {"get": "read", "clear": "trim", "popitem": "trim"}.get(parent.attr, "other")
-        is_len = isinstance(parent, ast.Call) and isinstance(parent.func, ast.Name) and parent.func.id == "len"
+        is_len = (
+            isinstance(parent, ast.Call) and isinstance(parent.func, ast.Name) and parent.func.id == "len"
+        )
         return "trim" if is_len and self._only_trims(parent) else "other"
 
     def _stored(self, target: ast.Subscript, name: str) -> str:
@@ -247,7 +261,11 @@ class _Function:
             above = self._module.parents.get(above)
         if not isinstance(above, ast.If | ast.While) or above.orelse:
             return False
-        inner = [part.func.attr for part in ast.walk(above) if isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute)]
+        inner = [
+            part.func.attr
+            for part in ast.walk(above)
+            if isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute)
+        ]
         return len(above.body) == 1 and any(name in {"clear", "popitem", "pop"} for name in inner)
 
 
@@ -267,7 +285,9 @@ def _mutable_defaults(nodes: list[ast.AST]) -> Iterator[str]:
             args = node.args
             positional = [*args.posonlyargs, *args.args]
             pairs = [*zip(reversed(positional), reversed(args.defaults), strict=False)]
-            pairs += [(arg, value) for arg, value in zip(args.kwonlyargs, args.kw_defaults, strict=True) if value]
+            pairs += [
+                (arg, value) for arg, value in zip(args.kwonlyargs, args.kw_defaults, strict=True) if value
+            ]
             for arg, value in pairs:
                 empty = isinstance(value, ast.Call) and isinstance(value.func, ast.Name)
                 if is_container(value) or (empty and value.func.id in _CONTAINERS):  # type: ignore[attr-defined]
@@ -278,4 +298,6 @@ def _bound(nodes: list[ast.AST]) -> set[str]:
     """Names that a function, or one nested in it, binds itself."""
     names = {part.id for part in nodes if isinstance(part, ast.Name) and not isinstance(part.ctx, ast.Load)}
     names |= {part.arg for part in nodes if isinstance(part, ast.arg)}
-    return names | {part.name for part in nodes[1:] if isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef)}
+    return names | {
+        part.name for part in nodes[1:] if isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef)
+    }

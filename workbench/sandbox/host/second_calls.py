@@ -35,7 +35,11 @@ Outcome = float | str
 
 
 def second_calls(
-    worker: Worker, fresh: Callable[[], Worker], program: Program, rows: Sequence[Row], scores: Sequence[Outcome]
+    worker: Worker,
+    fresh: Callable[[], Worker],
+    program: Program,
+    rows: Sequence[Row],
+    scores: Sequence[Outcome],
 ) -> list[str]:
     """A warning where a row's score changes when it is graded again; none for a grader that reads its row alone.
 
@@ -51,7 +55,11 @@ def second_calls(
     try:
         again = _calls(worker, program, order)
         if label := _changed([*first, *again]):
-            return [_warning([*first, *again], label, _repeated(fresh, program, [*rows, *order]), [*first, *again])]
+            return [
+                _warning(
+                    [*first, *again], label, _repeated(fresh, program, [*rows, *order]), [*first, *again]
+                )
+            ]
         other = _in_fresh_worker(fresh, program, order)
         if label := _changed([*first, *other]):
             return [_warning([*first, *other], label, _repeated(fresh, program, order), other)]
@@ -85,7 +93,9 @@ def _call(worker: Worker, program: Program, row: Row) -> Outcome:
     label, wire = row
     worker.bits[0] = NOT_SCORED
     command = {"op": "test", "label": label, "thread": wire, "seconds": program.limits.row_seconds}
-    ((_, passed, message, _),) = read_checks(worker.answer(command, program.limits.hard_row_seconds), CHECKS[4:])
+    ((_, passed, message, _),) = read_checks(
+        worker.answer(command, program.limits.hard_row_seconds), CHECKS[4:]
+    )
     if passed and worker.bits[0] == SKIPPED:
         return "skipped"
     if not passed and "timed out" in message:
@@ -100,13 +110,17 @@ def _in_fresh_worker(
     worker = fresh()
     try:
         program.require(worker.level)
-        checks = read_checks(worker.answer(program.load_command("load"), program.limits.hard_load_seconds), CHECKS[:4])
+        checks = read_checks(
+            worker.answer(program.load_command("load"), program.limits.hard_load_seconds), CHECKS[:4]
+        )
         return _calls(worker, program, rows) if all(passed for _, passed, _, _ in checks) else []
     finally:
         worker.close()
 
 
-def _repeated(fresh: Callable[[], Worker], program: Program, rows: Sequence[Row]) -> list[tuple[str, Outcome]]:
+def _repeated(
+    fresh: Callable[[], Worker], program: Program, rows: Sequence[Row]
+) -> list[tuple[str, Outcome]]:
     try:
         return _in_fresh_worker(fresh, program, rows)
     except Death:
@@ -120,7 +134,10 @@ def _changed(outcomes: Sequence[tuple[str, Outcome]]) -> str:
 
 
 def _warning(
-    outcomes: Sequence[tuple[str, Outcome]], label: str, repeated: Sequence[tuple[str, Outcome]], original: Any
+    outcomes: Sequence[tuple[str, Outcome]],
+    label: str,
+    repeated: Sequence[tuple[str, Outcome]],
+    original: Any,
 ) -> str:
     """The sentence on a row whose score changed; `original` is what a worker gave that was asked as `repeated` was."""
     first, other = list(dict.fromkeys(outcome for name, outcome in outcomes if name == label))[:2]
@@ -130,4 +147,10 @@ def _warning(
 
 
 def _verb(outcome: Outcome) -> str:
-    return f"scores {outcome:.6g}" if isinstance(outcome, float) else f"is {outcome}" if outcome == "skipped" else "fails"
+    return (
+        f"scores {outcome:.6g}"
+        if isinstance(outcome, float)
+        else f"is {outcome}"
+        if outcome == "skipped"
+        else "fails"
+    )
