@@ -17,9 +17,8 @@ from workbench.statistics import share
 
 __all__ = ["inconsistent", "keeps_state", "uses_chance"]
 
-_FLIPS = (
-    0.05  # share of rows: Haldar & Hockenmaier 2025 (arXiv 2510.27106); 13.6 % of pairs in arXiv 2606.13685
-)
+# Share of rows: Haldar & Hockenmaier 2025 (arXiv 2510.27106); arXiv 2606.13685 finds 13.6 % of pairs that flip.
+_FLIPS = 0.05
 _ICC = 0.75  # below it reliability is at most moderate: Koo & Li 2016
 _ROWS, _HINT_ROWS = 30, 8  # rows for a verdict (Koo & Li 2016), and for a note on how many more it needs
 _ADVICE = (
@@ -28,7 +27,7 @@ _ADVICE = (
 )
 
 
-@diagnostic("inconsistent")
+@diagnostic("inconsistent", unless=("keeps-state", "uses-chance"))
 def inconsistent(case: Case) -> Iterable[Claim]:
     """Over 5 % of rows get another verdict when graded again (lower bound), or ICC(1,1) below 0.75 (upper bound).
 
