@@ -10,6 +10,7 @@ Tables, compiled patterns, `functools.lru_cache`, a dict that holds what was com
 from __future__ import annotations
 
 import ast
+import functools
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -139,6 +140,7 @@ class _Function:
         self._globals = {name for part in self._nodes if isinstance(part, ast.Global) for name in part.names}
         self._defaults = set(_mutable_defaults(self._nodes))
         self._locals = _bound(self._nodes) - self._globals - self._defaults
+        self._memos: dict[str, bool] = {}
 
     def faults(self) -> Iterator[tuple[int, tuple[str, str], str]]:
         """Line, what it is about, and a sentence."""
@@ -202,8 +204,12 @@ class _Function:
 
     def _seeds(self, name: str) -> bool:
         """Whether a generator of random numbers is seeded in here, so that it starts anew for every row."""
+        return name in self._called_with_arguments
+
+    @functools.cached_property
+    def _called_with_arguments(self) -> set[str]:
         calls = (part for part in self._nodes if isinstance(part, ast.Call) and part.args)
-        return any(self._module.called(call.func) == name for call in calls)
+        return {self._module.called(call.func) for call in calls}
 
     def _guarded(self, node: ast.AST) -> bool:
         """Whether a value is made on first use only: under `if x is None`, `if not x`, `if not hasattr(...)`."""
@@ -223,10 +229,16 @@ class _Function:
         """Whether a dict only holds what was computed for a key: stored once, and read under its key."""
         if name not in self._module.containers | self._defaults:
             return False
-        nodes = [part for part in self._nodes if isinstance(part, ast.Name) and part.id == name]
-        nodes = nodes if name in self._defaults else self._module.uses.get(name, [])
-        uses = [self._use(part) for part in nodes if not self._is_definition(part)]
-        return "store" in uses and "read" in uses and not set(uses) - {"store", "read", "search", "trim"}
+        if name not in self._memos:  # asked for every place where it is written
+            self._memos[name] = self._holds_results(name)
+        return self._memos[name]
+
+    def _holds_results(self, name: str) -> bool:
+        nodes = self._module.uses.get(name, [])
+        if name in self._defaults:
+            nodes = [part for part in self._nodes if isinstance(part, ast.Name) and part.id == name]
+        uses = {self._use(part) for part in nodes if not self._is_definition(part)}
+        return {"store", "read"} <= uses <= {"store", "read", "search", "trim"}
 
     def _is_definition(self, node: ast.Name) -> bool:
         """Whether this is where the name is made, at the top of the module."""
