@@ -205,6 +205,14 @@ def test_reports_with_repeats_are_seen(tmp_path):
     assert (bars.y[0], bars.y[-1]) == (40 - flips, flips)
     rows = report.row_numbers({"grader": "binary-judge", "spread": [0.95, 1]})
     assert len(rows) == flips
+    assert set(report.rows("binary-judge", list(rows))["repeats"]) <= {
+        "0, 1, 1",
+        "1, 0, 1",
+        "1, 1, 0",
+        "0, 0, 1",
+        "0, 1, 0",
+        "1, 0, 0",
+    }
     assert set(report.repeats) == {"binary-judge"}
 
 

@@ -219,8 +219,8 @@ class Report:
             limit: Most rows to return; None for all.
 
         Returns:
-            Index: row numbers. Columns sample, prompt, completion, reference, then status, score, passed,
-            reasoning, error for one grader, or a score column for each of several.
+            Index: row numbers. Columns sample, prompt, completion, reference, then status, score, passed, reasoning,
+            error for one grader (and repeats, such as "1, 0, 1", where it has any), or a score column for each of several.
 
         Raises:
             ReportError: An unknown grader, or a choice of rows that cannot be read.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -44,12 +45,12 @@ def plot_noise(report: Report, graders: Sequence[str] | None = None) -> Any:
     from plotly import graph_objects as go
 
     names = [name for name in graders_to_draw(report, graders) if name in report.repeats]
-    chart = go.Figure(layout=_layout(len(names)))
+    chart = go.Figure(layout=_layout(len(names), len(report)))
     chart.add_traces([_bars(report, name, COLOURS[at % len(COLOURS)]) for at, name in enumerate(names)])
     return chart
 
 
-def _layout(count: int) -> dict[str, Any]:
+def _layout(count: int, rows: int) -> dict[str, Any]:
     # A click on the legend would hide bars that the keyboard still goes to.
     legend = {
         "orientation": "h",
@@ -66,14 +67,21 @@ def _layout(count: int) -> dict[str, Any]:
         bargap=0.15,
         showlegend=count > 1,
         legend=legend,
-        xaxis={**axis, "showgrid": False, "title": {"text": "highest less lowest score of a row"}, **_TICKS},
+        xaxis={
+            **axis,
+            "showgrid": False,
+            "title": {"text": "highest less lowest score of a row"},
+            **_TICKS,
+            "range": [-0.06, 1.01],
+        },
         yaxis={
             **axis,
             "type": "log",
             "gridcolor": LINE,
             "nticks": 4,
             "title": {"text": "rows"},
-            "rangemode": "tozero",
+            # From half a row on, so that a bar of one row can be seen.
+            "range": [math.log10(0.5), math.log10(max(rows, 2)) + 0.1],
         },
     )
 
