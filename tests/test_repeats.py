@@ -8,6 +8,8 @@ import threading
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import workbench as wb
 from workbench.grade import ErrorKind, Grade
@@ -119,6 +121,39 @@ def test_a_failed_repeat_is_no_number(reduce):
     assert len(reduced.repeats) == 4
 
 
+GRADES = st.one_of(
+    st.builds(
+        lambda score, passed: Grade(score, passed=passed),
+        st.floats(allow_nan=False, allow_infinity=False, allow_subnormal=False),
+        st.sampled_from([None, True, False]),
+    ),
+    st.just(Grade.failed(ErrorKind.RUNTIME, "no")),
+    st.just(Grade.skipped("n/a")),
+)
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    st.lists(st.lists(GRADES, min_size=4, max_size=4), min_size=1, max_size=5),
+    st.sampled_from(sorted(REDUCERS)),
+)
+def test_any_repeats_are_reduced_soundly(passes, reduce):
+    """A score lies between the row's lowest and highest, no row without a scored repeat has one, all repeats are kept."""
+    reduced = reduce_repeats([column(*grades) for grades in passes], reduce)
+    for row, grade in enumerate(reduced):
+        scores = [grades[row].score for grades in passes if grades[row].score is not None]
+        if grade.score is None:
+            assert np.isnan(reduced.scores[row])
+            assert len(scores) < len(passes)
+        else:
+            assert scores
+            assert (
+                min(scores) - 1e-9 * abs(min(scores)) <= grade.score <= max(scores) + 1e-9 * abs(max(scores))
+            )
+        assert grade.error is None or any(grades[row].error == grade.error for grades in passes)
+    assert len(reduced.repeats) == (len(passes) if len(passes) > 1 else 0)
+
+
 def test_a_tie_of_verdicts_is_none():
     """As many for as against: the score decides by the pass mark, and no verdict is made up."""
     passes = [column(Grade(0.2, passed=False)), column(Grade(0.6, passed=True))]
@@ -139,12 +174,12 @@ def test_what_was_paid_is_added_up():
 
 
 @pytest.mark.parametrize(
-    "settings", [{"repeats": 0}, {"repeats": 1.5}, {"repeats": True}, {"repeats": 2, "reduce": "best"}]
+    "wrong", [{"repeats": 0}, {"repeats": 1.5}, {"repeats": True}, {"repeats": 2, "reduce": "best"}]
 )
-def test_wrong_settings_are_refused(settings):
+def test_wrong_settings_are_refused(wrong):
     """Before anything is graded, with what would be right."""
     with pytest.raises(ValueError, match=r"repeats must be a whole number|reduce must be one of 'first'"):
-        judge().run(ROWS, progress=False, **settings)
+        judge().run(ROWS, progress=False, **wrong)
 
 
 def test_a_stopped_run_keeps_what_was_graded():

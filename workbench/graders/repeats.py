@@ -128,8 +128,15 @@ def _mean(scores: Matrix) -> Matrix:
 
 
 def _median(scores: Matrix) -> Matrix:
-    columns = [column[~np.isnan(column)] for column in scores.T]
-    return np.array([np.median(column) if len(column) else np.nan for column in columns])
+    return np.array([_middle(np.sort(column[~np.isnan(column)])) for column in scores.T])
+
+
+def _middle(ordered: NDArray[np.float64]) -> float:
+    if not len(ordered):
+        return float("nan")
+    low, high = ordered[(len(ordered) - 1) // 2], ordered[len(ordered) // 2]
+    # Halved before they are added: the sum of two finite scores may be infinite.
+    return float(low if low == high else low / 2 + high / 2)
 
 
 def _commonest(scores: Matrix) -> Matrix:
