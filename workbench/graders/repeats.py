@@ -107,7 +107,7 @@ def _grade_of(passes: Sequence[Grades], row: int, scores: NDArray[np.float64], v
     """The row's grade: words of the repeat whose score is nearest, or of the first with the commonest other status."""
     codes = [int(one.codes[row]) for one in passes]
     if 2 * codes.count(SCORED) >= len(codes):
-        nearest = int(np.nanargmin(np.abs(scores - value)))
+        nearest = int(np.nanargmin(np.abs(scores / 2 - value / 2)))
         return replace(passes[nearest][row], score=float(value))
     others = [code for code in codes if code != SCORED]
     commonest = max(others, key=others.count)
@@ -121,10 +121,14 @@ def _majority_verdicts(verdicts: NDArray[np.int8]) -> NDArray[np.int8]:
 
 
 def _mean(scores: Matrix) -> Matrix:
-    counts = np.maximum((~np.isnan(scores)).sum(axis=0), 1)
-    # Divided first: the sum of finite scores may be infinite.
-    means: Matrix = np.nansum(scores / counts, axis=0)
-    return means
+    known = ~np.isnan(scores)
+    # A thousandth part of huge scores: their sum may be infinite, though their mean is not.
+    factor = 2.0**-10 if np.abs(scores[known]).max(initial=0.0) > 1e300 else 1.0
+    small = np.where(known, scores * factor, 0.0)
+    means = small.sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+    # Equal scores have that very score as their mean, without what rounding adds.
+    low, high = np.where(known, small, np.inf).min(axis=0), np.where(known, small, -np.inf).max(axis=0)
+    return np.where(known.any(axis=0), np.clip(means, low, np.maximum(low, high)), np.nan) / factor
 
 
 def _median(scores: Matrix) -> Matrix:
