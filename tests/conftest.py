@@ -64,6 +64,7 @@ SLOW = (
     "tests/judges/test_faults.py",
     "tests/judges/test_keys.py::test_no_key_in_any_file",
     "tests/judges/test_kinds.py::test_schemas_of_answers_end",
+    "tests/judges/test_repeats.py",
     "tests/judges/test_notebook.py",
     "tests/judges/test_resumed_runs.py",
     "tests/judges/test_transient_errors.py",

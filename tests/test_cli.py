@@ -45,6 +45,15 @@ def test_validate_then_run(files, capsys):
     assert (files / "r.html").exists()
 
 
+def test_repeats_are_told(files, capsys):
+    """Code of one's own is graded as often as asked; what agrees with itself each time has no finding."""
+    command = ["run", str(files / "g.py"), str(files / "s.jsonl"), "--repeats", "3", "--reduce", "median"]
+    assert main(command) == 0
+    said = capsys.readouterr().out
+    assert "rows 3 times; 0 got another verdict" in said
+    assert "inconsistent" not in said
+
+
 def test_failed_validation_is_exit_one(files, capsys):
     """A cross is shown, nothing is written, and the exit code says so."""
     (files / "bad.py").write_text("def grade(t): return 1", "utf-8")

@@ -12,6 +12,8 @@ import workbench
 CHILD = {
     "workbench.sandbox.child.zygote",
     "workbench.sandbox.child.worker",
+    "workbench.sandbox.child.checks",
+    "workbench.sandbox.child.unstable",
     "workbench.sandbox.child.drive",
     "workbench.sandbox.child.javascript",
     "workbench.sandbox.child.loaders",

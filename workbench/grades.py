@@ -17,7 +17,7 @@ _MISSING, _SCORED, _FAILED, _SKIPPED = range(4)
 SCORED = _SCORED
 """The code of a scored row."""
 _COLUMNS = ("scores", "codes", "passed", "seconds", "tokens", "cost")
-_NOTES = ("errors", "reasoning", "metadata", "ungraded")
+_NOTES = ("errors", "reasoning", "metadata", "ungraded", "graded_again")
 _STATUS_NAMES = np.array(["missing", Status.SCORED, Status.FAILED, Status.SKIPPED], dtype=object)
 
 
@@ -43,6 +43,11 @@ class Grades:
         ungraded: Row to why it has a score by a platform's rule although nothing was graded, such as a
             missing reference that counts as 0.0.
         ended: Why the grader stopped before the last row although nobody stopped it; "" where it did not.
+        repeats: Where the rows were graded several times: every pass, n rows each, the first one first; else empty.
+        reduced: Which choice of `workbench.graders.repeats.REDUCERS` made these grades out of the repeats; "" without.
+        graded_again: Of the rows that were graded once more in another order, by code that may keep state: row to
+            whether its score was another one then.
+        unstable: Why scores were others then: "state" or "chance"; "" where they were not.
     """
 
     scores: NDArray[np.float64]
@@ -58,6 +63,10 @@ class Grades:
     code: bool = False
     ungraded: dict[int, str] = field(default_factory=dict)
     ended: str = ""
+    repeats: tuple[Grades, ...] = ()
+    reduced: str = ""
+    graded_again: dict[int, bool] = field(default_factory=dict)
+    unstable: str = ""
 
     @classmethod
     def empty(cls, n: int) -> Grades:
@@ -104,7 +113,8 @@ class Grades:
             name: {place[row]: entry for row, entry in getattr(self, name).items() if row in place}
             for name in _NOTES
         }
-        return replace(self, **columns, **notes)
+        repeats = tuple(each.take(rows) for each in self.repeats)
+        return replace(self, **columns, **notes, repeats=repeats)
 
     def put(self, row: int, grade: Grade) -> None:
         """Store one grade."""

@@ -21,7 +21,7 @@ class Progress:
         grader: Whose rows are being graded.
         done: Rows with a verdict, over all graders.
         failed: Rows among them without a score because of an error.
-        total: Rows times graders.
+        total: Rows times graders, over all repeats.
         seconds: Since the run began.
         money: US dollars that judges have cost so far, as far as known.
         tokens: Tokens they have taken.

@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from typing import Any, Self
 
-import numpy as np
-
 from workbench import background
 from workbench.display_text import visible
 from workbench.errors import FormatError
@@ -16,7 +14,7 @@ from workbench.graders import Grader
 from workbench.graders.base import as_sample
 from workbench.graders.calls import with_call_help
 from workbench.graders.combine import CombiningRule, Entry, Gate, GateResult
-from workbench.graders.combine.combined import check_names, combine
+from workbench.graders.combine.combined import check_names, combine, combine_repeats
 from workbench.graders.combine.entry import as_entry, grades_of_one
 from workbench.grades import Grades
 from workbench.jobs import Job
@@ -26,7 +24,15 @@ from workbench.judges.asking.spending import Spending
 from workbench.progress import Bar, OnProgress
 from workbench.report import Report, check_settings
 from workbench.samples import Sample, Samples, as_samples
-from workbench.suite_run import Run, SuiteOutcome, check_ready, ending_notes_of, open_run_store, store_summary
+from workbench.suite_run import (
+    Run,
+    RunSettings,
+    SuiteOutcome,
+    check_ready,
+    ending_notes_of,
+    open_run_store,
+    store_summary,
+)
 from workbench.thread import StringThread
 
 __all__ = ["Suite", "SuiteOutcome", "run"]
@@ -179,7 +185,7 @@ class Suite:
         columns = {entry.name: grades_of_one(grade) for entry, grade in pairs}
         return SuiteOutcome(parts, combine(self.entries, columns, self.combine)[0])
 
-    def run(
+    def run(  # noqa: PLR0913 (the one call that people write: every setting by its name)
         self,
         samples: Any,
         *,
@@ -189,6 +195,8 @@ class Suite:
         labels: Any = None,
         budget: Budget | float | None = None,
         store: Any = None,
+        repeats: int = 1,
+        reduce: str = "first",
     ) -> Report:
         """Grade every sample with every grader.
 
@@ -208,18 +216,21 @@ class Suite:
                 cover are failed as *budget*.
             store: A `Store`, or the address of one (see `open_store`): judges' answers are saved there as they
                 arrive, and no question is asked twice. The run's summary is saved too.
+            repeats: How often every row is graded by judges, endpoints, and functions and scripts of your own, in
+                another order each time; the report then says how far they agree with themselves. A stored answer
+                is no repeat: each has its own. The workbench's own rules give the same grade always, and give it once.
+            reduce: The grade that the report has of a row: that of the "first" repeat, the "mean" or "median" of the
+                scores, or the "majority" of the verdicts; see `workbench.graders.repeats.reduce_repeats`.
 
         Raises:
             SamplesError: The samples cannot be read.
             IsolationError: Imported source where the machine cannot confine it.
             StoreError: The store cannot be opened.
             BudgetError: A budget in money, and a judge's model without a price.
-            ValueError: Fewer than one worker.
+            ValueError: Fewer than one worker or repeat, or no such way to reduce.
         """
-        report = self._run_suite(
-            samples, progress,
-            workers=workers, preset=preset, labels=labels, budget=budget, store=store,
-        )  # fmt: skip
+        settings = RunSettings(workers, preset, labels, budget, store, repeats, reduce)
+        report = self._run_suite(samples, progress, settings)
         for note in report.notes if progress is not False else ():
             print(visible(note))  # noqa: T201 (a caller may discard the report and its notes)
         return report
@@ -238,52 +249,41 @@ class Suite:
             samples: As in `run`.
             progress: Called with each `Progress` on the job's thread; where it returns False the run stops.
             ended: Called with the job when it is over, on the job's thread.
-            settings: `workers`, `preset`, `labels`, `budget` and `store`, as in `run`.
+            settings: `workers`, `preset`, `labels`, `budget`, `store`, `repeats` and `reduce`, as in `run`.
 
         Raises:
             TypeError: Another setting. Errors of `run` are raised by `job.report()`.
         """
-        if unknown := set(settings) - {"workers", "preset", "labels", "budget", "store"}:
+        if unknown := set(settings) - {f.name for f in fields(RunSettings)}:
             raise TypeError(f"start takes no {min(unknown)!r}; it takes what run takes")
-        return Job(lambda listen: self._run_suite(samples, listen, **settings), listen=progress, ended=ended)
+        return Job(
+            lambda listen: self._run_suite(samples, listen, RunSettings(**settings)),
+            listen=progress,
+            ended=ended,
+        )
 
-    def _run_suite(
-        self,
-        samples: Any,
-        progress: bool | OnProgress,
-        *,
-        workers: int | None = None,
-        preset: str = "workbench",
-        labels: Any = None,
-        budget: Budget | float | None = None,
-        store: Any = None,
-    ) -> Report:
-        if workers is not None and workers < 1:
-            raise ValueError(f"workers must be 1 or more, not {workers!r}")
+    def _run_suite(self, samples: Any, progress: bool | OnProgress, settings: RunSettings) -> Report:
         data = as_samples(samples)
         data.require_completion()
-        check_settings(data, preset=preset, labels=labels)  # now rather than after an hour of grading
-        spending = Spending(as_budget(budget))
+        shown = {"preset": settings.preset, "labels": settings.labels}
+        check_settings(data, **shown)  # now rather than after an hour of grading
+        spending = Spending(as_budget(settings.budget))
         for entry in self.entries:
             check_ready(entry, spending.budget)
-        total = len(data) * len(self.entries)
-        with open_run_store(store) as run_store, Bar(total, show=progress is True) as bar:
+        with open_run_store(settings.store) as run_store:
             judge_run = JudgeRun(spending, None if run_store is None else run_store.replies)
-            listener = progress if callable(progress) else bar
-            run = Run(self.entries, data, listener, workers, judge_run)
-            grades, stopped = run.go()
-            report = self._report(data, dict(grades), preset=preset, labels=labels)
+            run = Run(self.entries, data, settings, judge_run)
+            with Bar(run.total, show=progress is True) as bar:
+                grades, stopped = run.go(progress if callable(progress) else bar)
+            report = self._report(data, grades, **shown)
             notes = store_summary(run_store, report, self.name) if run_store is not None else []
-        ending_notes = ending_notes_of(grades, len(data), judge_run, interrupted=stopped)
+        ending_notes = ending_notes_of(run, judge_run, interrupted=stopped)
         return replace(report, notes=(*notes, *ending_notes, *run.notes))
 
     def _report(self, data: Samples, grades: dict[str, Grades], **settings: Any) -> Report:
         gate = self._judge(grades)
         if self.combine is not None:
-            combined = combine(self.entries, grades, self.combine)
-            # Unknown rather than a sum: the entries' columns have the cost, and totals must not count it twice.
-            unknown = np.full_like(combined.cost, np.nan)
-            grades[self.column] = replace(combined, tokens=unknown, cost=unknown)
+            grades[self.column] = combine_repeats(self.entries, grades, self.combine)
         sources = {e.name: e.grader.source.text for e in self.entries if hasattr(e.grader, "source")}
         return Report(data, grades, sources=sources, gate=gate, **settings)
 

@@ -8,11 +8,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from workbench import background
 from workbench.errors import WorkbenchError
 from workbench.grade import ErrorKind, Grade
 from workbench.graders import Control
 from workbench.graders.combine import Entry, Outcome
+from workbench.graders.repeats import check_repeats, is_deterministic, reduce_repeats, shuffled_rows
 from workbench.grades import Grades
 from workbench.judges.asking.budget import Budget, check_priced
 from workbench.judges.asking.circuit_breaker import NOT_ASKED, UNRECOVERABLE
@@ -26,7 +29,7 @@ from workbench.serialization import parts
 if TYPE_CHECKING:
     from workbench.store import Store
 
-__all__ = ["Run", "SuiteOutcome", "ending_notes_of", "open_run_store", "store_summary"]
+__all__ = ["Run", "RunSettings", "SuiteOutcome", "ending_notes_of", "open_run_store", "store_summary"]
 
 
 @dataclass(frozen=True)
@@ -56,31 +59,86 @@ class SuiteOutcome:
         return next(iter(self.parts.values())).passed if len(self.parts) == 1 else None
 
 
+@dataclass(frozen=True)
+class RunSettings:
+    """The settings of a run, as `Suite.run` describes them.
+
+    Raises:
+        ValueError: Fewer than one worker or repeat, or no such way to reduce.
+    """
+
+    workers: int | None = None
+    preset: str = "workbench"
+    labels: Any = None
+    budget: Budget | float | None = None
+    store: Any = None
+    repeats: int = 1
+    reduce: str = "first"
+
+    def __post_init__(self) -> None:
+        if self.workers is not None and self.workers < 1:
+            raise ValueError(f"workers must be 1 or more, not {self.workers!r}")
+        check_repeats(self.repeats, self.reduce)
+
+
 class Run:
-    """One run. Graders run one after the other, since each uses all workers."""
+    """One run. Graders run one after the other, since each uses all workers; repeats when all have graded every row once.
+
+    Args:
+        entries: The graders.
+        samples: The rows.
+        settings: How often every row is graded, and by how many sandbox processes.
+        judge_run: What the judges share.
+
+    Attributes:
+        planned: Grades to give when the run began.
+    """
 
     def __init__(
         self,
         entries: tuple[Entry, ...],
         samples: Samples,
-        listen: OnProgress,
-        workers: int | None,
+        settings: RunSettings,
         judge_run: JudgeRun,
     ) -> None:
-        self._entries, self._samples, self._listen, self._judge_run = entries, samples, listen, judge_run
-        self._control = Control(self._note, workers=workers)
+        self._entries, self._samples, self._judge_run = entries, samples, judge_run
+        self._listen: OnProgress = lambda _: None
+        self._control = Control(self._note, workers=settings.workers)
         judge_run.stopped = self._control.cancel.is_set
-        self._grades: dict[str, Grades] = {}
+        repeats, self._reduce = settings.repeats, settings.reduce
+        self._repeats = {entry.name: 1 if is_deterministic(entry.grader) else repeats for entry in entries}
+        self.planned = self.total
+        self._graded_once = [
+            f"{entry.name}: graded once, not {repeats} times: it gives a row the same grade always."
+            for entry in entries
+            if repeats > 1 and is_deterministic(entry.grader)
+        ]
+        self._passes: dict[str, list[Grades]] = {}
         self._current, self._now = "", (0, 0)
         self._start = self._last_report = self._grader_start = time.monotonic()
 
     @property
+    def total(self) -> int:
+        """Grades to give, over all graders and repeats; fewer than `planned` where repeats are not begun."""
+        return len(self._samples) * sum(self._repeats.values())
+
+    @property
+    def passes(self) -> Mapping[str, list[Grades]]:
+        """Grades by entry name, one a repeat that was begun, each in the samples' order."""
+        return self._passes
+
+    @property
     def notes(self) -> list[str]:
         """Sentences about the graders' run that a person should read."""
-        return list(self._control.notes)
+        return [*dict.fromkeys(self._control.notes), *self._graded_once]
 
-    def go(self) -> tuple[Mapping[str, Grades], bool]:
-        """Grades by entry name, and whether the run was interrupted."""
+    def go(self, listen: OnProgress) -> tuple[dict[str, Grades], bool]:
+        """Grades by entry name, reduced from the repeats, and whether the run was interrupted.
+
+        Args:
+            listen: Hears of progress.
+        """
+        self._listen = listen
         future = None
         stopped = False
         try:
@@ -96,19 +154,46 @@ class Run:
             background.wait(future)  # for the rows in flight; a second Interrupt stops the waiting
         if not stopped:  # an interrupted run's bar stays where it was
             self._report_progress()
-        return self._grades, stopped or self._control.cancel.is_set()
+        grades = {name: reduce_repeats(passes, self._reduce) for name, passes in self._passes.items()}
+        return grades, stopped or self._control.cancel.is_set()
 
     async def _all(self) -> None:
         with use_judge_run(self._judge_run):
-            for at, entry in enumerate(self._entries):
-                self._current, self._grader_start = entry.name, time.monotonic()
-                # The budget that is left is shared by the judges still to come; code takes nothing of it.
-                self._judge_run.spending.start_share(
-                    sum(map(_asks_model, self._entries[at:])) if _asks_model(entry) else 1
-                )
-                grades = await entry.grade_all(self._samples, self._control)
-                self._grades[entry.name] = grades
-                self._now = (0, 0)
+            for repeat in range(max(self._repeats.values())):
+                self._judge_run.repeat = repeat
+                self._control.looks_again = repeat == 0
+                await self._pass(repeat)
+
+    async def _pass(self, repeat: int) -> None:
+        """Every row once, by each grader that has this repeat."""
+        entries = [entry for entry in self._entries if self._has(entry.name, repeat)]
+        for at, entry in enumerate(entries):
+            if repeat and self._control.cancel.is_set():
+                return  # rows of a repeat that was never begun are no failures
+            self._current, self._grader_start = entry.name, time.monotonic()
+            # The budget that is left is shared by the judges still to come; code takes nothing of it.
+            self._judge_run.spending.start_share(
+                sum(map(_asks_model, entries[at:])) if _asks_model(entry) else 1
+            )
+            grades = await self._grade_all(entry, repeat)
+            self._passes.setdefault(entry.name, []).append(grades)
+            self._now = (0, 0)
+
+    def _has(self, name: str, repeat: int) -> bool:
+        """Whether a grader grades the rows in this repeat; none that scored no row in the first begins another."""
+        if repeat == 0:
+            return True
+        if self._control.cancel.is_set() or not self._passes[name][0].n_scored:
+            self._repeats[name] = min(self._repeats[name], len(self._passes[name]))
+        return repeat < self._repeats[name]
+
+    async def _grade_all(self, entry: Entry, repeat: int) -> Grades:
+        """One pass of a grader in the repeat's order of rows; the grades are in the samples' order again."""
+        if repeat == 0:
+            return await entry.grade_all(self._samples, self._control)
+        rows = shuffled_rows(len(self._samples), repeat)
+        grades = await entry.grade_all(self._samples.take(rows), self._control)
+        return grades.take(np.argsort(rows))
 
     def _note(self, done: int, failed: int) -> None:
         self._now = (done, failed)
@@ -119,12 +204,12 @@ class Run:
 
     def _report_progress(self) -> None:
         self._last_report = time.monotonic()
-        finished = list(self._grades.values())
+        finished = [grades for passes in list(self._passes.values()) for grades in passes]
         progress_now = Progress(
             grader=self._current,
             done=sum(map(len, finished)) + self._now[0],
             failed=sum(g.n_failed for g in finished) + self._now[1],
-            total=len(self._samples) * len(self._entries),
+            total=self.total,
             seconds=self._last_report - self._start,
             money=self._judge_run.spending.money,
             tokens=self._judge_run.spending.tokens,
@@ -166,20 +251,20 @@ def store_summary(store: Store, report: Report, name: str) -> list[str]:
     return []
 
 
-def ending_notes_of(
-    grades: Mapping[str, Grades], rows: int, judge_run: JudgeRun, *, interrupted: bool
-) -> Iterator[str]:
+def ending_notes_of(run: Run, judge_run: JudgeRun, *, interrupted: bool) -> Iterator[str]:
     """Notes on why a run ended early or incomplete: an interrupt, a spent budget, a grader or judge that gave up."""
-    errors = (error for columns in grades.values() for error in columns.errors.values())
+    columns = [grades for passes in run.passes.values() for grades in passes]
+    errors = (error for grades in columns for error in grades.errors.values())
     spent = judge_run.spending.any_share_spent and any(error.kind is ErrorKind.BUDGET for error in errors)
     reason = "Interrupted" if interrupted else "Budget spent" if spent else ""
     if reason:
-        graded = rows * len(grades) - sum(len(columns.cut_off) for columns in grades.values())
-        yield f"{reason}: {graded:,} of {rows * len(grades):,} grades kept."
-    for name, columns in grades.items():
-        if columns.ended:
-            yield f"{name}: {columns.ended}"
-        yield from _unreachable_notes(name, columns)
+        kept = sum(len(grades) - len(grades.cut_off) for grades in columns)
+        yield f"{reason}: {kept:,} of {run.planned:,} grades kept."
+    for name, passes in run.passes.items():
+        for grades in passes:
+            if grades.ended:
+                yield f"{name}: {grades.ended}"
+            yield from _unreachable_notes(name, grades)
     if judge_run.store_errors:
         yield f"{len(judge_run.store_errors):,} answers could not be kept: {judge_run.store_errors[0]}"
     yield from judge_run.notes()

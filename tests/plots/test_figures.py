@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,15 +13,19 @@ from hypothesis import strategies as st
 import workbench as wb
 from tests.plots.test_scores import make_report
 from workbench.errors import ReportError
+from workbench.graders.repeats import reduce_repeats
 from workbench.plots import FIGURES, figure, figures_for, plot_comparison
 
 ODD = "<b>b</b>\u202e"
 
 
 def scored(n, names=("a", ODD)):
-    """A report of random scores, half of its rows labelled."""
+    """A report of random scores, half of its rows labelled, all graded twice."""
     rng = np.random.default_rng(3)
     report = make_report({name: rng.integers(0, 5, n) / 4 for name in names})
+    again = make_report({name: rng.integers(0, 5, n) / 4 for name in names})
+    twice = {name: reduce_repeats([report.grades[name], again.grades[name]]) for name in names}
+    report = replace(report, grades=twice)
     return report.diagnose(labels=[[True, False, None, None][row % 4] for row in range(n)])
 
 
@@ -93,7 +98,7 @@ def test_what_fits_a_report_is_offered():
     alone = make_report({"a": [0.5, 1.0]})
     offered = [kind.name for kind in figures_for(alone)]
     assert offered[0] == "scores"
-    assert not {"overview", "differences", "labels"} & {*offered}
+    assert not {"overview", "differences", "labels", "noise"} & {*offered}
     assert "labels" in [one.name for one in figures_for(alone.diagnose(labels=[True, False]))]
     assert [one.name for one in figures_for(scored(8), pair=True)] == ["comparison"]
 

@@ -107,3 +107,20 @@ def test_run_runs_what_is_chosen(make):
     panel.graders.value = ()
     panel.start.click()
     assert "no grader is chosen" in panel.session.guard.problem.what
+
+
+def test_rows_are_graded_several_times(make):
+    """Repeats are offered for what may answer otherwise; the plan counts them, and the code does the same."""
+    rule, own = wb.Contains("yes", name="rule"), wb.CustomGrader(lambda thread: 1.0, name="own")
+    panel = make("RunPanel", graders=[rule, own])
+    panel.session.graders.choose(["rule"])
+    assert panel.repeats.layout.display == "none"
+    panel.session.graders.choose(["rule", "own"])
+    assert panel.repeats.layout.display == ""
+    panel.repeats.value = 3
+    assert "24 of 24 rows x 2 graders + 2 repeats = 96 grades" in panel.plan.value
+    panel.start.click()
+    report = panel.session.runs.job.report(60)
+    assert {name: len(passes) for name, passes in report.repeats.items()} == {"own": 3}
+    assert "repeats=3" in panel.session.code.text
+    assert (panel.bar.value, panel.bar.max) == (96, 96)

@@ -11,6 +11,7 @@ from workbench.cli.options import add_reading, read_suite
 from workbench.cli.output import Commands, say
 from workbench.display_text import counted, without_controls
 from workbench.files import check_writable, write_atomically
+from workbench.graders.repeats import REDUCERS
 from workbench.report import Report
 
 __all__ = ["add"]
@@ -42,6 +43,16 @@ def add(commands: Commands) -> None:
     run.add_argument("--store", metavar="URL", help="keep judges' answers there, and ask for nothing twice")
     run.add_argument("--budget", type=float, metavar="DOLLARS", help="the most that judges may spend")
     run.add_argument(
+        "--repeats",
+        type=int,
+        default=1,
+        metavar="R",
+        help="grade every row R times, in another order each time",
+    )
+    run.add_argument(
+        "--reduce", choices=tuple(REDUCERS), default="first", help="what a row's grade is made of its repeats"
+    )
+    run.add_argument(
         "--fail-on",
         choices=(*_FAIL_ON, "never"),
         default="error",
@@ -62,8 +73,9 @@ def _run(options: argparse.Namespace) -> int:
     if options.draw is not None:
         samples = samples.draw(options.draw, seed=options.seed)
     report = graders.run(
-        samples, workers=options.workers, labels=options.labels, budget=options.budget, store=options.store
-    )
+        samples, workers=options.workers, labels=options.labels, budget=options.budget, store=options.store,
+        repeats=options.repeats, reduce=options.reduce,
+    )  # fmt: skip
     say(report)
     if options.report:
         say(f"wrote {report.to_html(options.report)}")

@@ -121,8 +121,10 @@ class Grader(ABC):
     family: ClassVar[str] = "more"
     why_not_portable: ClassVar[str] = "it is no code grader"
     """Why a kind without a rule has no form as code of other platforms."""
+    deterministic: ClassVar[bool] = False
+    """Whether a row has the same grade always, so that a run with repeats grades it once."""
     hidden_from_dir: ClassVar[str] = (
-        "at_once build example family check_ready ends_run grade_all hidden_from_dir implied_name why_not_portable"
+        "at_once build deterministic example family check_ready ends_run grade_all hidden_from_dir implied_name why_not_portable"
     )
     """What `dir` leaves out, and with it a notebook's Tab; subclasses name their own."""
 

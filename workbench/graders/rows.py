@@ -57,6 +57,7 @@ class Control:
 
     Attributes:
         notes: What a person should read of the run at its end.
+        looks_again: Whether code that may keep state between rows grades some of them once more.
     """
 
     def __init__(
@@ -64,13 +65,14 @@ class Control:
     ) -> None:
         self.on_rows = on_rows
         self.workers = workers
+        self.looks_again = True
         self.cancel = threading.Event()
         self.notes: list[str] = []
 
     def part(self, on_rows: Callable[[int, int], None] | None = None) -> Control:
         """A control for one part of a grader: it shares the stop and the notes, its progress goes to `on_rows` alone."""
         part = Control(on_rows, workers=self.workers)
-        part.cancel, part.notes = self.cancel, self.notes
+        part.cancel, part.notes, part.looks_again = self.cancel, self.notes, self.looks_again
         return part
 
 

@@ -55,6 +55,7 @@ class RuleGrader(Grader):
 
     hidden_from_dir = "gives_verdict grade_thread javascript_body python_body rule"
 
+    deterministic: ClassVar[bool] = True
     gives_verdict: ClassVar[bool] = True
     """Whether a score of 1.0 is a pass and anything less is not. If not, grades have no verdict."""
 

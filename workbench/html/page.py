@@ -81,7 +81,7 @@ def render_html(
             rows=len(report),
             isolation=report.isolation,
             gate="" if report.gate is None else str(report.gate),
-            spending=report.spending,
+            facts=report.facts,
             notes=report.samples.notes,
             graders=[_grader(report, name) for name in report.graders],
             findings=[_finding(report, finding) for finding in report.findings],

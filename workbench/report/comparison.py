@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from workbench.diagnostics.case import Case
 from workbench.diagnostics.finding import percent
+from workbench.diagnostics.repeats import repeats_of
 from workbench.display_text import encodable, one_line
 from workbench.grades import Grades
 from workbench.report.frames import row_frame
@@ -31,6 +32,7 @@ from workbench.statistics import (
     share,
     spearman,
 )
+from workbench.statistics.noise import noise_floor
 from workbench.statistics.spread import SAME
 
 __all__ = ["AgainstLabels", "Comparison", "compare_cases"]
@@ -72,6 +74,8 @@ class Comparison:
         spearman: Rank correlation of the scores; NaN where one of the two does not vary.
         labels: Which of the two is closer to the labels; None where no row both judged has one.
         rows: Numbers of the compared rows, largest disagreement first.
+        noise_floor: The difference of means that noise alone reaches in 95 % of two runs of the same graders over these
+            rows, from their repeats; NaN where one of them has none. See `workbench.statistics.noise.noise_floor`.
     """
 
     a: str
@@ -89,6 +93,7 @@ class Comparison:
     rows: NDArray[np.intp]
     _samples: SamplesLike = field(repr=False)
     _grades: tuple[Grades, Grades] = field(repr=False)
+    noise_floor: float = math.nan
 
     @cached_property
     def frame(self) -> pd.DataFrame:
@@ -110,8 +115,19 @@ class Comparison:
         if not self.n:
             return f"{one_line(self.a)} and {one_line(self.b)} have no scored row in common."
         statement = self._of_verdicts() if self._all_pass_or_fail else self._of_scores()
-        closer = self._of_labels()
-        return f"{statement}{f'; {closer}' if closer else ''}."
+        parts = (statement, self._of_noise(), self._of_labels())
+        return f"{'; '.join(filter(None, parts))}."
+
+    @property
+    def is_noise(self) -> bool:
+        """Whether the difference is below the noise floor: another run of the same two graders may not show it."""
+        return bool(self.n) and abs(self.difference) < self.noise_floor
+
+    def _of_noise(self) -> str:
+        if math.isnan(self.noise_floor) or not self.noise_floor:
+            return ""
+        floor = f"the noise floor of {self.noise_floor:.2g}, what two runs of the same two graders differ by"
+        return f"the difference is {'below' if self.is_noise else 'above'} {floor}"
 
     @property
     def _all_pass_or_fail(self) -> bool:
@@ -174,8 +190,8 @@ class Comparison:
             f"(95 % interval of the difference {self.interval.lo:+.3f} to {self.interval.hi:+.3f}); "
             f"{self.equal:,} rows have the same score. {self._table()}"
         )
-        closer = self._of_labels()
-        sentences += f" {closer}." if closer else ""
+        for more in filter(None, (self._of_noise(), self._of_labels())):
+            sentences += f" {more[:1].upper()}{more[1:]}." if more.startswith("the ") else f" {more}."
         if not (self.only_a or self.only_b):
             return sentences
         return f"{sentences} Not compared: {self.only_a:,} rows with a score from {one_line(self.a)} only, {self.only_b:,} from {one_line(self.b)} only."
@@ -237,7 +253,24 @@ def compare_cases(samples: SamplesLike, a: Case, b: Case) -> Comparison:
         rows=rows[np.argsort(-np.abs(gaps), kind="stable")],
         _samples=samples,
         _grades=(a.grades, b.grades),
+        noise_floor=_noise_floor(a, b, len(rows)),
     )
+
+
+def _noise_floor(a: Case, b: Case, n: int) -> float:
+    """On the graders' scale; NaN where one of the two graded every row once and may answer otherwise."""
+    sds = [_grade_sd(case) for case in (a, b)]
+    return (
+        math.nan if any(map(math.isnan, sds)) else noise_floor(sds[0], sds[1], n) * (a.scale[1] - a.scale[0])
+    )
+
+
+def _grade_sd(case: Case) -> float:
+    """Noise of one grade; none for the workbench's own rules."""
+    repeats = repeats_of(case)
+    if repeats is not None:
+        return repeats.grade_sd
+    return 0.0 if case.grades.code else math.nan
 
 
 def _accepted(case: Case, rows: NDArray[np.intp]) -> NDArray[np.bool_]:

@@ -12,13 +12,21 @@ from numpy.typing import NDArray
 from workbench.display_text import encodable
 from workbench.errors import SamplesError
 from workbench.grade import ErrorKind
-from workbench.grades import Grades
+from workbench.grades import SCORED, Grades
 from workbench.report.protocols import SampleLike, SamplesLike
 from workbench.report.rich import STYLE, rows_table
 from workbench.statistics import compact, dead_share, mean, mean_interval, quantiles, sample_sd
 from workbench.thread import StringThread
 
-__all__ = ["long_frame", "row_frame", "row_texts", "score_frame", "summary_frame", "thread_prompt"]
+__all__ = [
+    "long_frame",
+    "repeat_text",
+    "row_frame",
+    "row_texts",
+    "score_frame",
+    "summary_frame",
+    "thread_prompt",
+]
 
 
 def long_frame(ids: Any, grades: Mapping[str, Grades]) -> pd.DataFrame:
@@ -210,13 +218,23 @@ def thread_prompt(thread: StringThread) -> str:
 
 def _grade_columns(grades: Grades, rows: NDArray[np.intp]) -> dict[str, Any]:
     errors = [grades.errors.get(int(row)) for row in rows]
+    repeated = {"repeats": _column(repeat_text(grades, int(row)) for row in rows)} if grades.repeats else {}
     return {
         "status": grades.statuses[rows],
         "score": grades.scores[rows],
+        **repeated,
         "passed": _verdicts(grades.passed[rows]),
         "reasoning": _column(grades.reasoning.get(int(row)) for row in rows),
         "error": _column(None if error is None else str(error) for error in errors),
     }
+
+
+def repeat_text(grades: Grades, row: int) -> str:
+    """What each repeat gave a row, such as "1, 0, failed"."""
+    return ", ".join(
+        f"{one.scores[row]:.4g}" if one.codes[row] == SCORED else str(one[row].status)
+        for one in grades.repeats
+    )
 
 
 def _score_columns(grades: Mapping[str, Grades], rows: NDArray[np.intp]) -> dict[str, Any]:

@@ -24,13 +24,14 @@ from workbench.report.cases import labelled_case
 from workbench.report.comparison import Comparison, compare_cases
 from workbench.report.context import SampleColumns
 from workbench.report.frames import long_frame, row_frame, score_frame, summary_frame
+from workbench.report.noise import noise_frame, noise_lines
 from workbench.report.protocols import SamplesLike
 from workbench.report.rich import as_html
 from workbench.report.same import require_same_rows
-from workbench.report.select import check_graders, ordered, select
+from workbench.report.select import check_graders, default_order, ordered, select
 from workbench.report.settings import label_column
 from workbench.report.spending import spending_line
-from workbench.report.terminal import as_text, finding_line, isolation_line
+from workbench.report.terminal import Findings, as_text, isolation_line
 from workbench.report.where import matching
 
 __all__ = ["Report"]
@@ -126,10 +127,25 @@ class Report:
         Columns: n, scored, failed, skipped; over the scored rows mean, mean_lo and mean_hi (95 %
         interval that allows for rows which answer one prompt; NaN where none holds), sd (sample sd, ddof=1), min, q25,
         median, q75, max; dead, dead_lo and dead_hi (share of the prompts with several answers that give all of them one
-        score, with its 95 % interval; NaN without such prompts); seconds_total, tokens, cost (NaN where unknown) and isolation: the sandbox level, "not needed"
-        (the workbench's own code runs, none of a user's), "no sandbox", or "not run" where no row was tried.
+        score, with its 95 % interval; NaN without such prompts); seconds_total, tokens, cost (NaN where unknown) and
+        isolation: the sandbox level, "not needed" (the workbench's own code runs, none of a user's), "no sandbox", or "not run" where no row was tried.
         """
         return summary_frame(self.grades, self._codes, self.scale)
+
+    @cached_property
+    def noise(self) -> pd.DataFrame:
+        """One line for each grader that graded its rows several times: how far it agrees with itself.
+
+        Columns: repeats, rows (with two scores or more), flips (rows without one verdict in all repeats), flip_share,
+        flip_lo, flip_hi, icc (ICC(1,1)), icc_lo, icc_hi (95 % intervals that allow for prompts), sd_within (of one grade
+        about its row's mean) and floor (by how much the mean moves through noise alone from run to run, at 95 %).
+        """
+        return noise_frame(self)
+
+    @property
+    def repeats(self) -> dict[str, tuple[Grades, ...]]:
+        """Grades of each repeat by grader, in the samples' order; without graders that graded every row once."""
+        return {name: grades.repeats for name, grades in self.grades.items() if grades.repeats}
 
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
@@ -154,6 +170,11 @@ class Report:
     def spending(self) -> str:
         """What the judges cost, such as "cost: $0.0123 for 45,210 tokens"; "" where no model was asked."""
         return spending_line(self.grades)
+
+    @property
+    def facts(self) -> tuple[str, ...]:
+        """Sentences about the run as a whole: how far graders agree with themselves, and what judges cost."""
+        return (*noise_lines(self.noise), *([self.spending] if self.spending else []))
 
     @cached_property
     def histograms(self) -> dict[str, Histogram]:
@@ -199,8 +220,8 @@ class Report:
             limit: Most rows to return; None for all.
 
         Returns:
-            Index: row numbers. Columns sample, prompt, completion, reference, then status, score, passed,
-            reasoning, error for one grader, or a score column for each of several.
+            Index: row numbers. Columns sample, prompt, completion, reference, then status, score, passed, reasoning,
+            error for one grader (and repeats, such as "1, 0, 1", where it has any), or a score column for each of several.
 
         Raises:
             ReportError: An unknown grader, or a choice of rows that cannot be read.
@@ -209,7 +230,7 @@ class Report:
         grades = self.grades[names[0]] if len(names) == 1 else None
         rows = select(where, grades, len(self))
         if grades is not None:
-            rows = ordered(rows, grades, _default_order(where) if sort == "" else sort)
+            rows = ordered(rows, grades, default_order(where) if sort == "" else sort)
         return row_frame(self.samples, {name: self.grades[name] for name in names}, rows[:limit])
 
     def row_numbers(self, *conditions: Mapping[str, Any]) -> NDArray[np.intp]:
@@ -308,8 +329,7 @@ class Report:
 
     def __str__(self) -> str:
         """The summary as a table, one sentence a finding, and the isolation label."""
-        notes = self.samples.notes
-        text = as_text(self.summary, self.findings, len(self), spending=self.spending, notes=notes)
+        text = as_text(self.summary, self.findings, len(self), facts=self.facts, notes=self.samples.notes)
         return text if self.gate is None else f"{text}\n{self.gate}"
 
     def __repr__(self) -> str:
@@ -319,7 +339,7 @@ class Report:
         gate = "" if self.gate is None else str(self.gate)
         return as_html(
             self.summary, self.histograms, self.findings, self._evidence,
-            gate=gate, spending=self.spending, notes=self.samples.notes,
+            gate=gate, facts=self.facts, notes=self.samples.notes,
         )  # fmt: skip
 
     def _evidence(self, finding: Finding, limit: int) -> pd.DataFrame:
@@ -327,20 +347,3 @@ class Report:
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
         return {"text/plain": str(self), "text/html": self._repr_html_()}
-
-
-class Findings(tuple[Finding, ...]):
-    """Findings that print as one sentence a line."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return "\n".join(map(finding_line, self)) or "no findings"
-
-
-def _default_order(where: Any) -> str | None:
-    """By score, but findings and row numbers keep their own order: it means something."""
-    is_unordered = where is None or isinstance(where, str) or callable(where)
-    is_bin = isinstance(where, tuple) and len(where) == 2
-    is_mask = not is_unordered and not isinstance(where, Finding) and np.asarray(where).dtype == bool
-    return "score" if is_unordered or is_bin or is_mask else None

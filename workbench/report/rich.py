@@ -49,7 +49,7 @@ def as_html(
     evidence: Callable[[Finding, int], pd.DataFrame],
     *,
     gate: str = "",
-    spending: str = "",
+    facts: Sequence[str] = (),
     notes: Sequence[str] = (),
 ) -> str:
     """The notebook view.
@@ -60,7 +60,7 @@ def as_html(
         findings: `Report.findings`.
         evidence: Function from a finding and a limit to at most so many of its rows, as from `Report.rows`.
         gate: The result of the suite's gate; "" without one.
-        spending: `Report.spending`; "" without one.
+        facts: Sentences about the run, shown a line each: noise, spending.
         notes: Sentences about the dataset, shown a line each.
     """
     more = len(findings) - MAX_FINDINGS
@@ -70,11 +70,12 @@ def as_html(
     items += [f"<li class='quiet'>{_text(joint, 400)}</li>"] if joint else []
     findings_html = f"<ul>{''.join(items)}</ul>" if items else "<p>no findings</p>"
     isolation = _text(isolation_line(summary))
+    facts_html = "".join(f"<p>{_text(fact)}</p>" for fact in facts)
     notes_html = "".join(f"<p class='warning'>{_text(note)}</p>" for note in notes)
     return (
         f"<div class='wb-report'><style>{STYLE}</style>{_table(summary, bins)}{notes_html}{findings_html}"
         f"{f'<p><b>{_text(gate)}</b></p>' if gate else ''}"
-        f"{f'<p>{_text(spending)}</p>' if spending else ''}<p class='quiet'>{isolation}</p></div>"
+        f"{facts_html}<p class='quiet'>{isolation}</p></div>"
     )
 
 

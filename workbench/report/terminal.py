@@ -12,7 +12,7 @@ from workbench.diagnostics import Finding
 from workbench.diagnostics.finding import joint_line, percent
 from workbench.display_text import counted, one_line
 
-__all__ = ["DEAD", "as_text", "dead_cells", "finding_line", "isolation_line", "number"]
+__all__ = ["DEAD", "Findings", "as_text", "dead_cells", "finding_line", "isolation_line", "number"]
 
 DEAD = "dead prompts"
 """Heading: prompts with several answers that all get one score, which group-relative training learns nothing from."""
@@ -24,7 +24,7 @@ def as_text(
     findings: Sequence[Finding],
     rows: int,
     *,
-    spending: str = "",
+    facts: Sequence[str] = (),
     notes: Sequence[str] = (),
 ) -> str:
     """The whole report as lines for a terminal.
@@ -33,7 +33,7 @@ def as_text(
         summary: `Report.summary`.
         findings: `Report.findings`.
         rows: Number of rows.
-        spending: `Report.spending`; "" without one.
+        facts: Sentences about the run, shown a line each: noise, spending.
         notes: Sentences about the dataset, shown a line each.
     """
     count = len(summary)
@@ -42,10 +42,10 @@ def as_text(
     joint = joint_line(findings)
     finding_lines += [f"  {joint}"] if joint else []
     findings_text = ["findings:", *finding_lines] if finding_lines else ["no findings"]
-    spending_lines = [spending] if spending else []
+    fact_lines = [one_line(fact, 1_300) for fact in facts]
     note_lines = [f"data: {one_line(note, 600)}" for note in notes]
     return "\n".join(
-        [title, *_table(summary), *note_lines, *findings_text, *spending_lines, isolation_line(summary)]
+        [title, *_table(summary), *note_lines, *findings_text, *fact_lines, isolation_line(summary)]
     )
 
 
@@ -111,3 +111,12 @@ def isolation_line(summary: pd.DataFrame) -> str:
         return f"isolation: {next(iter(levels.values()))}"
     each = ", ".join(f"{one_line(name, 40)} {level}" for name, level in levels.items())
     return f"isolation: {each or 'nothing was run'}"
+
+
+class Findings(tuple[Finding, ...]):
+    """Findings that print as one sentence a line."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "\n".join(map(finding_line, self)) or "no findings"

@@ -5,6 +5,7 @@
 | `{"grader": g, "score": [low, high]}` | scores in that bin, without its right end but for the last edge of `g`'s histogram |
 | `{"grader": g, "status": "failed"}` | scored, failed or skipped by `g` |
 | `{"grader": g, "passed": true}` | accepted by `g`: by its own verdict, or else by its score and the pass mark |
+| `{"grader": g, "spread": [low, high]}` | graded several times by `g`, scores on 0 to 1 that far apart; without `high` but for 1 |
 | `{"label": true}` | known good, `false` known bad, `null` not labelled, or labelled as neither |
 | `{"wrong": g}` | `g` and the label differ |
 | `{"finding": [g, kind]}` | the evidence of a finding |
@@ -26,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.diagnostics import Case
+from workbench.diagnostics.repeats import repeats_of
 from workbench.errors import ReportError
 from workbench.grades import SCORED, Grades
 from workbench.report.bins import edges_of, within
@@ -130,6 +132,14 @@ def _by_verdict(report: ReportLike, grader: str, passed: bool) -> Rows:
     return rows
 
 
+def _by_spread(report: ReportLike, grader: str, ends: Sequence[float]) -> Rows:
+    repeats, (low, high) = repeats_of(case_of(report, grader)), (float(end) for end in ends)
+    if repeats is None:
+        return np.empty(0, np.intp)
+    above = repeats.ranges >= low - _TOLERANCE
+    return repeats.rows[above & ((repeats.ranges < high - _TOLERANCE) | (high >= 1))]
+
+
 def _by_label(report: ReportLike, label: bool | None) -> Rows:
     return np.flatnonzero(label_codes(report) == (-1 if label is None else int(label)))
 
@@ -224,6 +234,12 @@ _KINDS: dict[str, _Kind] = {
         ("grader", "passed"),
         _by_verdict,
         lambda c: f"{c['grader']} {_verdict(c['passed'])}",
+        lambda c: [c["grader"]],
+    ),
+    "spread": _Kind(
+        ("grader", "spread"),
+        _by_spread,
+        lambda c: f"{c['grader']}: repeats {float(c['spread'][0]):.3g} to {float(c['spread'][1]):.3g} apart",
         lambda c: [c["grader"]],
     ),
     "label": _Kind(

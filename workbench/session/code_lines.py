@@ -69,6 +69,7 @@ def run_code(
     *,
     draw: Mapping[str, Any],
     budget: float | None = None,
+    repeats: int = 1,
     merges: bool = False,
 ) -> str:
     """A run, and its report as the app shows it.
@@ -79,13 +80,14 @@ def run_code(
         n: Rows drawn; 0 for all.
         draw: Seed and strata.
         budget: US dollars; None for no limit.
+        repeats: How often each row is graded.
         merges: Whether grades of the same rows by other graders are shown, too.
     """
     labels_code = labels.code_for("rows")
     rows = call("app.samples.draw", n, **draw) if n else "app.samples"
     run = call(
         f"{suite}.run", _Code("rows"), labels=_Code(labels_code) if labels_code else None,
-        store=labels.storage.url or None, budget=budget,
+        store=labels.storage.url or None, budget=budget, repeats=repeats if repeats > 1 else None,
     )  # fmt: skip
     lines = [
         f"rows = {rows}",

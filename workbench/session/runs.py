@@ -68,7 +68,13 @@ class Runs(HasTraits):
         self._entries: Mapping[str, Entry] = {}  # what runs, or ran last
 
     def start(
-        self, n: int = 0, *, seed: int | None = 0, by: str | None = None, budget: float | None = None
+        self,
+        n: int = 0,
+        *,
+        seed: int | None = 0,
+        by: str | None = None,
+        budget: float | None = None,
+        repeats: int = 1,
     ) -> Job:
         """Begin a run over a draw of the samples, in the background.
 
@@ -77,6 +83,7 @@ class Runs(HasTraits):
             seed: Of the draw.
             by: Column whose values are strata.
             budget: US dollars at most; None for no limit.
+            repeats: How often each row is graded, by graders that may answer otherwise.
 
         Raises:
             WorkbenchError: A run is under way, no grader is chosen, or the draw cannot be made.
@@ -91,11 +98,11 @@ class Runs(HasTraits):
             self._entries = self._graders.chosen_entries()
             self.job = suite.start(
                 rows, progress=self._show_progress, ended=self._end, labels=labels.for_rates(rows),
-                budget=budget, **store,
+                budget=budget, repeats=repeats, **store,
             )  # fmt: skip
             self.progress, self.running = None, True
             self._code.text = run_code(
-                self._graders.suite_code(), labels, n, budget=budget, draw={"seed": seed, "by": by},
+                self._graders.suite_code(), labels, n, budget=budget, repeats=repeats, draw={"seed": seed, "by": by},
                 merges=suite.gate is None and bool(self._reusable(rows, list(self._entries))),
             )  # fmt: skip
             return self.job

@@ -13,6 +13,7 @@ from workbench.capturing.source import MAX_BYTES, Source
 from workbench.errors import CaptureError, FormatError, IsolationError, NotValidatedError
 from workbench.grade import ErrorKind, Grade, GradeError
 from workbench.graders.base import Control, Grader, as_sample
+from workbench.graders.code.again import look_again
 from workbench.graders.settings import HANDLING, LIMIT
 from workbench.grades import Grades
 from workbench.packed import Packed, pack
@@ -36,7 +37,8 @@ class SandboxedGrader(Grader):
 
     Subclasses have fields `timeout` and `trusted_sha256` and a `source` (a field, or made of their fields),
     and say how it is called. One worker keeps the module's globals for the rows it grades; every run starts
-    with fresh workers. Loading the text may take 0.9 s longer than a row, at most 5 s; one that does not load is
+    with fresh workers; some rows are then graded again in another order, and a run says where scores change.
+    Loading the text may take 0.9 s longer than a row, at most 5 s; one that does not load is
     tried once.
 
     One run keeps at most 256 MiB of reasoning, metadata and error texts: 128 KiB a row are allowed, and a
@@ -208,7 +210,21 @@ class SandboxedGrader(Grader):
             grades.finish(ErrorKind.SANDBOX, grades.ended)
         for row, problem in samples.problems.items():
             grades.fail(row, GradeError(ErrorKind.SAMPLE, problem))
+        if control.looks_again and not control.cancel.is_set():
+            await asyncio.to_thread(self._look_again, samples, grades, control)
         return grades
+
+    def _look_again(self, samples: Samples, grades: Grades, control: Control) -> None:
+        """Grade some rows once more in another order, and note where their scores change; see `look_again`."""
+
+        def grade(rows: Samples) -> Grades:
+            alone = control.part()
+            alone.workers = 1  # what one worker sees must be in one order
+            packed = rows.packed()
+            return self._run(self._rows(rows, packed) if self._takes_rows else packed, alone).grades
+
+        if cause := look_again(grade, samples, grades):
+            control.notes.append(f"{self.name}: {cause}")
 
     def _rows(self, samples: Samples, packed: Packed) -> Packed:
         column = samples.columns.get("reference", "")

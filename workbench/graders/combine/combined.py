@@ -18,7 +18,7 @@ from workbench.grades import Grades
 from workbench.samples import Sample, Samples
 from workbench.sandbox.host.limits import weakest
 
-__all__ = ["Combined", "check_names", "combine"]
+__all__ = ["Combined", "check_names", "combine", "combine_repeats"]
 
 
 def combine(entries: Sequence[Entry], grades: Mapping[str, Grades], rule: CombiningRule) -> Grades:
@@ -41,7 +41,40 @@ def combine(entries: Sequence[Entry], grades: Mapping[str, Grades], rule: Combin
         result.ungraded[row] = reason
         before = result.reasoning.get(row)
         result.reasoning[row] = f"{before}; {reason}" if before else reason
-    return replace(result, isolation=weakest(*levels), code=all(column.code for column in columns))
+    unstable = next((column for column in columns if column.unstable), columns[0])
+    return replace(
+        result,
+        isolation=weakest(*levels),
+        code=all(column.code for column in columns),
+        graded_again=unstable.graded_again,
+        unstable=unstable.unstable,
+    )
+
+
+def combine_repeats(entries: Sequence[Entry], grades: Mapping[str, Grades], rule: CombiningRule) -> Grades:
+    """As `combine`, out of the grades as they are reduced; each repeat of the whole is made of the same repeat of all.
+
+    An entry that was graded once, since it gives the same grade always, has that one in every repeat. Tokens and cost
+    are unknown rather than a sum: the entries' columns have them, and totals must not count them twice.
+    """
+    columns = [grades[entry.name] for entry in entries]
+    count = min((len(column.repeats) for column in columns if column.repeats), default=0)
+    passes = [
+        {
+            entry.name: column.repeats[at] if column.repeats else column
+            for entry, column in zip(entries, columns, strict=True)
+        }
+        for at in range(count)
+    ]
+    combined = combine(entries, grades, rule)
+    unknown = np.full_like(combined.cost, np.nan)
+    return replace(
+        combined,
+        tokens=unknown,
+        cost=unknown,
+        repeats=tuple(combine(entries, columns_of_pass, rule) for columns_of_pass in passes),
+        reduced=next((column.reduced for column in columns if column.reduced), ""),
+    )
 
 
 def _failures_that_count(entries: Sequence[Entry], grades: Mapping[str, Grades]) -> dict[int, str]:

@@ -67,6 +67,7 @@ class JudgeRun:
         spending: What was spent, and how much may be.
         replies: The store of answers; None for no store.
         stopped: Whether the run is to stop: then nothing more is asked.
+        repeat: Which grade of every row is asked for, 0 for the first: what was answered in another is no answer to it.
         waiting: How many questions wait because their server is overloaded or unreachable.
         servers: What the run knows of each server, by its address.
         store_errors: Why answers could not be stored, one text each. Their grades count, since they were paid for; but
@@ -76,6 +77,7 @@ class JudgeRun:
     spending: Spending = field(default_factory=Spending)
     replies: ReplyStore | None = None
     stopped: Callable[[], bool] = lambda: False
+    repeat: int = 0
     store_errors: list[str] = field(default_factory=list)
     waiting: int = 0
     servers: dict[str, ServerState] = field(default_factory=dict)
@@ -93,8 +95,10 @@ class JudgeRun:
         if content is None:
             return await self._ask_client(client, messages, settings)
         self._check_store()
+        # The first repeat has the key that a run without repeats has, so that each finds what the other stored.
+        content = f"{content} repeat {self.repeat}" if self.repeat else content
         question_key = content_key(content, messages, settings)
-        # Above temperature 0 equal rows get an answer each, so the key holds which repeat of the question it is.
+        # Above temperature 0 equal rows get an answer each, so the key holds which of the equal questions it is.
         repeat = 0 if settings.get("temperature") == 0 else self._next_repeat(question_key)
         key = content_key(f"{content} take {repeat}", messages, settings) if repeat else question_key
         while (other := self._in_flight.get(key)) is not None:

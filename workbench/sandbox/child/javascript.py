@@ -24,6 +24,7 @@ from typing import Any
 _checks = sys.modules["_wb_checks"]
 _drive = sys.modules["_wb_drive"]
 _signatures = sys.modules["_wb_signatures"]
+_script_state = sys.modules["_wb_script_state"]
 _engine: Any = sys.modules.get("_wb_quickjs")
 CheckFailed = _checks.CheckFailed
 
@@ -132,6 +133,10 @@ class ScriptLoading(_checks.Loading):  # type: ignore[misc, name-defined]  # loa
             else ""
         )
         raise CheckFailed(f"no top-level `function grade(input)`{where}")
+
+    def look_for_state(self) -> None:
+        """Warn of chance and of top-level variables that functions write, as far as words of the script show them."""
+        self.warnings += _script_state.warnings(self.text)
 
     def _signature(self) -> str:
         type_, count, source = self._definition

@@ -236,7 +236,8 @@ class Server:
         """Checks one to three: nothing of the source runs."""
         self._loading = _loaders.loader(command)
         with self._time_to_load(command):
-            self._loading.static()
+            if self._loading.static():
+                self._loading.look_for_state()
         return self._reply(self._loading.results)
 
     def do_execute(self, command: dict[str, Any]) -> dict[str, Any]:

@@ -24,6 +24,7 @@ from workbench.sandbox.host.memory import Blob
 from workbench.sandbox.host.questions import Checked
 from workbench.sandbox.host.rows import PackedRows
 from workbench.sandbox.host.run import Outcome, Run
+from workbench.sandbox.host.second_calls import second_calls
 from workbench.sandbox.host.worker import Death, Layout, Worker
 from workbench.sandbox.host.zygote import Zygote
 from workbench.thread import StringThread
@@ -38,6 +39,8 @@ RESIDENT_ROWS = 160_000
 WARM_ROWS = 500
 """Fewer rows are decoded in no time, and must not take the place of a large dataset's workers."""
 _MIN_ROWS_A_WORKER = 64
+_SLOW_SECONDS = 2.0
+"""Checks that took longer are not followed by second calls, which would double a wait that is noticed."""
 _DECODED = 8
 """Memory that a batch takes once it is decoded, for each byte of it: what a worker that decodes as it goes may have
 beyond its grader's limit. Rows of a few hundred bytes take four."""
@@ -91,6 +94,8 @@ class Pool:
     def check(self, program: Program, threads: Sequence[tuple[str, StringThread | Wire]] = ()) -> Checked:
         """Run the checks on a source, and a test run on each labelled thread, stopping at the first that fails.
 
+        Where all pass, the threads are graded again in another order, and a warning tells of a score that changes.
+
         Graders that are given more than a thread take rows, as `rows.row_wire` makes them.
 
         Raises:
@@ -102,7 +107,12 @@ class Pool:
             rows = [
                 (label, row.to_wire() if isinstance(row, StringThread) else row) for label, row in threads
             ]
-            return ask.check(worker, program, rows)
+            checked = ask.check(worker, program, rows)
+            if rows and not checked.has_failed and checked.seconds < _SLOW_SECONDS:
+                checked.warnings += second_calls(
+                    worker, lambda: self._worker(program.limits), program, rows, checked.scores
+                )
+            return checked
         finally:
             worker.close()
 

@@ -29,11 +29,18 @@ class Checked:
     checks: list[CheckResult] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     output: str = ""
+    scores: list[float | str] = field(default_factory=list)
+    """What each test run gave: a score, or "skipped"."""
 
     @property
     def has_failed(self) -> bool:
         """Whether a check has failed."""
         return not all(passed for _, passed, _, _ in self.checks)
+
+    @property
+    def seconds(self) -> float:
+        """What the checks took."""
+        return sum(seconds for _, _, _, seconds in self.checks)
 
 
 def check(worker: Worker, program: Program, rows: Sequence[tuple[str, Sequence[Any]]]) -> Checked:
@@ -84,6 +91,7 @@ def _test(worker: Worker, checked: Checked, labelled: tuple[str, Sequence[Any]],
     name, passed, message, seconds = checked.checks[-1]
     if passed and worker.bits[0] == SKIPPED:
         checked.checks[-1] = (name, True, f"{label} is skipped", seconds)
+        checked.scores.append("skipped")
     elif passed:
         score = float(worker.scores[0])
         right = math.isfinite(score)
@@ -93,6 +101,7 @@ def _test(worker: Worker, checked: Checked, labelled: tuple[str, Sequence[Any]],
             else f"on {label}: grade returned {score!r}, which is not finite"
         )
         checked.checks[-1] = (name, right, message, seconds)
+        checked.scores.append(score)
 
 
 def _note_output(checked: Checked, reply: dict[str, Any]) -> None:

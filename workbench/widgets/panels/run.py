@@ -9,6 +9,7 @@ import ipywidgets as widgets
 
 from workbench.display_text import counted
 from workbench.errors import WorkbenchError
+from workbench.graders.repeats import is_deterministic
 from workbench.session.proofs import asks_models, waits_for
 from workbench.widgets.panels.panel import Panel, add_classes, options, remark, row, text
 
@@ -21,6 +22,7 @@ __all__ = ["RunPanel"]
 _FIRST = 500
 """Rows drawn at first: enough for a verdict, and a matter of seconds for code."""
 _MOST_STRATA = 50
+_MOST_REPEATS = 20
 
 
 class RunPanel(Panel):
@@ -44,6 +46,9 @@ class RunPanel(Panel):
         self.seed = widgets.BoundedIntText(0, min=0, max=2**31 - 1, description="Seed")
         self.by = widgets.Dropdown(description="Stratify by", options=options(self._strata()))
         self.budget = widgets.Text(description="Budget, $", placeholder="no limit", continuous_update=False)
+        self.repeats = widgets.BoundedIntText(
+            1, min=1, max=_MOST_REPEATS, description="Repeats", tooltip="How often each row is graded"
+        )
         self.start = widgets.Button(
             description="Run", button_style="primary", icon="play", tooltip="Grade the rows"
         )
@@ -56,11 +61,12 @@ class RunPanel(Panel):
         self.start.on_click(self.callback(self._start))
         self.stop.on_click(self.callback(self.session.runs.cancel))
         self.graders.observe(self.callback(self._choose), "value")
-        self.rows.observe(self.callback(self._show_plan), "value")
+        for setting in (self.rows, self.repeats):
+            setting.observe(self.callback(self._show_plan), "value")
         self.watch(self._show_graders, self.session.graders, "by_name", "chosen", "unrun", "proofs")
         self.watch(self._show_progress, self.session.runs, "progress", "running")
         self.watch(self._show_progress, self.session.results, "report")
-        settings = row(self.rows, self.seed, self.by, self.budget)
+        settings = row(self.rows, self.seed, self.by, self.repeats, self.budget)
         return [self.graders, settings, self.plan, row(self.start, self.stop), self.bar, self.status]
 
     def refresh(self) -> None:
@@ -83,6 +89,8 @@ class RunPanel(Panel):
         self.graders.value = tuple(name for name in graders.chosen if name in graders.by_name)
         self.graders.rows = min(max(len(new), 2), 8)
         self.budget.layout.display = "" if self._n_judges() else "none"
+        # The workbench's own rules give the same grade always.
+        self.repeats.layout.display = "" if self._n_repeated() else "none"
         self._show_plan()
 
     def _title_of(self, name: str) -> str:
@@ -100,6 +108,14 @@ class RunPanel(Panel):
     def _n_judges(self) -> int:
         return sum(asks_models(self.session.graders.by_name[name]) for name in self.session.graders.chosen)
 
+    def _n_repeated(self) -> int:
+        graders = self.session.graders
+        return sum(not is_deterministic(graders.by_name[name]) for name in graders.chosen)
+
+    @property
+    def _repeats(self) -> int:
+        return self.repeats.value if self._n_repeated() else 1
+
     def _choose(self) -> None:
         if set(self.graders.value) != set(self.session.graders.chosen):
             self.session.graders.choose(self.graders.value)
@@ -108,8 +124,10 @@ class RunPanel(Panel):
         graders, total = self.session.graders, len(self.session.samples)
         n_rows, n_graders = self.rows.value or total, len(graders.chosen)
         drawn = "all" if not self.rows.value else f"{n_rows:,}"
+        n_again = (self._repeats - 1) * self._n_repeated()
+        again = f" + {n_again:,} repeats" if n_again else ""
         sentences = [
-            f"{drawn} of {total:,} rows x {n_graders:,} graders = {n_rows * n_graders:,} grades",
+            f"{drawn} of {total:,} rows x {n_graders:,} graders{again} = {n_rows * (n_graders + n_again):,} grades",
             *self._questions(n_rows),
         ]
         if graders.left_out:
@@ -122,14 +140,15 @@ class RunPanel(Panel):
         """What the run asks of models and services, and about what that costs by the last run."""
         chosen = {name: self.session.graders.by_name[name] for name in self.session.graders.chosen}
         judges = [name for name, grader in chosen.items() if asks_models(grader)]
+        asked = rows * self._repeats
         sentences = (
-            [f"At least {rows * len(judges):,} questions to a model, fewer where the store has answers"]
+            [f"At least {asked * len(judges):,} questions to a model, fewer where the store has answers"]
             if judges
             else []
         )
         report = self.session.results.report
         spent = {} if report is None else report.summary["cost"].to_dict()
-        costs = [spent[name] / len(report) * rows for name in judges if spent.get(name, 0) > 0]
+        costs = [spent[name] / _n_asked(report, name) * asked for name in judges if spent.get(name, 0) > 0]
         if costs and len(costs) == len(judges):
             sentences.append(f"about ${sum(costs):.4f} by the last run")
         others = [name for name, grader in chosen.items() if waits_for(grader) and name not in judges]
@@ -137,8 +156,9 @@ class RunPanel(Panel):
 
     def _start(self) -> None:
         self.session.runs.start(
-            self.rows.value, seed=self.seed.value, by=self.by.value or None, budget=self._budget()
-        )
+            self.rows.value, seed=self.seed.value, by=self.by.value or None, budget=self._budget(),
+            repeats=self._repeats,
+        )  # fmt: skip
 
     def _budget(self) -> float | None:
         """US dollars; None for no limit.
@@ -192,9 +212,15 @@ def _ended(report: Report) -> str:
     return "<br>".join([*lines, remark("Results says what that means.")])
 
 
+def _n_asked(report: Report, name: str) -> int:
+    """Rows that a grader graded, each as often as it did."""
+    return len(report) * max(1, len(report.grades[name].repeats))
+
+
 def _cut_off(report: Report) -> int:
     """Rows, over all graders, that a run never came to: they count as done, and as failed."""
-    return sum(len(grades.cut_off) for grades in report.grades.values())
+    passes = (grades.repeats or (grades,) for grades in report.grades.values())
+    return sum(len(grades.cut_off) for repeats in passes for grades in repeats)
 
 
 def progress_line(progress: Progress) -> str:

@@ -1,0 +1,104 @@
+"""Whether a grader agrees with itself: repeats of the same rows, and code whose scores hang on what it saw before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from workbench.diagnostics.case import Case
+from workbench.diagnostics.claim import Claim, estimate_claim, share_claim
+from workbench.diagnostics.finding import Finding, Severity, percent
+from workbench.diagnostics.registry import diagnostic
+from workbench.diagnostics.repeats import Repeats, repeats_of
+from workbench.diagnostics.row_numbers import RowNumbers
+from workbench.display_text import counted
+from workbench.statistics import share
+
+__all__ = ["inconsistent", "keeps_state", "uses_chance"]
+
+# Share of rows: Haldar & Hockenmaier 2025 (arXiv 2510.27106); arXiv 2606.13685 finds 13.6 % of pairs that flip.
+_FLIPS = 0.05
+_ICC = 0.75  # below it reliability is at most moderate: Koo & Li 2016
+_ROWS, _HINT_ROWS = 30, 8  # rows for a verdict (Koo & Li 2016), and for a note on how many more it needs
+_ADVICE = (
+    "read the rows that differ most, and say in the criterion what decides them; or grade every row several times and "
+    'take the majority: run(..., repeats=3, reduce="majority")'
+)
+
+
+@diagnostic("inconsistent", unless=("keeps-state", "uses-chance"))
+def inconsistent(case: Case) -> Iterable[Claim]:
+    """Over 5 % of rows get another verdict when graded again (lower bound), or ICC(1,1) below 0.75 (upper bound).
+
+    For runs with repeats; takes 30 rows. A row flips where its repeats are not all of one verdict (Haldar & Hockenmaier
+    2025, arXiv 2510.27106); below an ICC of 0.75 reliability is at most moderate (Koo & Li 2016, "A guideline of selecting
+    and reporting intraclass correlation coefficients"). Evidence: the rows that differ most come first.
+    """
+    repeats = repeats_of(case)
+    if repeats is None or len(repeats.rows) < _HINT_ROWS:
+        return
+    missing = _ROWS - len(repeats.rows)
+    yield share_claim(_flipping(case, repeats), repeats.flip_share, _FLIPS, missing=missing)
+    if not np.isnan(repeats.reliability.value):
+        yield estimate_claim(_unreliable(case, repeats), repeats.reliability, _ICC, missing=missing)
+
+
+def _flipping(case: Case, repeats: Repeats) -> Finding:
+    flips, count = repeats.flip_share, repeats.scores.shape[1]
+    message = (
+        f"inconsistent, {flips.k:,} of {flips.n:,} rows get another verdict when they are graded {count} times, "
+        f"{percent(flips.value)}"
+    )
+    order = repeats.widest_first
+    rows = repeats.rows[order[repeats.flips[order]]]
+    return case.finding("inconsistent", Severity.WARNING, "share of rows that flip", message, _ADVICE, rows)
+
+
+def _unreliable(case: Case, repeats: Repeats) -> Finding:
+    icc = repeats.reliability
+    message = (
+        f"inconsistent, {percent(1 - max(icc.value, 0.0))} of what sets its scores apart is noise: graded again, a row's "
+        f"score moves by {repeats.within_sd:.2g} (sd), ICC {icc.value:.2f}"
+    )
+    order = repeats.widest_first
+    rows = repeats.rows[order[repeats.ranges[order] > 0]]
+    return case.finding("inconsistent", Severity.WARNING, "ICC", message, _ADVICE, rows)
+
+
+@diagnostic("keeps-state")
+def keeps_state(case: Case) -> Iterable[Finding]:
+    """Code gave rows another score in another order: it keeps something between rows (a fact, seen on a few rows)."""
+    if case.grades.unstable == "state":
+        message = "its score of a row depends on which rows the worker saw before, so means differ with the number of workers"
+        advice = (
+            "make every score from the row alone: no global, list or counter that grade writes to, and no iterator that "
+            "goes on from row to row"
+        )
+        yield _changed(case, "keeps-state", f"keeps state between rows: {message}", advice)
+
+
+@diagnostic("uses-chance")
+def uses_chance(case: Case) -> Iterable[Finding]:
+    """Code gave rows another score although it saw the same rows in the same order (a fact, seen on a few rows)."""
+    if case.grades.unstable == "chance":
+        message = "draws its scores partly by chance, or reads the clock: the same rows get other scores in every run"
+        advice = (
+            "take out random, time, uuid and os.urandom, or seed with the row's own text: random.Random(text)"
+        )
+        yield _changed(case, "uses-chance", message, advice)
+
+
+def _changed(case: Case, kind: str, message: str, advice: str) -> Finding:
+    """The finding, with the share of the rows tried that changed. One row is proof: the interval says how many to expect."""
+    tried = case.grades.graded_again
+    rows = np.array(sorted(tried), dtype=np.intp)
+    changed = np.array([tried[int(row)] for row in rows], dtype=bool)
+    found = share(changed)
+    # Scores that hang on the number of workers are no result; chance may be what the author wants.
+    severity = Severity.ERROR if kind == "keeps-state" else Severity.WARNING
+    told = f"{message}; {found.k:,} of {counted(found.n, 'row')} graded again changed"
+    return Finding(
+        case.grader, kind, severity, "share of rows that changed", found.value, found.interval(), found.n, 0,
+        told, advice, RowNumbers(rows[changed]),
+    )  # fmt: skip

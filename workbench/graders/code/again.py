@@ -1,0 +1,86 @@
+"""Some rows of a run graded again in another order: whether a score depends on more than its row.
+
+A grader that counts its calls or remembers what it saw gives other scores with another number of workers, since each
+worker sees other rows; one that draws by chance gives other scores in every run. Both would pass for results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.errors import SandboxError
+from workbench.grades import SCORED, Grades
+from workbench.samples import Samples
+
+__all__ = ["look_again"]
+
+_ROWS = 20
+"""Rows graded again: of a grader whose state changes 16 % of its scores, the fewest measured, one is met with 0.97."""
+_SECONDS, _SHARE = 0.5, 0.05
+"""Time it may take: so many seconds, or this share of what the run took, whichever is more."""
+_SEED = 13
+_SAME = 1e-9  # scores closer than this are equal, as in `workbench.statistics`
+
+_STATE = (
+    "keeps state between rows: {changed} of {tried} rows graded again in another order got another score, so a score "
+    "depends on which rows its worker saw before, and the result on the number of workers."
+)
+_CHANCE = "draws by chance or reads the clock: {changed} of {tried} rows graded again got another score, and would in every run."
+
+
+def look_again(grade: Callable[[Samples], Grades], samples: Samples, grades: Grades) -> str:
+    """Grade some scored rows twice more in one fresh worker, each time in another order, and compare.
+
+    Args:
+        grade: Grades rows in one fresh worker, in order.
+        samples: All rows of the run.
+        grades: Theirs; `graded_again` and `unstable` are set.
+
+    Returns:
+        A sentence for people where a score changed; "" where none did, or no row was graded again.
+    """
+    rows = _chosen(grades)
+    if not len(rows):
+        return ""
+    order = np.random.default_rng([_SEED, len(grades)]).permutation(rows)
+    twice = np.concatenate([order, order[::-1]])
+    try:
+        again = grade(samples.take(twice))
+        changed = _changed(grades, again, twice)
+        if changed.any():
+            repeated = _same(again.scores, grade(samples.take(twice)).scores)
+            grades.unstable = "state" if repeated.all() else "chance"
+    except SandboxError:
+        return ""  # the rows have their grades; only what would have been said of them is missing
+    rows_changed = set(twice[changed].tolist())
+    grades.graded_again = {int(row): int(row) in rows_changed for row in np.sort(rows)}
+    sentence = {"": "", "state": _STATE, "chance": _CHANCE}[grades.unstable]
+    return sentence.format(changed=len(rows_changed), tried=len(rows))
+
+
+def _chosen(grades: Grades) -> NDArray[np.intp]:
+    """The rows to grade again: as many as the time allows that the run's rows took, drawn with a fixed seed."""
+    scored = np.flatnonzero(grades.codes == SCORED)
+    seconds = grades.seconds[scored]
+    known = seconds[~np.isnan(seconds)]
+    total, mean = float(known.sum()), float(known.mean()) if len(known) else 0.0
+    allowed = max(_SECONDS, _SHARE * total)
+    most = _ROWS if mean <= 0 else int(min(_ROWS, allowed / (2 * mean)))
+    if most >= len(scored):
+        return scored
+    return np.random.default_rng(_SEED).choice(scored, most, replace=False)
+
+
+def _changed(grades: Grades, again: Grades, rows: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """Which of the second grades are other scores. A row that failed this time tells nothing: a machine may be busy."""
+    scored = again.codes == SCORED
+    changed: NDArray[np.bool_] = scored & ~_same(grades.scores[rows], again.scores)
+    return changed
+
+
+def _same(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.bool_]:
+    close: NDArray[np.bool_] = np.isclose(a, b, rtol=_SAME, atol=_SAME, equal_nan=True)
+    return close

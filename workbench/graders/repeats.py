@@ -1,0 +1,163 @@
+"""The same rows graded several times: in which order, by which graders, and what one grade is made of them.
+
+Every row of a *repeat* is graded again by a grader that may answer otherwise: a judge, an endpoint, a function of yours.
+The workbench's own rules give the same grade always and are graded once; noise that is known to be 0 is not measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.grade import Grade
+from workbench.graders.base import Grader
+from workbench.grades import SCORED, Grades
+
+__all__ = ["REDUCERS", "check_repeats", "is_deterministic", "reduce_repeats", "shuffled_rows"]
+
+_SEED = 13
+"""Of the orders of all repeats: a run that is resumed shows its graders the rows as the first one did."""
+_MOST = 1_000
+
+Matrix = NDArray[np.float64]
+
+
+def check_repeats(repeats: object, reduce: object) -> None:
+    """Refuse a number of repeats or a reducer that is none.
+
+    Raises:
+        ValueError: It names what is expected.
+    """
+    whole = isinstance(repeats, int | np.integer) and not isinstance(repeats, bool)
+    if not whole or not 1 <= repeats <= _MOST:  # type: ignore[operator]
+        raise ValueError(f"repeats must be a whole number, 1 to {_MOST:,}, not {repeats!r}")
+    if reduce not in REDUCERS:
+        raise ValueError(f"reduce must be one of {', '.join(map(repr, REDUCERS))}, not {reduce!r}")
+
+
+def is_deterministic(grader: Grader) -> bool:
+    """Whether a grader, and every grader inside it, gives a row the same grade always."""
+    inner = [entry.grader for entry in getattr(grader, "entries", ())]
+    wrapped = getattr(grader, "grader", None)
+    inner += [wrapped] if isinstance(wrapped, Grader) else []
+    return all(map(is_deterministic, inner)) if inner else grader.deterministic
+
+
+def shuffled_rows(n: int, repeat: int) -> NDArray[np.intp]:
+    """The order in which a repeat grades n rows, (n,): as given in the first (0), shuffled in all others.
+
+    A grader that counts its calls or remembers what it saw repeats its scores exactly where it sees the rows in the
+    same order again.
+    """
+    rows = np.arange(n, dtype=np.intp)
+    return rows if repeat == 0 else np.random.default_rng([_SEED, repeat]).permutation(rows)
+
+
+def reduce_repeats(passes: Sequence[Grades], reduce: str = "first") -> Grades:
+    """One grade a row out of its repeats, which the result keeps.
+
+    "first" is the first repeat's grade, whatever it is. For the others a failed repeat is no number: a row is scored
+    where at least half of its repeats are, out of those alone; else it has the status that most of the others have.
+    Time, tokens and cost are those of all repeats together.
+
+    Args:
+        passes: Grades of the same n rows, in the samples' order; one or more.
+        reduce: Out of `REDUCERS`.
+    """
+    first = passes[0]
+    if len(passes) == 1:
+        return first
+    reducer = REDUCERS[reduce]
+    chosen = first if reducer is None else _reduced(passes, reducer, by_verdict=reduce == "majority")
+    totals: dict[str, Any] = {name: _total(passes, name) for name in ("seconds", "tokens", "cost")}
+    unpriced = np.any([~np.isnan(one.tokens) & np.isnan(one.cost) for one in passes], axis=0)
+    totals["cost"][unpriced] = np.nan  # known only where every repeat that was paid for has a price
+    return replace(chosen, **totals, repeats=tuple(passes), reduced=reduce)
+
+
+def _total(passes: Sequence[Grades], column: str) -> NDArray[np.float64]:
+    values = np.array([getattr(one, column) for one in passes])
+    known = ~np.isnan(values)
+    return np.where(known.any(axis=0), np.where(known, values, 0.0).sum(axis=0), np.nan)
+
+
+def _reduced(passes: Sequence[Grades], reducer: Callable[[Matrix], Matrix], *, by_verdict: bool) -> Grades:
+    """The first pass's columns with score, verdict and notes of each row taken from all passes."""
+    kept = {
+        name: getattr(passes[0], name) for name in ("isolation", "ended", "code", "graded_again", "unstable")
+    }
+    result = replace(Grades.empty(len(passes[0])), **kept)
+    scores = np.array([np.where(one.codes == SCORED, one.scores, np.nan) for one in passes])
+    verdicts = np.where(np.isnan(scores), -1, np.array([one.passed for one in passes]))
+    passed = _majority_verdicts(verdicts)
+    if by_verdict:  # the score is one of those that came with the verdict that won
+        scores = np.where((passed >= 0) & (verdicts >= 0) & (verdicts != passed), np.nan, scores)
+    values = reducer(scores)
+    for row in range(len(result)):
+        result.put(row, _grade_of(passes, row, scores[:, row], values[row]))
+    result.passed[:] = np.where(result.codes == SCORED, passed, result.passed)
+    return result
+
+
+def _grade_of(passes: Sequence[Grades], row: int, scores: NDArray[np.float64], value: float) -> Grade:
+    """The row's grade: words of the repeat whose score is nearest, or of the first with the commonest other status."""
+    codes = [int(one.codes[row]) for one in passes]
+    if 2 * codes.count(SCORED) >= len(codes):
+        nearest = int(np.nanargmin(np.abs(scores / 2 - value / 2)))
+        return replace(passes[nearest][row], score=float(value))
+    others = [code for code in codes if code != SCORED]
+    commonest = max(others, key=others.count)
+    return passes[codes.index(commonest)][row]
+
+
+def _majority_verdicts(verdicts: NDArray[np.int8]) -> NDArray[np.int8]:
+    """1, 0, or -1 where there is no verdict, or as many of the one as of the other, (n,) of (r, n)."""
+    balance = (verdicts == 1).sum(axis=0) - (verdicts == 0).sum(axis=0)
+    return np.where(balance > 0, 1, np.where(balance < 0, 0, -1)).astype(np.int8)
+
+
+def _mean(scores: Matrix) -> Matrix:
+    known = ~np.isnan(scores)
+    # A thousandth part of huge scores: their sum may be infinite, though their mean is not.
+    factor = 2.0**-10 if np.abs(scores[known]).max(initial=0.0) > 1e300 else 1.0
+    small = np.where(known, scores * factor, 0.0)
+    means = small.sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+    # Equal scores have that very score as their mean, without what rounding adds.
+    low, high = np.where(known, small, np.inf).min(axis=0), np.where(known, small, -np.inf).max(axis=0)
+    return np.where(known.any(axis=0), np.clip(means, low, np.maximum(low, high)), np.nan) / factor
+
+
+def _median(scores: Matrix) -> Matrix:
+    return np.array([_middle(np.sort(column[~np.isnan(column)])) for column in scores.T])
+
+
+def _middle(ordered: NDArray[np.float64]) -> float:
+    if not len(ordered):
+        return float("nan")
+    low, high = ordered[(len(ordered) - 1) // 2], ordered[len(ordered) // 2]
+    # Halved before they are added: the sum of two finite scores may be infinite.
+    return float(low if low == high else low / 2 + high / 2)
+
+
+def _commonest(scores: Matrix) -> Matrix:
+    """The score that most repeats gave, of several the one that came first."""
+    values = []
+    for column in scores.T:
+        known = column[~np.isnan(column)].tolist()
+        values.append(max(known, key=known.count) if known else np.nan)
+    return np.array(values)
+
+
+REDUCERS: Mapping[str, Callable[[Matrix], Matrix] | None] = {
+    "first": None,
+    "mean": _mean,
+    "median": _median,
+    "majority": _commonest,
+}
+"""What a row's grade is made of its repeats: the grade of the first pass, which is what the grader gives when it is
+asked once, and what all other findings are then about; the mean or the median of the scores; or the verdict that most
+repeats gave, with the score that most of those gave."""
