@@ -122,7 +122,7 @@ def _grader(report: Report, name: str) -> dict[str, Any]:
     drawing = Markup(bars(histogram, width=460, height=110))  # noqa: S704
     ends = f"{histogram.edges[0]:g}", f"{histogram.edges[-1]:g}"
     measures = {str(column): value for column, value in report.summary.loc[name].items()}
-    dead = (dead_cells(report.summary.loc[[name]]) or ["-"])[0]
+    dead = (dead_cells(report.summary.iloc[[report.graders.index(name)]]) or ["-"])[0]
     return {**measures, "dead_prompts": dead, "name": name, "bars": drawing, "ends": ends}
 
 

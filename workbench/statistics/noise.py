@@ -14,16 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.statistics.clusters import clusters, compact
 from workbench.statistics.estimate import Estimate
-from workbench.statistics.shares import (
-    Interval,
-    Share,
-    clusters,
-    compact,
-    critical_value,
-    normal_score,
-    share,
-)
+from workbench.statistics.intervals import Interval, critical_value, normal_score
+from workbench.statistics.shares import Share, share
 from workbench.statistics.spread import rescaled
 
 __all__ = ["Reliability", "flip_share", "noise_floor", "reliability", "row_ranges", "row_sds", "within_sd"]
@@ -31,7 +25,6 @@ __all__ = ["Reliability", "flip_share", "noise_floor", "reliability", "row_range
 Matrix = NDArray[np.float64]
 Groups = NDArray[np.intp]
 
-_MAX_NEEDED = 100_000  # rows; a larger number is no advice
 _TINY = 1e-18  # variance of scores on 0 to 1 that differ by rounding only
 
 
@@ -88,18 +81,10 @@ class Reliability(Estimate):
         score = normal_score((self._threshold(threshold) - self.log_ratio) / self.log_error, self.df)
         return 0.5 * math.erfc(score / math.sqrt(2))
 
-    def needed(self, threshold: float, confidence: float = 0.95) -> int | None:
-        """Rows still needed until the interval excludes `threshold`, as if ln F's half-width shrank with their root."""
-        if math.isnan(self.value) or math.isinf(self.log_ratio):
-            return None
-        lo, hi = self.interval(confidence)
-        if not lo <= threshold <= hi:
-            return 0
-        distance = abs(self._threshold(threshold) - self.log_ratio)
-        half = self.log_error * critical_value(confidence, max(self.df, 30.0))
-        growth = (half / distance) ** 2 if distance > 0 else math.inf
-        more = self.n * (growth - 1)
-        return None if not more <= _MAX_NEEDED else max(1, math.ceil(more))
+    @property
+    def units(self) -> int:
+        """Rows: `df` counts those that carry the variance, not those that can be drawn."""
+        return self.n
 
 
 def reliability(scores: Matrix, groups: Groups | None = None) -> Reliability:
@@ -163,8 +148,11 @@ def _carrying(between: Matrix, within: Matrix, groups: Groups | None) -> float:
 
 
 def _effective(parts: Matrix) -> float:
-    square = float(np.square(parts).sum())
-    return float(parts.sum()) ** 2 / square if square > 0 else 0.0
+    # As shares of the largest: squares of large parts would overflow.
+    largest = float(parts.max(initial=0.0))
+    shares = parts / largest if largest > 0 else parts
+    square = float(np.square(shares).sum())
+    return float(shares.sum()) ** 2 / square if square > 0 else 0.0
 
 
 def _by_group(parts: Matrix, groups: Groups | None) -> Matrix:

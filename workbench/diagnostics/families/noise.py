@@ -20,7 +20,7 @@ __all__ = ["inconsistent", "keeps_state", "uses_chance"]
 # Share of rows: Haldar & Hockenmaier 2025 (arXiv 2510.27106); arXiv 2606.13685 finds 13.6 % of pairs that flip.
 _FLIPS = 0.05
 _ICC = 0.75  # below it reliability is at most moderate: Koo & Li 2016
-_ROWS, _HINT_ROWS = 30, 8  # rows for a verdict (Koo & Li 2016), and for a note on how many more it needs
+_ROWS, _HINT_ROWS = 30, 8  # rows for a verdict by the ICC (Koo & Li 2016), and for any hint
 _ADVICE = (
     "read the rows that differ most, and say in the criterion what decides them; or grade every row several times and "
     'take the majority: run(..., repeats=3, reduce="majority")'
@@ -31,17 +31,16 @@ _ADVICE = (
 def inconsistent(case: Case) -> Iterable[Claim]:
     """Over 5 % of rows get another verdict when graded again (lower bound), or ICC(1,1) below 0.75 (upper bound).
 
-    For runs with repeats; takes 30 rows. A row flips where its repeats are not all of one verdict (Haldar & Hockenmaier
+    For runs with repeats; the ICC takes 30 rows. A row flips where its repeats are not all of one verdict (Haldar & Hockenmaier
     2025, arXiv 2510.27106); below an ICC of 0.75 reliability is at most moderate (Koo & Li 2016, "A guideline of selecting
     and reporting intraclass correlation coefficients"). Evidence: the rows that differ most come first.
     """
     repeats = repeats_of(case)
     if repeats is None or len(repeats.rows) < _HINT_ROWS:
         return
-    missing = _ROWS - len(repeats.rows)
-    yield share_claim(_flipping(case, repeats), repeats.flip_share, _FLIPS, missing=missing)
-    if not np.isnan(repeats.reliability.value):
-        yield estimate_claim(_unreliable(case, repeats), repeats.reliability, _ICC, missing=missing)
+    yield share_claim(_flipping(case, repeats), repeats.flip_share, _FLIPS)
+    if len(repeats.rows) >= _ROWS and not np.isnan(repeats.reliability.value):
+        yield estimate_claim(_unreliable(case, repeats), repeats.reliability, _ICC)
 
 
 def _flipping(case: Case, repeats: Repeats) -> Finding:
