@@ -18,9 +18,9 @@ ODD = "<b>b</b>\u202e"
 
 
 def scored(n, names=("a", ODD)):
-    """A report of random scores, half of its rows labelled."""
+    """A report of random scores, four rows a prompt, half of them labelled."""
     rng = np.random.default_rng(3)
-    report = make_report({name: rng.integers(0, 5, n) / 4 for name in names})
+    report = make_report({name: rng.integers(0, 5, n) / 4 for name in names}, per_prompt=4)
     return report.diagnose(labels=[[True, False, None, None][row % 4] for row in range(n)])
 
 
