@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from workbench import background
+from workbench.diagnostics import SuiteParts
 from workbench.display_text import visible
 from workbench.errors import FormatError
 from workbench.graders import Grader
@@ -285,7 +286,12 @@ class Suite:
             unknown = np.full_like(combined.cost, np.nan)
             grades[self.column] = replace(combined, tokens=unknown, cost=unknown)
         sources = {e.name: e.grader.source.text for e in self.entries if hasattr(e.grader, "source")}
-        return Report(data, grades, sources=sources, gate=gate, **settings)
+        return Report(data, grades, sources=sources, gate=gate, suite=self._parts(), **settings)
+
+    def _parts(self) -> SuiteParts:
+        return SuiteParts(
+            self.entries, self.combine, self.column if self.combine is not None else "", self.gate
+        )
 
     def _judge(self, grades: Mapping[str, Grades]) -> GateResult | None:
         if self.gate is None:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import workbench as wb
 from tests.plots.test_scores import make_report
+from workbench.diagnostics import SuiteParts
 from workbench.errors import ReportError
 from workbench.plots import FIGURES, figure, figures_for, plot_comparison
 
@@ -20,7 +21,10 @@ ODD = "<b>b</b>\u202e"
 def scored(n, names=("a", ODD)):
     """A report of random scores, four rows a prompt, half of them labelled."""
     rng = np.random.default_rng(3)
-    report = make_report({name: rng.integers(0, 5, n) / 4 for name in names}, per_prompt=4)
+    parts = SuiteParts(
+        tuple(wb.Entry(wb.Contains("x"), name) for name in names), wb.combine.Mean(), "combined"
+    )
+    report = make_report({name: rng.integers(0, 5, n) / 4 for name in names}, per_prompt=4, suite=parts)
     return report.diagnose(labels=[[True, False, None, None][row % 4] for row in range(n)])
 
 

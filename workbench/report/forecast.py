@@ -14,6 +14,8 @@ from workbench.display_text import counted
 from workbench.errors import ReportError
 from workbench.report.cases import labelled_case
 from workbench.report.forecast_result import Forecast, Selection
+from workbench.report.prompt_spread import prompt_spread
+from workbench.report.protocols import ReportLike
 from workbench.report.report import Report
 from workbench.report.row_rates import row_cost, row_seconds
 from workbench.report.select import check_graders
@@ -82,10 +84,9 @@ def forecast(
     )
 
 
-def can_forecast(report: Report, grader: str) -> bool:
+def can_forecast(report: ReportLike, grader: str) -> bool:
     """Whether enough prompts have several answers with a score of this grader."""
-    case = labelled_case(report, grader, group_codes(report.groups, len(report)))
-    return int((np.bincount(case.groups[case.rows]) >= 2).sum()) >= MIN_PROMPTS
+    return len(prompt_spread(report, grader).means) >= MIN_PROMPTS
 
 
 def _check(name: str, value: Any, least: int, most: int) -> None:
@@ -100,8 +101,9 @@ def _grader(report: Report, grader: str | None) -> str:
     if grader is not None:
         check_graders([grader], report.graders)
         return grader
-    if len(report.graders) == 1:
-        return report.graders[0]
+    combined = "" if report.suite is None else report.suite.column
+    if len(report.graders) == 1 or combined in report.graders:
+        return combined or report.graders[0]
     raise ReportError(
         "a forecast is of one reward, and the report has several graders",
         expected=" or ".join(map(repr, report.graders)) or "a report with a grader",
@@ -129,7 +131,10 @@ def _best_size(groups: LiveGroups) -> int:
 
 
 def _columns(report: Report, name: str) -> Sequence[Any]:
-    """The grades that were asked for to get this grader's score."""
+    """The grades that are asked for to get this grader's score: those of all entries for a combined one."""
+    suite = report.suite
+    if suite is not None and name == suite.column and set(suite.names) <= set(report.grades):
+        return [report.grades[entry] for entry in suite.names]
     return [report.grades[name]]
 
 

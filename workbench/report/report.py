@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from workbench.diagnostics import Finding, diagnose
+from workbench.diagnostics import Finding, SuiteParts, diagnose
 from workbench.diagnostics.registry import group_codes
 from workbench.errors import ReportError
 from workbench.graders.combine import GateResult
@@ -23,14 +23,16 @@ from workbench.report.bins import Histogram, histogram
 from workbench.report.cases import labelled_case
 from workbench.report.comparison import Comparison, compare_cases
 from workbench.report.context import SampleColumns
+from workbench.report.findings import Findings
 from workbench.report.frames import long_frame, row_frame, score_frame, summary_frame
 from workbench.report.protocols import SamplesLike
 from workbench.report.rich import as_html
 from workbench.report.same import require_same_rows
-from workbench.report.select import check_graders, ordered, select
+from workbench.report.select import check_graders, default_order, ordered, select
 from workbench.report.settings import label_column
 from workbench.report.spending import spending_line
 from workbench.report.terminal import as_text, isolation_line
+from workbench.report.weights import weights_frame
 from workbench.report.where import matching
 
 __all__ = ["Report"]
@@ -53,6 +55,7 @@ class Report:
         sources: Source text by grader name, for the HTML report.
         gate: The result of the suite's gate; None without a gate.
         notes: Sentences about the run itself: that it was stopped, or that a judge could not be reached.
+        suite: How the graders belong together: weights, combining rule and gate; None where that is not known.
 
     Raises:
         ReportError: A grader has another number of rows than the samples, or `labels` names no column.
@@ -67,6 +70,7 @@ class Report:
     sources: Mapping[str, str] = field(default_factory=dict, kw_only=True)
     gate: GateResult | None = field(default=None, kw_only=True)
     notes: tuple[str, ...] = field(default=(), kw_only=True)
+    suite: SuiteParts | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "grades", dict(self.grades))
@@ -129,6 +133,16 @@ class Report:
         (the workbench's own code runs, none of a user's), "no sandbox", or "not run" where no row was tried.
         """
         return summary_frame(self.grades, self._codes)
+
+    @cached_property
+    def weights(self) -> pd.DataFrame:
+        """What each grader contributes to the combined score, one line a grader.
+
+        Columns: nominal (its weight as a share of all), effective (the share of the combined score's variance that it
+        drives) with lo and hi (95 % interval); decides (rows whose verdict would turn without it) of (rows that all
+        graders scored); cost_share and seconds_share. What the suite's rule does not have is missing.
+        """
+        return weights_frame(self)
 
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
@@ -208,7 +222,7 @@ class Report:
         grades = self.grades[names[0]] if len(names) == 1 else None
         rows = select(where, grades, len(self))
         if grades is not None:
-            rows = ordered(rows, grades, _default_order(where) if sort == "" else sort)
+            rows = ordered(rows, grades, default_order(where) if sort == "" else sort)
         return row_frame(self.samples, {name: self.grades[name] for name in names}, rows[:limit])
 
     def row_numbers(self, *conditions: Mapping[str, Any]) -> NDArray[np.intp]:
@@ -326,20 +340,3 @@ class Report:
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
         return {"text/plain": str(self), "text/html": self._repr_html_()}
-
-
-class Findings(tuple[Finding, ...]):
-    """Findings that print as one sentence a line."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return "\n".join(f"{finding.severity:<8}{finding}" for finding in self) or "no findings"
-
-
-def _default_order(where: Any) -> str | None:
-    """By score, but findings and row numbers keep their own order: it means something."""
-    is_unordered = where is None or isinstance(where, str) or callable(where)
-    is_bin = isinstance(where, tuple) and len(where) == 2
-    is_mask = not is_unordered and not isinstance(where, Finding) and np.asarray(where).dtype == bool
-    return "score" if is_unordered or is_bin or is_mask else None

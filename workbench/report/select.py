@@ -14,7 +14,7 @@ from workbench.grade import Status
 from workbench.grades import Grades
 from workbench.report.bins import within
 
-__all__ = ["check_graders", "ordered", "select"]
+__all__ = ["check_graders", "default_order", "ordered", "select"]
 
 Rows = NDArray[np.intp]
 
@@ -122,3 +122,11 @@ def ordered(rows: Rows, grades: Grades, sort: str | None) -> Rows:
     scores = grades.scores[rows]
     # The negated scores and no reversed order: NaN sorts last, and would then come first.
     return rows[np.argsort(scores if sort == "score" else -scores, kind="stable")]
+
+
+def default_order(where: Any) -> str | None:
+    """By score, but findings and row numbers keep their own order: it means something."""
+    is_unordered = where is None or isinstance(where, str) or callable(where)
+    is_bin = isinstance(where, tuple) and len(where) == 2
+    is_mask = not is_unordered and not isinstance(where, Finding) and np.asarray(where).dtype == bool
+    return "score" if is_unordered or is_bin or is_mask else None

@@ -22,7 +22,8 @@ Floats = NDArray[np.float64]
 Codes = NDArray[np.intp]
 
 _COUNTED = 0.9  # share of the prompts that must have G answers for G to be counted rather than modelled
-_SUBSETS = 16  # random choices of G answers of each prompt; hundreds of prompts average over them
+_SUBSETS, _DRAWN = 16, 2_000_000
+"""Random choices of G answers of each prompt: hundreds of prompts average over them, thousands need fewer."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,18 +132,14 @@ class AnswerSets:
         small, factor = self._rescaled
         small = small[np.argsort(self.prompts, kind="stable")]
         # A random choice is the first few of the answers in a random order.
-        ranks = rng.random((_SUBSETS, len(enough), int(self.sizes.max(initial=1))))
+        longest = int(self.sizes.max(initial=1))
+        times = max(1, min(_SUBSETS, _DRAWN // max(1, len(enough) * longest)))
+        ranks = rng.random((times, len(enough), longest))
         ranks[:, np.arange(ranks.shape[2]) >= self.sizes[enough][:, None]] = 2.0
         chosen = np.argpartition(ranks, size - 1, axis=2)[:, :, :size] if size < ranks.shape[2] else None
         picks = np.arange(size) if chosen is None else chosen
         drawn = small[starts[:, None] + picks]
         return float(np.std(drawn, axis=-1).mean()) * factor
-
-    @property
-    def variance(self) -> float:
-        """Mean variance within prompts (ddof=1), each prompt with several answers counting alike."""
-        with np.errstate(over="ignore"):
-            return float((self.sds[self.several] ** 2).mean())
 
 
 def dead_share(scores: Floats, prompts: Codes) -> Share:

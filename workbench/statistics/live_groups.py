@@ -73,12 +73,16 @@ class LiveGroups:
 
     def live(self, size: int) -> LiveShare:
         """Share of live groups among groups of `size` fresh answers to prompts like these."""
-        values = 1 - self.types.dead(size)
-        value = self.answers.live(min(size, self.answers.most_counted))
-        if size > self.answers.most_counted:
-            value = max(value, float(values @ self.shares))  # more answers never make a group less live
-        low, high = self.mixture.range_of(values)
+        value = self._estimate(size)
+        low, high = self.mixture.range_of(1 - self.types.dead(size))
         return LiveShare(value, Interval(min(low, value), max(high, value)))
+
+    def _estimate(self, size: int) -> float:
+        counted = self.answers.live(min(size, self.answers.most_counted))
+        if size <= self.answers.most_counted:
+            return counted
+        # More answers never make a group less live.
+        return max(counted, float((1 - self.types.dead(size)) @ self.shares))
 
     def chances(self, size: int) -> Floats:
         """Each prompt's chance that `size` fresh answers to it are a live group, (p,), given its answers so far."""
@@ -135,9 +139,7 @@ class LiveGroups:
         largest group that can be counted.
         """
         counted = self.answers.most_counted
-        most = [
-            sqrt(self.live(each).value * self.answers.variance * (1 - 1 / each)) for each in (counted, size)
-        ]
+        most = [sqrt(self._estimate(each) * (1 - 1 / each)) for each in (counted, size)]
         return self.answers.sd(counted) * most[1] / most[0] if most[0] > 0 else 0.0
 
 

@@ -159,7 +159,8 @@ def _newton(
         slope, curvature = local(shares, barrier)
         solved = np.linalg.solve(curvature, np.stack([slope, shares], axis=1))
         # Relative changes that leave the sum of the shares at 1.
-        change: Floats = solved[:, 0] - (shares @ solved[:, 0]) / (shares @ solved[:, 1]) * solved[:, 1]
+        tilt = float(shares @ solved[:, 0]) / float(shares @ solved[:, 1])
+        change: Floats = solved[:, 0] - tilt * solved[:, 1]
         gain = float(change @ curvature @ change)
         moved = _stepped(shares, change, lambda candidate: value(candidate, barrier), gain)
         if moved is None:

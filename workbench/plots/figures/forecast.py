@@ -21,11 +21,12 @@ _BAND = 0.15  # opacity of an interval, so that several overlap readably
 _MOST_GRADERS = len(COLOURS)  # bands of more could not be told apart, and each takes a second to forecast
 
 
-def _fits(report: Report) -> bool:
-    return any(can_forecast(report, name) for name in report.graders)
-
-
-@figure("forecast", "Live groups by group size", fits=_fits, position=6)
+@figure(
+    "forecast",
+    "Live groups by group size",
+    fits=lambda report: any(can_forecast(report, name) for name in report.graders),
+    position=7,
+)
 def plot_forecast(report: Report, graders: Sequence[str] | None = None) -> Any:
     """The forecast share of live groups at 4 to 64 answers a prompt, with its 95 % interval, a line for each grader.
 
