@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 from workbench.diagnostics.registry import group_codes
 from workbench.display_text import counted
 from workbench.errors import ReportError
-from workbench.report.cases import labelled_case
+from workbench.grades import SCORED
 from workbench.report.forecast_result import Forecast, Selection
 from workbench.report.prompt_spread import prompt_spread
 from workbench.report.protocols import ReportLike
 from workbench.report.report import Report
 from workbench.report.row_rates import row_cost, row_seconds
 from workbench.report.select import check_graders
+from workbench.statistics import compact
 from workbench.statistics.answer_sets import AnswerSets
 from workbench.statistics.live_groups import LiveGroups
 
@@ -64,9 +65,12 @@ def forecast(
     if not 0 <= least_chance <= 1:
         raise ReportError("least_chance must lie between 0 and 1", found=repr(least_chance))
     name = _grader(report, grader)
-    codes = group_codes(report.groups, len(report))
-    case = labelled_case(report, name, codes)
-    answers = AnswerSets(report.grades[name].scores[case.rows], case.scored_groups)
+    prompt_names = np.asarray(
+        report.groups, dtype=object
+    )  # once: a report reads them out of its samples each time
+    codes = group_codes(prompt_names, len(report))
+    rows = np.flatnonzero(report.grades[name].codes == SCORED)
+    answers = AnswerSets(report.grades[name].scores[rows], compact(codes[rows]))
     _require_answers(answers, name)
     groups = LiveGroups(answers)
     sizes = sorted({*GROUP_SIZES, *([group_size] if group_size else [])})
@@ -78,7 +82,7 @@ def forecast(
         table=_table(groups, sizes, frame_prompts, _columns(report, name)),
         best=best,
         group_size=size,
-        prompts=_prompts(groups, size, _names(report, codes[case.rows]), least_chance),
+        prompts=_prompts(groups, size, _names(prompt_names[rows], codes[rows]), least_chance),
         selection=_selection(groups, size, least_chance),
         answers=answers.most_counted,
     )
@@ -157,13 +161,10 @@ def _table(groups: LiveGroups, sizes: Sequence[int], prompts: int, columns: Sequ
     )
 
 
-def _names(report: Report, codes: NDArray[np.intp]) -> pd.Index[Any]:
-    """The prompt of each scored one, in the order of their codes."""
-    groups = np.asarray(report.groups, dtype=object)
-    all_codes = group_codes(report.groups, len(report))
-    first = np.unique(all_codes, return_index=True)[1]
-    names: list[Any] = groups[first[np.unique(codes)]].tolist()
-    index: pd.Index[Any] = pd.Index(names, dtype=object, name="prompt")
+def _names(names: NDArray[Any], codes: NDArray[np.intp]) -> pd.Index[Any]:
+    """The name of each prompt, in the order of their codes."""
+    first = np.unique(codes, return_index=True)[1]
+    index: pd.Index[Any] = pd.Index(names[first].tolist(), dtype=object, name="prompt")
     return index
 
 

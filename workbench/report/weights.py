@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 
 from workbench.diagnostics import SuiteCase
-from workbench.diagnostics.registry import group_codes, pass_mark
+from workbench.diagnostics.registry import pass_mark
+from workbench.report.prompt_spread import prompt_codes
 from workbench.report.protocols import ReportLike
 from workbench.statistics import Interval
 from workbench.statistics.variance_shares import variance_share
@@ -23,9 +24,8 @@ def suite_case(report: ReportLike) -> SuiteCase:
     """A report's graders with the suite behind them; computed once and stored in the report."""
     case: SuiteCase | None = report.__dict__.get("_suite_case")
     if case is None:
-        codes = group_codes(report.samples.groups, len(report))
         mark = pass_mark(report.pass_threshold, report.scale)
-        case = SuiteCase(report.grades, codes, report.suite, mark, report.scale)
+        case = SuiteCase(report.grades, prompt_codes(report), report.suite, mark, report.scale)
         report.__dict__["_suite_case"] = case
     return case
 
