@@ -151,6 +151,13 @@ class TestDecisions:
         assert report.weights["decides"].tolist()[1] == 0
         assert len(report.row_numbers({"decides": "a"})) == report.weights["decides"].tolist()[0] > 100
 
+    def test_graders_that_agree_are_not_all_said_to_decide_little(self):
+        """Where each could be left out, since the others say the same, nothing is said about one of them."""
+        rng = np.random.default_rng(0)
+        good = (rng.random(400) < 0.5).astype(float)
+        columns = {name: np.clip(good + rng.normal(0, 0.1, 400), 0, 1) for name in "abc"}
+        assert not found(suite_report(columns, wb.combine.Mean()), "decides-little")
+
     def test_leaving_out_is_what_running_without_gives(self):
         """The verdicts that turn are those of the suite without the entry."""
         rng = np.random.default_rng(1)

@@ -155,6 +155,15 @@ def test_any_answers_give_sound_numbers(prompts):
     assert ((chances >= 0) & (chances <= 1 + 1e-9)).all()
 
 
+@pytest.mark.parametrize("draw", [SHAPES["uniform"], SHAPES["rubric"]])
+def test_thousands_of_answers_are_counted(draw):
+    """More answers than a float can hold choices of are no trouble, and every group is counted."""
+    groups = live_groups(draw(np.random.default_rng(0), 12, 3_000))
+    assert groups.live(64).value == groups.answers.live(64) > 0.5
+    assert groups.sd(64) > 0
+    assert np.isfinite(groups.chances(64)).all()
+
+
 def test_scores_of_any_size_have_a_spread():
     """Scores near the largest float are compared and averaged without overflow."""
     scores = np.tile([1e308, -1e308, 1e308, 0.0], (12, 1))

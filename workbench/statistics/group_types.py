@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from math import comb
+from math import lgamma
 from typing import NamedTuple
 
 import numpy as np
@@ -83,8 +83,19 @@ def _majorities(answers: int) -> range:
 
 
 def _binomial(answers: int, counted: int, chances: Floats) -> Floats:
-    found: Floats = comb(answers, counted) * chances**counted * (1 - chances) ** (answers - counted)
+    # By logarithms: thousands of answers have more choices than a float can hold.
+    choices = lgamma(answers + 1) - lgamma(counted + 1) - lgamma(answers - counted + 1)
+    found: Floats = np.exp(
+        choices + _times_log(counted, chances) + _times_log(answers - counted, 1 - chances)
+    )
     return found
+
+
+def _times_log(count: int, chances: Floats) -> Floats:
+    """The logarithm of a power of each chance; 0 to the power of 0 is 1."""
+    with np.errstate(divide="ignore"):
+        logs: Floats = count * np.log(chances) if count else np.zeros_like(chances)
+    return logs
 
 
 def outcomes(answers: AnswerSets) -> Codes:

@@ -80,7 +80,10 @@ def _weight_advice(case: SuiteCase, at: int) -> str:
 
 @suite_diagnostic("decides-little")
 def decides_little(case: SuiteCase) -> Iterable[Claim]:
-    """A note where leaving a grader out would turn less than 5 % of the combined verdicts (upper bound), if they differ at all."""
+    """A note where leaving a grader out would turn less than 5 % of the combined verdicts (upper bound).
+
+    Silent where the verdicts do not differ, and where no grader decides more: then they agree, which says nothing of one.
+    """
     if (
         case.rule is None
         or len(case.entries) < 2
@@ -89,10 +92,12 @@ def decides_little(case: SuiteCase) -> Iterable[Claim]:
         or not case.accepted.any()
     ):
         return
-    for entry in filter(lambda entry: entry.weight > 0, case.entries):
-        turned = case.decides(entry.name)
+    decisions = {entry.name: case.decides(entry.name) for entry in case.entries if entry.weight > 0}
+    if not any(turned.mean() > _LITTLE for turned in decisions.values()):
+        return
+    for name, turned in decisions.items():
         finding = case.finding(
-            entry.name,
+            name,
             "decides-little",
             Severity.NOTE,
             "share of verdicts turned",

@@ -58,7 +58,18 @@ def plot_weights(report: Report, graders: Sequence[str] | None = None) -> Any:
     }
     across = {"tickformat": ".0%", "gridcolor": LINE, "zeroline": True, "zerolinecolor": INK}
     layout |= {"legend": legend, "xaxis": across, "margin": {"l": 56, "r": 24, "t": 40, "b": 40}}
-    return go.Figure(bars, layout | {"yaxis": {**grader_ticks(names), "autorange": "reversed"}})
+    return go.Figure(
+        bars,
+        layout
+        | {
+            "yaxis": {
+                **grader_ticks(names),
+                "autorange": "reversed",
+                "ticks": "outside",
+                "tickcolor": "rgba(0,0,0,0)",
+            }
+        },
+    )
 
 
 def _bars(table: pd.DataFrame, column: str, name: str) -> Any:
