@@ -96,7 +96,7 @@ def test_hidden_characters_are_shown():
 def test_holds_everything():
     """Summary, distributions, findings with rows, source, isolation, versions and date."""
     page = render_html(make_report(), generated="1 May 2031", versions={"workbench": "9.9"})
-    for piece in ("quality", "saturated high", "It is 4.", "def grade(thread)", "isolation: kernel", "1 May 2031", "workbench 9.9", "<svg"):  # fmt: skip
+    for piece in ("quality", "gives every row the same score", "It is 4.", "def grade(thread)", "isolation: kernel", "1 May 2031", "workbench 9.9", "<svg"):  # fmt: skip
         assert piece in page
 
 

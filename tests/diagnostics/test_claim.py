@@ -1,4 +1,4 @@
-"""A bootstrapped statistic against a threshold: how many more rows it asks for."""
+"""A statistic against its limit: when it is a verdict, what clears it, and what is still needed."""
 
 from __future__ import annotations
 
@@ -7,33 +7,77 @@ from math import nan
 import numpy as np
 import pytest
 
-from workbench.diagnostics.claim import bootstrap_claim
+from workbench import statistics as ws
+from workbench.diagnostics.claim import bootstrap_claim, claim_of, decide, estimate_claim, share_claim
 from workbench.diagnostics.finding import Finding, Severity
-from workbench.statistics.resampling import sd_bootstrap
+from workbench.statistics.spread import level_counts, levels_of
 
-ROWS = 40
-FINDING = Finding("g", "no-variance", Severity.WARNING, "sd", nan, None, ROWS, 0, "no variance", "look")
-
-
-@pytest.fixture
-def boot():
-    """The bootstrapped sd of 40 scores."""
-    return sd_bootstrap(np.random.default_rng(2).normal(0.6, 0.1, ROWS), np.arange(ROWS))
+FINDING = Finding("g", "too-lenient", Severity.ERROR, "share", nan, None, 40, 0, "too lenient", "look")
 
 
-@pytest.mark.parametrize("above", [False, True])
-@pytest.mark.parametrize(("part", "more"), [(1.0, 1), (1 / 2, 3 * ROWS), (1 / 3, 8 * ROWS)])
-def test_rows_needed_grow_with_the_square(boot, above, part, more):
-    """A threshold at half the bound's distance from the estimate takes four times the rows, at a third nine times."""
-    bound = boot.interval(bca=False).lo if above else boot.interval(bca=False).hi
-    threshold = boot.value + part * (bound - boot.value)
-    claim = bootstrap_claim(FINDING, boot, threshold, above=above)
-    assert claim.p <= 0.5
-    assert claim.needed(0.95) == more
+def flags(k, n):
+    return np.arange(n) < k
 
 
-def test_no_number_of_rows_decides_at_the_threshold_itself(boot):
-    """An estimate that equals its threshold claims nothing and asks for nothing."""
-    claim = bootstrap_claim(FINDING, boot, boot.value)
-    assert claim.p == 1.0
-    assert claim.needed(0.95) is None
+class TestShares:
+    def test_a_verdict_needs_no_minimum(self):
+        """Three of four are enough where the limit is one in twenty."""
+        (finding,) = decide([share_claim(FINDING, ws.share(flags(3, 4)), 0.05)])
+        assert (finding.severity, finding.n, finding.limit) == ("error", 4, 0.05)
+
+    def test_none_of_sixty_clears(self):
+        """The one-sided bound of 4.9 % lies below 5 %; none of 58 leaves 5.03 %."""
+        said = "at most {bound} are accepted"
+        (finding,) = decide([share_claim(FINDING, ws.share(flags(0, 60)), 0.05, cleared=said)])
+        assert (finding.severity, finding.message) == ("cleared", "cleared, at most 4.9 % are accepted")
+        assert finding.interval.hi == pytest.approx(1 - 0.05 ** (1 / 60))
+        assert str(finding).endswith("(95 % confidence).")
+        assert decide([share_claim(FINDING, ws.share(flags(0, 58)), 0.05, cleared=said)]) == []
+
+    def test_an_undecided_one_is_a_note(self):
+        """Three of twenty against a limit of one in twenty: no verdict, a plan or the reason why there is none."""
+        (finding,) = decide([share_claim(FINDING, ws.share(flags(3, 20)), 0.05)])
+        assert (finding.severity, finding.undecided) == ("note", True)
+        assert finding.message == "perhaps too lenient"
+        assert finding.interval == ws.clopper_pearson(3, 20)
+
+    def test_prompts_are_counted_where_rows_share_them(self):
+        """A plan is in prompts then."""
+        share = ws.share(np.repeat(flags(4, 20), 5), np.repeat(np.arange(20), 5))
+        claim = share_claim(FINDING, share, 0.05)
+        assert claim.finding.unit == "prompt"
+        assert claim.units == 20
+
+    def test_the_interval_shown_is_that_of_95_percent(self):
+        """However many claims share the level."""
+        claims = [share_claim(Finding(f"g{at}", *_rest()), ws.share(flags(30, 60)), 0.05) for at in range(10)]
+        findings = decide(claims)
+        assert {finding.interval for finding in findings} == {ws.clopper_pearson(30, 60)}
+        assert max(finding.claims for finding in findings) == 10
+
+
+def _rest():
+    return ("too-lenient", Severity.ERROR, "share", nan, None, 60, 0, "too lenient", "look")
+
+
+class TestOthers:
+    def test_a_bootstrapped_statistic_below_its_limit(self):
+        """The levels in use of 60 equal scores, with one unseen row."""
+        boot = ws.bootstrap(level_counts(np.full(60, 0.5)), levels_of, unseen=np.eye(21)[0])
+        (finding,) = decide([bootstrap_claim(FINDING, boot, 1.5)])
+        assert finding.severity == "error"
+        assert decide([bootstrap_claim(FINDING, boot, 1.0)]) == []
+
+    def test_an_estimate_without_a_plan_is_silent_until_it_is_shown(self):
+        """`plan_rows=False`."""
+        unclear = ws.Estimate(-0.1, 40, 0.2, -0.1, 0.2)
+        assert decide([estimate_claim(FINDING, unclear, 0.0, plan_rows=False)]) == []
+        clear = ws.Estimate(-0.9, 40, 0.1, -0.9, 0.1)
+        assert decide([estimate_claim(FINDING, clear, 0.0, plan_rows=False)])[0].severity == "error"
+
+    def test_nobody_is_sent_for_thousands_of_rows(self):
+        """A plan of more than 1,000 is none."""
+        claim = claim_of(FINDING, 0.03, lambda _: ws.Interval(0.04, 0.2), limit=0.05, units=1_000)
+        (finding,) = decide([claim])
+        assert finding.needed == 0
+        assert "not settled by these rows: the limit of 5 % lies inside" in str(finding)

@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 from workbench import diagnostics as wd
-from workbench.diagnostics.finding import Finding, Severity
+from workbench.diagnostics.finding import Finding, Severity, joint_line
 from workbench.diagnostics.labels import read_labels
 from workbench.diagnostics.registry import group_codes
 from workbench.grade import ErrorKind, GradeError
 from workbench.grades import Grades
+from workbench.statistics import Interval
 
 EVERY = [(preset, kind) for preset in wd.presets() for kind in wd.kinds(preset)]
 RNG = np.random.default_rng(0)
@@ -54,9 +55,13 @@ class TestAnyGrades:
         findings = wd.diagnose(grades, preset=preset, groups=GROUPS[groups](n), labels=labels)
         for finding in findings:
             check(finding, n, preset)
-        assert [finding.severity.rank for finding in findings] == sorted(
-            finding.severity.rank for finding in findings
-        )
+        ranks = {}
+        for finding in findings:
+            lead = finding.cause or finding.kind
+            ranks[lead] = min(ranks.get(lead, 9), finding.severity.rank)
+        assert list(ranks.values()) == sorted(ranks.values())
+        for before, finding in zip([None, *findings], findings, strict=False):
+            assert not finding.cause or finding.cause in (before.kind, before.cause)
 
     def test_one_finding_a_kind(self, graded, preset, columns, groups):
         """A verdict, a note and a wish for rows never stand side by side for one kind."""
@@ -78,6 +83,7 @@ def check(finding, n, preset):
         assert finding.interval.lo <= finding.interval.hi
     if finding.severity is not Severity.NOTE:
         assert finding.needed == 0
+        assert not finding.undecided
     sentence = str(finding)
     assert sentence.startswith("grader: ")
     assert sentence.endswith(".")
@@ -113,8 +119,8 @@ def test_graders_are_judged_by_name(graded):
     """A mapping of grades gives findings under each name."""
     findings = wd.diagnose({"low": graded(np.zeros(50)), "high": graded(np.ones(50))})
     assert {(finding.grader, finding.kind) for finding in findings} >= {
-        ("low", "saturated-low"),
-        ("high", "saturated-high"),
+        ("low", "same-score"),
+        ("high", "same-score"),
     }
 
 
@@ -181,20 +187,20 @@ def test_missing_groups_stand_alone():
 
 def test_correction_is_by_holm_over_all_graders(graded):
     """A verdict that just fires alone does not among many of its kind: more rows are needed."""
-    alone = wd.diagnose({"g0": graded(np.tile([1.0] * 34 + [0.0], 3)[:100])})
-    many = wd.diagnose({f"g{at}": graded(np.tile([1.0] * 34 + [0.0], 3)[:100]) for at in range(12)})
+    alone = wd.diagnose({"g0": graded(np.tile([1.0] * 34 + [0.0], 3)[:90])})
+    many = wd.diagnose({f"g{at}": graded(np.tile([1.0] * 34 + [0.0], 3)[:90]) for at in range(12)})
     first = [finding for finding in alone if finding.kind == "saturated-high"]
     rest = [finding for finding in many if finding.kind == "saturated-high"]
     assert [finding.severity for finding in first] == ["warning"]
     assert {finding.severity for finding in rest} == {"note"}
-    assert all(finding.needed and finding.message.startswith("nearly") for finding in rest)
+    assert all(finding.message.startswith("most scores") for finding in rest)
 
 
 def test_graders_short_of_rows_do_not_weaken_others(graded):
-    """Only verdicts that can be given are corrected for."""
-    columns = {"full": graded(np.ones(35))} | {f"short{at}": graded(np.ones(10)) for at in range(20)}
-    verdicts = [str(finding.kind) for finding in wd.diagnose(columns) if finding.severity == "warning"]
-    assert "saturated-high" in verdicts
+    """Claims that cannot be verdicts are not corrected for: their estimate is not past the limit."""
+    columns = {"full": graded(np.ones(36))} | {f"fair{at}": graded([0.0, 1.0] * 5) for at in range(20)}
+    verdicts = [finding.kind for finding in wd.diagnose(columns) if finding.is_verdict]
+    assert verdicts == ["same-score"]
 
 
 @pytest.mark.parametrize("labelled", [False, True])
@@ -208,26 +214,42 @@ def test_healthy_clustered_graders_are_left_alone(graded, labelled):
         wrong = rng.random(320) < 0.02
         grades = graded(np.where(wrong, 1 - scores, scores), failed=np.flatnonzero(rng.random(320) < 0.01))
         findings = wd.diagnose(grades, groups=groups, labels=list(scores >= 0.5) if labelled else None)
-        alarms += any(finding.severity is not Severity.NOTE for finding in findings)
+        alarms += any(finding.is_verdict for finding in findings)
     assert alarms <= 4
 
 
 @pytest.mark.parametrize(
     ("needed", "said"),
     [
-        (1, "; a verdict needs 1 more row."),
-        (640, "; a verdict needs 640 more rows."),
-        (999, "; a verdict needs 999 more rows."),
-        (1_000, "; a verdict needs about 1,000 more rows."),
-        (1_249, "; too close to call: a verdict would need about 1,200 more rows."),
-        (94_024, "; too close to call: a verdict would need about 94,000 more rows."),
+        (1, "; 1 more row would settle it in 9 of 10 cases."),
+        (999, "; 999 more rows would settle it in 9 of 10 cases."),
+        (1_249, "; about 1,200 more rows would settle it in 9 of 10 cases."),
     ],
 )
 def test_a_plan_is_told_as_exactly_as_it_is_known(needed, said):
-    """Few missing rows are counted; many are rounded, and far more than there are means: at the threshold."""
-    made = Finding("g", "k", Severity.NOTE, "share", 0.5, None, 100, needed, "perhaps", "look")
+    """Few missing rows are counted; many are rounded."""
+    made = Finding(
+        "g", "k", Severity.NOTE, "share", 0.5, None, 100, needed, "perhaps", "look", undecided=True
+    )
     assert str(made) == f"g: perhaps{said}"
-    assert str(replace(made, n=50_000, needed=94_024)).endswith("a verdict needs about 94,000 more rows.")
+
+
+def test_what_is_not_settled_says_why(graded):
+    """Where no number can be named: the limit lies inside the interval, or many claims are judged together."""
+    alone = wd.diagnose(graded(np.r_[np.ones(8), np.zeros(42)]), labels=[False] * 50)
+    assert any(finding.kind == "too-lenient" and finding.is_verdict for finding in alone)
+    few = wd.diagnose(graded(np.r_[np.ones(2), np.zeros(20)]), labels=[False] * 22)
+    (undecided,) = (finding for finding in few if finding.kind == "too-lenient")
+    assert str(undecided).endswith("; not settled by these rows: the limit of 5 % lies inside.")
+    together = replace(undecided, interval=Interval(0.06, 0.2), claims=12)
+    assert str(together).endswith("; not settled by these rows, since 12 claims are judged together.")
+
+
+def test_one_line_says_what_is_judged_together(graded):
+    """Nothing for a single claim; else their number."""
+    assert joint_line(wd.diagnose(graded(np.ones(50)))) == ""
+    several = wd.diagnose({"low": graded(np.zeros(50)), "high": graded(np.ones(50))})
+    assert "verdicts allow for the 2 claims made together" in joint_line(several)
 
 
 def test_two_diagnostics_may_not_share_a_name():

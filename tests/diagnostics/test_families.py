@@ -24,15 +24,16 @@ class TestBroken:
         assert finding.rows == tuple(range(30))
         assert finding.interval.lo > 0.02
 
-    def test_needs_twenty_rows(self, graded):
-        """19 failures of 19 are not yet a verdict; 20 of 20 are."""
-        assert only(graded(np.ones(19), failed=range(19)), "broken").needed == 1
-        assert only(graded(np.ones(20), failed=range(20)), "broken").severity == "error"
+    def test_needs_no_minimum(self, graded):
+        """Two failures of two would happen once in 2,500 times at 2 %; one of one is no verdict."""
+        assert only(graded(np.ones(2), failed=range(2)), "broken").severity == "error"
+        assert only(graded(np.ones(20), failed=[3]), "broken").severity == "note"
 
-    def test_failures_of_one_prompt_are_failures(self, graded):
-        """Few prompts do not excuse a grader that fails on every row."""
-        finding = only(graded(np.ones(40), failed=range(40)), "broken", groups=np.zeros(40, int))
-        assert finding.severity == "error"
+    def test_knows_prompts(self, graded):
+        """One prompt whose 8 answers fail is one failure of its kind; three of them are a verdict."""
+        groups = np.arange(80) // 8
+        assert only(graded(np.ones(80), failed=range(8)), "broken", groups=groups).severity == "note"
+        assert only(graded(np.ones(80), failed=range(24)), "broken", groups=groups).severity == "error"
 
     def test_names_the_most_common_error(self, graded):
         """The message of most failures stands in the sentence, cut to fit it."""
@@ -51,8 +52,10 @@ class TestBroken:
         """Where *broken* is a verdict it covers *nothing-scored*; where it is a note it does not."""
         kinds = [finding.kind for finding in diagnose(graded(np.ones(30), failed=range(30)))]
         assert kinds == ["broken"]
-        kinds = [finding.kind for finding in diagnose(graded(np.ones(5), failed=range(5)))]
-        assert kinds == ["nothing-scored", "broken"]
+        one_prompt = diagnose(graded(np.ones(5), failed=range(5)), groups=np.zeros(5, int))
+        assert [finding.kind for finding in one_prompt] == ["broken"]
+        kinds = [finding.kind for finding in diagnose(graded(np.ones(1), failed=[0]))]
+        assert kinds == ["broken"]
 
     def test_one_broken_grader_covers_no_other(self, graded):
         """Each grader has its own findings."""
@@ -91,17 +94,22 @@ class TestBroken:
         assert (finding.severity, finding.rows) == ("warning", (3, 5, 7))
         assert finding.message == "3 of 40 rows have a score by rule, not by grading: no reference"
 
-    def test_few_rows_say_how_many_more(self, graded):
-        """Five scored rows: thirty more are needed."""
-        assert only(graded([0.2, 0.9, 0.4, 0.6, 0.1]), "few-rows").needed == 30
+    def test_few_rows_say_how_many_it_takes(self, graded):
+        """Five scored rows; 36 are the least that can show how scores are spread."""
+        assert "takes 36 independent rows" in only(graded([0.2, 0.9, 0.4, 0.6, 0.1]), "few-rows").message
 
     @pytest.mark.parametrize("answers", [1, 3, 7])
-    def test_thirty_five_rows_are_not_few(self, graded, answers):
-        """35 prompts are enough however often each is answered alike; 34 want one prompt's answers more."""
-        scores, groups = np.repeat(np.linspace(0, 1, 35), answers), np.arange(35 * answers) // answers
+    def test_thirty_six_rows_are_not_few(self, graded, answers):
+        """36 prompts are enough however often each is answered alike; 35 are not."""
+        scores, groups = np.repeat(np.linspace(0, 1, 36), answers), np.arange(36 * answers) // answers
         assert only(graded(scores), "few-rows", groups=groups) is None
-        few = only(graded(scores[answers:]), "few-rows", groups=groups[answers:])
-        assert few.needed == answers
+        assert only(graded(scores[answers:]), "few-rows", groups=groups[answers:])
+
+    def test_rows_of_one_prompt_are_said_to_be(self, graded):
+        """They do not show how the grader does on another."""
+        finding = only(graded(np.linspace(0, 1, 40)), "one-prompt", groups=np.zeros(40, int))
+        assert (finding.severity, finding.message[:34]) == ("note", "all 40 scored rows are from one pr")
+        assert only(graded(np.linspace(0, 1, 40)), "one-prompt") is None
 
     @pytest.mark.parametrize(
         ("messages", "words"),
@@ -122,46 +130,81 @@ class TestBroken:
     def test_few_prompts_count_as_few_rows(self, graded):
         """100 equal answers to five prompts are worth five rows."""
         finding = only(graded(np.full(100, 0.4)), "few-rows", groups=np.arange(100) // 20)
-        assert finding.needed == 600
         assert "5 independent" in finding.message
+
+
+class TestSameScore:
+    @pytest.mark.parametrize(("n", "severity"), [(35, "note"), (36, "warning")])
+    def test_needs_thirty_six_rows(self, graded, n, severity):
+        """Nine of ten rows alike would all be alike in 36 rows once in forty times."""
+        finding = only(graded(np.full(n, 0.95)), "same-score")
+        assert finding.severity == severity
+        assert f"gives every row the same score, 0.95 on {n} of {n} rows" in finding.message
+
+    def test_it_is_the_only_thing_said_of_the_scores(self, graded):
+        """An always-0.95 grader has one fault, not five."""
+        assert [f.kind for f in diagnose(graded(np.full(60, 0.95)))] == ["same-score"]
+
+    def test_it_explains_what_labels_show(self, graded):
+        """Lenient, and no better than chance: both follow, and nothing is cleared."""
+        labels = [True, False] * 100
+        findings = diagnose(graded(np.full(200, 0.95)), labels=labels)
+        assert [(f.kind, f.cause) for f in findings] == [
+            ("same-score", ""),
+            ("too-lenient", "same-score"),
+            ("no-better-than-chance", "same-score"),
+        ]
+
+    def test_one_other_score_is_enough(self, graded):
+        """Then it is no longer every row."""
+        assert only(graded(np.r_[np.full(60, 0.95), 0.5]), "same-score") is None
+
+    def test_copies_of_one_prompt_count_once(self, graded):
+        """100 equal answers to ten prompts are ten rows."""
+        finding = only(graded(np.full(100, 0.6)), "same-score", groups=np.arange(100) // 10)
+        assert (finding.severity, finding.unit) == ("note", "prompt")
+
+
+def ended(n, rows, score):
+    """N rows, so many of them at one end of the scale."""
+    return np.r_[np.full(rows, score), np.full(n - rows, 0.5)]
 
 
 class TestSaturation:
     @pytest.mark.parametrize(("score", "kind"), [(1.0, "saturated-high"), (0.0, "saturated-low")])
-    @pytest.mark.parametrize(
-        ("n", "severity", "needed"), [(15, "note", 20), (16, "note", 19), (34, "note", 1), (35, "warning", 0)]
-    )
-    def test_minimum_rows(self, graded, score, kind, n, severity, needed):
-        """All rows at one end: a note from 16 rows, a verdict from 35, and the count missing before."""
-        finding = only(graded(np.full(n, score)), kind)
-        assert (finding.severity, finding.needed) == (severity, needed)
-        assert finding.message.startswith("nearly") == (16 <= n < 35)
-        assert finding.message.startswith("perhaps") == (n < 16)
+    def test_a_verdict_a_note_and_nothing(self, graded, score, kind):
+        """99 of 100 at one end are a verdict, 90 a note, 80 neither."""
+        place = "top" if score else "bottom"
+        verdict = only(graded(ended(100, 99, score)), kind)
+        assert verdict.severity == "warning"
+        assert verdict.message.startswith(f"nearly every score is at the {place}, 99 % of 100 scores are")
+        note = only(graded(ended(100, 90, score)), kind)
+        assert (note.severity, note.message[:11]) == ("note", "most scores")
+        assert only(graded(ended(100, 80, score)), kind) is None
 
     @pytest.mark.parametrize("score", [1.0, 0.0, 0.6])
     def test_a_handful_of_rows_gives_no_hints(self, graded, score):
         """Below 8 scored rows only *few-rows* speaks; from 8 on the shape may be hinted at."""
         groups = np.arange(7) // 2
-        assert [finding.kind for finding in diagnose(graded(np.full(7, score)), groups=groups)] == [
-            "few-rows"
-        ]
-        hints = {finding.kind for finding in diagnose(graded(np.full(8, score)))}
-        assert hints & {"saturated-high", "saturated-low", "no-variance"}
+        assert [f.kind for f in diagnose(graded(np.full(7, score)), groups=groups)] == ["few-rows"]
+        assert "same-score" in {finding.kind for finding in diagnose(graded(np.full(8, score)))}
 
     def test_ends_are_where_they_are_said_to_be(self, graded):
         """0.95 is the ceiling, 0.94 is not; 0.05 is the floor, 0.06 is not."""
-        assert only(graded(np.full(50, 0.95)), "saturated-high")
-        assert only(graded(np.full(50, 0.94)), "saturated-high") is None
-        assert only(graded(np.full(50, 0.05)), "saturated-low")
-        assert only(graded(np.full(50, 0.06)), "saturated-low") is None
+        assert only(graded(ended(100, 99, 0.95)), "saturated-high")
+        assert only(graded(ended(100, 99, 0.94)), "saturated-high") is None
+        assert only(graded(ended(100, 99, 0.05)), "saturated-low")
+        assert only(graded(ended(100, 99, 0.06)), "saturated-low") is None
 
     def test_never_says_lenient_without_labels(self, graded):
         """A high mean may come from good answers."""
         assert not any("lenient" in finding.message for finding in diagnose(graded(np.ones(500))))
 
     def test_other_scales_are_brought_to_the_same_ends(self, graded):
-        """4.9 of 0 to 5 is the ceiling."""
-        assert only(graded(np.full(50, 4.9)), "saturated-high", scale=(0, 5)).severity == "warning"
+        """4.9 of 0 to 5 is the ceiling, which is then at 4.75."""
+        finding = only(graded(np.r_[np.full(99, 4.9), 2]), "saturated-high", scale=(0, 5))
+        assert finding.severity == "warning"
+        assert "are 4.75 or above" in finding.message
 
     @pytest.mark.parametrize(("n", "most"), [(5, 0), (10, 0), (20, 0), (50, 0)])
     def test_healthy_graders_are_never_saturated(self, graded, n, most):
@@ -179,13 +222,17 @@ class TestSaturation:
         assert 0.12 <= np.mean(fired) <= 0.22
 
     def test_power_at_a_hundred_rows(self, graded):
-        """At a true ceiling share of 0.98 a hundred rows decide in more than nine of ten runs."""
+        """At a true ceiling share of 0.98 a hundred rows decide in more than five of six runs."""
         rng = np.random.default_rng(3)
         runs = [graded(rng.random(100) < 0.98) for _ in range(60)]
-        fired = [
-            finding.severity == "warning" for grades in runs if (finding := only(grades, "saturated-high"))
+        verdicts = [
+            any(
+                finding.kind in ("saturated-high", "same-score") and finding.is_verdict
+                for finding in diagnose(grades)
+            )
+            for grades in runs
         ]
-        assert sum(fired) >= 54
+        assert sum(verdicts) >= 50
 
 
 class TestSpread:
@@ -215,17 +262,36 @@ class TestSpread:
         assert only(graded(np.tile([0.0, 0.5, 1.0], 60)), "collapsed") is None
 
     def test_no_variance(self, graded):
-        """An sd of 0.03 around 0.6."""
-        finding = only(graded(np.random.default_rng(5).normal(0.6, 0.03, 100)), "no-variance")
+        """An sd of 0.03 around 0.6 is shown by 300 rows: of so many, too few can be unseen to raise it to 0.1."""
+        finding = only(graded(np.random.default_rng(5).normal(0.6, 0.03, 300)), "no-variance")
         assert finding.severity == "warning"
         assert finding.interval.hi < 0.1
         assert "ddof=1" in finding.message
 
-    def test_no_variance_needs_twenty_rows(self, graded):
-        """12 equal rows need 8 more; equal rows of one prompt count once."""
-        assert only(graded(np.full(12, 0.6)), "no-variance").needed == 8
-        clustered = only(graded(np.full(100, 0.6)), "no-variance", groups=np.arange(100) // 10)
-        assert (clustered.severity, clustered.needed) == ("note", 100)
+    def test_no_variance_of_few_rows_is_not_shown(self, graded):
+        """A grader that passes 95 % gives twenty equal scores in a third of cases, and its sd is 0.22."""
+        rng = np.random.default_rng(1)
+        for _ in range(40):
+            assert not any(f.is_verdict for f in diagnose(graded((rng.random(20) < 0.95) * 1.0)))
+
+    def test_narrow_range_takes_fewer_rows(self, graded):
+        """All of 60 scores between 0.55 and 0.65, in the user's units; what follows from it stands below."""
+        scores = 100 * np.random.default_rng(5).normal(0.6, 0.015, 60)
+        findings = diagnose(graded(scores), scale=(0, 100))
+        assert findings[0].kind == "narrow-range"
+        assert findings[0].severity == "warning"
+        assert "100 % of 60 between 5" in findings[0].message
+        assert {finding.cause for finding in findings[1:]} <= {"narrow-range"}
+
+    def test_scores_that_rank_are_not_called_flat(self, graded):
+        """0.49 for bad rows and 0.51 for good ones: little spread, and all that group-relative training needs."""
+        labels = [False, True] * 150
+        findings = diagnose(graded(np.where(labels, 0.51, 0.49)), labels=labels)
+        assert not any(finding.is_verdict for finding in findings)
+        assert (
+            "good rows score above bad ones"
+            in only(graded(np.where(labels, 0.51, 0.49)), "narrow-range", labels=labels).advice
+        )
 
     @pytest.mark.parametrize("size", [1, 10])
     def test_healthy_spread_stays_quiet(self, graded, size):
@@ -241,9 +307,9 @@ class TestSpread:
 
     def test_scores_off_the_scale_are_said_and_not_judged(self, graded):
         """Scores of 1 to 5: one warning, no verdict about ends or spread."""
-        findings = diagnose(graded(np.full(100, 5.0)))
+        findings = diagnose(graded(np.tile([1.0, 5.0], 50)))
         assert [finding.kind for finding in findings] == ["out-of-scale"]
-        assert "scale=" in findings[0].advice
+        assert "scale=(1, 5)" in findings[0].advice
 
     def test_rounding_is_not_off_the_scale(self, graded):
         """A weighted sum may exceed 1 by the last bit."""
@@ -259,20 +325,25 @@ class TestGroups:
         assert finding.n == 40
         assert len(finding.rows) == 160
 
-    def test_dead_prompts_need_thirty_with_four_answers(self, graded):
-        """29 prompts need four rows more."""
-        scores = np.repeat(np.random.default_rng(8).random(29), 4)
-        finding = only(graded(scores), "dead-groups", groups=np.arange(116) // 4)
-        assert (finding.severity, finding.needed) == ("note", 4)
+    def test_few_prompts_are_enough_where_all_are_dead(self, graded):
+        """Six dead of six would happen once in 64 times at one half; five of five are no verdict. Plans are in prompts."""
+        scores = np.repeat(np.random.default_rng(8).random(6), 4)
+        assert only(graded(scores), "dead-groups", groups=np.arange(24) // 4).severity == "warning"
+        finding = only(graded(scores[:20]), "dead-groups", groups=np.arange(20) // 4)
+        assert (finding.severity, finding.unit) == ("note", "prompt")
 
     @pytest.mark.parametrize(("dead", "fires"), [(600, True), (500, False)])
     def test_more_than_half_must_be_dead(self, graded, dead, fires):
         """Of 1,000 prompts 600 are past one half, 500 are not."""
-        scores = np.tile([0.2, 0.8], 1_000)
-        scores[: 2 * dead] = 0.5
-        groups = np.r_[np.arange(2_000) // 2, np.arange(120) // 4]
-        finding = only(graded(np.r_[scores, np.tile([0.1, 0.4, 0.6, 0.9], 30)]), "dead-groups", groups=groups)
-        assert (finding is not None and finding.severity == "warning") == fires
+        scores = np.tile([0.2, 0.8, 0.2, 0.8], 1_000)
+        scores[: 4 * dead] = 0.5
+        finding = only(graded(scores), "dead-groups", groups=np.arange(4_000) // 4)
+        assert (finding is not None and finding.is_verdict) == fires
+
+    def test_two_answers_are_often_alike_by_chance(self, graded):
+        """Prompts with two or three answers are not counted."""
+        scores = np.repeat(np.random.default_rng(8).random(40), 3)
+        assert only(graded(scores), "dead-groups", groups=np.arange(120) // 3) is None
 
     def test_single_answers_say_nothing(self, graded):
         """Without two answers to one prompt there is no spread to miss."""
@@ -315,13 +386,29 @@ class TestAgreement:
         grades.isolation = "kernel"
         return grades
 
-    def test_code_should_accept_no_known_bad_row(self, graded):
-        """Three of 556 claim no rate, yet the rows are shown, highest score first, as a warning."""
+    def test_wrong_labels_may_explain_what_code_accepts(self, graded):
+        """Three of 556: a note that names the label error it would take, with the rows, highest score first."""
         grades = self.code(graded(np.r_[0.6, 0.9, 0.7, np.zeros(553)]))
         finding = only(grades, "accepts-known-bad", labels=[False] * 556)
-        assert finding.message == "accepts 3 of 556 known-bad rows; a code grader should accept none"
-        assert (finding.severity, finding.interval, finding.rows) == ("warning", None, (1, 2, 0))
-        assert only(grades, "too-lenient", labels=[False] * 556) is None
+        said = "accepts 3 of 556 known-bad rows; a code grader should accept none, unless 0.5 % of all labels are wrong"
+        assert finding.message == said
+        assert (finding.severity, finding.interval, finding.rows) == ("note", None, (1, 2, 0))
+
+    def test_code_that_accepts_more_than_wrong_labels_explain(self, graded):
+        """3 % of 1,000, shown to be above 1 %, is a warning though too few for leniency."""
+        grades = self.code(graded(np.r_[np.ones(30), np.zeros(970)]))
+        finding = only(grades, "accepts-known-bad", labels=[False] * 1_000)
+        assert (finding.severity, finding.interval.lo > 0.01) == ("warning", True)
+
+    @pytest.mark.parametrize("good", [0.5, 0.9])
+    def test_a_perfect_grader_with_one_percent_wrong_labels_is_left_alone(self, graded, good):
+        """10,000 rows, half or nine tenths of them good: no verdict in 20 runs but one."""
+        rng, alarms = np.random.default_rng(4), 0
+        for _ in range(20):
+            truth = rng.random(10_000) < good
+            labels = (truth ^ (rng.random(10_000) < 0.01)).tolist()
+            alarms += any(f.is_verdict for f in diagnose(self.code(graded(truth * 1.0)), labels=labels))
+        assert alarms <= 1
 
     def test_a_lenient_grader_is_told_once(self, graded):
         """Where the rate is a verdict, the single rows are its evidence."""
@@ -338,10 +425,27 @@ class TestAgreement:
         assert only(self.code(graded(scores)), "accepts-known-bad", labels=labels, preset="seed") is None
         assert only(self.code(graded(np.zeros(100))), "accepts-known-bad", labels=labels) is None
 
-    def test_lenient_needs_sixty_bad_rows(self, graded):
-        """59 accepted of 59 are not yet a verdict."""
-        finding = only(graded(np.ones(59)), "too-lenient", labels=[False] * 59)
-        assert (finding.severity, finding.needed) == ("note", 1)
+    def test_forty_of_forty_is_a_verdict(self, graded):
+        """A bound allows it: sixty rows are what clears a grader."""
+        finding = only(graded(np.ones(40)), "too-lenient", labels=[False] * 40)
+        assert finding.severity == "error"
+        clear = only(graded(np.zeros(60)), "too-lenient", labels=[False] * 60)
+        assert clear is None  # the same score on every row clears nobody
+        scores, labels = np.r_[np.zeros(60), np.ones(40)], [False] * 60 + [True] * 40
+        cleared = only(graded(scores), "too-lenient", labels=labels)
+        assert cleared.severity == "cleared"
+        assert "accepts at most 4.9 % of known-bad rows, 0 of 60 here" in str(cleared)
+
+    def test_a_coin_is_a_coin(self, graded):
+        """Not lenient and strict at once: no better than chance, which explains both."""
+        rng = np.random.default_rng(0)
+        labels = (rng.random(400) < 0.5).tolist()
+        findings = diagnose(graded((rng.random(400) < 0.5) * 1.0), labels=labels)
+        assert [(f.kind, f.cause) for f in findings] == [
+            ("no-better-than-chance", ""),
+            ("too-lenient", "no-better-than-chance"),
+            ("too-strict", "no-better-than-chance"),
+        ]
 
     def test_strict_with_the_rows_that_prove_it(self, graded):
         """Rejected known-good rows are the evidence; thirty labels are enough."""
@@ -352,8 +456,8 @@ class TestAgreement:
     def test_a_fair_grader_is_neither(self, graded):
         """3 % false accepts and 5 % false rejects are within bounds."""
         scores = np.r_[np.arange(200) % 33 == 0, np.arange(200) % 20 != 0]
-        kinds = {finding.kind for finding in diagnose(graded(scores), labels=[False] * 200 + [True] * 200)}
-        assert not kinds & {"too-lenient", "too-strict"}
+        findings = diagnose(graded(scores), labels=[False] * 200 + [True] * 200)
+        assert not any(finding.is_verdict for finding in findings)
 
     def test_the_graders_own_verdict_goes_first(self, graded):
         """A score of 0.4 that the grader itself passed is accepted."""

@@ -41,7 +41,7 @@ def test_one_row_of_bars_a_grader():
 
 def test_findings_are_written_on_it():
     """The sentence of the finding stands above the bars."""
-    assert "saturated high" in words(make_report({"a": np.ones(100)}).plot())
+    assert "gives every row the same score" in words(make_report({"a": np.ones(100)}).plot())
 
 
 def test_missing_scores_are_counted_in_words():
@@ -132,7 +132,7 @@ def test_isolation_stands_beside_the_scores():
 def test_findings_of_odd_names_are_whole():
     """The sentence begins with the finding, however the name is written."""
     text = words(make_report({"na\u202eme\n" * 30: np.ones(100)}).plot())
-    assert "warning: saturated high, 100 %" in text
+    assert "warning: gives every row the same score" in text
 
 
 @pytest.mark.parametrize("columns", [{}, {"a": []}])

@@ -17,7 +17,7 @@ from workbench.errors import ReportError
 from workbench.grade import Grade
 from workbench.report import Agreement, Report
 from workbench.report.agreement import agreement
-from workbench.statistics import wilson
+from workbench.statistics import clopper_pearson
 
 CELLS = (25, 5, 2, 18)  # accepted good, rejected good, accepted bad, rejected bad
 
@@ -36,9 +36,9 @@ class TestNumbers:
         cells = (result.accepted_good, result.rejected_good, result.accepted_bad, result.rejected_bad)
         assert cells == CELLS
         assert (result.n, result.unlabelled, result.unscored) == (50, 0, 0)
-        assert result.sensitivity.interval() == pytest.approx(wilson(25, 30))
-        assert result.coverage.interval() == pytest.approx(wilson(18, 20))
-        assert result.false_failure_rate.interval() == pytest.approx(wilson(5, 30))
+        assert result.sensitivity.interval() == pytest.approx(clopper_pearson(25, 30))
+        assert result.coverage.interval() == pytest.approx(clopper_pearson(18, 20))
+        assert result.false_failure_rate.interval() == pytest.approx(clopper_pearson(5, 30))
         assert result.alignment == pytest.approx(2 * 0.9 * (25 / 30) / (0.9 + 25 / 30))
         assert result.kappa.value == pytest.approx(43 / 50 * 2 - 1, abs=0.02)
 
@@ -109,10 +109,10 @@ class TestVerdict:
         [
             ((50, 2, 2, 50), "agrees"),
             ((40, 30, 30, 40), "poor"),
-            ((48, 9, 9, 48), "undecided: about 180 more labels"),
+            ((48, 9, 9, 48), "undecided: these labels leave kappa on both sides of 0.6"),
             ((25, 1, 1, 23), "undecided: about 50 more labels"),
-            ((80, 20, 20, 80), "undecided: kappa is too close to 0.6 to tell"),
-            ((81, 19, 20, 80), "undecided: kappa is too close to 0.6 to tell"),
+            ((80, 20, 20, 80), "undecided: these labels leave kappa on both sides of 0.6"),
+            ((81, 19, 20, 80), "undecided: these labels leave kappa on both sides of 0.6"),
             ((18, 2, 0, 0), "undecided: all 20 labels are good, and it takes some bad ones too"),
             ((0, 0, 2, 18), "undecided: all 20 labels are bad, and it takes some good ones too"),
             ((0, 0, 0, 0), "undecided: about 100 more labels"),
@@ -126,7 +126,7 @@ class TestVerdict:
 
     def test_poor_is_what_the_finding_says(self):
         """The finding about labels and this verdict read the same bound."""
-        report = against((160, 12, 8, 8))
+        report = against((185, 12, 2, 3))
         assert report.agreement().verdict == "poor"
         kinds = {f.kind for f in diagnose(report, labels=report.labels) if f.severity == "warning"}
         assert "disagrees-with-labels" in kinds
@@ -147,9 +147,9 @@ class TestWords:
         assert against().agreement().lines == [
             ("agreement", "0.86 of 50"),
             ("kappa", "0.72 (0.49 to 0.89)"),
-            ("catches bad", "18 of 20, 0.70 to 0.97"),
-            ("keeps good", "25 of 30, 0.66 to 0.93"),
-            ("needs", "97 more labels to tell kappa from 0.6"),
+            ("catches bad", "18 of 20, 0.68 to 0.99"),
+            ("keeps good", "25 of 30, 0.65 to 0.94"),
+            ("needs", "50 more labels"),
         ]
 
     def test_lines_name_ac1_where_labels_are_lopsided(self):
@@ -161,8 +161,8 @@ class TestWords:
     def test_reads_as_sentences(self):
         """Who with whom, how far, what it means, and the two kinds of mistakes."""
         assert str(against().agreement(labeller="Ann")) == (
-            "g agrees with Ann on 43 of 50 rows (95 % interval 73.8 % to 93 %), kappa 0.72 (0.49 to 0.89); "
-            "undecided: about 97 more labels. Caught: 18 of 20 bad ones; kept: 25 of 30 good ones."
+            "g agrees with Ann on 43 of 50 rows (95 % interval 73.3 % to 94.2 %), kappa 0.72 (0.49 to 0.89); "
+            "undecided: about 50 more labels. Caught: 18 of 20 bad ones; kept: 25 of 30 good ones."
         )
 
     def test_says_that_there_are_no_labels(self):
@@ -175,7 +175,7 @@ class TestWords:
     def test_repr_is_short(self):
         """One line for a terminal."""
         assert repr(against().agreement()) == (
-            "Agreement('g' with 'labels', n=50, kappa 0.72, undecided: about 97 more labels)"
+            "Agreement('g' with 'labels', n=50, kappa 0.72, undecided: about 50 more labels)"
         )
 
     def test_html_is_escaped_and_small(self):

@@ -20,7 +20,7 @@ from workbench.report import Report, check_settings
 from workbench.report.bins import edges_of, histogram, within
 from workbench.report.select import select
 from workbench.samples import Samples
-from workbench.statistics import wilson
+from workbench.statistics import clopper_pearson
 
 NASTY = "<script>alert(1)</script>\u202eevil\x1b[31m\"'{{7*7}}\ud800"
 
@@ -98,10 +98,10 @@ class TestColumns:
         shared = Report(make_samples(400, per_prompt=8), {"g": make_grades(scores)}).summary.loc["g"]
         assert shared["mean_hi"] - shared["mean_lo"] > 2 * (alone["mean_hi"] - alone["mean_lo"])
 
-    def test_pass_share_has_wilsons_interval(self):
-        """Zeros and ones in rows of their own: Wilson to the last digit."""
+    def test_pass_share_has_the_exact_interval(self):
+        """Zeros and ones in rows of their own: Clopper and Pearson to the last digit."""
         line = Report(make_samples(10), {"g": make_grades([1] * 7 + [0] * 3)}).summary.loc["g"]
-        assert (line["mean_lo"], line["mean_hi"]) == pytest.approx(wilson(7, 10))
+        assert (line["mean_lo"], line["mean_hi"]) == pytest.approx(clopper_pearson(7, 10))
 
     def test_errors_are_the_failed_rows(self, report):
         """One line a failure, with kind and message."""
@@ -225,8 +225,10 @@ class TestDiagnose:
         report = Report(make_samples(200), {"g": make_grades(np.ones(200))})
         assert "too-lenient" not in [finding.kind for finding in report.findings]
         told = report.diagnose(labels=[row % 2 == 0 for row in range(200)])
-        assert told.findings[0].kind == "too-lenient"
-        assert set(told.findings[0].rows) == set(range(1, 200, 2))
+        assert told.findings[0].kind == "same-score"
+        (lenient,) = (finding for finding in told.findings if finding.kind == "too-lenient")
+        assert (lenient.severity, lenient.cause) == ("error", "same-score")
+        assert set(lenient.rows) == set(range(1, 200, 2))
         assert report.labels is None
 
     def test_presets_are_kept_apart(self):
@@ -267,7 +269,7 @@ class TestCompare:
         close = Report(make_samples(300), {"a": make_grades(scores), "b": make_grades(rough)}).compare(
             "a", "b"
         )
-        assert 0.04 < close.interval.lo < close.interval.hi < 0.06
+        assert 0.03 < close.interval.lo < close.interval.hi < 0.07
         assert report.compare("a", "b").difference == pytest.approx(0.05)
 
     def test_prompts_widen_the_interval(self):
@@ -592,7 +594,7 @@ class TestScale:
         report = self.report(np.full(100, 2.0)).diagnose(labels=[False] * 100, scale=(1, 5))
         assert not any("lenient" in finding.kind for finding in report.findings)
         high = self.report(np.full(100, 3.0)).diagnose(labels=[False] * 100, scale=(1, 5))
-        assert high.findings[0].kind == "too-lenient"
+        assert [f.kind for f in high.findings if f.severity == "error"] == ["too-lenient"]
         assert high.pass_threshold is None
 
     def test_zero_to_one_keeps_one_half(self):

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.statistics.answer_sets import AnswerSets, dead_share
+from workbench.statistics.answer_sets import AnswerSets
 from workbench.statistics.live_groups import LiveGroups
 
 SIZES = (4, 8, 16, 32, 64)
@@ -87,14 +87,6 @@ def test_counting_is_over_all_choices_of_answers(prompts, data):
         np.mean([len(set(few)) > 1 for few in combinations(p, size)]) for p in prompts if len(p) >= size
     ]
     assert found == pytest.approx(np.mean(shares))
-
-
-def test_dead_prompts_are_counted_among_those_with_several_answers():
-    """A prompt with one answer is neither dead nor live; rounding makes no difference."""
-    scores = np.array([0.1 + 0.2, 0.3, 1.0, 0.0, 0.7])
-    found = dead_share(scores, np.array([0, 0, 1, 1, 2]))
-    assert (found.k, found.n) == (1, 2)
-    assert dead_share(np.array([1.0]), np.array([0])).n == 0
 
 
 @pytest.mark.parametrize("shape", SHAPES)

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from workbench.diagnostics.finding import Finding, Severity
 from workbench.diagnostics.row_numbers import RowNumbers
 from workbench.grades import SCORED, Grades
-from workbench.statistics import compact
+from workbench.statistics import Interval, auroc, compact
+from workbench.statistics.spread import SAME
 
 __all__ = ["Case", "RowContext"]
 
@@ -32,6 +33,14 @@ class RowContext(Protocol):
     @property
     def lengths(self) -> NDArray[np.float64]:
         """Characters of each completion, (n,)."""
+
+    @property
+    def annotators(self) -> Sequence[Hashable | None] | None:
+        """Who gave the label of each row, (n,), None where nobody is named; None where no column says so."""
+
+    @property
+    def writers(self) -> Sequence[Hashable | None] | None:
+        """Which model wrote the completion of each row, (n,), None where none is named; None where no column says so."""
 
 
 @dataclass(frozen=True)
@@ -110,9 +119,31 @@ class Case:
             0,
             message,
             advice,
-            RowNumbers(rows),
+            rows if isinstance(rows, RowNumbers) else RowNumbers(rows),
             unit=unit,
         )
+
+    @property
+    def span(self) -> float:
+        """Width of the scale."""
+        return self.scale[1] - self.scale[0]
+
+    def in_units(self, score: float) -> float:
+        """A score of 0 to 1 in the units of the user's scale."""
+        return self.scale[0] * (1 - score) + self.scale[1] * score
+
+    @cached_property
+    def separation(self) -> tuple[float, Interval]:
+        """The chance that a good row scores above a bad one, with its interval; NaN without labels of both kinds."""
+        labels = self.labels[self.rows]
+        labelled = labels >= 0
+        return auroc(self.scores[labelled], labels[labelled] == 1, compact(self.scored_groups[labelled]))
+
+    @cached_property
+    def varies(self) -> bool:
+        """Whether there are two different scores."""
+        # Compared rather than subtracted: the difference of two finite scores may be infinite.
+        return bool(len(self.scores)) and float(self.scores.min()) + SAME < float(self.scores.max())
 
     @property
     def is_tiny(self) -> bool:

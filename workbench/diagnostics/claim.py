@@ -1,14 +1,15 @@
-"""A claim: a statistic that may be past its threshold; whether there are enough rows to say so is decided here.
+"""A claim: a statistic that may be past its limit; whether there are enough rows to say so is decided here.
 
 Diagnostics yield claims; `decide` turns them into findings:
 
-* A claim whose estimate is not past its threshold is dropped: it cannot fire.
-* A claim with fewer rows than its minimum, or whose bound cannot decide, says how many more rows it needs.
+* A claim whose estimate is not past its limit is dropped, or clears the grader where it says so.
+* A claim is a verdict as soon as its bound allows it. If not, it says how many more rows would settle it, or that these
+  rows do not settle it.
 * Verdicts (errors and warnings) of one diagnosis share Holm's correction at 5 %. Claims enter with
   twice their one-sided p value: having dropped the claims with p above a half, p / 0.5 is what
   remains to be corrected (Zhao, Small & Su 2019, "Multiple testing when many p-values are uniformly
-  conservative"). One claim alone is then judged by the end of its ordinary 95 % interval.
-* The interval shown is the one at the corrected level: it excludes the threshold when the claim fires.
+  conservative"). One claim alone is then judged by the end of its 95 % interval.
+* The interval shown is the ordinary 95 % one, whatever the level of the verdict.
 * Notes are no verdicts and stay at 95 %.
 """
 
@@ -19,92 +20,133 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
 from workbench.diagnostics.finding import Finding, Severity
-from workbench.statistics import Bootstrap, Estimate, Interval, Share, holm
+from workbench.statistics import Bootstrap, Estimate, Interval, Share, growth_needed, holm
 
-__all__ = ["Claim", "bootstrap_claim", "decide", "estimate_claim", "share_claim"]
+__all__ = ["Claim", "bootstrap_claim", "claim_of", "decide", "estimate_claim", "share_claim"]
 
 _ALPHA = 0.05  # chance of even one false verdict in a diagnosis, the usual 5 %
-_MAX_GROWTH = 1e6  # times the present rows: a larger number is no advice
+_KEEP = "keep these labels: they guard the next version of the grader"
+_MOST_PLANNED = 1_000  # more rows than that nobody collects for one sentence
 
 
 @dataclass(frozen=True)
 class Claim:
-    """One statistic against one threshold.
+    """One statistic against one limit.
 
     Attributes:
-        finding: The finding if the claim holds; `decide` fills in its interval, needed and confidence.
-        p: One-sided p value of "not past the threshold".
+        finding: The finding if the claim holds; `decide` fills in its interval and what is still needed.
+        p: One-sided p value of "not past the limit".
         interval: Function from a confidence level to the interval.
-        needed: Function from a confidence level to the rows still needed; None where no number of rows would do.
-        missing: How many rows fewer there are than the diagnostic's minimum; 0 where there are enough.
+        units: Present rows, or prompts, in the finding's unit: what a plan multiplies.
+        missing: How many units fewer there are than the diagnostic's minimum; 0 where there are enough.
+        otherwise: What is said where the claim is no verdict, such as that the limit is shown to be kept; None for the
+            usual note, or nothing.
+        plans: Whether more rows of the same kind would settle it.
     """
 
     finding: Finding
     p: float
     interval: Callable[[float], Interval] = field(repr=False)
-    needed: Callable[[float], int | None] = field(repr=False)
+    units: int = 0
     missing: int = 0
+    otherwise: Finding | None = None
+    plans: bool = True
 
     @property
     def is_verdict(self) -> bool:
         """Whether this is more than a note."""
         return self.finding.severity is not Severity.NOTE
 
+    def needed(self, confidence: float) -> int | None:
+        """How many more units would settle it in 9 of 10 cases; None where the present ones say too little to plan by."""
+        growth = growth_needed(self.p, (1 - confidence) / 2) if self.plans else None
+        more = math.inf if growth is None else self.units * (growth - 1)
+        return max(1, math.ceil(more)) if more <= _MOST_PLANNED else None
 
-def share_claim(finding: Finding, share: Share, threshold: float, *, missing: int = 0) -> Claim:
-    """The claim that a share lies above `threshold`."""
-    return Claim(
-        replace(finding, value=share.value, n=share.n),
-        share.p_above(threshold),
-        share.interval,
-        lambda confidence: share.needed_above(threshold, confidence),
-        max(missing, 0),
+
+def claim_of(
+    finding: Finding,
+    p: float,
+    interval: Callable[[float], Interval],
+    *,
+    limit: float,
+    units: int = 0,
+    missing: int = 0,
+    plans: bool = True,
+) -> Claim:
+    """A claim from its parts; `units` are the finding's rows where they are not given."""
+    at_limit = replace(finding, limit=limit)
+    return Claim(at_limit, p, interval, units or finding.n, max(missing, 0), plans=plans)
+
+
+def share_claim(
+    finding: Finding, share: Share, threshold: float, *, missing: int = 0, cleared: str = ""
+) -> Claim:
+    """The claim that a share lies above `threshold`.
+
+    Args:
+        finding: What it is about.
+        share: The share.
+        threshold: Its limit.
+        missing: Rows fewer than the diagnostic's minimum.
+        cleared: The sentence where the share is shown to lie below the limit, with "{bound}" for its upper bound; ""
+            to say nothing then.
+    """
+    filled = _in_units(replace(finding, value=share.value, n=share.n), share.units)
+    claim = claim_of(
+        filled, share.p_above(threshold), share.interval, limit=threshold, units=share.units, missing=missing
+    )
+    bound = share.upper() if cleared and share.n else 1.0
+    return replace(claim, otherwise=_cleared(claim.finding, cleared, bound)) if bound < threshold else claim
+
+
+def _in_units(finding: Finding, units: int) -> Finding:
+    """Plans are counted in prompts where rows share prompts: more answers to the same prompts would tell little."""
+    return replace(finding, unit="prompt") if units < finding.n and finding.unit != "prompt" else finding
+
+
+def _cleared(finding: Finding, message: str, bound: float) -> Finding:
+    """The limit is kept: a bound at 95 % confidence, one-sided since only one side matters."""
+    text = message.format(bound=f"{100 * bound:.1f} %".replace(".0 %", " %"))
+    return replace(
+        finding,
+        severity=Severity.CLEARED,
+        message=f"cleared, {text}",
+        interval=Interval(0.0, bound),
+        advice="",
+        rows=(),
     )
 
 
 def bootstrap_claim(
     finding: Finding, boot: Bootstrap, threshold: float, *, above: bool = False, missing: int = 0
 ) -> Claim:
-    """The claim that a bootstrapped statistic lies below (or, with `above`, above) `threshold`.
-
-    The rows still needed are estimated as if the interval's half-width shrank with the square root of the rows.
-    """
-
-    def interval(confidence: float) -> Interval:
-        # Not BCa: only the percentile interval excludes the threshold exactly when p is small enough.
-        return boot.interval(confidence, bca=False)
-
-    def needed(confidence: float) -> int | None:
-        distance = abs(threshold - boot.value)
-        bound = interval(confidence).lo if above else interval(confidence).hi
-        growth = (abs(bound - boot.value) / distance) ** 2 if distance > 0 else float("inf")
-        return None if growth > _MAX_GROWTH or math.isnan(growth) else max(1, round(finding.n * (growth - 1)))
-
+    """The claim that a bootstrapped statistic lies below (or, with `above`, above) `threshold`."""
     p = boot.p_above(threshold) if above else boot.p_below(threshold)
-    # The draws may be biased: their p value can be below a half where the estimate is not past the threshold.
-    is_past = boot.value > threshold if above else boot.value < threshold
-    return Claim(replace(finding, value=boot.value), p if is_past else 1.0, interval, needed, max(missing, 0))
+    filled = _in_units(replace(finding, value=boot.value), boot.units)
+    return claim_of(filled, p, boot.interval, limit=threshold, units=boot.units, missing=missing)
 
 
 def estimate_claim(
     finding: Finding, estimate: Estimate, threshold: float, *, missing: int = 0, plan_rows: bool = True
 ) -> Claim:
     """The claim that an estimate lies below `threshold`; without `plan_rows` nothing is said until it is shown."""
-
-    def needed(confidence: float) -> int | None:
-        return estimate.needed(threshold, confidence) if plan_rows else None
-
     p = estimate.p_below(threshold)
-    return Claim(replace(finding, value=estimate.value), p, estimate.interval, needed, max(missing, 0))
+    filled = replace(finding, value=estimate.value)
+    return claim_of(
+        filled, p, estimate.interval, limit=threshold, units=estimate.units, missing=missing, plans=plan_rows
+    )
 
 
 def decide(claims: Iterable[Claim]) -> list[Finding]:
-    """Judge claims together: one finding for each grader and kind, a decided one before one that needs more rows."""
-    candidates = [claim for claim in claims if claim.p <= 0.5]  # a half: the estimate is past the threshold
+    """Judge claims together: one finding for each grader and kind, a decided one before an undecided one."""
+    every = list(claims)
+    candidates = [claim for claim in every if claim.p <= 0.5]  # a half: the estimate is past the limit
     levels = _levels(candidates)
     # Claims outside the family, notes among them, keep the plain level.
     judged = [_judge(claim, *levels.get(id(claim), (2 * claim.p <= _ALPHA, _ALPHA))) for claim in candidates]
-    return _one_per_kind(finding for finding in judged if finding is not None)
+    kept = [claim.otherwise for claim in every if claim.p > 0.5]
+    return _one_per_kind(finding for finding in judged + kept if finding is not None)
 
 
 def _levels(claims: list[Claim]) -> dict[int, tuple[bool, float]]:
@@ -115,19 +157,15 @@ def _levels(claims: list[Claim]) -> dict[int, tuple[bool, float]]:
 
 
 def _judge(claim: Claim, is_shown: bool, level: float) -> Finding | None:
-    at_level = replace(claim.finding, interval=claim.interval(1 - level), confidence=1 - level)
+    finding = replace(claim.finding, interval=claim.interval(0.95), claims=max(1, round(_ALPHA / level)))
     if is_shown and not claim.missing:
-        return at_level
-    needed = claim.needed(1 - level) or 0
-    if not needed and not claim.missing:
-        return None
-    missing = max(needed, claim.missing)
-    message = f"perhaps {claim.finding.message}"
-    return (
-        replace(at_level, severity=Severity.NOTE, needed=missing, message=message)
-        if claim.is_verdict
-        else None
-    )
+        return finding
+    if claim.otherwise is not None or not claim.is_verdict or not (claim.plans or claim.missing):
+        return claim.otherwise
+    planned = claim.needed(1 - level)
+    needed = 0 if planned is None else max(planned, claim.missing)
+    message = f"perhaps {finding.message}"
+    return replace(finding, severity=Severity.NOTE, needed=needed, message=message, undecided=True)
 
 
 def _one_per_kind(findings: Iterable[Finding]) -> list[Finding]:
@@ -139,8 +177,8 @@ def _one_per_kind(findings: Iterable[Finding]) -> list[Finding]:
 
 
 def _decided(a: Finding, b: Finding) -> Finding:
-    """The one of two that needs fewer rows; a decided note also carries what its undecided verdict still needs."""
-    decided, undecided = (a, b) if a.needed <= b.needed else (b, a)
-    if decided.severity is not Severity.NOTE:
+    """The decided one of two; a decided note also carries what its undecided verdict still needs."""
+    decided, undecided = (b, a) if a.undecided and not b.undecided else (a, b)
+    if decided.severity is not Severity.NOTE or decided.undecided:
         return decided
     return replace(decided, needed=undecided.needed)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -11,22 +11,20 @@ from workbench.diagnostics.row_numbers import RowNumbers
 from workbench.display_text import counted, one_line, two_digits
 from workbench.statistics import Interval
 
-__all__ = ["Finding", "Severity", "percent"]
+__all__ = ["Finding", "Severity", "joint_line", "percent"]
 
 
 _ROUNDED_FROM = 1_000
 """Rows: from here on the number still needed is rounded to two digits, since it rests on an estimate that will move."""
 
-_TOO_CLOSE = 10
-"""Times the present rows: where more are needed than that, the value is at the threshold rather than short of rows."""
-
 
 class Severity(StrEnum):
-    """How severe a finding is, most severe first."""
+    """How severe a finding is, most severe first; "cleared" is good news, with its bound."""
 
     ERROR = "error"
     WARNING = "warning"
     NOTE = "note"
+    CLEARED = "cleared"
 
     @property
     def rank(self) -> int:
@@ -41,18 +39,23 @@ class Finding:
     Attributes:
         grader: Name of the grader.
         kind: The diagnostic, such as "saturated-high".
-        severity: "error" and "warning" are verdicts; a "note" is undecided, or a fact worth knowing.
+        severity: "error" and "warning" are verdicts; a "note" is undecided, or a fact worth knowing; "cleared" says
+            that a limit is shown to be kept.
         statistic: What was measured, such as "share at 0.95 or above".
         value: The measured number; NaN where there is none.
-        interval: Its confidence interval; None for a plain fact and for the `seed` preset.
+        interval: Its 95 % confidence interval; None for a plain fact and for the `seed` preset. A verdict may need more
+            than that the interval excludes the limit: see `claims`.
         n: Rows (or prompts, or labels) the value rests on.
-        needed: Rows still needed before the bound can decide; 0 where it has decided.
+        needed: Units more that would settle it in 9 of 10 cases; 0 where it is settled, or no number can be named.
         message: The sentence without grader, interval and full stop.
         advice: What to do next.
         rows: Numbers of all rows that are evidence for it, the strongest first; see `RowNumbers`.
         preset: The preset of diagnostics it comes from.
-        confidence: Level of the interval, after Holm's correction; 0.95 for one verdict alone.
         unit: What `needed` counts, in the singular.
+        limit: What the value is held against; NaN for a fact.
+        undecided: Whether the rows do not settle it.
+        claims: Among how many claims its level was shared (Holm's correction); 1 for a claim alone.
+        cause: Kind of the finding about the same grader that explains this one; "" where none does.
     """
 
     grader: str
@@ -67,12 +70,20 @@ class Finding:
     advice: str
     rows: Sequence[int] = field(default=(), repr=False)
     preset: str = "workbench"
-    confidence: float = 0.95
     unit: str = "row"
+    limit: float = math.nan
+    undecided: bool = False
+    claims: int = 1
+    cause: str = ""
 
     def __post_init__(self) -> None:
         if not isinstance(self.rows, RowNumbers):
             object.__setattr__(self, "rows", RowNumbers(self.rows))
+
+    @property
+    def is_verdict(self) -> bool:
+        """Whether it is shown that something is wrong: an error or a warning."""
+        return self.severity in {Severity.ERROR, Severity.WARNING}
 
     def __str__(self) -> str:
         """One sentence, with the interval and what is still needed; hidden characters show as code points."""
@@ -86,26 +97,42 @@ class Finding:
     def _interval_clause(self) -> str:
         if self.interval is None or math.isnan(self.interval.lo):
             return ""
-        write = percent if self.statistic.startswith("share") else _number
         lo, hi = self.interval
-        return f" ({100 * self.confidence:.3g} % interval {write(lo)} to {write(hi)})"
+        if self.severity is Severity.CLEARED:
+            return " (95 % confidence)"
+        return f" (95 % interval {self._number(lo)} to {self._number(hi)})"
 
     def _needed_clause(self) -> str:
-        if not self.needed:
+        if self.needed:
+            return f"; {_about(self.needed, self.unit)} would settle it in 9 of 10 cases"
+        if not self.undecided:
             return ""
-        about, count = (
-            ("", self.needed) if self.needed < _ROUNDED_FROM else ("about ", two_digits(self.needed))
-        )
-        more = f"{about}{counted(count, f'more {self.unit}')}"
-        if self.needed > max(_TOO_CLOSE * self.n, _ROUNDED_FROM):
-            return f"; too close to call: a verdict would need {more}"
-        return f"; a verdict needs {more}"
+        if self.interval is not None and not self.interval.lo <= self.limit <= self.interval.hi:
+            return f"; not settled by these rows, since {self.claims} claims are judged together"
+        return f"; not settled by these rows: the limit of {self._number(self.limit)} lies inside"
+
+    def _number(self, value: float) -> str:
+        return percent(value) if self.statistic.startswith("share") else f"{value:.3g}"
+
+
+def _about(count: int, unit: str) -> str:
+    """A number of rows as a plan gives it: "23 more rows", "about 1,200 more prompts"."""
+    if count < _ROUNDED_FROM:
+        return counted(count, f"more {unit}")
+    return f"about {counted(two_digits(count), f'more {unit}')}"
+
+
+def joint_line(findings: Iterable[Finding]) -> str:
+    """One line on how sure the verdicts are together; "" where a single claim was made."""
+    most = max((finding.claims for finding in findings), default=1)
+    if most < 2:
+        return ""
+    return (
+        f"intervals are 95 % each; verdicts allow for the {most} claims made together, so that at most 1 report in 20 "
+        "holds a false one, and a verdict can hang on which graders stand beside it"
+    )
 
 
 def percent(value: float) -> str:
     """A share in percent with at most one decimal: "98.4 %", "90 %"."""
     return f"{100 * value:.1f} %".replace(".0 %", " %")
-
-
-def _number(value: float) -> str:
-    return f"{value:.3g}"

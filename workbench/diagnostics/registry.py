@@ -35,6 +35,7 @@ Prompts = Sequence[Hashable] | NDArray[Any]
 Diagnostic = Callable[[Case], Iterable[Claim | Finding]]
 _REGISTER: dict[str, dict[str, Diagnostic]] = {}
 _OVERLAP: dict[str, tuple[str, ...]] = {}  # kind: the kinds that say the same and more
+_CAUSES: dict[str, tuple[str, ...]] = {}  # kind: the kinds that follow from it
 
 
 class Graded(Protocol):
@@ -50,7 +51,11 @@ class Graded(Protocol):
 
 
 def diagnostic(
-    kind: str, *, presets: Sequence[str] = ("workbench",), unless: str | tuple[str, ...] = ()
+    kind: str,
+    *,
+    presets: Sequence[str] = ("workbench",),
+    unless: str | tuple[str, ...] = (),
+    explains: tuple[str, ...] = (),
 ) -> Callable[[Diagnostic], Diagnostic]:
     """Register a function from `Case` to claims and findings under its kind.
 
@@ -59,6 +64,8 @@ def diagnostic(
         presets: Presets it belongs to.
         unless: Another kind that says the same and more, or several: where one of them is found with the same
             severity or a higher one, this one is left out.
+        explains: Kinds that follow from this one: where this one is a verdict, theirs name it as their cause and stand
+            below it.
 
     Raises:
         ValueError: Another function has the name.
@@ -68,6 +75,7 @@ def diagnostic(
         for preset in presets:
             refuse_taken("diagnostic", kind, _REGISTER.get(preset, {}).get(kind), function)
         _OVERLAP[kind] = (unless,) if isinstance(unless, str) else unless
+        _CAUSES[kind] = explains
         for preset in presets:
             _REGISTER.setdefault(preset, {})[kind] = function
         return function
@@ -183,11 +191,39 @@ def _read(
 
 
 def _sorted(results: list[Claim | Finding], names: list[str]) -> list[Finding]:
+    """Most severe first, each followed by what it explains."""
     facts = [result for result in results if isinstance(result, Finding)]
     findings = facts + decide(result for result in results if isinstance(result, Claim))
-    return sorted(
-        _without_overlap(findings), key=lambda finding: (finding.severity.rank, names.index(finding.grader))
-    )
+    explained = _with_causes(_without_overlap(findings))
+    places = {(finding.grader, finding.kind): place for place, finding in enumerate(explained)}
+    leads = [places.get((finding.grader, finding.cause), place) for place, finding in enumerate(explained)]
+    # A cause is as severe as the most severe of what follows from it.
+    ranks = dict.fromkeys(leads, len(Severity))
+    for lead, finding in zip(leads, explained, strict=True):
+        ranks[lead] = min(ranks[lead], finding.severity.rank)
+
+    def order(place: int) -> tuple[object, ...]:
+        finding, lead = explained[place], leads[place]
+        return (ranks[lead], names.index(finding.grader), lead, place != lead, finding.severity.rank, place)
+
+    return [explained[place] for place in sorted(range(len(explained)), key=order)]
+
+
+def _with_causes(findings: list[Finding]) -> list[Finding]:
+    """Findings with the kind of the verdict about the same grader that explains them."""
+    verdicts = {
+        (finding.grader, finding.kind) for finding in findings if finding.severity.rank < Severity.NOTE.rank
+    }
+    results = [replace(finding, cause=_cause_of(finding, verdicts)) for finding in findings]
+    # Where a verdict explains that a limit could be missed, that it was kept here clears nobody.
+    return [finding for finding in results if finding.severity is not Severity.CLEARED or not finding.cause]
+
+
+def _cause_of(finding: Finding, verdicts: set[tuple[str, str]]) -> str:
+    """The first verdict that explains a finding and is not itself explained; "" where none does."""
+    kinds = [kind for kind in _CAUSES if (finding.grader, kind) in verdicts and finding.kind in _CAUSES[kind]]
+    first = [kind for kind in kinds if not any(kind in _CAUSES[other] for other in kinds)]
+    return (first or kinds or [""])[0]
 
 
 def _without_overlap(findings: list[Finding]) -> list[Finding]:

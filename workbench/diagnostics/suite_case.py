@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import nan
+from math import ceil, nan
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,10 +18,13 @@ from workbench.statistics import compact
 from workbench.statistics.spread import SAME
 from workbench.statistics.variance_shares import variance_shares
 
-__all__ = ["SuiteCase", "SuiteParts"]
+__all__ = ["SuiteCase", "SuiteParts", "missing_units"]
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
+
+_ROWS, _PROMPTS = 50, 10
+"""Rows, and prompts, that a verdict about a suite takes: with fewer of these no interval of theirs would hold."""
 
 
 @dataclass(frozen=True)
@@ -195,3 +198,15 @@ class SuiteCase:
         found = np.zeros(len(self.groups), bool)
         found[self.rows[flags]] = True
         return found
+
+
+def missing_units(n: int, prompts: NDArray[np.intp]) -> int:
+    """Rows, or prompts where rows share them, short of 50 rows and ten prompts; 0 where there are enough.
+
+    Args:
+        n: Rows.
+        prompts: Their prompts as codes from 0 on without gaps, (n,).
+    """
+    count = int(prompts.max(initial=-1)) + 1
+    rows = max(0, _ROWS - n)
+    return rows if count == n else max(0, _PROMPTS - count, ceil(rows * count / n))

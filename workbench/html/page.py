@@ -11,6 +11,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from workbench.diagnostics.finding import joint_line
 from workbench.display_text import shown, visible
 from workbench.files import write_atomically
 from workbench.report.rich import bars
@@ -84,6 +85,7 @@ def render_html(
             notes=report.samples.notes,
             graders=[_grader(report, name) for name in report.graders],
             findings=[_finding(report, finding) for finding in report.findings],
+            joint=joint_line(report.findings),
             sources=_sources(report),
             figure=_figure(report) if interactive else "",
         )

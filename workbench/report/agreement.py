@@ -123,7 +123,7 @@ class Agreement:
             missing = "bad" if self.base_rate.k == self.n else "good"
             return f"undecided: {self.kappa.reason}, and it takes some {missing} ones too"
         if self.needed is None:
-            return f"undecided: kappa is too close to {KAPPA} to tell"
+            return f"undecided: these labels leave kappa on both sides of {KAPPA}"
         return f"undecided: about {_more_labels(self.needed)}"
 
     @property

@@ -220,7 +220,7 @@ def compare_cases(samples: SamplesLike, a: Case, b: Case) -> Comparison:
     gaps = _differences(a.grades, b.grades, rows)
     codes = compact(a.groups[rows])
     verdicts = Verdicts(_accepted(a, rows), _accepted(b, rows), codes)
-    difference = paired_difference(gaps, codes)
+    difference = paired_difference(gaps, codes, span=max(case.scale[1] - case.scale[0] for case in (a, b)))
     return Comparison(
         a.grader,
         b.grader,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,10 +14,17 @@ from workbench.report.frames import row_texts
 from workbench.report.protocols import SamplesLike
 from workbench.samples.plain import is_missing
 
-__all__ = ["TOPIC_COLUMN", "SampleColumns"]
+__all__ = ["ANNOTATOR_COLUMNS", "TOPIC_COLUMN", "WRITER_COLUMNS", "SampleColumns"]
 
 TOPIC_COLUMN = "topic"
 """The column that names each row's topic, as vLLora's datasets have it."""
+
+
+ANNOTATOR_COLUMNS = ("annotator", "annotator_id", "labeller", "labeler", "labelled_by", "labeled_by", "rater")
+"""Columns that name who gave a row's label; the first there is counts."""
+
+WRITER_COLUMNS = ("writer", "model", "model_name", "policy", "generator")
+"""Columns that name the model that wrote a completion; the first there is counts."""
 
 
 @dataclass(frozen=True)
@@ -32,10 +40,23 @@ class SampleColumns:
     @cached_property
     def topics(self) -> list[Any] | None:
         """Topic of each row, (n,), None for a row without; None where there is no column `topic`."""
+        return self._named([TOPIC_COLUMN])
+
+    @cached_property
+    def annotators(self) -> list[Any] | None:
+        """Who labelled each row, (n,), None where nobody is named; None without such a column."""
+        return self._named(ANNOTATOR_COLUMNS)
+
+    @cached_property
+    def writers(self) -> list[Any] | None:
+        """Which model wrote each completion, (n,), None where none is named; None without such a column."""
+        return self._named(WRITER_COLUMNS)
+
+    def _named(self, names: Sequence[str]) -> list[Any] | None:
+        """The first of these columns that the samples have, as text, (n,)."""
         frame = self.samples.frame
-        if TOPIC_COLUMN not in frame:
-            return None
-        return [None if is_missing(topic) else str(topic) for topic in frame[TOPIC_COLUMN]]
+        name = next((name for name in names if name in frame), None)
+        return None if name is None else [None if is_missing(cell) else str(cell) for cell in frame[name]]
 
     @cached_property
     def lengths(self) -> NDArray[np.float64]:

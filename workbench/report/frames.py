@@ -15,7 +15,7 @@ from workbench.grade import ErrorKind
 from workbench.grades import Grades
 from workbench.report.protocols import SampleLike, SamplesLike
 from workbench.report.rich import STYLE, rows_table
-from workbench.statistics import mean, mean_interval, quantiles, sample_sd
+from workbench.statistics import compact, dead_share, mean, mean_interval, quantiles, sample_sd
 from workbench.thread import StringThread
 
 __all__ = ["long_frame", "row_frame", "row_texts", "score_frame", "summary_frame", "thread_prompt"]
@@ -95,18 +95,22 @@ def _names(names: Iterable[str], name: str | None = None) -> pd.Index[Any]:
     return pd.Index(list(names), dtype=object, name=name)
 
 
-def summary_frame(grades: Mapping[str, Grades], groups: NDArray[np.intp]) -> pd.DataFrame:
+def summary_frame(
+    grades: Mapping[str, Grades], groups: NDArray[np.intp], scale: tuple[float, float] = (0.0, 1.0)
+) -> pd.DataFrame:
     """One line for each grader; see `Report.summary`."""
-    lines = [_summary(columns, groups) for columns in grades.values()]
-    columns = list(_summary(Grades.empty(0), np.empty(0, np.intp)))
+    lines = [_summary(columns, groups, scale) for columns in grades.values()]
+    columns = list(_summary(Grades.empty(0), np.empty(0, np.intp), scale))
     return pd.DataFrame(lines, columns=columns, index=_names(grades, "grader"))
 
 
-def _summary(grades: Grades, groups: NDArray[np.intp]) -> dict[str, Any]:
+def _summary(grades: Grades, groups: NDArray[np.intp], scale: tuple[float, float]) -> dict[str, Any]:
     rows = grades.codes == 1
     scores = grades.scores[rows]
     n = len(scores)
-    lo, hi = mean_interval(scores, np.unique(groups[rows], return_inverse=True)[1])
+    codes = compact(groups[rows])
+    lo, hi = mean_interval(scores, codes, scale=scale)
+    dead = dead_share(scores, codes)
     q25, median, q75 = quantiles(scores)
     return {
         "n": len(grades),
@@ -122,6 +126,9 @@ def _summary(grades: Grades, groups: NDArray[np.intp]) -> dict[str, Any]:
         "median": median,
         "q75": q75,
         "max": scores.max() if n else np.nan,
+        "dead": dead.value,
+        "dead_lo": dead.interval().lo if dead.n else np.nan,
+        "dead_hi": dead.interval().hi if dead.n else np.nan,
         "seconds_total": _known_sum(grades.seconds),
         "tokens": _known_sum(grades.tokens),
         "cost": _known_sum(grades.cost),

@@ -12,6 +12,7 @@ from typing import Any
 import pandas as pd
 
 from workbench.diagnostics import Finding
+from workbench.diagnostics.finding import joint_line
 from workbench.display_text import shown
 from workbench.report.bins import Histogram
 from workbench.report.terminal import interval_text, isolation_line, number
@@ -29,6 +30,7 @@ STYLE = """
 .wb-report.wb-report td.num,.wb-report.wb-report th.num{text-align:right;font-variant-numeric:tabular-nums}
 .wb-report td.text{white-space:pre-wrap;overflow-wrap:anywhere;max-width:28em}
 .wb-report svg{display:block;color:var(--jp-brand-color1,var(--vscode-charts-blue,#5b8def))}
+.wb-report .follows{margin-left:2em}
 .wb-report .badge{display:inline-block;min-width:5em;text-align:center;border-radius:3px;padding:0 .4em;border:1px solid currentColor;font-size:11px}
 .wb-report .error{color:var(--jp-error-color1,var(--vscode-errorForeground,#d2483f))}
 .wb-report .warning{color:#b26a00}
@@ -64,6 +66,8 @@ def as_html(
     more = len(findings) - MAX_FINDINGS
     items = [_finding(finding, evidence) for finding in findings[:MAX_FINDINGS]]
     items += [f"<li class='quiet'>and {more:,} more in report.findings</li>"] if more > 0 else []
+    joint = joint_line(findings)
+    items += [f"<li class='quiet'>{_text(joint, 400)}</li>"] if joint else []
     findings_html = f"<ul>{''.join(items)}</ul>" if items else "<p>no findings</p>"
     isolation = _text(isolation_line(summary))
     notes_html = "".join(f"<p class='warning'>{_text(note)}</p>" for note in notes)
@@ -119,11 +123,12 @@ def _bar(at: int, count: int, histogram: Histogram, size: tuple[float, float, in
 def _finding(finding: Finding, evidence: Callable[[Finding, int], pd.DataFrame]) -> str:
     badge = f"<span class='badge {finding.severity}'>{finding.severity}</span>"
     sentence = f"{badge} {_text(str(finding), 1_000)} <span class='quiet'>{_text(finding.advice, 400)}</span>"
+    item = "<li class='follows'>" if finding.cause else "<li>"
     if not finding.rows:
-        return f"<li>{sentence}</li>"
+        return f"{item}{sentence}</li>"
     count = min(MAX_ROWS, len(finding.rows))
     rows = f"<details><summary>{count} of its rows</summary>{rows_table(evidence(finding, count))}</details>"
-    return f"<li>{sentence}{rows}</li>"
+    return f"{item}{sentence}{rows}</li>"
 
 
 def rows_table(frame: pd.DataFrame, scores: Sequence[str] | None = ("score",)) -> str:

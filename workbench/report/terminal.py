@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 
 from workbench.diagnostics import Finding
+from workbench.diagnostics.finding import joint_line
 from workbench.display_text import counted, one_line
 
 __all__ = ["as_text", "isolation_line", "number"]
@@ -35,13 +36,21 @@ def as_text(
     """
     count = len(summary)
     title = f"{counted(count, 'grader')} on {counted(rows, 'row')}"
-    finding_lines = [f"  {finding.severity:<8}{one_line(str(finding), 1_300)}" for finding in findings]
+    finding_lines = [_finding_line(finding) for finding in findings]
+    joint = joint_line(findings)
+    finding_lines += [f"  {joint}"] if joint else []
     findings_text = ["findings:", *finding_lines] if finding_lines else ["no findings"]
     spending_lines = [spending] if spending else []
     note_lines = [f"data: {one_line(note, 600)}" for note in notes]
     return "\n".join(
         [title, *_table(summary), *note_lines, *findings_text, *spending_lines, isolation_line(summary)]
     )
+
+
+def _finding_line(finding: Finding) -> str:
+    """A finding in one line; what another one explains stands below it, marked."""
+    mark = f"so, {finding.severity}: " if finding.cause else f"{finding.severity:<8}"
+    return f"{'    ' if finding.cause else '  '}{mark}{one_line(str(finding), 1_300)}"
 
 
 def _table(summary: pd.DataFrame) -> list[str]:

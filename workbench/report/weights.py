@@ -63,7 +63,7 @@ def _interval(case: SuiteCase, at: int) -> Interval:
     if np.isnan(case.variance_shares[at]) or len(np.unique(case.prompts)) < _MIN_PROMPTS:
         return Interval(nan, nan)
     total = case.contributions.sum(1)
-    return variance_share(case.contributions[:, at], total, case.prompts).interval(bca=False)
+    return variance_share(case.contributions[:, at], total, case.prompts).interval()
 
 
 def _prices(case: SuiteCase, column: str) -> dict[str, float]:

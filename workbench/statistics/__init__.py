@@ -12,9 +12,22 @@ from __future__ import annotations
 from workbench.statistics.agreement import ac1 as ac1
 from workbench.statistics.agreement import kappa as kappa
 from workbench.statistics.agreement import weighted_kappa as weighted_kappa
+from workbench.statistics.bounded import BoundedMean as BoundedMean
+from workbench.statistics.bounded import bounded_mean as bounded_mean
+from workbench.statistics.clusters import compact as compact
+from workbench.statistics.clusters import effective_n as effective_n
 from workbench.statistics.confusion import Confusion as Confusion
 from workbench.statistics.confusion import corrected_rate as corrected_rate
 from workbench.statistics.estimate import Estimate as Estimate
+from workbench.statistics.groups import dead_share as dead_share
+from workbench.statistics.groups import group_spans as group_spans
+from workbench.statistics.intervals import Interval as Interval
+from workbench.statistics.intervals import clopper_pearson as clopper_pearson
+from workbench.statistics.intervals import growth_needed as growth_needed
+from workbench.statistics.intervals import holm as holm
+from workbench.statistics.intervals import wilson as wilson
+from workbench.statistics.means import likely_scale as likely_scale
+from workbench.statistics.means import mean_interval as mean_interval
 from workbench.statistics.paired import Difference as Difference
 from workbench.statistics.paired import Verdicts as Verdicts
 from workbench.statistics.paired import accuracy_difference as accuracy_difference
@@ -25,16 +38,10 @@ from workbench.statistics.ranks import auroc as auroc
 from workbench.statistics.ranks import spearman as spearman
 from workbench.statistics.resampling import Bootstrap as Bootstrap
 from workbench.statistics.resampling import bootstrap as bootstrap
-from workbench.statistics.resampling import mean_interval as mean_interval
 from workbench.statistics.runs import pass_rate as pass_rate
 from workbench.statistics.runs import pass_to_the_k as pass_to_the_k
-from workbench.statistics.shares import Interval as Interval
 from workbench.statistics.shares import Share as Share
-from workbench.statistics.shares import compact as compact
-from workbench.statistics.shares import effective_n as effective_n
-from workbench.statistics.shares import holm as holm
 from workbench.statistics.shares import share as share
-from workbench.statistics.shares import wilson as wilson
 from workbench.statistics.spread import mean as mean
 from workbench.statistics.spread import quantiles as quantiles
 from workbench.statistics.spread import sample_sd as sample_sd
@@ -42,6 +49,7 @@ from workbench.statistics.weighted import Weighted as Weighted
 
 __all__ = [
     "Bootstrap",
+    "BoundedMean",
     "Confusion",
     "Difference",
     "Estimate",
@@ -53,11 +61,17 @@ __all__ = [
     "accuracy_difference",
     "auroc",
     "bootstrap",
+    "bounded_mean",
+    "clopper_pearson",
     "compact",
     "corrected_rate",
+    "dead_share",
     "effective_n",
+    "group_spans",
+    "growth_needed",
     "holm",
     "kappa",
+    "likely_scale",
     "mcnemar",
     "mean",
     "mean_interval",

@@ -21,8 +21,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.statistics.clusters import cluster_df, effective_n
 from workbench.statistics.estimate import Estimate
-from workbench.statistics.shares import cluster_df, effective_n
 from workbench.statistics.weighted import Weighted
 
 __all__ = ["ac1", "kappa", "table", "weighted_kappa"]

@@ -13,10 +13,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.statistics.shares import Share, share
 from workbench.statistics.spread import SAME, rescaled
 
-__all__ = ["AnswerSets", "dead_share"]
+__all__ = ["AnswerSets"]
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.intp]
@@ -140,22 +139,3 @@ class AnswerSets:
         picks = np.arange(size) if chosen is None else chosen
         drawn = small[starts[:, None] + picks]
         return float(np.std(drawn, axis=-1).mean()) * factor
-
-
-def dead_share(scores: Floats, prompts: Codes) -> Share:
-    """Share of dead prompts: those whose answers all get one score, among prompts with two answers or more.
-
-    Args:
-        scores: float64 (n,), finite.
-        prompts: Prompt of each score as an integer code from 0 on without gaps, (n,).
-
-    Returns:
-        The share with its interval; of no prompts at all where none has two answers.
-
-    Example:
-        >>> found = dead_share(np.array([1.0, 1.0, 0.0, 1.0, 0.5]), np.array([0, 0, 1, 1, 2]))
-        >>> found.k, found.n
-        (1, 2)
-    """
-    answers = AnswerSets(scores, prompts)
-    return share((answers.largest == answers.sizes)[answers.several])

@@ -106,6 +106,21 @@ class Confusion:
         """Gwet's AC1, to be read beside kappa where the base rate is outside 0.2 to 0.8."""
         return ac1(*self._codes, self.groups, weights=self.weights)
 
+    @cached_property
+    def youden(self) -> Estimate:
+        """TPR - FPR (Youden 1950), -1 to 1, 0 by guessing; NaN where the labels have one class only.
+
+        The interval is that of Agresti & Caffo (2000, "Simple and effective confidence intervals for proportions and
+        differences of proportions"): one hit and one miss are added to each class.
+        """
+        tpr, fpr = self.sensitivity, self.specificity.complement
+        if not tpr.n or not fpr.n:
+            return Estimate(math.nan, len(self), reason="it takes good labels and bad labels")
+        (good, n_good), (bad, n_bad) = _padded(tpr, 2.0), _padded(fpr, 2.0)
+        spread = math.sqrt(good * (1 - good) / n_good + bad * (1 - bad) / n_bad)
+        value = tpr.value - fpr.value
+        return Estimate(value, len(self), spread, good - bad, spread, min(tpr.df, fpr.df))
+
     @property
     def _one_class(self) -> Estimate | None:
         good, n = int(self.truth.sum()), len(self)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from workbench.statistics.shares import PLANNING_DF, Interval, critical_value, normal_score
+from scipy.special import stdtr
+
+from workbench.statistics.intervals import Interval, critical_value, growth_needed
 
 __all__ = ["Estimate"]
-
-_MAX_NEEDED = 100_000  # rows; a larger number is no advice
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +38,15 @@ class Estimate:
     least: float = -1.0
     reason: str = ""
 
+    @property
+    def units(self) -> int:
+        """What can be drawn independently of each other: clusters, or rows where all are independent."""
+        return self.n if math.isinf(self.df) else round(self.df) + 1
+
     def interval(self, confidence: float = 0.95) -> Interval:
         """The two-sided interval, which holds the value; both ends NaN where there is none.
 
-        With three clusters or fewer it is the whole range of the statistic.
+        With one cluster it is the whole range of the statistic.
         """
         if math.isnan(self.value):
             return Interval(math.nan, math.nan)
@@ -56,30 +61,34 @@ class Estimate:
 
         It is below (1 - confidence) / 2 exactly when the interval's upper end is below the threshold.
         """
-        if math.isnan(self.value) or self.value >= threshold or self.spread <= 0:
+        return self._p(threshold - self.centre) if self.value < threshold else 1.0
+
+    def p_above(self, threshold: float) -> float:
+        """One-sided p value of "the statistic is at most `threshold`"; see `p_below`."""
+        return self._p(self.centre - threshold) if self.value > threshold else 1.0
+
+    def _p(self, distance: float) -> float:
+        if math.isnan(self.value) or not self.spread > 0 or self.df < 1:
             return 1.0
-        score = normal_score((threshold - self.centre) / self.spread, self.df)
-        return 0.5 * math.erfc(score / math.sqrt(2))
+        score = distance / self.spread
+        return 0.5 * math.erfc(score / math.sqrt(2)) if math.isinf(self.df) else float(stdtr(self.df, -score))
 
     def needed(self, threshold: float, confidence: float = 0.95) -> int | None:
-        """Rows still needed until the interval excludes `threshold`, if value and clustering stay as they are.
+        """How many rows (clusters, where rows come in clusters) more it takes until the interval excludes `threshold`.
 
-        Estimated as if the interval's half-width shrank with the square root of the rows.
+        With so many it does in 90 % of cases, see `growth_needed`.
 
         Returns:
-            0 when it is excluded already; None when there is no value, or it is so close to the
-            threshold that over 100,000 rows would be needed.
+            0 when it is excluded already; None when there is no value, or the present rows say too little to plan by.
         """
         if math.isnan(self.value):
             return None
         lo, hi = self.interval(confidence)
         if not lo <= threshold <= hi:
             return 0
-        distance = abs(threshold - self.value)
-        half_width = self.spread * critical_value(confidence, max(self.df, PLANNING_DF))
-        growth = (half_width / distance) ** 2 if distance > 0 else math.inf
-        more = self.n * (growth - 1)
-        return None if more > _MAX_NEEDED else max(1, math.ceil(more))
+        p = min(self.p_below(threshold), self.p_above(threshold))
+        growth = growth_needed(p, (1 - confidence) / 2)
+        return None if growth is None else max(1, math.ceil(self.units * (growth - 1)))
 
     def __str__(self) -> str:
         """Such as "0.71 (0.52 to 0.87)", or "- (why not)"."""

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from workbench.statistics.answer_sets import AnswerSets
 from workbench.statistics.group_types import GroupTypes, guess, outcomes, tied_types, two_score_types
+from workbench.statistics.intervals import Interval
 from workbench.statistics.mixtures import Mixture
-from workbench.statistics.shares import Interval
 
 __all__ = ["LiveGroups", "LiveShare"]
 

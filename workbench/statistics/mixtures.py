@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.statistics.shares import Interval, critical_value
+from workbench.statistics.intervals import Interval, critical_value
 
 __all__ = ["Mixture"]
 

@@ -10,9 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.statistics.agreement import kappa
+from workbench.statistics.clusters import compact
 from workbench.statistics.estimate import Estimate
-from workbench.statistics.resampling import mean_interval
-from workbench.statistics.shares import Interval, Share, compact, share
+from workbench.statistics.intervals import Interval
+from workbench.statistics.means import mean_interval
+from workbench.statistics.shares import Share, share
 from workbench.statistics.spread import mean
 
 __all__ = ["Difference", "Verdicts", "accuracy_difference", "mcnemar", "paired_difference"]
@@ -112,15 +114,15 @@ class Verdicts:
     def p(self) -> float:
         """McNemar's p value: exact where all rows are independent.
 
-        Where rows share prompts, a score test instead: whether the share of rows that only the second accepts, among
-        the rows with different verdicts, differs from one half at their effective number. The exact test would take
-        each answer for independent.
+        Where rows share prompts, the test of `bounded` instead: whether the share of rows that only the second accepts,
+        among the rows with different verdicts, differs from one half. The exact test would take each answer for
+        independent.
         """
         apart = self._disagreements
         if math.isinf(apart.df):
             return mcnemar(self.only_a, self.only_b)
-        larger = max(apart.k, apart.n - apart.k)
-        return min(1.0, 2 * Share(larger, apart.n, apart.effective, apart.df).p_above(0.5))
+        larger = apart if 2 * apart.k >= apart.n else apart.complement
+        return min(1.0, 2 * larger.p_above(0.5))
 
     @property
     def is_exact(self) -> bool:
@@ -143,20 +145,20 @@ class Verdicts:
         return kappa(self.a.astype(np.intp), self.b.astype(np.intp), self.groups)
 
 
-def paired_difference(gaps: NDArray[np.float64], groups: NDArray[np.intp] | None = None) -> Difference:
-    """The mean of row-by-row differences, by the cluster bootstrap.
+def paired_difference(
+    gaps: NDArray[np.float64], groups: NDArray[np.intp] | None = None, *, span: float = 1.0
+) -> Difference:
+    """The mean of row-by-row differences, with an interval that holds at few rows and few prompts.
 
-    Differences within -1 to 1 that are all equal still get an interval with a width (see `mean_interval`); equal
-    differences beyond that get none.
+    Equal differences still get an interval with a width, see `mean_interval`.
 
     Args:
         gaps: Second less first, float64 (n,).
         groups: Integer cluster codes (n,) from 0 on; None when all rows are independent.
+        span: The largest difference there can be: the highest score of the scale less the lowest.
     """
     codes = None if groups is None else compact(groups)
-    # Mapped from -1 to 1 onto 0 to 1, because `mean_interval` bounds what was not seen only on that range.
-    lo, hi = mean_interval(gaps / 2 + 0.5, codes)
-    return Difference(mean(gaps), Interval(2 * lo - 1, 2 * hi - 1), len(gaps))
+    return Difference(mean(gaps), mean_interval(gaps, codes, scale=(-span, span)), len(gaps))
 
 
 def accuracy_difference(

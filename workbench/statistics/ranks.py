@@ -7,7 +7,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.statistics.shares import Interval, cluster_df, critical_value, effective_n
+from workbench.statistics.clusters import cluster_df, effective_n
+from workbench.statistics.intervals import Interval, critical_value
 
 __all__ = ["auroc", "ranks", "spearman"]
 

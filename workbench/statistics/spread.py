@@ -13,6 +13,7 @@ __all__ = [
     "group_sums",
     "icc_of",
     "level_counts",
+    "levels",
     "levels_of",
     "mean",
     "quantiles",
@@ -57,11 +58,16 @@ def quantiles(values: NDArray[np.float64], at: Sequence[float] = (0.25, 0.5, 0.7
     return [float(q) * factor for q in np.quantile(small, at)] if len(values) else [float("nan")] * len(at)
 
 
+def levels(values: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Level of each value, 0 to 20, (n,). Values outside 0 to 1 count at the end level."""
+    at: NDArray[np.intp] = np.clip(np.rint(values * (LEVELS - 1)), 0, LEVELS - 1).astype(np.intp)
+    return at
+
+
 def level_counts(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """One-hot level of each value: float64 (n, 21). Values outside 0 to 1 count at the end level."""
-    at = np.clip(np.rint(values * (LEVELS - 1)), 0, LEVELS - 1).astype(np.intp)
     counts: NDArray[np.float64] = np.zeros((len(values), LEVELS))
-    counts[np.arange(len(values)), at] = 1.0
+    counts[np.arange(len(values)), levels(values)] = 1.0
     return counts
 
 

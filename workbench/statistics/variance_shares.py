@@ -12,9 +12,9 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.statistics.intervals import critical_value
 from workbench.statistics.ranks import ranks
 from workbench.statistics.resampling import Bootstrap, bootstrap
-from workbench.statistics.shares import clusters, critical_value
 from workbench.statistics.spread import SAME, rescaled
 
 __all__ = ["rank_correlation", "variance_share", "variance_shares"]
@@ -53,7 +53,7 @@ def variance_share(part: Floats, total: Floats, groups: Codes | None = None, *, 
     small, factor = rescaled(total)
     x, y = _centred((part / factor)[:, None])[:, 0], _centred(small[:, None])[:, 0]
     columns = np.column_stack([np.ones_like(x), x, y, x * y, y * y])
-    return _widened(bootstrap(columns, _share, groups=groups, seed=seed), clusters(len(x), groups))
+    return _widened(bootstrap(columns, _share, groups=groups, seed=seed))
 
 
 def _share(sums: Floats) -> Floats:
@@ -77,18 +77,17 @@ def rank_correlation(a: Floats, b: Floats, groups: Codes | None = None, *, seed:
     x, y = (_centred(ranks(column)[:, None])[:, 0] / max(len(column), 1) for column in (a, b))
     y = y if x @ y >= 0 else -y
     columns = np.column_stack([np.ones_like(x), x, y, x * y, x * x, y * y])
-    return _widened(
-        bootstrap(columns, _correlation, groups=groups, seed=seed), clusters(len(x), groups), most=1.0
-    )
+    return _widened(bootstrap(columns, _correlation, groups=groups, seed=seed), most=1.0)
 
 
-def _widened(boot: Bootstrap, count: int, most: float = math.inf) -> Bootstrap:
+def _widened(boot: Bootstrap, most: float = math.inf) -> Bootstrap:
     """Draws as far apart as Student's quantile wants for so few clusters: a percentile interval of 12 covers 91 %."""
-    if count < 3:
-        return replace(boot, draws=np.empty(0), jackknife=np.empty(0))
-    factor = critical_value(0.95, count - 1) / critical_value(0.95, math.inf) * math.sqrt(count / (count - 1))
-    factor = min(factor, _MOST_WIDENED)
-    return replace(boot, draws=np.minimum(boot.value + (boot.draws - boot.value) * factor, most))
+    if boot.units < 3:
+        return replace(boot, draws=np.empty(0), widened=np.empty(0))
+    df = boot.units - 1
+    factor = critical_value(0.95, df) / critical_value(0.95, math.inf) * math.sqrt(boot.units / df)
+    draws = np.minimum(boot.value + (boot.draws - boot.value) * min(factor, _MOST_WIDENED), most)
+    return replace(boot, draws=draws, widened=draws)
 
 
 def _correlation(sums: Floats) -> Floats:

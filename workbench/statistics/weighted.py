@@ -18,7 +18,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.statistics.shares import Share, cluster_df, effective_n
+from workbench.statistics.clusters import cluster_df, effective_n
+from workbench.statistics.shares import Share
 
 __all__ = ["Weighted"]
 

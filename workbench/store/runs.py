@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -189,5 +189,8 @@ def _finding(record: dict[str, Any], n: int) -> Finding:
         # Runs of older versions list at most 1,000 of their rows.
         "rows": RowNumbers.unpacked(rows, n) if isinstance(rows, str) else RowNumbers(rows),
         "value": math.nan if value is None else value,
+        "limit": math.nan if record.get("limit") is None else record["limit"],
     }
-    return Finding(**(record | changed))
+    # Runs of older versions have fields that are no more.
+    known = {one.name for one in fields(Finding)}
+    return Finding(**{name: value for name, value in (record | changed).items() if name in known})

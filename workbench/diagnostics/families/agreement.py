@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import numpy as np
 
 from workbench.diagnostics.case import Case
 from workbench.diagnostics.claim import Claim, share_claim
-from workbench.diagnostics.finding import Finding, Severity, percent
+from workbench.diagnostics.finding import Severity, percent
 from workbench.diagnostics.registry import diagnostic
 from workbench.diagnostics.row_numbers import RowNumbers
 from workbench.statistics import compact, share
@@ -16,15 +17,20 @@ from workbench.statistics import compact, share
 __all__ = ["accepts_known_bad", "too_lenient", "too_strict"]
 
 _BAD, _GOOD = 0, 1
-# Rates: share of labelled rows; the limits are this project's. Minimum rows: those with which none wrong bounds the rate
-# (exact, one-sided 95 %) just below its limit: 0 of 60 at 4.9 %, 0 of 30 at 9.5 %.
-_FALSE_ACCEPTS, _BAD_ROWS = 0.05, 60
-_FALSE_REJECTS, _GOOD_ROWS = 0.1, 30
+_FALSE_ACCEPTS = (
+    0.05  # share of known-bad rows; this project's limit. None of 60 accepted clears a grader (bound 4.9 %)
+)
+_FALSE_REJECTS = (
+    0.1  # share of known-good rows; this project's limit. None of 30 rejected clears a grader (bound 9.5 %)
+)
+_LABEL_ERROR = 0.01
+"""Share of labels that may be wrong before a code grader's mistakes are called its own: ten much used test sets have
+3.3 % on average (Northcutt 2021, arXiv 2103.14749), labels by hand for one's own grader hopefully fewer."""
 
 
 @diagnostic("too-lenient")
 def too_lenient(case: Case) -> Iterable[Claim]:
-    """Over 5 % of known-bad rows accepted (lower bound), from 60 of them on.
+    """Over 5 % of known-bad rows accepted (lower bound), or more than 1 % of wrong labels would explain; cleared where at most 5 % are (upper bound), as 0 of 60 show.
 
     Lenient judges: Zhao 2025, arXiv 2507.08794; Thakur 2024, arXiv 2406.12624.
     Evidence: the accepted known-bad rows, highest score first.
@@ -35,7 +41,7 @@ def too_lenient(case: Case) -> Iterable[Claim]:
 
 @diagnostic("too-strict")
 def too_strict(case: Case) -> Iterable[Claim]:
-    """Over 10 % of known-good rows rejected (lower bound), from 30 of them on.
+    """Over 10 % of known-good rows rejected (lower bound), or more than 1 % of wrong labels would explain; cleared where at most 10 % are (upper bound), as 0 of 30 show.
 
     EvalGen's false failure rate: Shankar 2024, arXiv 2404.12272. Evidence: the rejected known-good
     rows, lowest score first.
@@ -45,33 +51,34 @@ def too_strict(case: Case) -> Iterable[Claim]:
 
 
 @diagnostic("accepts-known-bad", unless="too-lenient")
-def accepts_known_bad(case: Case) -> Iterable[Finding]:
-    """Code accepted a known-bad row, even if only one of a thousand; silent where *too lenient* fires.
+def accepts_known_bad(case: Case) -> Iterable[Claim]:
+    """Code accepted known-bad rows: a verdict where wrong labels cannot explain it, else a note that says what would.
 
-    A fact about these rows and not a claim about a rate, hence without an interval. Only for graders that are
-    code: a judge model errs now and then, and its rate of false accepts is what counts.
+    For the verdict the share must lie above what 1 % of wrong labels would make (lower bound): that is 1 % of the
+    known-good rows, which would stand among the known-bad ones. Only for graders that are code: a judge model errs now
+    and then, and its rate of false accepts is what counts.
     """
     bad = case.labels[case.rows] == _BAD
     at = np.flatnonzero(bad & case.accepted)
     if not case.is_code or not len(at):
         return
-    n, order = int(bad.sum()), np.argsort(-case.scores[at], kind="stable")
-    message = f"accepts {len(at):,} of {n:,} known-bad rows; a code grader should accept none"
+    accepted = share(case.accepted[bad], compact(case.scored_groups[bad]))
+    n_good = int((case.labels[case.rows] == _GOOD).sum())
+    explained = _explained_by_labels(n_good, accepted.n)
+    order = np.argsort(-case.scores[at], kind="stable")
     advice = "read these rows: either the grader misses something, or the label is wrong"
-    statistic, rows = "known-bad rows accepted", RowNumbers(case.rows[at[order]])
-    yield Finding(
-        case.grader,
-        "accepts-known-bad",
-        Severity.WARNING,
-        statistic,
-        len(at),
-        None,
-        n,
-        0,
-        message,
-        advice,
-        rows,
-    )
+    statistic, rows = "share of known-bad rows accepted", RowNumbers(case.rows[at[order]])
+    message = f"accepts {accepted.k:,} of {accepted.n:,} known-bad rows; a code grader should accept none"
+    finding = case.finding("accepts-known-bad", Severity.WARNING, statistic, message, advice, rows)
+    wrong_labels = percent(accepted.k / (accepted.n + n_good))
+    note = f"{message}, unless {wrong_labels} of all labels are wrong"
+    fact = replace(finding, severity=Severity.NOTE, message=note, value=accepted.value, n=accepted.n)
+    yield replace(share_claim(finding, accepted, explained), otherwise=fact)
+
+
+def _explained_by_labels(n_others: int, n: int) -> float:
+    """The share of n rows with one label that would be of the other kind if 1 % of all labels were wrong."""
+    return min(0.5, _LABEL_ERROR * max(1.0, n_others / n))
 
 
 def _mistakes(case: Case, kind: str, template: str, advice: str) -> Iterable[Claim]:
@@ -91,5 +98,13 @@ def _mistakes(case: Case, kind: str, template: str, advice: str) -> Iterable[Cla
     message = f"{kind.replace('-', ' ')}, {counts}"
     unit = "known-bad row" if is_lenient else "known-good row"
     finding = case.finding(kind, Severity.ERROR, statistic, message, advice, rows, unit=unit)
-    limit, minimum = (_FALSE_ACCEPTS, _BAD_ROWS) if is_lenient else (_FALSE_REJECTS, _GOOD_ROWS)
-    yield share_claim(finding, mistake_share, limit, missing=minimum - mistake_share.n)
+    n_others = int((case.labels[case.rows] == (_GOOD if is_lenient else _BAD)).sum())
+    limit = max(
+        _FALSE_ACCEPTS if is_lenient else _FALSE_REJECTS, _explained_by_labels(n_others, mistake_share.n)
+    )
+    verb, kind_of_row = ("accepts", "known-bad") if is_lenient else ("rejects", "known-good")
+    kept = (
+        f"{verb} at most {{bound}} of {kind_of_row} rows, {mistake_share.k:,} of {mistake_share.n:,} here; "
+        f"the limit is {percent(limit)}"
+    )
+    yield share_claim(finding, mistake_share, limit, cleared=kept)

@@ -1,125 +1,197 @@
-"""The shape of the scores: at one end, on one level, without spread, or off the scale.
+"""The shape of the scores: all the same, at one end, on one level, close together, or off the scale.
 
-A high mean is not leniency: good answers deserve high scores. So the findings here say *saturated*; *too
-lenient* needs known-bad rows, see `agreement`.
+A high mean is not leniency: good answers deserve high scores. So the findings here say where the scores lie; *too
+lenient* needs known-bad rows, see `agreement`. Scores that differ little may still rank good above bad, which is all
+that group-relative training needs: where labels show that they do, the findings about spread are notes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from math import ceil, nan
 
 import numpy as np
 from numpy.typing import NDArray
 
 from workbench.diagnostics.case import Case
-from workbench.diagnostics.claim import Claim, bootstrap_claim, share_claim
+from workbench.diagnostics.claim import Claim, bootstrap_claim, claim_of, share_claim
 from workbench.diagnostics.finding import Finding, Severity, percent
 from workbench.diagnostics.registry import diagnostic
 from workbench.diagnostics.row_numbers import RowNumbers
-from workbench.statistics import bootstrap, effective_n, share
-from workbench.statistics.resampling import sd_bootstrap
-from workbench.statistics.spread import SAME, level_counts, levels_of
+from workbench.statistics import Interval, bootstrap, likely_scale, sample_sd, share
+from workbench.statistics.means import sd_interval, squared_spread
+from workbench.statistics.spread import LEVELS, SAME, level_counts, levels, levels_of
 
-__all__ = ["collapsed", "no_variance", "out_of_scale", "saturated_high", "saturated_low"]
+__all__ = [
+    "collapsed",
+    "narrow_range",
+    "no_variance",
+    "out_of_scale",
+    "same_score",
+    "saturated_high",
+    "saturated_low",
+]
 
 # Scores and sds on a scale of 0 to 1, shares of scored rows. Where no source is named, the number is this project's.
 _CEILING, _FLOOR = 0.95, 0.05  # the outermost twentieth, one bin of the histogram
 _SATURATED, _NEARLY = 0.9, 0.8
-_SATURATED_ROWS, _NEARLY_ROWS = (
-    35,
-    16,
-)  # so many rows, all at the end, have a 95 % lower bound above 0.9 and 0.8
-_SPREAD_ROWS = 20  # by simulation a bootstrap bound calls a healthy grader (sd 0.16) flat in 9 % of runs at 5 rows, 0 at 20
 _LEVELS, _FEW_LEVELS = 1.5, 3.0  # effective levels of 21 (Hill 1973); 2 is an even pass/fail
 _CONTINUOUS = 6  # distinct scores: more than a pass/fail or five-point scale has
 _SD = 0.1  # sample sd: the cut-off of the `seed` and `vllora` presets, here against a bound
+_NARROW = 0.05  # distance from the median: together a tenth of the scale
+_RANKS = 0.7  # AUROC above which scores separate good from bad, see peers' usual reading of the curve
+
+_LABEL_BAD = "label some known-bad rows: only they tell a lenient grader from good answers"
+_LABEL_GOOD = "label some known-good rows: only they tell a strict grader from bad answers"
+_FINER = "ask the grader for finer distinctions, and say what each level means"
+_LABELLED = ("too-lenient", "too-strict", "disagrees-with-labels", "no-better-than-chance")
 
 
-@diagnostic("saturated-high")
+@diagnostic("same-score", explains=(*_LABELLED, "dead-groups", "prompt-decides"))
+def same_score(case: Case) -> Iterable[Claim]:
+    """Every row gets the same score, and over 90 % of all rows would (lower bound): 36 rows show it."""
+    scores = case.scores
+    if case.is_tiny or case.varies:
+        return
+    n = len(scores)
+    message = f"gives every row the same score, {case.in_units(float(scores[0])):.4g} on {n:,} of {n:,} rows"
+    advice = "read its code or its prompt: nothing in the rows moves this score"
+    statistic = "share with one score"
+    finding = case.finding("same-score", Severity.WARNING, statistic, message, advice, case.rows)
+    yield share_claim(finding, share(np.ones(n, bool), case.scored_groups), _SATURATED)
+
+
+@diagnostic("saturated-high", explains=("collapsed", "no-variance", "dead-groups"))
 def saturated_high(case: Case) -> Iterable[Claim]:
-    """Over 90 % of scores at 0.95 or above (lower bound; a note over 80 %), from 35 (16) rows on.
+    """Over 90 % of scores in the top twentieth of the scale (lower bound; a note over 80 %).
 
     Floor and ceiling effects: Terwee 2007, "Quality criteria were proposed for measurement properties of health
     status questionnaires".
     """
-    if case.on_scale and not case.is_tiny:
-        template = f"saturated high, {{}} of {{}} scores at {_CEILING} or above"
-        advice = "label some known-bad rows: only they tell a lenient grader from good answers"
-        yield from _saturated(case, "saturated-high", case.scores >= _CEILING - SAME, template, advice)
+    if _has_shape(case):
+        end = f"{case.in_units(_CEILING):.4g} or above"
+        yield from _saturated(case, "saturated-high", case.scores >= _CEILING - SAME, end, _LABEL_BAD)
 
 
-@diagnostic("saturated-low")
+@diagnostic("saturated-low", explains=("collapsed", "no-variance", "dead-groups"))
 def saturated_low(case: Case) -> Iterable[Claim]:
-    """Over 90 % of scores at 0.05 or below (lower bound; a note over 80 %), from 35 (16) rows on."""
-    if case.on_scale and not case.is_tiny:
-        template = f"saturated low, {{}} of {{}} scores at {_FLOOR} or below"
-        advice = "label some known-good rows: only they tell a strict grader from bad answers"
-        yield from _saturated(case, "saturated-low", case.scores <= _FLOOR + SAME, template, advice)
+    """Over 90 % of scores in the lowest twentieth of the scale (lower bound; a note over 80 %)."""
+    if _has_shape(case):
+        end = f"{case.in_units(_FLOOR):.4g} or below"
+        yield from _saturated(case, "saturated-low", case.scores <= _FLOOR + SAME, end, _LABEL_GOOD)
 
 
-def _saturated(
-    case: Case, kind: str, flags: NDArray[np.bool_], template: str, advice: str
-) -> Iterable[Claim]:
+def _saturated(case: Case, kind: str, flags: NDArray[np.bool_], end: str, advice: str) -> Iterable[Claim]:
+    if flags.mean() <= _NEARLY:
+        return
     end_share = share(flags, case.scored_groups)
-    message = template.format(percent(end_share.value), f"{end_share.n:,}")
-    statistic = f"share at {_CEILING} or above" if kind.endswith("high") else f"share at {_FLOOR} or below"
-    finding = case.finding(kind, Severity.WARNING, statistic, message, advice, case.rows[flags])
-    note = replace(finding, severity=Severity.NOTE, message=f"nearly {message}")
-    yield share_claim(finding, end_share, _SATURATED, missing=_SATURATED_ROWS - end_share.n)
-    yield share_claim(note, end_share, _NEARLY, missing=_NEARLY_ROWS - end_share.n)
+    place = "top" if kind.endswith("high") else "bottom"
+    counts = f"{percent(end_share.value)} of {end_share.n:,} scores are {end}"
+    message = f"nearly every score is at the {place}, {counts}"
+    finding = case.finding(kind, Severity.WARNING, f"share at {end}", message, advice, case.rows[flags])
+    yield share_claim(finding, end_share, _SATURATED)
+    note = replace(finding, severity=Severity.NOTE, message=f"most scores are at the {place}, {counts}")
+    yield share_claim(note, end_share, _NEARLY)
 
 
 @diagnostic("collapsed")
 def collapsed(case: Case) -> Iterable[Claim]:
-    """Fewer than 1.5 levels of 21 in real use (upper bound), from 20 rows on.
+    """Fewer than 1.5 levels of 21 in real use (upper bound, with one level more that was not seen).
 
     A note below 3 where six or more distinct scores show a continuous scale (judges use few of its levels: Stureborg
     2024, arXiv 2405.01724). Not for graders that only give 0 or 1: *saturated* covers them.
     """
-    if not case.on_scale or case.is_tiny or np.isin(case.scores, (0.0, 1.0)).all():
+    if not _has_shape(case) or np.isin(case.scores, (0.0, 1.0)).all():
         return
-    boot = bootstrap(level_counts(case.scores), levels_of, groups=case.scored_groups)
-    levels = f"the scores use {boot.value:.2f} levels in effect, out of 21 between 0 and 1"
-    finding = _about_spread(
-        case, "collapsed", "levels in use", f"collapsed, {levels}", np.median(case.scores)
-    )
-    yield bootstrap_claim(finding, boot, _LEVELS, missing=_missing_rows(case))
+    if levels_of(np.bincount(levels(case.scores), minlength=LEVELS).astype(float)) >= _FEW_LEVELS:
+        return
+    counts = level_counts(case.scores)
+    boot = bootstrap(counts, levels_of, groups=case.scored_groups, unseen=_rarest(counts))
+    uses = f"{boot.value:.2f} of {LEVELS} levels in effect"
+    message = f"collapsed, hardly more than one level of the scale is in use: {uses}"
+    finding = _about_spread(case, "collapsed", "levels in use", message)
+    yield bootstrap_claim(finding, boot, _LEVELS)
     # Rounded: scores that differ by rounding alone are one level.
     if len(np.unique(np.round(case.scores, 9))) >= _CONTINUOUS:
-        note = replace(finding, severity=Severity.NOTE, message=f"nearly collapsed, {levels}")
-        yield bootstrap_claim(note, boot, _FEW_LEVELS, missing=_missing_rows(case))
+        message = f"nearly collapsed, few levels of the scale are in use: {uses}"
+        yield bootstrap_claim(replace(finding, severity=Severity.NOTE, message=message), boot, _FEW_LEVELS)
+
+
+def _rarest(counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """One row on the level used least: what would raise the number of levels most."""
+    row: NDArray[np.float64] = np.zeros(counts.shape[1])
+    row[int(counts.sum(0).argmin())] = 1.0
+    return row
 
 
 @diagnostic("no-variance")
 def no_variance(case: Case) -> Iterable[Claim]:
-    """Sample sd (ddof=1) below 0.1 (bootstrap upper bound), from 20 rows on.
+    """Sample sd (ddof=1) below a tenth of the scale (upper bound, which allows for scores that were not seen).
 
     Training on rewards that hardly differ is slow however accurate they are: Razin 2025, arXiv 2503.15477.
     """
-    if not case.on_scale or case.is_tiny:
+    if not _has_shape(case):
         return
-    boot = sd_bootstrap(case.scores, case.scored_groups)
-    message = f"no variance, the scores' sd (ddof=1) is {boot.value:.3g}"
-    finding = _about_spread(case, "no-variance", "sd", message, np.median(case.scores))
-    yield bootstrap_claim(finding, boot, _SD, missing=_missing_rows(case))
+    sd, span = sample_sd(case.scores), case.span
+    if sd >= _SD:
+        return
+    squares = squared_spread(case.scores, case.scored_groups)
+    message = f"the scores hardly differ, their sd (ddof=1) is {sd * span:.3g}"
+    finding = replace(_about_spread(case, "no-variance", "sd", message), value=sd * span)
+    p = squares.p_below(min(_SD**2, squares.high))
+    yield claim_of(finding, p, _SdInterval(case), limit=_SD * span, units=squares.clusters)
 
 
-def _about_spread(case: Case, kind: str, statistic: str, message: str, centre: float) -> Finding:
-    nearest = case.rows[np.argsort(np.abs(case.scores - centre), kind="stable")]
-    advice = "ask the grader for finer distinctions, and say what each level means"
-    n = len(case.scores)
-    return Finding(
-        case.grader, kind, Severity.WARNING, statistic, nan, None, n, 0, message, advice, RowNumbers(nearest)
+class _SdInterval:
+    """From a confidence level to the interval of the sd, in the user's units."""
+
+    def __init__(self, case: Case) -> None:
+        self._case = case
+
+    def __call__(self, confidence: float) -> Interval:
+        lo, hi = sd_interval(self._case.scores, self._case.scored_groups, confidence=confidence)
+        return Interval(lo * self._case.span, hi * self._case.span)
+
+
+@diagnostic("narrow-range", explains=("collapsed", "no-variance", "dead-groups"))
+def narrow_range(case: Case) -> Iterable[Claim]:
+    """Over 90 % of scores within a twentieth of the scale from their median (lower bound).
+
+    The same question as *no variance*, answered with fewer rows: an sd may hang on one rare score far away, a share
+    cannot.
+    """
+    if not _has_shape(case):
+        return
+    centre = float(np.median(case.scores))
+    if not _FLOOR < centre < _CEILING:
+        return
+    close = np.abs(case.scores - centre) <= _NARROW + SAME
+    if close.mean() <= _SATURATED:
+        return
+    near = share(close, case.scored_groups)
+    lo, hi = (case.in_units(end) for end in (centre - _NARROW, centre + _NARROW))
+    message = f"nearly all scores lie close together, {percent(near.value)} of {near.n:,} between {lo:.4g} and {hi:.4g}"
+    yield share_claim(
+        _about_spread(case, "narrow-range", "share close to the median", message), near, _SATURATED
     )
 
 
-def _missing_rows(case: Case) -> int:
-    """Rows missing for 20 independent ones: rows whose scores are alike within prompts count for less."""
-    n = len(case.scores)
-    independent = effective_n(case.scores, case.scored_groups)
-    return ceil((_SPREAD_ROWS - independent) * n / independent - 1e-9) if n else _SPREAD_ROWS
+def _has_shape(case: Case) -> bool:
+    """Whether there are enough scores on the scale, and not all the same: *same score* says that and more."""
+    return case.on_scale and case.varies and not case.is_tiny
+
+
+def _about_spread(case: Case, kind: str, statistic: str, message: str) -> Finding:
+    nearest = case.rows[np.argsort(np.abs(case.scores - np.median(case.scores)), kind="stable")]
+    severity, advice = Severity.WARNING, _FINER
+    if case.separation[1].lo > _RANKS:
+        severity = Severity.NOTE
+        ranks = f"good rows score above bad ones all the same (AUROC {case.separation[0]:.2f})"
+        advice = (
+            f"{ranks}: enough for group-relative training, which ranks; a pass mark must lie between the two"
+        )
+    finding = case.finding(kind, severity, statistic, message, advice, RowNumbers(nearest))
+    return replace(finding, n=len(case.scores))
 
 
 @diagnostic("out-of-scale", presets=("workbench", "seed"))
@@ -134,16 +206,10 @@ def out_of_scale(case: Case) -> Iterable[Finding]:
         f"{len(rows):,} of {len(scores):,} scores lie outside {lo:g} to {hi:g}, from {scores.min():.4g} "
         f"to {scores.max():.4g}, so saturation, levels and variance were not judged"
     )
-    yield Finding(
-        case.grader,
-        "out-of-scale",
-        Severity.WARNING,
-        "share outside the scale",
-        len(rows) / len(scores),
-        None,
-        len(scores),
-        0,
-        message,
-        f"return scores from {lo:g} to {hi:g}, or name the scale: diagnose(scale=(lowest, highest))",
-        RowNumbers(rows),
+    likely = likely_scale(scores)
+    ends = "(lowest, highest)" if likely is None else f"({likely[0]:g}, {likely[1]:g})"
+    advice = f"return scores from {lo:g} to {hi:g}, or name the scale: diagnose(scale={ends})"
+    finding = case.finding(
+        "out-of-scale", Severity.WARNING, "share outside the scale", message, advice, RowNumbers(rows)
     )
+    yield replace(finding, value=len(rows) / len(scores), n=len(scores))

@@ -17,30 +17,28 @@ from workbench.diagnostics.registry import diagnostic
 from workbench.diagnostics.row_numbers import RowNumbers
 from workbench.display_text import counted
 from workbench.grade import Status
-from workbench.statistics import effective_n, share
+from workbench.statistics import compact, effective_n, share
 
-__all__ = ["broken", "few_rows", "nothing_scored", "skipped", "unfinished"]
+__all__ = ["broken", "few_rows", "nothing_scored", "one_prompt", "skipped", "unfinished"]
 
 _BROKEN_ABOVE = 0.02  # share of the rows tried; this project's limit
-_BROKEN_ROWS = 20  # rows tried; this project's minimum
 _MESSAGE = 120  # characters of an error in a sentence
 _PART = re.compile(r"  (where|found|expected|next step): ")
 _STEP = "  next step: "  # as errors write it, see `WorkbenchError`
-_ENOUGH = 35  # independent rows: with fewer no verdict on saturation can fire, see `distribution`
+_ENOUGH = 36  # independent rows: with fewer no verdict on saturation can fire, see `distribution`
 
 
 @diagnostic("broken")
 def broken(case: Case) -> Iterable[Claim]:
-    """More than 2 % of the rows tried failed (lower bound), from 20 rows on.
+    """More than 2 % of the rows tried failed (lower bound, which allows for rows that share a prompt).
 
-    Rows that were not graded because the run was stopped or its budget spent do not count. Rows of one prompt count
-    as independent here: a failure is a fault of the run, and each one lost a row.
+    Rows that were not graded because the run was stopped or its budget spent do not count.
     """
     tried, failed = _tried(case), _failed(case)
     rows = np.flatnonzero(failed)
     if not len(rows):
         return
-    failed_share = share(failed[tried])
+    failed_share = share(failed[tried], compact(case.groups[tried]))
     details = f"{_kinds(case, rows)}, {_message(case, rows)}"
     finding = case.finding(
         "broken",
@@ -51,7 +49,7 @@ def broken(case: Case) -> Iterable[Claim]:
         or "read the errors of these rows; a failed row has no score and is in no mean",
         rows,
     )
-    yield share_claim(finding, failed_share, _BROKEN_ABOVE, missing=_BROKEN_ROWS - failed_share.n)
+    yield share_claim(finding, failed_share, _BROKEN_ABOVE)
 
 
 @diagnostic("nothing-scored", presets=("workbench", "seed", "vllora"), unless="broken")
@@ -106,17 +104,30 @@ def skipped(case: Case) -> Iterable[Finding]:
 
 @diagnostic("few-rows")
 def few_rows(case: Case) -> Iterable[Finding]:
-    """Fewer than 35 independent scored rows (effective number): no verdict on saturation can fire."""
+    """Fewer than 36 independent scored rows (effective number): no verdict on saturation can fire."""
     n = len(case.rows)
     independent = effective_n(case.scores, case.scored_groups)
     if not n or independent >= _ENOUGH - 1e-9:  # effective_n may miss a whole number by rounding
         return
-    needed = int(np.ceil((_ENOUGH - independent) * n / independent))
     clause = "" if independent > n - 1 else f", worth {independent:.0f} independent ones since prompts repeat"
-    message = f"{counted(n, 'scored row')}{clause}: too few to judge how the scores are spread"
-    yield Finding(
-        case.grader, "few-rows", Severity.NOTE, "rows", n, None, n, needed, message, "draw more samples"
+    message = (
+        f"{counted(n, 'scored row')}{clause}: too few to judge how the scores are spread, "
+        f"which takes {_ENOUGH} independent rows at least"
     )
+    finding = case.finding("few-rows", Severity.NOTE, "rows", message, "draw more samples")
+    yield replace(finding, value=n, n=n)
+
+
+@diagnostic("one-prompt")
+def one_prompt(case: Case) -> Iterable[Finding]:
+    """All scored rows answer one prompt: nothing shows how the grader does on another."""
+    n = len(case.rows)
+    if n > 1 and not case.scored_groups.any():
+        message = f"all {n:,} scored rows are from one prompt: they do not show how it grades others"
+        finding = case.finding(
+            "one-prompt", Severity.NOTE, "rows", message, "draw rows of many prompts", case.rows
+        )
+        yield replace(finding, value=n, n=n)
 
 
 def _tried(case: Case) -> NDArray[np.bool_]:

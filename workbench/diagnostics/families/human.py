@@ -7,6 +7,7 @@ here would only repeat it, so it is left out.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from math import nan
 
 import numpy as np
@@ -19,7 +20,15 @@ from workbench.diagnostics.registry import diagnostic
 from workbench.diagnostics.row_numbers import RowNumbers
 from workbench.statistics import Confusion, Share, compact
 
-__all__ = ["KAPPA", "LABELS", "against_labels", "disagrees_with_labels", "is_lopsided", "worse_than_chance"]
+__all__ = [
+    "KAPPA",
+    "LABELS",
+    "against_labels",
+    "disagrees_with_labels",
+    "is_lopsided",
+    "no_better_than_chance",
+    "worse_than_chance",
+]
 
 KAPPA = 0.6
 """Agreement with people counts as good from here on: "substantial" in Landis & Koch 1977."""
@@ -27,41 +36,77 @@ KAPPA = 0.6
 LABELS = 100
 """Fewest labels for a verdict on agreement: a kappa of 0.6 is then known within 0.16 either way (95 %), at 30 within 0.29."""
 
-_REVERSED_LABELS = 30  # fewest labels; enough to tell a clearly negative kappa from 0
-_HINT_LABELS = 8  # fewest labels for a note on how many more are needed
+_FEWEST_LABELS = 30  # below it kappa's large-sample interval is not to be trusted at the levels of a verdict
+_NOT_SHOWN = 0.025  # p value above which verdicts are not shown to be better than a coin's
 _EVEN = (
     0.2,
     0.8,
 )  # shares of good labels between which kappa alone is a fair measure (this project's; see Gwet 2008)
 
 
-@diagnostic("worse-than-chance")
+_CONSEQUENCES = ("too-lenient", "too-strict", "disagrees-with-labels", "accepts-known-bad")
+_CHANCE = (
+    0.2  # TPR - FPR below which verdicts are hardly better than a coin's; TPR + TNR of 1.2 in `confusion`
+)
+
+
+@diagnostic("no-better-than-chance", unless="worse-than-chance", explains=_CONSEQUENCES)
+def no_better_than_chance(case: Case) -> Iterable[Claim]:
+    """Good rows are accepted hardly more often than bad ones: the difference is below 0.2 (upper bound).
+
+    The difference is Youden's index (1950), TPR - FPR: 0 for a coin, and for a grader that gives all rows one verdict.
+    """
+    confusion, rows = against_labels(case)
+    gain = confusion.youden
+    if np.isnan(gain.value):
+        return
+    good, bad = percent(confusion.sensitivity.value), percent(1 - confusion.specificity.value)
+    advice = "its verdicts say nothing about these labels: check that both are about the same question"
+    message = f"agrees with the labels no better than chance, accepts {good} of good rows and {bad} of bad ones, a difference of {gain.value:.2f}"
+    wrong = rows[confusion.truth != confusion.verdict]
+    finding = case.finding(
+        "no-better-than-chance",
+        Severity.ERROR,
+        "accepted more often if good",
+        message,
+        advice,
+        wrong,
+        unit="label",
+    )
+    finding = replace(finding, n=len(confusion))
+    yield estimate_claim(finding, gain, _CHANCE, plan_rows=gain.p_above(0.0) > _NOT_SHOWN)
+
+
+@diagnostic("worse-than-chance", explains=_CONSEQUENCES)
 def worse_than_chance(case: Case) -> Iterable[Claim]:
     """Cohen's kappa against labels below 0 (upper bound), from 30 labels on: the scale may be reversed.
 
     No note on how many more labels are needed: a grader that accepts everything has a kappa of about 0.
     """
     confusion, rows = against_labels(case)
-    if len(confusion) >= _REVERSED_LABELS and confusion.kappa.value < 0:
+    if len(confusion) >= _FEWEST_LABELS and confusion.kappa.value < 0:
         advice = "good and bad seem turned round: check which way the score runs, and which way the labels do"
         finding = _finding(case, "worse-than-chance", confusion, advice, rows)
         yield estimate_claim(finding, confusion.kappa, 0.0, plan_rows=False)
 
 
-@diagnostic("disagrees-with-labels", unless=("too-lenient", "too-strict", "worse-than-chance"))
+@diagnostic(
+    "disagrees-with-labels",
+    unless=("too-lenient", "too-strict", "worse-than-chance", "no-better-than-chance"),
+)
 def disagrees_with_labels(case: Case) -> Iterable[Claim]:
-    """Cohen's kappa against labels below 0.6 (upper bound), from 100 labels on.
+    """Cohen's kappa against labels below 0.6 (upper bound), from 30 labels on.
 
     0.6 is where Landis & Koch 1977 begin to call agreement substantial. AC1 (Gwet 2008) is shown as well
     where fewer than 20 % or more than 80 % of labels are good: a few mistakes then make kappa low. Evidence:
     the rows on which the two differ, those first whose score is furthest from the label.
     """
     confusion, rows = against_labels(case)
-    if len(confusion) < _HINT_LABELS or np.isnan(confusion.kappa.value):
+    if len(confusion) < _FEWEST_LABELS or np.isnan(confusion.kappa.value):
         return
     advice = "read the rows on which the two differ, and mend the grader or the labels"
     finding = _finding(case, "disagrees-with-labels", confusion, advice, rows)
-    yield estimate_claim(finding, confusion.kappa, KAPPA, missing=LABELS - len(confusion))
+    yield estimate_claim(finding, confusion.kappa, KAPPA)
 
 
 def against_labels(case: Case) -> tuple[Confusion, NDArray[np.intp]]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from workbench.diagnostics.claim import Claim, share_claim
 from workbench.diagnostics.finding import Finding, Severity
-from workbench.diagnostics.suite_case import SuiteCase
+from workbench.diagnostics.suite_case import SuiteCase, missing_units
 from workbench.diagnostics.suite_registry import suite_diagnostic
 from workbench.graders.combine import AllPass, Entry, Gate
 from workbench.statistics import share
@@ -19,7 +19,6 @@ from workbench.statistics import share
 __all__ = ["gate_without_effect", "never_blocks", "never_passes"]
 
 _NEARLY_ALL = 0.95  # share of rows; this project's limit
-_ROWS = 50
 _STEPS = 20  # rows of a column made up to try a gate: any share of full scores in steps of 5 %
 _MOST_TRIES = 10_000  # combinations of such columns
 
@@ -85,7 +84,12 @@ def never_blocks(case: SuiteCase) -> Iterable[Claim]:
             "try it on rows that it should stop; a condition that always holds guards nothing",
             case.among_all(~passed),
         )
-        yield share_claim(finding, share(passed, case.prompts), _NEARLY_ALL, missing=_ROWS - len(passed))
+        yield share_claim(
+            finding,
+            share(passed, case.prompts),
+            _NEARLY_ALL,
+            missing=missing_units(len(passed), case.prompts),
+        )
 
 
 @suite_diagnostic("never-passes")
@@ -101,7 +105,12 @@ def never_passes(case: SuiteCase) -> Iterable[Claim]:
             "make it a warning, mend it, or lower its pass threshold",
             case.among_all(~passed),
         )
-        yield share_claim(finding, share(~passed, case.prompts), _NEARLY_ALL, missing=_ROWS - len(passed))
+        yield share_claim(
+            finding,
+            share(~passed, case.prompts),
+            _NEARLY_ALL,
+            missing=missing_units(len(passed), case.prompts),
+        )
 
 
 def _conditions(case: SuiteCase) -> Iterator[tuple[Entry, NDArray[np.bool_]]]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from workbench.diagnostics.claim import Claim, bootstrap_claim, share_claim
 from workbench.diagnostics.finding import Severity, percent
-from workbench.diagnostics.suite_case import SuiteCase
+from workbench.diagnostics.suite_case import SuiteCase, missing_units
 from workbench.diagnostics.suite_registry import suite_diagnostic
 from workbench.display_text import one_line
 from workbench.grades import SCORED
@@ -21,7 +21,7 @@ from workbench.statistics.variance_shares import rank_correlation
 
 __all__ = ["redundant"]
 
-_RANKS, _VERDICTS, _ROWS = 0.9, 0.95, 50  # this project's limits
+_RANKS, _VERDICTS = 0.9, 0.95  # this project's limits
 _BOTH_KINDS = 0.1
 """Share of rows that each grader must accept, and refuse: two that accept nearly all agree by that alone."""
 _SAME_RANKS = (
@@ -108,9 +108,14 @@ def _rank_claim(case: SuiteCase, pair: _Pair) -> Claim:
         _advice(pair),
         _where_verdicts_differ(case, pair),
     )
-    boot = rank_correlation(pair.later.scores, pair.earlier.scores, compact(case.groups[pair.rows]))
+    prompts = compact(case.groups[pair.rows])
+    boot = rank_correlation(pair.later.scores, pair.earlier.scores, prompts)
     return bootstrap_claim(
-        replace(finding, n=len(pair.rows)), boot, _RANKS, above=True, missing=_ROWS - len(pair.rows)
+        replace(finding, n=len(pair.rows)),
+        boot,
+        _RANKS,
+        above=True,
+        missing=missing_units(len(pair.rows), prompts),
     )
 
 
@@ -121,7 +126,8 @@ def _verdict_claim(case: SuiteCase, pair: _Pair) -> Claim | None:
 
 
 def _equal_claim(case: SuiteCase, pair: _Pair, what: str, is_equal: NDArray[np.bool_]) -> Claim:
-    equal = share(is_equal, compact(case.groups[pair.rows]))
+    prompts = compact(case.groups[pair.rows])
+    equal = share(is_equal, prompts)
     finding = case.finding(
         pair.later.name,
         "redundant",
@@ -131,7 +137,7 @@ def _equal_claim(case: SuiteCase, pair: _Pair, what: str, is_equal: NDArray[np.b
         _advice(pair),
         _where_verdicts_differ(case, pair),
     )
-    return share_claim(finding, equal, _VERDICTS, missing=_ROWS - equal.n)
+    return share_claim(finding, equal, _VERDICTS, missing=missing_units(equal.n, prompts))
 
 
 def _where_verdicts_differ(case: SuiteCase, pair: _Pair) -> NDArray[np.bool_]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import replace
 
@@ -10,7 +9,7 @@ import numpy as np
 
 from workbench.diagnostics.claim import Claim, bootstrap_claim, share_claim
 from workbench.diagnostics.finding import Severity, percent
-from workbench.diagnostics.suite_case import SuiteCase
+from workbench.diagnostics.suite_case import SuiteCase, missing_units
 from workbench.diagnostics.suite_registry import suite_diagnostic
 from workbench.display_text import one_line
 from workbench.grades import Grades
@@ -19,7 +18,7 @@ from workbench.statistics.variance_shares import variance_share
 
 __all__ = ["decides_little", "effective_weight", "expensive", "price_shares"]
 
-_GAP, _ROWS, _PROMPTS = 0.2, 50, 10  # a fifth of the whole; this project's limits
+_GAP = 0.2  # a fifth of the whole; this project's limit
 _LITTLE = 0.05  # share of rows: one verdict of twenty
 _PRICE, _DECISIONS = 0.5, 0.1  # half of the money for less than a tenth of the verdicts
 _SLOW = 0.05  # seconds a row: where all graders together are faster, time is no price
@@ -54,14 +53,8 @@ def effective_weight(case: SuiteCase) -> Iterable[Claim]:
             boot,
             float(weight + sign * _GAP),
             above=sign > 0,
-            missing=_missing(case),
+            missing=missing_units(len(case.rows), case.prompts),
         )
-
-
-def _missing(case: SuiteCase) -> int:
-    """Rows fewer than 50, or than ten prompts of this many have."""
-    n, prompts = len(case.rows), int(case.prompts.max()) + 1
-    return max(_ROWS - n, math.ceil((_PROMPTS - prompts) * n / prompts))
 
 
 def _weight_advice(case: SuiteCase, at: int) -> str:
@@ -87,15 +80,14 @@ def decides_little(case: SuiteCase) -> Iterable[Claim]:
     if (
         case.rule is None
         or len(case.entries) < 2
-        or len(case.rows) < _ROWS
+        or len(case.rows) < 2
         or case.accepted.all()
         or not case.accepted.any()
     ):
         return
     decisions = {entry.name: case.decides(entry.name) for entry in case.entries if entry.weight > 0}
-    if not any(turned.mean() > _LITTLE for turned in decisions.values()):
-        return
-    for name, turned in decisions.items():
+    little = {name: turned for name, turned in decisions.items() if turned.mean() <= _LITTLE}
+    for name, turned in little.items() if len(little) < len(decisions) else ():
         finding = case.finding(
             name,
             "decides-little",
@@ -128,7 +120,11 @@ def expensive(case: SuiteCase) -> Iterable[Claim]:
                 "ask it only where the cheaper graders leave the verdict open, or take a cheaper one",
                 case.among_all(turned),
             )
-            yield _at_most(share_claim(finding, part, 1 - _DECISIONS, missing=_missing(case)))
+            yield _at_most(
+                share_claim(
+                    finding, part, 1 - _DECISIONS, missing=missing_units(len(case.rows), case.prompts)
+                )
+            )
         return  # money where it is known, else time
 
 
@@ -152,5 +148,5 @@ def _at_most(claim: Claim) -> Claim:
         lo, hi = claim.interval(confidence)
         return Interval(1 - hi, 1 - lo)
 
-    finding = replace(claim.finding, value=1 - claim.finding.value)
+    finding = replace(claim.finding, value=1 - claim.finding.value, limit=1 - claim.finding.limit)
     return replace(claim, finding=finding, interval=interval)

@@ -79,6 +79,7 @@ def _item(finding: Finding) -> dict[str, Any]:
     sentence = str(finding).removeprefix(f"{finding.grader}: ")
     return {
         "severity": str(finding.severity),
+        "follows": finding.cause.replace("-", " "),
         "grader": one_line(finding.grader, 80),
         "title": finding.kind.replace("-", " "),
         "text": one_line(sentence, 600),

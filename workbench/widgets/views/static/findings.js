@@ -1,13 +1,14 @@
 // Findings as cards, heaviest first; a card is a button that shows its rows. The model's `items` are the cards.
 
 function card(model, item, at) {
-  const button = makeButton(`wb-finding wb-${item.severity}`, "", () => {
+  const button = makeButton(`wb-finding wb-${item.severity}${item.follows ? " wb-follows" : ""}`, "", () => {
     model.send({ do: "pick", at });
     // The rows stand below the cards on a narrow page: who asks for them is to see them.
     button.closest(".wb-panel")?.querySelector(".wb-table")?.scrollIntoView({ block: "nearest" });
   });
   const head = make("span", "wb-finding-head");
   head.append(make("span", "wb-badge", item.severity), make("b", "", item.title), make("span", "wb-finding-grader", item.grader));
+  if (item.follows) head.append(make("span", "wb-quiet", `follows from: ${item.follows}`));
   button.append(head, make("span", "wb-finding-text", item.text));
   if (item.advice) button.append(make("span", "wb-finding-advice", item.advice));
   if (item.rows) button.append(make("span", "wb-finding-rows", `show ${counted(item.rows, "row")}`));

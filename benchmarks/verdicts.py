@@ -1,0 +1,341 @@
+"""Whether verdicts are true: a simulation with known truth, against the `seed` preset in the same run.
+
+Run it with `python benchmarks/verdicts.py [--runs 200] [--processes 2]`. Four tables:
+
+* false verdicts: healthy graders in reports of one and of ten; a verdict (error or warning) is false where the grader
+  has no such fault. Wanted: at most 5 % of reports.
+* coverage: 95 % intervals of means, of paired differences, of standard deviations and of shares. Wanted: 94 %.
+* power: where "k more rows would settle it" is said of a grader with a fault, how often the verdict comes with so many
+  rows. Wanted: 90 %.
+* causes: graders with one planted fault each, and which finding leads. Wanted: the fault.
+
+A cell misses where its figure is past what is wanted by more than two standard errors of the simulation.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from multiprocessing import Pool
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.diagnostics import diagnose
+from workbench.diagnostics.finding import Finding, Severity
+from workbench.grades import Grades
+from workbench.statistics import mean_interval, paired_difference, share
+from workbench.statistics.means import sd_interval
+
+Floats = NDArray[np.float64]
+RUBRIC = (0.0, 0.25, 0.5, 0.75, 1.0)
+SIZES = (5, 10, 20, 50, 100, 300, 1_000)
+ANSWERS = 8  # rows a prompt, where rows share prompts
+VERDICTS = {Severity.ERROR, Severity.WARNING}
+
+
+@dataclass(frozen=True)
+class Draw:
+    """Rows of one simulated report."""
+
+    scores: Floats
+    labels: NDArray[np.bool_] | None
+    groups: NDArray[np.intp] | None
+    failed: NDArray[np.bool_] | None = None
+
+
+# --- graders: quality of a row (0 to 1, uniform) to its score ---------------------------------------------------------
+
+
+def _binary(rate: float) -> Callable[[Floats, np.random.Generator], Floats]:
+    return lambda quality, rng: (quality + 0 * rng.random(len(quality)) < rate).astype(float)
+
+
+def _continuous(quality: Floats, rng: np.random.Generator) -> Floats:
+    return np.clip(0.2 + 0.6 * quality + rng.normal(0, 0.12, len(quality)), 0, 1)
+
+
+def _rubric(quality: Floats, rng: np.random.Generator) -> Floats:
+    return np.array(RUBRIC)[np.clip((5 * quality + rng.normal(0, 0.5, len(quality))).astype(int), 0, 4)]
+
+
+HEALTHY = {
+    "passes 50 %": _binary(0.5),
+    "passes 70 %": _binary(0.7),
+    "passes 85 %": _binary(0.85),
+    "continuous": _continuous,
+    "rubric": _rubric,
+}
+
+
+def qualities(n: int, groups: NDArray[np.intp] | None, rng: np.random.Generator) -> Floats:
+    """Uniform over all rows; rows of one prompt are alike."""
+    if groups is None:
+        return rng.random(n)
+    prompts = rng.normal(0, 1, int(groups.max()) + 1)[groups]
+    mixed = math.sqrt(0.3) * prompts + math.sqrt(0.7) * rng.normal(0, 1, n)
+    return np.array([0.5 * math.erfc(-value / math.sqrt(2)) for value in mixed])
+
+
+def healthy(name: str, n: int, rng: np.random.Generator, *, clustered: bool, labelled: bool) -> Draw:
+    """Rows of a grader without a fault: 1 % of failed rows, 1 % of wrong labels."""
+    groups = np.arange(n) // ANSWERS if clustered else None
+    quality = qualities(n, groups, rng)
+    scores = HEALTHY[name](quality, rng)
+    labels = (scores >= 0.5) ^ (rng.random(n) < 0.01) if labelled else None
+    return Draw(scores, labels, groups, rng.random(n) < 0.01)
+
+
+def grades_of(draw: Draw) -> Grades:
+    """The rows as a grader's column."""
+    from workbench.grade import ErrorKind, Grade
+
+    grades = Grades.empty(len(draw.scores))
+    grades.put_scores(0, draw.scores, seconds=0.001)
+    failed = np.zeros(len(draw.scores), bool) if draw.failed is None else draw.failed
+    for row in np.flatnonzero(failed):
+        grades.put(int(row), Grade.failed(ErrorKind.RUNTIME, "ValueError: no number"))
+    return grades
+
+
+def findings_of(draws: list[Draw], preset: str = "workbench") -> list[Finding]:
+    """A report's findings; labels and prompts are those of the first grader."""
+    labels = None if draws[0].labels is None else draws[0].labels.tolist()
+    by_name = {f"g{at}": grades_of(draw) for at, draw in enumerate(draws)}
+    return diagnose(by_name, labels=labels, groups=draws[0].groups, preset=preset)
+
+
+# --- the tables -------------------------------------------------------------------------------------------------------
+
+
+def false_verdicts(cell: tuple[str, int, bool, bool, int, int]) -> tuple[str, float, float, str]:
+    """Share of reports with a false verdict, by the workbench and by the seed preset."""
+    name, n, clustered, labelled, graders, runs = cell
+    rng = np.random.default_rng([*name.encode(), n, clustered, labelled, graders])
+    kinds: Counter[str] = Counter()
+    ours = seed = 0
+    for _ in range(runs):
+        first = healthy(name, n, rng, clustered=clustered, labelled=labelled)
+        others = [healthy(name, n, rng, clustered=clustered, labelled=False) for _ in range(graders - 1)]
+        # Other graders of a labelled report differ from the first on 1 % of rows.
+        if first.labels is not None:
+            others = [_like(first, rng) for _ in others]
+        found = {finding.kind for finding in findings_of([first, *others]) if finding.severity in VERDICTS}
+        kinds.update(found)
+        ours += bool(found)
+        seed += any(f.severity in VERDICTS for f in findings_of([first, *others], "seed"))
+    design = f"{name}, n={n:,}{', 8 a prompt' if clustered else ''}{', labelled' if labelled else ''}, {graders} graders"
+    return (
+        design,
+        ours / runs,
+        seed / runs,
+        ", ".join(f"{kind} {count}" for kind, count in kinds.most_common(3)),
+    )
+
+
+def _like(first: Draw, rng: np.random.Generator) -> Draw:
+    turned = rng.random(len(first.scores)) < 0.01
+    return replace(first, scores=np.where(turned, 1 - first.scores, first.scores))
+
+
+MEANS: dict[str, Callable[[int, np.random.Generator], Floats]] = {
+    "passes 50 %": lambda n, rng: (rng.random(n) < 0.5) * 1.0,
+    "passes 90 %": lambda n, rng: (rng.random(n) < 0.9) * 1.0,
+    "passes 98 %": lambda n, rng: (rng.random(n) < 0.98) * 1.0,
+    "beta(5, 2)": lambda n, rng: rng.beta(5, 2, n),
+    "beta(20, 1)": lambda n, rng: rng.beta(20, 1, n),
+    "0.85, 5 % at 0": lambda n, rng: np.where(rng.random(n) < 0.05, 0.0, 0.85),
+    "rubric": lambda n, rng: rng.choice(RUBRIC, n, p=(0.02, 0.03, 0.1, 0.25, 0.6)),
+}
+
+
+def _sample(
+    name: str, n: int, rng: np.random.Generator, *, clustered: bool
+) -> tuple[Floats, NDArray[np.intp] | None]:
+    """Rows, or prompts of eight rows of which each is a copy of the prompt's first with a chance of 0.4."""
+    if not clustered:
+        return MEANS[name](n, rng), None
+    groups = np.repeat(np.arange(n), ANSWERS)
+    copied = rng.random(len(groups)) < 0.4
+    return np.where(copied, MEANS[name](n, rng)[groups], MEANS[name](len(groups), rng)), groups
+
+
+def coverage(cell: tuple[str, str, int, bool, int]) -> tuple[str, float, float]:
+    """How often the interval holds the truth, and how often there is one."""
+    statistic, name, n, clustered, runs = cell
+    rng = np.random.default_rng([*statistic.encode(), *name.encode(), n, clustered])
+    many = MEANS[name](400_000, rng)
+    held = shown = 0
+    for _ in range(runs):
+        values, groups = _sample(name, n, rng, clustered=clustered)
+        if statistic == "mean":
+            (lo, hi), truth = mean_interval(values, groups), float(many.mean())
+        elif statistic == "sd":
+            (lo, hi), truth = sd_interval(values, groups), float(many.std())
+        elif statistic == "share":
+            (lo, hi), truth = share(values >= 0.5, groups).interval(), float((many >= 0.5).mean())
+        else:
+            second, _ = _sample(name, n, rng, clustered=clustered)
+            (lo, hi), truth = paired_difference(second - values, groups).interval, 0.0
+        shown += not math.isnan(lo)
+        held += lo - 1e-9 <= truth <= hi + 1e-9
+    unit = "prompts of 8" if clustered else "rows"
+    return f"{statistic}, {name}, {n:,} {unit}", held / shown if shown else math.nan, shown / runs
+
+
+# A grader with one fault: the finding that names it, and its rows.
+FAULTS: dict[str, tuple[str, Callable[[int, np.random.Generator], Draw]]] = {}
+for _rate in (0.1, 0.2, 0.4):
+    FAULTS[f"accepts {_rate:.0%} of bad rows"] = (
+        "too-lenient",
+        lambda n, rng, rate=_rate: _labelled(n, rng, false_accepts=rate),
+    )
+    FAULTS[f"rejects {_rate + 0.1:.0%} of good rows"] = (
+        "too-strict",
+        lambda n, rng, rate=_rate: _labelled(n, rng, false_rejects=rate + 0.1),
+    )
+    FAULTS[f"fails on {_rate / 2:.0%} of rows"] = (
+        "broken",
+        lambda n, rng, rate=_rate: Draw(rng.random(n), None, None, rng.random(n) < rate / 2),
+    )
+FAULTS["always 0.95"] = ("same-score", lambda n, rng: Draw(np.full(n, 0.95) + 0 * rng.random(n), None, None))
+FAULTS["97 % at the top"] = (
+    "saturated-high",
+    lambda n, rng: Draw(np.where(rng.random(n) < 0.97, 1.0, rng.random(n)), None, None),
+)
+FAULTS["0.70 and 0.02 either way"] = (
+    "narrow-range",
+    lambda n, rng: Draw(rng.normal(0.7, 0.02, n), None, None),
+)
+FAULTS["a coin"] = (
+    "no-better-than-chance",
+    lambda n, rng: Draw((rng.random(n) < 0.5) * 1.0, rng.random(n) < 0.5, None),
+)
+FAULTS["reversed"] = (
+    "worse-than-chance",
+    lambda n, rng: _labelled(n, rng, false_accepts=0.9, false_rejects=0.9),
+)
+FAULTS["pass mark at 0.5, should be 0.2"] = (
+    "wrong-pass-mark",
+    lambda n, rng: _labelled_scores(n, rng, good=0.3, bad=0.1),
+)
+FAULTS["dead prompts"] = (
+    "dead-groups",
+    lambda n, rng: Draw((np.repeat(rng.random(-(-n // 8)) < 0.5, 8)[:n]) * 1.0, None, np.arange(n) // 8),
+)
+
+
+def _labelled(
+    n: int, rng: np.random.Generator, *, false_accepts: float = 0.01, false_rejects: float = 0.01
+) -> Draw:
+    labels = rng.random(n) < 0.5
+    wrong = rng.random(n) < np.where(labels, false_rejects, false_accepts)
+    return Draw((labels ^ wrong) * 1.0, labels, None)
+
+
+def _labelled_scores(n: int, rng: np.random.Generator, *, good: float, bad: float) -> Draw:
+    labels = rng.random(n) < 0.5
+    return Draw(np.clip(rng.normal(np.where(labels, good, bad), 0.04), 0, 1), labels, None)
+
+
+def power(cell: tuple[str, int, int]) -> tuple[str, float, float, float]:
+    """How often k is named, how often the verdict then comes with k more rows, and the median k."""
+    name, n, runs = cell
+    kind, draw = FAULTS[name]
+    rng = np.random.default_rng([*name.encode(), n])
+    named, came = [], 0
+    for _ in range(runs):
+        found = {finding.kind: finding for finding in findings_of([draw(n, rng)])}.get(kind)
+        if found is None or not found.needed:
+            continue
+        # Where labels of one kind are asked for, so many more of them take about as many of the other kind.
+        more = found.needed * (8 if found.unit == "prompt" else 2 if found.unit.startswith("known") else 1)
+        again = {finding.kind: finding for finding in findings_of([draw(n + more, rng)])}.get(kind)
+        named.append(more)
+        came += again is not None and again.severity in VERDICTS
+    share_named = len(named) / runs
+    return (
+        f"{name}, n={n}",
+        share_named,
+        came / len(named) if named else math.nan,
+        float(np.median(named or [0])),
+    )
+
+
+def causes(cell: tuple[str, int, int]) -> tuple[str, float, str]:
+    """How often the planted fault leads the findings about the grader, and what leads otherwise."""
+    name, n, runs = cell
+    kind, draw = FAULTS[name]
+    rng = np.random.default_rng([*name.encode(), n, 1])
+    leads: Counter[str] = Counter()
+    for _ in range(runs):
+        verdicts = [finding for finding in findings_of([draw(n, rng)]) if finding.severity in VERDICTS]
+        leads[verdicts[0].kind if verdicts else "nothing"] += 1
+    others = ", ".join(f"{lead} {count}" for lead, count in leads.most_common() if lead != kind)
+    return f"{name}, n={n:,}", leads[kind] / runs, others
+
+
+# --- printing ---------------------------------------------------------------------------------------------------------
+
+
+def _error(rate: float, runs: int) -> float:
+    """Twice the standard error of a rate near what is wanted."""
+    return 2 * math.sqrt(max(rate * (1 - rate), 0.01) / runs)
+
+
+def _report(title: str, lines: Iterable[tuple[bool, str]]) -> None:
+    printed = list(lines)
+    misses = sum(missed for missed, _ in printed)
+    print(f"\n{title}: {misses} of {len(printed)} cells miss")
+    for missed, line in printed:
+        print(f"{'  MISS ' if missed else '       '}{line}")
+
+
+def main() -> None:
+    """Run the simulation and print its tables."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--runs", type=int, default=200)
+    parser.add_argument("--processes", type=int, default=2)
+    settings = parser.parse_args()
+    runs, start = settings.runs, time.perf_counter()
+    with Pool(settings.processes) as pool:
+        cells = [
+            (name, n, clustered, labelled, graders, runs if graders == 1 else runs // 4)
+            for name in HEALTHY for n in SIZES for clustered in (False, True) for labelled in (False, True)
+            for graders in (1, 10) if graders == 1 or n in (20, 100)
+        ]  # fmt: skip
+        _report("false verdicts", [
+            (ours > 0.05 + _error(0.05, cell[-1]), f"{ours:6.1%} seed {seed:6.1%}  {design}  {kinds}")
+            for cell, (design, ours, seed, kinds) in zip(cells, pool.imap(false_verdicts, cells, 4), strict=True)
+        ])  # fmt: skip
+        intervals = [
+            (statistic, name, n, clustered, 2 * runs)
+            for statistic in ("mean", "difference", "sd", "share") for name in MEANS for clustered in (False, True)
+            for n in (2, 5, 10, 20, 50, 200) if statistic != "sd" or n >= 20
+        ]  # fmt: skip
+        _report("coverage", [
+            (held < 0.94 - _error(0.94, 2 * runs), f"{held:6.1%} of {shown:4.0%}  {design}")
+            for design, held, shown in pool.imap(coverage, intervals, 4)
+        ])  # fmt: skip
+        faults = [(name, n, runs) for name in FAULTS for n in (12, 20, 50, 100)]
+        _report("power at n + k", [
+            (named * runs >= 10 and came < 0.9 - _error(0.9, max(1, round(named * runs))),
+             f"named {named:4.0%}, verdict {came:6.1%}, median k {more:,.0f}  {design}")
+            for design, named, came, more in pool.imap(power, faults, 2)
+        ])  # fmt: skip
+        planted = [(name, n, max(20, runs // 4)) for name in FAULTS for n in (100, 1_000)]
+        _report("causes", [
+            (leads < 0.9 and cell[1] >= 1_000, f"{leads:6.1%}  {design}  {others}")
+            for cell, (design, leads, others) in zip(planted, pool.imap(causes, planted, 2), strict=True)
+        ])  # fmt: skip
+    print(
+        f"\n{len(cells) + len(intervals) + len(faults) + len(planted)} cells in {time.perf_counter() - start:.0f} s"
+    )
+
+
+if __name__ == "__main__":
+    main()

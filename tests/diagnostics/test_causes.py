@@ -1,0 +1,119 @@
+"""Causes in the scores: each planted alone, named first with its rows, and silent on healthy graders."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import workbench as wb
+from tests.diagnostics.conftest import make_grades
+
+N = 300
+
+
+class World:
+    """300 rows with labels, writers, annotators and lengths, and the scores of a healthy grader."""
+
+    def __init__(self, seed=0):
+        rng = np.random.default_rng(seed)
+        self.good = rng.random(N) < 0.5
+        self.lengths = rng.integers(10, 300, N)
+        self.frame = pd.DataFrame(
+            {
+                "prompt": [f"question {row}" for row in range(N)],
+                "completion": ["x" * int(length) for length in self.lengths],
+                "annotator": rng.choice(["ann", "bob", "cyd"], N),
+                "writer": rng.choice(["m1", "m2"], N),
+            }
+        )
+        self.scores = np.where(self.good, 0.8, 0.3) + rng.normal(0, 0.08, N)
+
+    def report(self, scores, labels=None):
+        samples = wb.read_samples(self.frame)
+        labels = (self.good if labels is None else labels).tolist()
+        return wb.Report(samples, {"g": make_grades(np.clip(scores, 0, 1))}, labels=labels)
+
+
+@pytest.fixture(scope="module")
+def world():
+    """Rows to plant faults in."""
+    return World()
+
+
+def leading(report):
+    return report.findings[0]
+
+
+def test_length_is_named(world):
+    """A score that rises with the length of the answer, among rows with one label."""
+    finding = leading(world.report(world.scores + (world.lengths - 150) / 400))
+    assert (finding.kind, finding.is_verdict) == ("follows-length", True)
+    assert "rises with the length of the answer over rows with the same label" in str(finding)
+    assert len(world.frame["completion"][finding.rows[0]]) > len(world.frame["completion"][finding.rows[-1]])
+
+
+def test_a_writer_is_named(world):
+    """Its answers score a quarter higher than their labels deserve."""
+    favoured = (world.frame["writer"] == "m1").to_numpy()
+    finding = leading(world.report(world.scores + 0.25 * favoured))
+    assert (finding.kind, finding.is_verdict) == ("favours-a-writer", True)
+    assert "favours the answers of 'm1'" in str(finding)
+    assert favoured[list(finding.rows)].all()
+
+
+def test_drift_is_named(world):
+    """Scores that rise from the first row to the last."""
+    finding = leading(world.report(world.scores + np.linspace(-0.3, 0.3, N)))
+    assert (finding.kind, finding.rows[0]) == ("drifts", N - 1)
+
+
+def test_a_pass_mark_in_the_wrong_place_is_named(world):
+    """All scores halved: 0.5 accepts nothing, a mark between 0.2 and 0.3 tells good from bad."""
+    report = world.report(world.scores / 2)
+    finding = leading(report)
+    assert finding.kind == "wrong-pass-mark"
+    assert "the pass mark of 0.5 is in the wrong place: at 0.2" in str(finding)
+    assert {f.kind for f in report.findings if f.cause == "wrong-pass-mark"} >= {
+        "too-strict",
+        "no-better-than-chance",
+    }
+
+
+def test_a_grader_with_its_own_verdict_has_no_pass_mark(world):
+    """Then another mark would change nothing."""
+    report = world.report(world.scores / 2)
+    report.grades["g"].passed[:] = 0
+    assert "wrong-pass-mark" not in {finding.kind for finding in report.diagnose().findings}
+
+
+def test_an_annotator_who_labels_upside_down_is_named(world):
+    """And the grader is not blamed: what follows from the labels stands below."""
+    turned = (world.frame["annotator"] == "bob").to_numpy()
+    report = world.report(world.scores, world.good ^ turned)
+    assert leading(report).kind == "annotator-disagrees"
+    assert "annotator 'bob' disagrees with all others" in str(leading(report))
+    assert turned[list(leading(report).rows)].all()
+    assert {f.cause for f in report.findings[1:] if f.is_verdict} == {"annotator-disagrees"}
+
+
+def test_where_nobody_agrees_no_annotator_is_blamed(world):
+    """A reversed grader contradicts them all."""
+    kinds = [finding.kind for finding in world.report(1 - world.scores).findings]
+    assert "annotator-disagrees" not in kinds
+    assert kinds[0] == "worse-than-chance"
+
+
+def test_long_answers_that_are_good_are_no_bias():
+    """Without labels, only a strong correlation with length is a finding; with them, what they explain is not."""
+    world = World(1)
+    lengths = np.where(world.good, 200, 50) + np.random.default_rng(2).integers(0, 60, N)
+    world.frame["completion"] = ["x" * int(length) for length in lengths]
+    assert "follows-length" not in {finding.kind for finding in world.report(world.scores).findings}
+
+
+@pytest.mark.parametrize("seed", range(2, 14))
+def test_healthy_graders_are_left_alone(seed):
+    """No verdict on any of twelve."""
+    world = World(seed)
+    assert not [str(finding) for finding in world.report(world.scores).findings if finding.is_verdict]

@@ -1,0 +1,194 @@
+"""Scores beside other columns: what a score follows although it should not, given the labels where there are some."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.diagnostics.case import Case
+from workbench.diagnostics.claim import Claim, claim_of
+from workbench.diagnostics.families.human import against_labels
+from workbench.diagnostics.finding import Finding, Severity, percent
+from workbench.diagnostics.registry import diagnostic
+from workbench.diagnostics.row_numbers import RowNumbers
+from workbench.display_text import one_line
+from workbench.statistics import Confusion, Estimate, bounded_mean, compact, effective_n
+from workbench.statistics.marks import Marks
+from workbench.statistics.partial import rank_correlation
+
+__all__ = ["drifts", "favours_a_writer", "follows_length", "wrong_pass_mark"]
+
+Floats = NDArray[np.float64]
+
+_BESIDE_LABELS = 0.3  # absolute rank correlation with the label held fixed, from the register of statistics
+_ALONE = 0.6  # without labels, where good answers may well be longer; this project's limit
+_FAVOUR = (
+    0.05  # of the scale; this project's limit, as for self-preference (Panickssery 2024, arXiv 2404.13076)
+)
+_FEWEST_OF_WRITER = 10  # labelled rows of a writer; chosen here
+_GAIN = 0.1  # of balanced accuracy that a better pass mark must bring; this project's limit
+_MOST_ROWS = 20_000  # for one rank correlation, or one pass mark: known to 0.01 by then
+_LABELLED = ("too-lenient", "too-strict", "disagrees-with-labels")
+
+
+@diagnostic("follows-length", explains=_LABELLED)
+def follows_length(case: Case) -> Iterable[Claim]:
+    """The score goes with the length of the answer: rank correlation above 0.3 given the labels, 0.6 without any.
+
+    Length is the best known bias of judges (Dubois 2024, arXiv 2404.04475). With labels, length may explain no more than
+    they do.
+    """
+    if case.context is None or case.is_tiny or not case.varies:
+        return
+    lengths = case.context.lengths[case.rows]
+    yield from _follows(case, lengths, "follows-length", "length of the answer", Severity.WARNING)
+
+
+@diagnostic("drifts", explains=_LABELLED)
+def drifts(case: Case) -> Iterable[Claim]:
+    """The score goes with the order of the rows: rank correlation above 0.3 given the labels, a note at 0.6 without.
+
+    Without labels it may be the rows that get better or worse, hence a note.
+    """
+    if case.is_tiny or not case.varies:
+        return
+    severity = Severity.WARNING if (case.labels[case.rows] >= 0).any() else Severity.NOTE
+    yield from _follows(case, case.rows.astype(np.float64), "drifts", "order of the rows", severity)
+
+
+def _follows(case: Case, column: Floats, kind: str, noun: str, severity: Severity) -> Iterable[Claim]:
+    labels = case.labels[case.rows]
+    labelled = labels >= 0
+    is_beside = bool(labelled.any()) and len(np.unique(labels[labelled])) == 2
+    part = _drawn(labelled if is_beside else np.ones(len(labels), bool))
+    found = rank_correlation(
+        case.scores[part], column[part],
+        given=labels[part].astype(np.float64) if is_beside else None, groups=compact(case.scored_groups[part]),
+    )  # fmt: skip
+    limit = _BESIDE_LABELS if is_beside else _ALONE
+    if not abs(found.value) > limit:  # also without a value
+        return
+    direction = "rises" if found.value > 0 else "falls"
+    beside = "rows with the same label" if is_beside else "all rows"
+    message = f"the score {direction} with the {noun} over {beside}, rank correlation {found.value:.2f}"
+    order = np.argsort(column[part], kind="stable")
+    advice = f"compare these rows, which are in this order: the {noun} should not move the score"
+    rows = RowNumbers(case.rows[part][order if found.value < 0 else order[::-1]])
+    finding = case.finding(kind, severity, f"rank correlation with the {noun}", message, advice, rows)
+    yield _beyond(replace(finding, value=found.value, n=found.n), found, limit)
+
+
+def _drawn(rows: NDArray[np.bool_]) -> NDArray[np.intp]:
+    """Numbers of these rows; of very many a random part, since sorting them all would take seconds for no digit more."""
+    at = np.flatnonzero(rows)
+    if len(at) <= _MOST_ROWS:
+        return at
+    return np.sort(np.random.default_rng(0).choice(at, _MOST_ROWS, replace=False))
+
+
+def _beyond(finding: Finding, found: Estimate, limit: float, *, tried: int = 2) -> Claim:
+    """The claim that an estimate is further from 0 than its limit; `tried` ways it could have been found share the level."""
+    up = found.value > 0
+    p = found.p_above(limit) if up else found.p_below(-limit)
+    signed = limit if up else -limit
+    return claim_of(
+        finding, min(1.0, tried * p), found.interval, limit=signed, units=found.units, plans=False
+    )
+
+
+@diagnostic("favours-a-writer", explains=_LABELLED)
+def favours_a_writer(case: Case) -> Iterable[Claim]:
+    """Answers of one model score higher, or lower, against their labels than those of all others, by over 0.05.
+
+    Self-preference, where the judge is of the writer's family: Panickssery 2024, arXiv 2404.13076. Writers are named by a
+    column such as `writer` or `model`; the level is shared among them.
+    """
+    names = None if case.context is None else case.context.writers
+    labelled = case.labels[case.rows] >= 0
+    if names is None or not labelled.any() or not case.on_scale:
+        return
+    rows = case.rows[labelled]
+    gaps = case.scores[labelled] - (case.labels[rows] == 1)
+    writers = np.array([names[row] for row in rows], dtype=object)
+    known = [name for name in dict.fromkeys(writers) if name is not None and _enough(writers == name)]
+    favours = [(str(name), writers == name, _favour(case, gaps, writers == name, labelled)) for name in known]
+    if favours:
+        name, own, found = max(favours, key=lambda favour: (round(abs(favour[2].value), 9), favour[2].value))
+        yield _beyond(_favour_finding(case, name, rows[own], found), found, _FAVOUR, tried=2 * len(known))
+
+
+def _enough(own: NDArray[np.bool_]) -> bool:
+    return min(int(own.sum()), int((~own).sum())) >= _FEWEST_OF_WRITER
+
+
+def _favour(case: Case, gaps: Floats, own: NDArray[np.bool_], labelled: NDArray[np.bool_]) -> Estimate:
+    """How much further above their labels this writer's scores lie than the others', with Welch's standard error."""
+    codes = case.scored_groups[labelled]
+    variances, fewest = [], np.inf
+    for part in (own, ~own):
+        independent = effective_n(gaps[part], compact(codes[part]))
+        # Two rows half a scale away join each side: equal gaps in few rows are no certainty.
+        variances.append((gaps[part].var() * independent + 0.5) / (independent + 2) / independent)
+        fewest = min(fewest, independent)
+    value, spread = float(gaps[own].mean() - gaps[~own].mean()), float(np.sqrt(sum(variances)))
+    return Estimate(value, len(gaps), spread, value, spread, max(fewest - 1, 1.0))
+
+
+def _favour_finding(case: Case, name: str, rows: NDArray[np.intp], found: Estimate) -> Finding:
+    verb = "favours" if found.value > 0 else "is hard on"
+    size = abs(found.value) * case.span
+    message = f"{verb} the answers of {one_line(name, 40)!r}: against their labels they score {size:.2g} {'higher' if found.value > 0 else 'lower'} than all others"
+    advice = "compare these rows with equally good ones of others: something in this writer's style moves the score"
+    finding = case.finding(
+        "favours-a-writer", Severity.WARNING, "score less label, against others", message, advice, rows
+    )
+    return replace(finding, value=found.value, n=found.n)
+
+
+@diagnostic("wrong-pass-mark", explains=(*_LABELLED, "no-better-than-chance", "accepts-known-bad"))
+def wrong_pass_mark(case: Case) -> Iterable[Claim]:
+    """Another pass mark would tell good from bad better, by over 0.1 of balanced accuracy (lower bound).
+
+    The other mark is chosen on one half of the prompts and tried on the other half, both ways round, so that it gains
+    nothing by luck. Not for graders that give a verdict of their own.
+    """
+    confusion, rows = against_labels(case)
+    if (case.grades.passed[rows] >= 0).any():
+        return
+    part = _drawn(np.ones(len(rows), bool))
+    rows, good, verdict = rows[part], confusion.truth[part], confusion.verdict[part]
+    if not len(rows) or good.all() or not good.any():
+        return
+    scores = case.scores[np.searchsorted(case.rows, rows)]
+    codes = compact(case.groups[rows])
+    marks = Marks(scores, good, codes)
+    if len(marks.candidates) < 2:
+        return
+    changed = marks.crossed_verdicts()
+    weights = np.where(good, 0.5 / good.mean(), 0.5 / (~good).mean())
+    gains = weights * ((changed == good).astype(float) - (verdict == good))
+    most = float(weights.max())
+    if gains.mean() <= _GAIN:
+        return
+    gain = bounded_mean(gains, codes, low=-most, high=most)
+    finding = replace(_mark_finding(case, confusion, marks, gain.value), value=gain.value, n=len(rows))
+    yield claim_of(finding, gain.p_above(_GAIN), gain.interval, limit=_GAIN, units=gain.clusters)
+
+
+def _mark_finding(case: Case, confusion: Confusion, marks: Marks, gain: float) -> Finding:
+    best, (lo, hi) = marks.best, marks.interval()
+    now = (confusion.sensitivity.value + confusion.specificity.value) / 2
+    at, ends = case.in_units(best), (case.in_units(lo), case.in_units(hi))
+    message = (
+        f"the pass mark of {case.pass_threshold:.4g} is in the wrong place: at {at:.3g} ({ends[0]:.3g} to {ends[1]:.3g}) "
+        f"{percent(marks.accuracy)} of good and bad rows would be told apart (balanced accuracy), now {percent(now)}; "
+        f"tried on the other half of the prompts, a gain of {gain:.2f}"
+    )
+    advice = f"set pass_threshold={at:.3g}, then label some new rows to try it on"
+    wrong = against_labels(case)[1][confusion.truth != confusion.verdict]
+    return case.finding(
+        "wrong-pass-mark", Severity.WARNING, "gain in balanced accuracy", message, advice, wrong
+    )

@@ -1,0 +1,158 @@
+"""Intervals of one share of independent rows, critical values, and Holm's correction."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from scipy.special import betaincinv, ndtri, stdtr, stdtrit
+
+__all__ = ["Interval", "clopper_pearson", "critical_value", "growth_needed", "holm", "normal_score", "wilson"]
+
+_POWER_SCORE = 1.2816
+"""Normal score of a power of 90 %."""
+
+_CAUTION = 1.0
+"""Standard errors by which a plan takes the effect to be smaller than it looks.
+
+Plans are made where an effect looks large, which it often does by luck. By simulation over shares of 1.5 times the limit
+and more, 10 to 200 rows, this much is what brings the power at the planned rows to 90 %.
+"""
+
+_MAX_GROWTH = 20.0
+"""Times the present rows: where more would be needed, the present rows say too little to plan by."""
+
+
+class Interval(NamedTuple):
+    """A confidence interval; `lo` and `hi` are both NaN where there is none."""
+
+    lo: float
+    hi: float
+
+
+def clopper_pearson(k: float, n: float, *, confidence: float = 0.95) -> Interval:
+    """The exact interval of a share, from Clopper & Pearson (1934): it holds the truth at least so often at every n.
+
+    Args:
+        k: Hits, 0 to n. May be a fraction, for effective counts.
+        n: Rows. 0 gives the interval 0 to 1: nothing is known.
+        confidence: Two-sided, above 0 and below 1. 0.95 by convention.
+
+    Raises:
+        ValueError: `k` is not between 0 and n, or `confidence` not between 0 and 1.
+
+    Example:
+        >>> [round(end, 3) for end in clopper_pearson(0, 60)]
+        [0.0, 0.06]
+    """
+    _check(k, n, confidence)
+    tail = (1 - confidence) / 2
+    lo = 0.0 if k <= 0 else float(betaincinv(k, n - k + 1, tail))
+    return Interval(lo, 1.0 if k >= n else float(betaincinv(k + 1, n - k, 1 - tail)))
+
+
+def wilson(k: float, n: float, *, confidence: float = 0.95) -> Interval:
+    """Wilson's score interval for a share, from Wilson (1927): right on average, too short for rare hits in few rows.
+
+    Args:
+        k: Hits, 0 to n. May be a fraction, for effective counts.
+        n: Rows. 0 gives the interval 0 to 1: nothing is known.
+        confidence: Two-sided, above 0 and below 1. 0.95 by convention.
+
+    Raises:
+        ValueError: `k` is not between 0 and n, or `confidence` not between 0 and 1.
+
+    Example:
+        >>> [round(end, 3) for end in wilson(35, 35)]
+        [0.901, 1.0]
+    """
+    _check(k, n, confidence)
+    return _score_interval(k / n if n else 0.0, n, critical_value(confidence, math.inf))
+
+
+def _check(k: float, n: float, confidence: float) -> None:
+    if not 0 <= k <= n:
+        raise ValueError(f"k must lie between 0 and n={n}, not {k}")
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence must lie between 0 and 1, not {confidence}")
+
+
+def _score_interval(value: float, n: float, critical: float) -> Interval:
+    if n <= 0:
+        return Interval(0.0, 1.0)
+    square = critical * critical
+    centre = (value + square / (2 * n)) / (1 + square / n)
+    half = critical / (1 + square / n) * math.sqrt(value * (1 - value) / n + square / (4 * n * n))
+    # Written out, because rounding would leave the end a hair inside where no row, or every row, is a hit.
+    lo = 0.0 if value <= 0 else max(0.0, centre - half)
+    return Interval(lo, 1.0 if value >= 1 else min(1.0, centre + half))
+
+
+def critical_value(confidence: float, df: float) -> float:
+    """Two-sided critical value: Student's with `df`, the normal one when `df` is infinite; infinite below 1 degree.
+
+    Example:
+        >>> round(critical_value(0.95, 3), 2)
+        3.18
+    """
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence must lie between 0 and 1, not {confidence}")
+    if df < 1:
+        return math.inf
+    upper = 0.5 + confidence / 2
+    return float(ndtri(upper) if math.isinf(df) else stdtrit(df, upper))
+
+
+def normal_score(t: float, df: float) -> float:
+    """The normal score with the same tail probability as Student's `t` with `df`; 0 below 1 degree of freedom."""
+    if math.isinf(df):
+        return t
+    if df < 1:
+        return 0.0
+    # By the lower tail, which keeps its digits however small it is.
+    return -math.copysign(float(ndtri(stdtr(df, -abs(t)))), -t)
+
+
+def growth_needed(p: float, tail: float) -> float | None:
+    """How many times the present rows a verdict takes, with a chance of 90 % that it then comes.
+
+    As if the test's normal score grew with the square root of the rows. The effect is taken to be one standard error
+    smaller than it looks.
+
+    Args:
+        p: One-sided p value of the present rows.
+        tail: One-sided level of the verdict.
+
+    Returns:
+        None where the present rows say too little to plan by: the effect may well be nothing, or it takes more than
+        20 times the rows.
+    """
+    if not 0 < p < 1 or not 0 < tail < 1:
+        return None
+    effect = -float(ndtri(p)) - _CAUTION
+    if effect <= 0:
+        return None
+    growth = ((_POWER_SCORE - float(ndtri(tail))) / effect) ** 2
+    return growth if growth <= _MAX_GROWTH else None
+
+
+def holm(p: Sequence[float], *, alpha: float = 0.05) -> list[tuple[bool, float]]:
+    """Holm's step-down correction (Holm 1979), with the level at which each hypothesis was tested.
+
+    Args:
+        p: p values, in any order.
+        alpha: The chance allowed of even one false rejection.
+
+    Returns:
+        (rejected, level) for each p value, in the order of `p`. After the first hypothesis that is not rejected,
+        no other is, and all share its level.
+    """
+    results: list[tuple[bool, float]] = [(False, alpha)] * len(p)
+    rejecting, level = True, alpha
+    for step, index in enumerate(sorted(range(len(p)), key=p.__getitem__)):
+        if rejecting:
+            level = alpha / (len(p) - step)
+            rejecting = p[index] <= level
+        results[index] = (rejecting, level)
+    return results

@@ -1,0 +1,91 @@
+"""Where to put a pass mark: the one that best tells good rows from bad, and how sure its place is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.statistics.bounded import bundled, cluster_sums
+from workbench.statistics.intervals import Interval
+
+__all__ = ["Marks"]
+
+Floats = NDArray[np.float64]
+
+_MOST_MARKS = 64  # marks tried: more distinct scores are thinned to their quantiles
+_DRAWS = 400  # Bayesian bootstrap draws of the best mark: ten beyond each end at 95 %
+
+
+@dataclass(frozen=True, eq=False)
+class Marks:
+    """Pass marks over scores with known truth; a score at or above the mark passes.
+
+    Attributes:
+        scores: float64 (n,).
+        good: Which rows are good, bool (n,); both kinds are there.
+        groups: Integer cluster codes (n,) from 0 on, without gaps.
+    """
+
+    scores: Floats
+    good: NDArray[np.bool_]
+    groups: NDArray[np.intp]
+
+    @cached_property
+    def candidates(self) -> Floats:
+        """Marks half-way between neighbouring scores, (t,); at most 64."""
+        levels = np.unique(self.scores)
+        middles = (levels[:-1] + levels[1:]) / 2
+        if len(middles) > _MOST_MARKS:
+            middles = np.unique(np.quantile(self.scores, np.linspace(0, 1, _MOST_MARKS + 2)[1:-1]))
+        return np.asarray(middles, np.float64)
+
+    @cached_property
+    def _passing(self) -> NDArray[np.bool_]:
+        """Whether each row passes at each mark, (n, t)."""
+        return self.scores[:, None] >= self.candidates
+
+    def _accuracies(self, part: NDArray[np.bool_]) -> Floats:
+        """Balanced accuracy of each mark over part of the rows, (t,); 0 where one kind is missing."""
+        passing, good = self._passing[part], self.good[part]
+        if not good.any() or good.all():
+            return np.zeros(len(self.candidates))
+        accuracies: Floats = (passing[good].mean(0) + 1 - passing[~good].mean(0)) / 2
+        return accuracies
+
+    @cached_property
+    def _everywhere(self) -> Floats:
+        return self._accuracies(np.ones(len(self.scores), bool))
+
+    @property
+    def best(self) -> float:
+        """The mark of the highest balanced accuracy."""
+        return float(self.candidates[int(self._everywhere.argmax())])
+
+    @property
+    def accuracy(self) -> float:
+        """Its balanced accuracy, on the rows it was chosen by."""
+        return float(self._everywhere.max())
+
+    def crossed_verdicts(self) -> NDArray[np.bool_]:
+        """Verdicts of each half of the prompts by the best mark of the other half, (n,)."""
+        half = self.groups % 2 == 0
+        verdicts = np.empty(len(self.scores), bool)
+        for part in (half, ~half):
+            verdicts[part] = self._passing[part, int(self._accuracies(~part).argmax())]
+        return verdicts
+
+    def interval(self, confidence: float = 0.95, *, seed: int = 0) -> Interval:
+        """Where the best mark lies, by the Bayesian bootstrap over clusters."""
+        good, bad = self.good[:, None], ~self.good[:, None]
+        columns = np.hstack([good, bad, self._passing & good, self._passing & bad]).astype(np.float64)
+        sums = bundled(cluster_sums(columns, self.groups), seed)
+        drawn = np.random.default_rng(seed).standard_exponential((_DRAWS, len(sums))) @ sums
+        t = len(self.candidates)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            accuracies = drawn[:, 2 : 2 + t] / drawn[:, :1] - drawn[:, 2 + t :] / drawn[:, 1:2]
+        places = self.candidates[accuracies.argmax(1)]
+        lo, hi = np.quantile(places, [(1 - confidence) / 2, (1 + confidence) / 2])
+        return Interval(float(lo), float(hi))

@@ -1,0 +1,113 @@
+"""Intervals of means and standard deviations of scores, which hold at few rows and at few prompts."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.statistics.bounded import BoundedMean, bounded_mean
+from workbench.statistics.clusters import clusters
+from workbench.statistics.intervals import Interval
+from workbench.statistics.shares import share
+from workbench.statistics.spread import SAME, rescaled
+
+__all__ = ["likely_scale", "mean_interval", "sd_interval", "squared_spread"]
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.intp]
+Scale = tuple[float, float]
+
+_SCALES: tuple[Scale, ...] = (
+    (0.0, 1.0), (-1.0, 1.0), (1.0, 5.0), (0.0, 5.0), (1.0, 7.0), (1.0, 10.0), (0.0, 10.0), (0.0, 100.0),
+    (-10.0, 10.0), (-100.0, 100.0),
+)  # fmt: skip
+"""Scales in use, the narrower ones first."""
+
+_FEWEST_UNBOUNDED = 30
+"""Clusters from which on a mean without a known scale gets an interval: nothing then bounds what was not seen, and of
+skewed scores fewer rows miss the mean too often."""
+
+
+def likely_scale(values: Floats) -> Scale | None:
+    """The narrowest scale in common use that holds all scores, such as 1 to 5; None where there is none.
+
+    Args:
+        values: float64 (n,).
+    """
+    if not len(values):
+        return None
+    low, high = float(values.min()), float(values.max())
+    return next((scale for scale in _SCALES if scale[0] <= low and high <= scale[1]), None)
+
+
+def mean_interval(
+    values: Floats, groups: Codes | None = None, *, confidence: float = 0.95, scale: Scale = (0.0, 1.0)
+) -> Interval:
+    """An interval for the mean score that allows for clusters of rows; see `workbench.statistics.bounded`.
+
+    Scores off the scale are read on the narrowest common scale that holds them, see `likely_scale`. Where none does, at
+    least 30 rows (or prompts, where rows share prompts) are needed: nothing then bounds the scores that were not seen.
+
+    Args:
+        values: float64 (n,).
+        groups: Integer cluster codes (n,) from 0 on; None when all rows are independent.
+        confidence: Two-sided.
+        scale: Lowest and highest score.
+
+    Returns:
+        Both ends NaN where there is no interval that holds.
+    """
+    if not len(values):
+        return Interval(math.nan, math.nan)
+    ends = _ends(values, groups, scale)
+    if ends is None:
+        return Interval(math.nan, math.nan)
+    small, factor = rescaled(values)
+    low, high = ends[0] / factor, ends[1] / factor
+    if np.isin(values, ends).all():
+        at_top = share(values == ends[1], groups).interval(confidence)
+        # As a weighted sum: the difference of two finite ends may be infinite.
+        return Interval(*(ends[0] * (1 - part) + ends[1] * part for part in at_top))
+    lo, hi = bounded_mean(small, groups, low=low, high=high).interval(confidence)
+    return Interval(lo * factor, hi * factor)
+
+
+def _ends(values: Floats, groups: Codes | None, scale: Scale) -> Scale | None:
+    """The ends to read scores by: those of the scale, of a common one, or of the scores themselves where they are many."""
+    low, high = float(values.min()), float(values.max())
+    slack = SAME * (scale[1] - scale[0])
+    if scale[0] - slack <= low and high <= scale[1] + slack:
+        return min(low, scale[0]), max(high, scale[1])
+    common = likely_scale(values)
+    if common is None and low < high and clusters(len(values), groups) >= _FEWEST_UNBOUNDED:
+        return low, high
+    return common
+
+
+def squared_spread(values: Floats, groups: Codes | None = None) -> BoundedMean:
+    """The mean squared distance of scores within 0 to 1 from their mean: a variance, as a mean with known ends.
+
+    Args:
+        values: float64 (n,), within 0 to 1.
+        groups: Integer cluster codes (n,) from 0 on; None when all rows are independent.
+    """
+    centre = float(values.mean()) if len(values) else 0.5
+    found = clusters(len(values), groups)
+    # Squares about the sample's own mean are too small by this factor on average.
+    factor = found / (found - 1) if found > 1 else 1.0
+    furthest = factor * max(centre, 1 - centre) ** 2
+    return bounded_mean(factor * (values - centre) ** 2, groups, low=0.0, high=furthest)
+
+
+def sd_interval(values: Floats, groups: Codes | None = None, *, confidence: float = 0.95) -> Interval:
+    """An interval for the sd of scores within 0 to 1; equal scores have one with a width.
+
+    Args:
+        values: float64 (n,), within 0 to 1.
+        groups: Integer cluster codes (n,) from 0 on; None when all rows are independent.
+        confidence: Two-sided.
+    """
+    lo, hi = squared_spread(values, groups).interval(confidence)
+    return Interval(math.sqrt(lo), math.sqrt(hi))
