@@ -76,6 +76,7 @@ SLOW = (
     "tests/session/test_session.py::test_a_run_that_was_cut_off",
     "tests/session/test_session.py::test_a_state_that_is_closed",
     "tests/session/test_session.py::test_closing_in_the_middle",
+    "tests/statistics/test_live_groups.py::test_simulation",
     "tests/store/test_faults.py",
     "tests/store/test_opening.py::test_many_processes",
     "tests/store/test_replies.py::test_a_killed_process",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import workbench as wb
@@ -46,8 +46,17 @@ def _called(kind: type) -> str:
 
 def findings_table() -> str:
     """One line a diagnostic of the default preset: its name and the rule it fires by."""
+    return _rules(diagnostics.kinds())
+
+
+def suite_findings_table() -> str:
+    """One line a diagnostic over several graders: its name and the rule it fires by."""
+    return _rules(diagnostics.suite_kinds())
+
+
+def _rules(functions: Mapping[str, Callable[..., object]]) -> str:
     lines = ["| finding | fires where |", "| --- | --- |"]
-    for name, diagnostic in diagnostics.kinds().items():
+    for name, diagnostic in functions.items():
         rule = " ".join((inspect.getdoc(diagnostic) or "").split("\n\n")[0].split()).replace("|", "\\|")
         lines.append(f"| {name} | {rule} |")
     return "\n".join(lines)
@@ -81,6 +90,7 @@ GENERATED: dict[str, tuple[str, Callable[[], str]]] = {
     "kinds": ("kinds.md", kinds_table),
     "extractors": ("kinds.md", extractors_table),
     "findings": ("diagnose.md", findings_table),
+    "suite findings": ("combine.md", suite_findings_table),
     "formats": ("convert.md", formats_table),
     "conversion matrix": ("convert.md", conversion_table),
     "public names": ("public-names.md", names_section),

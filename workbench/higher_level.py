@@ -15,6 +15,8 @@ __all__ = ["higher_level"]
 _FUNCTIONS = {
     "run": ("workbench.suite", "run"),
     "draw": ("workbench.plots", "draw"),
+    "figures_for": ("workbench.plots", "figures_for"),
+    "draw_forecast": ("workbench.plots.figures.forecast", "draw_forecast"),
     "write_html": ("workbench.html", "write_html"),
 }
 

@@ -8,6 +8,7 @@ from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from typing import Any, Self
 
 from workbench import background
+from workbench.diagnostics import SuiteParts
 from workbench.display_text import visible
 from workbench.errors import FormatError
 from workbench.graders import Grader
@@ -285,7 +286,12 @@ class Suite:
         if self.combine is not None:
             grades[self.column] = combine_repeats(self.entries, grades, self.combine)
         sources = {e.name: e.grader.source.text for e in self.entries if hasattr(e.grader, "source")}
-        return Report(data, grades, sources=sources, gate=gate, **settings)
+        return Report(data, grades, sources=sources, gate=gate, suite=self._parts(), **settings)
+
+    def _parts(self) -> SuiteParts:
+        return SuiteParts(
+            self.entries, self.combine, self.column if self.combine is not None else "", self.gate
+        )
 
     def _judge(self, grades: Mapping[str, Grades]) -> GateResult | None:
         if self.gate is None:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import workbench as wb
 from tests.plots.test_scores import make_report
+from workbench.diagnostics import SuiteParts
 from workbench.errors import ReportError
 from workbench.graders.repeats import reduce_repeats
 from workbench.plots import FIGURES, figure, figures_for, plot_comparison
@@ -20,10 +21,15 @@ ODD = "<b>b</b>\u202e"
 
 
 def scored(n, names=("a", ODD)):
-    """A report of random scores, half of its rows labelled, all graded twice."""
+    """A report of random scores, four rows a prompt, half of them labelled, all graded twice."""
     rng = np.random.default_rng(3)
-    report = make_report({name: rng.integers(0, 5, n) / 4 for name in names})
-    again = make_report({name: rng.integers(0, 5, n) / 4 for name in names})
+    parts = SuiteParts(
+        tuple(wb.Entry(wb.Contains("x"), name) for name in names), wb.combine.Mean(), "combined"
+    )
+    report, again = (
+        make_report({name: rng.integers(0, 5, n) / 4 for name in names}, per_prompt=4, suite=parts)
+        for _ in range(2)
+    )
     twice = {name: reduce_repeats([report.grades[name], again.grades[name]]) for name in names}
     report = replace(report, grades=twice)
     return report.diagnose(labels=[[True, False, None, None][row % 4] for row in range(n)])

@@ -17,12 +17,13 @@ from workbench.report import Report
 from workbench.samples import Samples
 
 
-def make_report(columns, **settings):
+def make_report(columns, *, per_prompt=1, **settings):
     n = len(next(iter(columns.values()), []))
     grades = {name: Grades.empty(n) for name in columns}
     for name, scores in columns.items():
         grades[name].put_scores(0, np.array(scores, dtype=float), seconds=0.1)
-    samples = Samples([{"prompt": str(row), "completion": "x"} for row in range(max(n, 1))])
+    rows = range(max(n, 1))
+    samples = Samples([{"prompt": str(row // per_prompt), "completion": "x"} for row in rows])
     return Report(samples.take(range(n)), grades, **settings)
 
 

@@ -1,12 +1,13 @@
 """Diagnosis: what a column of grades shows about the grader, with the rows that are evidence for it.
 
 Each file of `families/` holds one family of diagnostics; `labels` reads labels. A diagnostic is a function from a
-`Case` (the grades of one grader) to claims and findings, registered by `@diagnostic(kind)`.
+`Case` (the grades of one grader) to claims and findings, registered by `@diagnostic(kind)`. Those of `suite_families/`
+are functions from a `SuiteCase` (several graders over the same rows), registered by `@suite_diagnostic(kind)`.
 """
 
 from __future__ import annotations
 
-from workbench.diagnostics import families
+from workbench.diagnostics import families, suite_families
 from workbench.diagnostics.case import Case as Case
 from workbench.diagnostics.claim import Claim as Claim
 from workbench.diagnostics.finding import Finding as Finding
@@ -14,9 +15,26 @@ from workbench.diagnostics.registry import diagnose as diagnose
 from workbench.diagnostics.registry import diagnostic as diagnostic
 from workbench.diagnostics.registry import kinds as kinds
 from workbench.diagnostics.registry import presets as presets
+from workbench.diagnostics.suite_case import SuiteCase as SuiteCase
+from workbench.diagnostics.suite_case import SuiteParts as SuiteParts
+from workbench.diagnostics.suite_registry import suite_diagnostic as suite_diagnostic
+from workbench.diagnostics.suite_registry import suite_kinds as suite_kinds
 from workbench.discovery import load_modules
 
-# Every module in `families` registers its diagnostics when it is loaded; findings are listed in that order.
+# Every module of these registers its diagnostics when it is loaded; findings are listed in that order.
 load_modules(families)
+load_modules(suite_families)
 
-__all__ = ["Case", "Claim", "Finding", "diagnose", "diagnostic", "kinds", "presets"]
+__all__ = [
+    "Case",
+    "Claim",
+    "Finding",
+    "SuiteCase",
+    "SuiteParts",
+    "diagnose",
+    "diagnostic",
+    "kinds",
+    "presets",
+    "suite_diagnostic",
+    "suite_kinds",
+]

@@ -14,6 +14,8 @@ from workbench.diagnostics.case import Case
 from workbench.diagnostics.claim import Claim, decide
 from workbench.diagnostics.finding import Finding, Severity
 from workbench.diagnostics.labels import read_labels
+from workbench.diagnostics.suite_case import SuiteCase
+from workbench.diagnostics.suite_registry import suite_results
 from workbench.discovery import refuse_taken
 from workbench.errors import ReportError
 from workbench.grades import Grades
@@ -151,6 +153,10 @@ def diagnose(
             name, grades, *codes_by_length[len(grades)], mark, scale, getattr(source, "columns", None)
         )
         results += [result for rule in rules.values() for result in rule(case)]
+    if len(codes_by_length) == 1:
+        ((codes, _),) = codes_by_length.values()
+        parts = getattr(source, "suite", None)
+        results += suite_results(SuiteCase(by_name, codes, parts, mark, scale), preset)
     return [replace(finding, preset=preset) for finding in _sorted(results, list(by_name))]
 
 

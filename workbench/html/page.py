@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from workbench.diagnostics.finding import joint_line
 from workbench.display_text import shown, visible
 from workbench.files import write_atomically
+from workbench.higher_level import higher_level
 from workbench.report.rich import bars
 from workbench.report.terminal import dead_cells, number
 
@@ -50,7 +51,8 @@ def write_html(
         title: Heading of the page.
         generated: Date and time to print; now (UTC) by default.
         versions: Names and versions to print; workbench, Python, numpy and pandas by default.
-        interactive: Add plotly's figure, with its script from the installed package: about 5 MB instead of under 300 kB.
+        interactive: Add every figure that fits the report, with plotly's script from the installed package: about 5 MB
+            instead of under 300 kB.
 
     Returns:
         The path written.
@@ -87,7 +89,7 @@ def render_html(
             findings=[_finding(report, finding) for finding in report.findings],
             joint=joint_line(report.findings),
             sources=_sources(report),
-            figure=_figure(report) if interactive else "",
+            figures=_figures(report) if interactive else [],
         )
     )
     # A lone surrogate in a text that did not pass through `visible`, such as the title, must not prevent the writing.
@@ -151,12 +153,19 @@ def _sources(report: Report) -> Sequence[tuple[str, str]]:
     return [(name, visible(text[:_MAX_SOURCE])) for name, text in named]
 
 
-def _figure(report: Report) -> Any:
+def _figures(report: Report) -> list[tuple[str, Any]]:
+    """Title and drawing of every registered figure of the whole report that has something to show."""
+    kinds = higher_level("figures_for")(report) if report.graders else []
+    return [
+        (kind.title, _drawing(kind.draw(report, None), has_script=at == 0)) for at, kind in enumerate(kinds)
+    ]
+
+
+def _drawing(figure: Any, *, has_script: bool) -> Any:
     from markupsafe import Markup
 
-    figure = report.plot()
     # plotly writes the characters < > and / of the figure's JSON as \u escapes, so no text ends the script.
     text = figure.to_html(
-        full_html=False, include_plotlyjs=True, include_mathjax=False, config={"displaylogo": False}
+        full_html=False, include_plotlyjs=has_script, include_mathjax=False, config={"displaylogo": False}
     )
     return Markup(text)  # noqa: S704

@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from workbench.diagnostics.finding import Finding
+from workbench.diagnostics.suite_case import SuiteParts
 from workbench.grades import Grades
 from workbench.thread import StringThread
 
@@ -83,6 +84,10 @@ class ReportLike(Protocol):
     @property
     def scale(self) -> tuple[float, float]:
         """Lowest and highest score of the graders' scale."""
+
+    @property
+    def suite(self) -> SuiteParts | None:
+        """How the graders belong together; None where that is not known."""
 
     @property
     def findings(self) -> Sequence[Finding]:

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from workbench.diagnostics import Finding, diagnose
+from workbench.diagnostics import Finding, SuiteParts, diagnose
 from workbench.diagnostics.registry import group_codes
 from workbench.errors import ReportError
 from workbench.graders.combine import GateResult
@@ -23,15 +23,17 @@ from workbench.report.bins import Histogram, histogram
 from workbench.report.cases import labelled_case
 from workbench.report.comparison import Comparison, compare_cases
 from workbench.report.context import SampleColumns
+from workbench.report.findings import Findings
 from workbench.report.frames import long_frame, row_frame, score_frame, summary_frame
 from workbench.report.noise import noise_frame, noise_lines
 from workbench.report.protocols import SamplesLike
 from workbench.report.rich import as_html
-from workbench.report.same import require_same_rows
+from workbench.report.same import names_beside, require_same_rows
 from workbench.report.select import check_graders, default_order, ordered, select
-from workbench.report.settings import label_column
+from workbench.report.settings import check_lengths, label_column
 from workbench.report.spending import spending_line
-from workbench.report.terminal import Findings, as_text, isolation_line
+from workbench.report.terminal import as_text, isolation_line
+from workbench.report.weights import weights_frame
 from workbench.report.where import matching
 
 __all__ = ["Report"]
@@ -54,6 +56,7 @@ class Report:
         sources: Source text by grader name, for the HTML report.
         gate: The result of the suite's gate; None without a gate.
         notes: Sentences about the run itself: that it was stopped, or that a judge could not be reached.
+        suite: How the graders belong together: weights, combining rule and gate; None where that is not known.
 
     Raises:
         ReportError: A grader has another number of rows than the samples, or `labels` names no column.
@@ -68,18 +71,12 @@ class Report:
     sources: Mapping[str, str] = field(default_factory=dict, kw_only=True)
     gate: GateResult | None = field(default=None, kw_only=True)
     notes: tuple[str, ...] = field(default=(), kw_only=True)
+    suite: SuiteParts | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "grades", dict(self.grades))
         object.__setattr__(self, "labels", label_column(self.samples, self.labels))
-        for name, grades in self.grades.items():
-            if len(grades) != len(self.samples):
-                raise ReportError(
-                    "grades and samples do not belong together",
-                    where=f"grader {name!r}",
-                    found=f"{len(grades):,} grades",
-                    expected=f"{len(self.samples):,}, one a sample",
-                )
+        check_lengths(self.grades, len(self.samples))
 
     def __len__(self) -> int:
         """Number of rows."""
@@ -148,6 +145,16 @@ class Report:
         return {name: grades.repeats for name, grades in self.grades.items() if grades.repeats}
 
     @cached_property
+    def weights(self) -> pd.DataFrame:
+        """What each grader contributes to the combined score, one line a grader.
+
+        Columns: nominal, effective (share of the combined score's variance that it drives), lo and hi (95 % interval),
+        decides (rows whose verdict would turn without it) of (rows all scored), cost_share, seconds_share; missing where
+        the suite's rule has none.
+        """
+        return weights_frame(self)
+
+    @cached_property
     def findings(self) -> tuple[Finding, ...]:
         """What is wrong with the graders, most severe first; see `workbench.diagnostics.diagnose`."""
         findings = diagnose(
@@ -173,8 +180,8 @@ class Report:
 
     @property
     def facts(self) -> tuple[str, ...]:
-        """Sentences about the run as a whole: how far graders agree with themselves, and what judges cost."""
-        return (*noise_lines(self.noise), *([self.spending] if self.spending else []))
+        """Sentences about the whole run: how far graders agree with themselves, and what judges cost."""
+        return (*noise_lines(self.noise), *filter(None, [self.spending]))
 
     @cached_property
     def histograms(self) -> dict[str, Histogram]:
@@ -299,10 +306,7 @@ class Report:
             ReportError: Other samples (the first row that differs is named), or a name that both have even with the suffix.
         """
         require_same_rows(self.samples, other.samples)
-        names = {name: f"{name}{suffix}" if name in self.grades else name for name in other.grades}
-        for name, new in names.items():
-            if new in self.grades:
-                raise ReportError(f"both reports have a grader {name!r}", hint="pass suffix=' v2'")
+        names = names_beside(self.grades, other.grades, suffix)
         sources = {names.get(name, name): text for name, text in other.sources.items()}
         grades = {names[name]: columns for name, columns in other.grades.items()}
         labels = other.labels if self.labels is None else self.labels
@@ -338,12 +342,9 @@ class Report:
     def _repr_html_(self) -> str:
         gate = "" if self.gate is None else str(self.gate)
         return as_html(
-            self.summary, self.histograms, self.findings, self._evidence,
+            self.summary, self.histograms, self.findings, lambda finding, limit: self.rows(where=finding, limit=limit),
             gate=gate, facts=self.facts, notes=self.samples.notes,
         )  # fmt: skip
-
-    def _evidence(self, finding: Finding, limit: int) -> pd.DataFrame:
-        return self.rows(finding.grader, finding, limit=limit)
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
         return {"text/plain": str(self), "text/html": self._repr_html_()}

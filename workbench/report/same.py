@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,20 @@ from workbench.errors import ReportError, SamplesError
 from workbench.packed import BATCH_ROWS
 from workbench.report.protocols import SampleLike, SamplesLike
 
-__all__ = ["require_same_rows"]
+__all__ = ["names_beside", "require_same_rows"]
+
+
+def names_beside(names: Collection[str], others: Iterable[str], suffix: str) -> dict[str, str]:
+    """The name each of the others gets beside `names`: its own, or with the suffix where that is taken.
+
+    Raises:
+        ReportError: A name that is taken even with the suffix.
+    """
+    renamed = {name: f"{name}{suffix}" if name in names else name for name in others}
+    for name, new in renamed.items():
+        if new in names:
+            raise ReportError(f"both reports have a grader {name!r}", hint="pass suffix=' v2'")
+    return renamed
 
 
 def require_same_rows(samples: SamplesLike, other: SamplesLike) -> None:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
 
 from workbench.diagnostics.registry import check_arguments
 from workbench.errors import ReportError
+from workbench.grades import Grades
 from workbench.report.protocols import SamplesLike
 
-__all__ = ["check_settings", "label_column"]
+__all__ = ["check_lengths", "check_settings", "label_column"]
 
 
 def check_settings(
@@ -58,3 +60,19 @@ def label_column(samples: SamplesLike, labels: Any) -> Any:
             found=", ".join(map(str, frame.columns[:30])),
         )
     return frame[labels].tolist()
+
+
+def check_lengths(grades: Mapping[str, Grades], n: int) -> None:
+    """Refuse grades of another number of rows than the samples have.
+
+    Raises:
+        ReportError: The first grader whose grades are not n.
+    """
+    for name, columns in grades.items():
+        if len(columns) != n:
+            raise ReportError(
+                "grades and samples do not belong together",
+                where=f"grader {name!r}",
+                found=f"{len(columns):,} grades",
+                expected=f"{n:,}, one a sample",
+            )

@@ -12,7 +12,7 @@ from workbench.diagnostics import Finding
 from workbench.diagnostics.finding import joint_line, percent
 from workbench.display_text import counted, one_line
 
-__all__ = ["DEAD", "Findings", "as_text", "dead_cells", "finding_line", "isolation_line", "number"]
+__all__ = ["DEAD", "as_text", "dead_cells", "finding_line", "isolation_line", "number"]
 
 DEAD = "dead prompts"
 """Heading: prompts with several answers that all get one score, which group-relative training learns nothing from."""
@@ -111,12 +111,3 @@ def isolation_line(summary: pd.DataFrame) -> str:
         return f"isolation: {next(iter(levels.values()))}"
     each = ", ".join(f"{one_line(name, 40)} {level}" for name, level in levels.items())
     return f"isolation: {each or 'nothing was run'}"
-
-
-class Findings(tuple[Finding, ...]):
-    """Findings that print as one sentence a line."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return "\n".join(map(finding_line, self)) or "no findings"

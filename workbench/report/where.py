@@ -12,6 +12,8 @@
 | `{"apart": [a, b], "least": 0.2}` | scored by both, and the scores differ by at least so much |
 | `{"scaled_apart": [a, b], "least": 0.5}` | the same, after scaling the ends of each grader's histogram to 0 and 1 |
 | `{"verdicts": [a, b], "are": [true, false]}` | scored by both, accepted by `a` and not by `b` |
+| `{"decides": g}` | the combined verdict would turn without `g` |
+| `{"prompts": g, "mean": [low, high], "spread": "dead"}` | whose prompt has that mean score of `g`, and scores that are all the same ("dead"), close ("narrow") or apart ("wide") |
 | `{"text": "words"}` | id, a turn or the reference contains it, in any case |
 | `{"any": [[...], [...]]}` | those that meet all conditions of one of these lists |
 | `{"rows": [1, 2]}` | these |
@@ -33,8 +35,10 @@ from workbench.grades import SCORED, Grades
 from workbench.report.bins import edges_of, within
 from workbench.report.cases import label_codes, labelled_case
 from workbench.report.frames import row_texts
+from workbench.report.prompt_spread import prompt_spread
 from workbench.report.protocols import ReportLike
 from workbench.report.select import check_graders, select
+from workbench.report.weights import suite_case
 
 __all__ = ["case_of", "condition_text", "graders_in", "matching", "scaled_scores"]
 
@@ -180,6 +184,19 @@ def _by_verdicts(report: ReportLike, graders: Sequence[str], are: Sequence[bool]
     return np.intersect1d(a, b)
 
 
+def _by_decision(report: ReportLike, grader: str) -> Rows:
+    case = suite_case(report)
+    check_graders([grader], [entry.name for entry in case.entries] if case.rule is not None else ())
+    rows: Rows = case.rows[case.decides(grader)]
+    return rows
+
+
+def _by_prompt(report: ReportLike, grader: str, ends: Sequence[float], spread: str) -> Rows:
+    found, (low, high) = prompt_spread(report, grader), (float(end) for end in ends)
+    rows: Rows = found.rows[found.chosen(low, high, spread)[found.prompts]]
+    return rows
+
+
 def _by_text(report: ReportLike, text: str) -> Rows:
     needle = str(text).casefold()
     return np.flatnonzero(np.array([needle in row_text for row_text in _texts(report)], dtype=bool))
@@ -277,6 +294,17 @@ _KINDS: dict[str, _Kind] = {
             f"{name} {_verdict(is_so)}" for name, is_so in zip(c["verdicts"], c["are"], strict=True)
         ),
         lambda c: c["verdicts"],
+    ),
+    "decides": _Kind(
+        ("decides",), _by_decision, lambda c: f"{c['decides']} decides the verdict", lambda c: [c["decides"]]
+    ),
+    "prompts": _Kind(
+        ("prompts", "mean", "spread"),
+        _by_prompt,
+        lambda c: (
+            f"{c['prompts']}: {c['spread']} prompts of mean {float(c['mean'][0]):.3g} to {float(c['mean'][1]):.3g}"
+        ),
+        lambda c: [c["prompts"]],
     ),
     "text": _Kind(("text",), _by_text, lambda c: f"text {str(c['text'])!r}"),
     "any": _Kind(

@@ -78,6 +78,13 @@ class CombiningRule(ABC):
         self._judge(entries, columns, grades)
         return grades
 
+    def scores(self, entries: Sequence[Entry], parts: Mapping[str, Counted]) -> Scores:
+        """The combined scores alone, (n,); NaN where there is none. Arguments as in `combine`."""
+        columns = [parts[entry.name] for entry in entries]
+        scores, answered = self._scores(entries, columns)
+        has_score = ~self._missing(entries, columns, answered) & np.isfinite(scores)
+        return np.where(has_score, scores, np.nan)
+
     @abstractmethod
     def _scores(self, entries: Sequence[Entry], columns: Sequence[Counted]) -> tuple[Scores, Mask]:
         """The combined scores (n,), and where there is one (n,)."""

@@ -1,0 +1,17 @@
+"""The findings of a report as they print."""
+
+from __future__ import annotations
+
+from workbench.diagnostics import Finding
+from workbench.report.terminal import finding_line
+
+__all__ = ["Findings"]
+
+
+class Findings(tuple[Finding, ...]):
+    """Findings that print as one sentence a line."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "\n".join(map(finding_line, self)) or "no findings"

@@ -1,0 +1,193 @@
+"""The forecast of live groups: tables, a few sentences, and how it is shown."""
+
+from __future__ import annotations
+
+import html
+import math
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from workbench.diagnostics.finding import percent
+from workbench.display_text import counted, one_line
+from workbench.higher_level import higher_level
+from workbench.report.rich import STYLE
+from workbench.report.spending import money
+from workbench.statistics import Interval
+from workbench.statistics.live_groups import LiveShare
+
+__all__ = ["Forecast", "Line", "Selection"]
+
+_HEADS = ("G", "live", "95 % interval", "basis", "mean sd", "rollouts", "grading", "cost")
+
+
+class Line(NamedTuple):
+    """One line of a forecast's table; see `Forecast.table`."""
+
+    size: int
+    live: LiveShare
+    basis: str
+    sd: float
+    rollouts: int
+    seconds: float
+    cost: float
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The prompts worth training on, and what leaving out the others saves and costs.
+
+    Attributes:
+        group_size: Answers in a group.
+        prompts: Prompts with a score.
+        chosen: Those worth training on.
+        live: Share of live groups among those of the chosen prompts; NaN where none is chosen.
+        left_out: Share of live groups among those of the others: what leaving them out loses; NaN where there is none.
+    """
+
+    group_size: int
+    prompts: int
+    chosen: int
+    live: LiveShare
+    left_out: LiveShare
+
+    @property
+    def saved(self) -> float:
+        """Share of the rollouts that leaving out the others saves, 0 to 1."""
+        return 1 - self.chosen / self.prompts
+
+    def __str__(self) -> str:
+        """Which prompts, how many of their groups are live, what it saves."""
+        if self.chosen == self.prompts:
+            return (
+                f"Train on all {counted(self.prompts, 'prompt')}: each group is more likely live than dead."
+            )
+        others = self.prompts - self.chosen
+        saved = (
+            f"leaving out the other {others:,} saves {percent(self.saved)} of the rollouts; "
+            f"{_with_interval(self.left_out)} of what is left out would have been live."
+        )
+        if not self.chosen:
+            return f"No prompt is worth training on at {self.group_size} answers: {_with_interval(self.left_out)} of the groups would be live."
+        return (
+            f"Train on {self.chosen:,} of {self.prompts:,} prompts: {_with_interval(self.live)} of their "
+            f"groups are live; {saved}"
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Forecast:
+    """What groups of answers would teach, forecast from a few. Prints as a table and a few sentences.
+
+    Attributes:
+        grader: Whose score is the reward.
+        table: One line for each group size (index): live (share of live groups), lo and hi (its 95 % interval), basis
+            ("counted" from so many answers, or "modelled" from fewer), sd (mean standard deviation of a group, ddof=0, with
+            the 0 of dead ones: the size of the update, arXiv 2607.00152; NaN where it cannot be known), rollouts of the whole
+            frame, seconds of grading (one row after another) and cost in US dollars (NaN where unknown).
+        best: The smallest group size at which twice the answers would raise the mean sd by less than a tenth.
+        group_size: The group size that `prompts` and `selection` are about.
+        prompts: One line for each prompt (index), the best first: answers with a score, mean, sd (ddof=1), live (chance that
+            its next group is live, given its answers), train (whether it is worth training on).
+        selection: The prompts worth training on, with what leaving out the others saves.
+        answers: Answers that nine of ten prompts have; groups up to this size are counted.
+    """
+
+    grader: str
+    table: pd.DataFrame
+    best: int
+    group_size: int
+    prompts: pd.DataFrame
+    selection: Selection
+    answers: int = field(default=0)
+
+    @property
+    def lines(self) -> list[Line]:
+        """The table's lines."""
+        return [
+            Line(int(size), LiveShare(live, Interval(lo, hi)), str(basis), sd, int(rollouts), seconds, cost)
+            for size, live, lo, hi, basis, sd, rollouts, seconds, cost in self.table.reset_index().to_numpy()
+        ]
+
+    @property
+    def sentences(self) -> list[str]:
+        """What the forecast says, a sentence each."""
+        (line,) = [line for line in self.lines if line.size == self.group_size]
+        prompts = counted(len(self.prompts), "prompt")
+        groups = (
+            f"at {line.size} answers a prompt {_with_interval(line.live)} of the groups are live, forecast from "
+            f"{self.answers} answers to each of {prompts}"
+        )
+        return [f"{one_line(self.grader)}: {groups}.", self._best_sentence(), str(self.selection)]
+
+    def _best_sentence(self) -> str:
+        sds = {line.size: line.sd for line in self.lines}
+        if not sds[self.best] > 0:
+            return "No prompt has shown two different scores, so no group size can be advised."
+        if self.best == max(sds):
+            return f"Groups of {self.best} and perhaps larger ones pay: the update still grows with every doubling."
+        return f"The best group size is {self.best}: twice the answers would raise the mean update by less than 10 %."
+
+    def plot(self) -> Any:
+        """The forecast curve as a plotly figure: share of live groups by group size, with its band."""
+        return higher_level("draw_forecast")([self])
+
+    def __str__(self) -> str:
+        """The sentences and the table."""
+        rows = [_HEADS, *self._cells()]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = [
+            "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows
+        ]
+        return "\n".join([*self.sentences, *(f"  {line}".rstrip() for line in lines)])
+
+    def __repr__(self) -> str:
+        return (
+            f"Forecast({self.grader!r}, {counted(len(self.prompts), 'prompt')}, best group size {self.best})"
+        )
+
+    def _repr_html_(self) -> str:
+        paragraphs = "".join(f"<p>{html.escape(sentence)}</p>" for sentence in self.sentences)
+        head = "".join(f"<th class='num'>{name}</th>" for name in _HEADS)
+        body = "".join(
+            f"<tr>{''.join(f'<td class=num>{html.escape(cell)}</td>' for cell in row)}</tr>"
+            for row in self._cells()
+        )
+        table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        return f"<div class='wb-report'><style>{STYLE}</style>{paragraphs}{table}</div>"
+
+    def _cells(self) -> list[tuple[str, ...]]:
+        return [_line_cells(line, is_best=line.size == self.best) for line in self.lines]
+
+
+def _line_cells(line: Line, *, is_best: bool) -> tuple[str, ...]:
+    lo, hi = line.live.interval
+    return (
+        f"{line.size}{'*' if is_best else ''}",
+        percent(line.live.value),
+        f"{percent(lo)} to {percent(hi)}",
+        line.basis,
+        "-" if math.isnan(line.sd) else f"{line.sd:.3g}",
+        f"{line.rollouts:,}",
+        "-" if math.isnan(line.seconds) else duration(line.seconds),
+        "-" if math.isnan(line.cost) else money(line.cost),
+    )
+
+
+def duration(seconds: float) -> str:
+    """A time in words: "0.3 s", "12 min", "3.5 h".
+
+    Example:
+        >>> duration(0.25), duration(750), duration(12_600)
+        ('0.25 s', '12 min', '3.5 h')
+    """
+    if seconds < 120:
+        return f"{seconds:.2g} s" if seconds < 10 else f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7_200 else f"{seconds / 3_600:,.1f} h"
+
+
+def _with_interval(share: LiveShare) -> str:
+    if math.isnan(share.value):
+        return "-"
+    return f"{percent(share.value)} ({percent(share.interval.lo)} to {percent(share.interval.hi)})"

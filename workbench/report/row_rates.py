@@ -1,0 +1,46 @@
+"""What grading one more row takes, out of what the rows of a report took."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from workbench.grades import Grades
+
+__all__ = ["row_cost", "row_seconds"]
+
+
+def row_seconds(columns: Iterable[Grades]) -> float:
+    """Mean seconds of a row, all graders one after another; NaN where one of them has no known time."""
+    return sum(_mean_seconds(grades) for grades in columns)
+
+
+def _mean_seconds(grades: Grades) -> float:
+    known = grades.seconds[~np.isnan(grades.seconds)]
+    return float(known.mean()) if len(known) else math.nan
+
+
+def row_cost(columns: Iterable[Grades]) -> float:
+    """Mean US dollars of a row, all graders together; 0.0 where no model was asked, NaN where a price is not known.
+
+    A reply out of the store cost nothing this time, and a new row will not be there: it counts at the price of the others.
+    """
+    return sum(_mean_cost(grades) for grades in columns)
+
+
+def _mean_cost(grades: Grades) -> float:
+    is_paid = ~np.isnan(grades.tokens)
+    is_asked = is_paid.copy()
+    is_asked[[row for row, metadata in grades.metadata.items() if _has_reply(metadata)]] = True
+    if not is_asked.any():
+        return 0.0
+    # NaN where no row was paid for, or one of them has no price.
+    return float(grades.cost[is_paid].mean() * is_asked.mean()) if is_paid.any() else math.nan
+
+
+def _has_reply(metadata: Mapping[str, Any]) -> bool:
+    """Whether a model's reply is behind a grade: its text is kept, or it came out of the store."""
+    return "raw" in metadata or bool(metadata.get("kept"))
