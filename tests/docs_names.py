@@ -15,7 +15,7 @@ import workbench as wb
 __all__ = ["names_section"]
 
 GROUPS = {
-    "Write a grader": "grader Grade Skip capture validate extractor Grader kind",
+    "Write a grader": "grader Grade Skip capture validate Grader",
     "Your rows": "read_samples Samples Sample StringThread demo_samples",
     "Several graders and how they combine": "Suite Entry",
     "What came out": "Report agreement compare forecast plot_scores",

@@ -7,7 +7,7 @@ import pytest
 
 import workbench as wb
 from workbench.errors import FormatError
-from workbench.extractors import EXTRACTORS, LETTA, Extractor, as_extractor
+from workbench.extractors import EXTRACTORS, LETTA, Extractor, as_extractor, extractor
 
 
 def call(name, arguments="{}", at="1"):
@@ -98,7 +98,7 @@ def test_own_rules(monkeypatch):
     """A registered rule works by its name, in a grader too; a name is taken once; text is required."""
     monkeypatch.setattr("workbench.extractors.registry.EXTRACTORS", dict(EXTRACTORS))
 
-    @wb.extractor("shouted")
+    @extractor("shouted")
     def shouted(thread, *, mark="!"):
         return (thread.completion() or "").upper() + mark
 
@@ -106,8 +106,8 @@ def test_own_rules(monkeypatch):
     assert Extractor("shouted", {"mark": "?"}).extract(said) == "YES?"
     assert wb.ExactMatch(expected="YES!", extractor="shouted")(said).score == 1.0
     with pytest.raises(ValueError, match="taken"):
-        wb.extractor("shouted")(len)
-    wb.extractor("wrong")(lambda _: None)
+        extractor("shouted")(len)
+    extractor("wrong")(lambda _: None)
     with pytest.raises(TypeError, match="must return text"):
         Extractor("wrong").extract(said)
 
@@ -123,7 +123,7 @@ def test_lettas_nine_keep_their_rules(monkeypatch):
 
     last_assistant.__qualname__ = "last_assistant"
     with pytest.raises(ValueError, match="taken"):
-        wb.extractor("last_assistant")(last_assistant)
+        extractor("last_assistant")(last_assistant)
 
 
 def test_a_pattern_that_cannot_be_read_or_never_ends():

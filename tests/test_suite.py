@@ -7,6 +7,7 @@ import threading
 import pytest
 
 import workbench as wb
+from workbench.extractors import extractor
 from workbench.graders.combine import Combined
 
 ROWS = [{"prompt": str(i), "completion": "yes" if i % 2 else "no", "good": bool(i % 2)} for i in range(200)]
@@ -202,7 +203,7 @@ def test_a_combined_grader_moves_the_bar():
     assert any(0 < moment.done < 60 for moment in seen)
 
 
-@wb.extractor("test-pressing")
+@extractor("test-pressing")
 def pressing(thread):
     """Presses Ctrl-C at the 30th row of a run."""
     PRESSED.append(thread)

@@ -4,7 +4,6 @@ from . import judges as judges
 from . import widgets as widgets
 from .capturing import capture as capture
 from .demo import demo_samples as demo_samples
-from .extractors import extractor as extractor
 from .formats import convert as convert
 from .formats import dumps as dumps
 from .formats import export as export
@@ -32,7 +31,6 @@ from .graders import TextSimilarity as TextSimilarity
 from .graders import ToolCallMatch as ToolCallMatch
 from .graders import combine as combine
 from .graders import grader as grader
-from .graders import kind as kind
 from .graders.code.function import validate as validate
 from .graders.combine import Entry as Entry
 from .judges import AgentJudge as AgentJudge

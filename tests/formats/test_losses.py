@@ -8,7 +8,7 @@ import pytest
 import workbench as wb
 from tests.formats.matrix import PLATFORMS
 from workbench.errors import FormatError
-from workbench.extractors import EXTRACTORS
+from workbench.extractors import EXTRACTORS, extractor
 from workbench.formats import FORMATS
 from workbench.formats.shared.base import Document
 from workbench.formats.shared.unsupported import unique
@@ -159,7 +159,7 @@ def test_an_own_extractor_is_no_letta_extractor(module, tmp_path, monkeypatch):
         return "one"
 
     last_assistant.__module__, last_assistant.__qualname__ = module, "last_assistant"
-    wb.extractor("mine")(last_assistant)
+    extractor("mine")(last_assistant)
     built_in = wb.ExactMatch(extractor="mine", name="g")
     for grader in (built_in, wb.Contains("one", extractor="mine", name="g")):
         with pytest.raises(FormatError, match="'mine' is an extractor of your own"):

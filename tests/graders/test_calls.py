@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import pytest
 
 import workbench as wb
-from workbench.graders import KINDS
+from workbench.graders import KINDS, kind
 from workbench.graders.calls import call_form
 
 POSITIONAL = [
@@ -99,7 +99,7 @@ def test_a_repr_is_the_call_without_defaults(value, shown):
 def test_an_authors_own_repr_stays():
     """Registering a kind replaces only the repr that the dataclass wrote."""
 
-    @wb.kind("test-own-repr")
+    @kind("test-own-repr")
     @dataclass(frozen=True, kw_only=True)
     class Own(wb.Grader):
         async def grade(self, sample):

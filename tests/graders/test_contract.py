@@ -12,13 +12,13 @@ import workbench.judges  # (its kinds register themselves)
 from tests.graders.examples import EXAMPLES as MADE
 from tests.graders.portable.cases import ROWS
 from workbench.errors import FormatError
-from workbench.graders import KINDS, Control, from_spec
+from workbench.graders import KINDS, Control, from_spec, kind
 from workbench.graders.portable import portable
 from workbench.graders.rule_grader import RuleGrader
 from workbench.sandbox.host.validation import mock_thread
 
 
-@wb.kind("test-mentions")
+@kind("test-mentions")
 @dataclass(frozen=True, kw_only=True)
 class Mentions(wb.Grader):
     """1.0 when the completion holds `word`; skips threads without one."""
@@ -162,7 +162,7 @@ def test_a_cancelled_run_fails_the_rest():
 def test_kinds_do_not_collide():
     """Two classes cannot share a name in files."""
     with pytest.raises(ValueError, match="taken"):
-        wb.kind("function")(Mentions)
+        kind("function")(Mentions)
 
 
 @pytest.mark.parametrize(

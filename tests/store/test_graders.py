@@ -9,6 +9,7 @@ import sqlalchemy as sa
 import workbench as wb
 from tests.graders.examples import ALTERNATIVES, EXAMPLES
 from workbench.errors import CaptureError, FormatError, ValidationError
+from workbench.graders import kind
 from workbench.sandbox.host.pool import pool
 from workbench.sandbox.host.validation import CHECKS, Check, Validation
 from workbench.store import StoreError
@@ -210,7 +211,7 @@ def test_a_grader_that_json_would_change_is_refused(store, monkeypatch):
     monkeypatch.setattr("workbench.graders.base.KINDS", KINDS)
     monkeypatch.delitem(KINDS, "odd", raising=False)
 
-    @wb.kind("odd")
+    @kind("odd")
     @dataclass(frozen=True, kw_only=True)
     class Odd(wb.Grader):
         table: object = None

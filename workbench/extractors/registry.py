@@ -80,7 +80,7 @@ class Extractor:
                 "unknown extractor",
                 found=repr(self.name)[:80],
                 expected=", ".join(sorted(EXTRACTORS)),
-                hint='register your own with @workbench.extractor("name")',
+                hint='register your own with @extractor("name"), from workbench.extractors',
             )
         object.__setattr__(self, "config", dict(self.config))
         _check_settings(self.name, self.config)

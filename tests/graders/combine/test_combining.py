@@ -7,7 +7,7 @@ import pytest
 
 import workbench as wb
 from workbench.errors import FormatError
-from workbench.extractors import EXTRACTORS, Extractor
+from workbench.extractors import EXTRACTORS, Extractor, extractor
 from workbench.graders.combine import AllPass, Combined, CombiningRule, Entry, Formula, Mean, Sum
 from workbench.graders.combine.entry import NEGATED
 
@@ -185,7 +185,7 @@ class TestEntry:
     def test_an_extractor_may_skip_a_row(self):
         """Where the entry's extractor raises `Skip`, the row is skipped with its reason, alone and in a run; other failures stay."""
 
-        @wb.extractor("test-skips")
+        @extractor("test-skips")
         def choose(thread):
             if thread.completion() == "broken":
                 raise ValueError("no text")
