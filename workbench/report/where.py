@@ -13,7 +13,7 @@
 | `{"scaled_apart": [a, b], "least": 0.5}` | the same, after scaling the ends of each grader's histogram to 0 and 1 |
 | `{"verdicts": [a, b], "are": [true, false]}` | scored by both, accepted by `a` and not by `b` |
 | `{"decides": g}` | the combined verdict would turn without `g` |
-| `{"prompts": g, "mean": [low, high], "spread": "dead"}` | whose prompt has that mean score of `g`, and scores that are all the same ("dead"), close ("narrow") or apart ("wide") |
+| `{"prompts": g, "mean": [low, high], "scores": "dead"}` | whose prompt has that mean score of `g`, and scores that are all the same ("dead"), close ("narrow") or apart ("wide") |
 | `{"text": "words"}` | id, a turn or the reference contains it, in any case |
 | `{"any": [[...], [...]]}` | those that meet all conditions of one of these lists |
 | `{"rows": [1, 2]}` | these |
@@ -299,10 +299,10 @@ _KINDS: dict[str, _Kind] = {
         ("decides",), _by_decision, lambda c: f"{c['decides']} decides the verdict", lambda c: [c["decides"]]
     ),
     "prompts": _Kind(
-        ("prompts", "mean", "spread"),
+        ("prompts", "mean", "scores"),
         _by_prompt,
         lambda c: (
-            f"{c['prompts']}: {c['spread']} prompts of mean {float(c['mean'][0]):.3g} to {float(c['mean'][1]):.3g}"
+            f"{c['prompts']}: {c['scores']} prompts of mean {float(c['mean'][0]):.3g} to {float(c['mean'][1]):.3g}"
         ),
         lambda c: [c["prompts"]],
     ),

@@ -117,7 +117,7 @@ def _bars(found: PromptSpread, name: str, spread: str) -> Any:
         x=[low / 2 + high / 2 for low, high in bins],
         y=counts,
         width=[high - low for low, high in bins],
-        customdata=[[{"prompts": name, "mean": pair, "spread": spread}] for pair in bins],
+        customdata=[[{"prompts": name, "mean": pair, "scores": spread}] for pair in bins],
         hovertext=[
             f"{_MEANINGS[spread]}<br>mean {low:.3g} to {high:.3g}: {count:,} prompts, {answers:,} rows"
             for (low, high), count, answers in zip(bins, counts, rows, strict=True)
