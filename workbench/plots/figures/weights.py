@@ -44,7 +44,9 @@ def plot_weights(report: Report, graders: Sequence[str] | None = None) -> Any:
 
     table = report.weights if _has_weights(report) else report.weights.iloc[:0]
     names = [name for name in graders_to_draw(report, graders) if name in table.index]
-    table = table.loc[names]
+    places = {grader: place for place, grader in enumerate(table.index)}
+    # By place: pandas makes a text column of a list of names, which can hold no lone surrogate.
+    table = table.iloc[[places[name] for name in names]]
     bars = [_bars(table, "nominal", "weight"), _bars(table, "effective", "share of the variance")]
     layout = bare_layout(_FRAME + _ROW_HEIGHT * len(names), barmode="group", bargap=0.3, showlegend=True)
     # A click on the legend would hide bars that the keyboard still goes to.
