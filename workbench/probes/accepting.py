@@ -1,0 +1,71 @@
+"""What counts as accepted: the grader's own verdict, a pass mark, or a score as high as the right answer's."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from workbench.probes.board import Outcome
+
+__all__ = ["Rule", "rule_of"]
+
+_CLOSE, _HALF = 0.02, 0.5
+"""Shares of the span between the lowest score seen and the right answer's: as good as equal, and half way. Ours."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """When a text is accepted.
+
+    Attributes:
+        mark: Lowest score that accepts a text; None where a text has to score as high as the row's right answer.
+        best: Score of each row's right answer, by the row's position.
+        usual: Score of a row whose right answer is not known.
+        floor: The lowest score seen.
+    """
+
+    mark: float | None = None
+    best: Mapping[int, float] = field(default_factory=dict)
+    usual: float = 1.0
+    floor: float = 0.0
+
+    def accepts(self, row: int, outcome: Outcome) -> bool:
+        """Whether a known-bad text fools the grader."""
+        return self._above(row, outcome, 1 - _CLOSE)
+
+    def rejects(self, row: int, outcome: Outcome) -> bool:
+        """Whether a known-good text is lost: by more than half where scores are continuous."""
+        return not self._above(row, outcome, _HALF)
+
+    def _above(self, row: int, outcome: Outcome, share: float) -> bool:
+        if not outcome.tried or math.isnan(outcome.score):
+            return False
+        if outcome.passed is not None:
+            return outcome.passed
+        if self.mark is not None:
+            return outcome.score >= self.mark
+        best = max(self.best.get(row, self.usual), self.usual)
+        return best > self.floor and outcome.score >= self.floor + share * (best - self.floor)
+
+
+def rule_of(
+    outcomes: Iterable[Outcome], best: Mapping[int, float], *, pass_threshold: float | None = None
+) -> Rule:
+    """The rule for a grader, out of what it said so far.
+
+    Args:
+        outcomes: Of right and wrong texts.
+        best: Score of each row's right answer, by position.
+        pass_threshold: The user's pass mark; None for the highest of two levels, or the right answer's score.
+    """
+    scores = sorted({round(outcome.score, 9) for outcome in outcomes if not math.isnan(outcome.score)})
+    if pass_threshold is not None:
+        return Rule(pass_threshold)
+    if len(scores) == 1:
+        return Rule(_HALF)  # a grader that always says the same: 0 to 1 is the scale that nobody has to name
+    if len(scores) == 2:
+        return Rule(scores[1])
+    known = sorted(best.values())
+    usual = known[len(known) // 2] if known else (scores[-1] if scores else 1.0)
+    return Rule(None, best, usual, scores[0] if scores else 0.0)
