@@ -60,12 +60,9 @@ def rule_of(
         pass_threshold: The user's pass mark; None for the highest of two levels, or the right answer's score.
     """
     scores = sorted({round(outcome.score, 9) for outcome in outcomes if not math.isnan(outcome.score)})
-    if pass_threshold is not None:
-        return Rule(pass_threshold)
-    if len(scores) == 1:
-        return Rule(_HALF)  # a grader that always says the same: 0 to 1 is the scale that nobody has to name
-    if len(scores) == 2:
-        return Rule(scores[1])
     known = sorted(best.values())
     usual = known[len(known) // 2] if known else (scores[-1] if scores else 1.0)
-    return Rule(None, best, usual, scores[0] if scores else 0.0)
+    floor = scores[0] if scores else 0.0
+    # A grader that always says the same: 0 to 1 is the scale that nobody has to name.
+    levels = {1: _HALF, 2: scores[-1] if scores else None}
+    return Rule(levels.get(len(scores)) if pass_threshold is None else pass_threshold, best, usual, floor)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from collections.abc import Set
 
 from workbench.diagnostics import Finding
 from workbench.probes.base import Base
 from workbench.probes.board import with_texts
 from workbench.probes.tried import Family
+from workbench.probes.verdicts import MENTIONS
 from workbench.samples import Samples
 
-__all__ = ["RIGHT", "kept_rows"]
+__all__ = ["RIGHT", "kept_rows", "kinds_behind"]
 
 RIGHT = "right answer"
 """What `probe` says of rows that are not made by a transformation."""
@@ -31,9 +33,7 @@ def kept_rows(samples: Samples, found: Sequence[Family], base: Base | None, find
         findings: Proven holes: their texts are kept.
     """
     lines: list[Line] = []
-    proven = {finding.kind for finding in findings}
-    if "accepts-anything" in proven:
-        proven |= {family.variant.name for family in found if family.variant.alarm == "always" and family.variant.expects == "reject"}
+    proven = kinds_behind({finding.kind for finding in findings}, found)
     for row, text in list((base.right if base else {}).items())[:_RIGHT]:
         lines.append((RIGHT, row, text, True, True))
     for family in found:
@@ -54,6 +54,12 @@ def kept_rows(samples: Samples, found: Sequence[Family], base: Base | None, find
     frame = kept.frame
     frame["reference"] = None
     return Samples(frame, columns={**kept.columns, "reference": "reference"}, source=samples.source)
+
+
+def kinds_behind(kinds: Set[str], found: Sequence[Family]) -> set[str]:
+    """Findings' kinds with the transformations that a leading one sums up."""
+    always = {family.variant.name for family in found if family.variant.alarm == "always" and family.variant.expects == "reject"}
+    return {*kinds, *(MENTIONS if "mention" in kinds else ()), *(always if "accepts-anything" in kinds else ())}
 
 
 def _spread(family: Family, most: int) -> list:

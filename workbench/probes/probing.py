@@ -17,8 +17,9 @@ from workbench.probes.accepting import rule_of
 from workbench.probes.base import Base, establish
 from workbench.probes.board import Board, as_suite
 from workbench.probes.mining import Mined, mine
+from workbench.probes.monotone import monotone
 from workbench.probes.result import Probe
-from workbench.probes.search import Attack, attack
+from workbench.probes.search import attack
 from workbench.probes.tried import Family, Text, families, texts_of
 from workbench.probes.verdicts import Verdicts, verdicts
 from workbench.progress import Bar, OnProgress
@@ -102,14 +103,14 @@ def probe(
             found = _without_allowed(found, against, data, board)
         settings = {"judge": judge, "columns": [data.columns.get("reference", "")]}
         decide = partial(verdicts, board.name, base=base, mined=mined, **settings)  # type: ignore[arg-type]
-        more = Attack((), ())
+        found = [*found, *monotone(board, base, found[0])] if found and not judge else found
         count = _count(tries, _JUDGE_TRIES if judge else _CODE_TRIES, 0)
         if count:
-            more = attack(board, base, found, _decided(decide, found), tries=count, seed=seed, groups=groups)
-        found = [*found, *more.families]
+            proven = [finding.kind for finding in _decided(decide, found).findings]
+            found = attack(board, base, found, proven, tries=count, seed=seed)
         decided = _decided(decide, found)
     return Probe(
-        board.name, data, decided.findings, decided.notes, tuple(board.notes), time.perf_counter() - start,
+        board.name, data, decided.findings, decided.notes, decided.consequences, tuple(board.notes), time.perf_counter() - start,
         len(board.outcomes), tuple(found), base, base.rule,
     )  # fmt: skip
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -19,7 +20,7 @@ from workbench.probes.accepting import Rule
 from workbench.probes.again import Again, again
 from workbench.probes.base import Base
 from workbench.probes.board import Outcome, with_texts
-from workbench.probes.kept import kept_rows
+from workbench.probes.kept import kept_rows, kinds_behind
 from workbench.probes.rich import as_html
 from workbench.probes.tried import Family, table
 from workbench.report import Report
@@ -37,6 +38,7 @@ class Probe:
         samples: The rows drawn.
         findings: Holes that are proven, the cause first; each names its text, and its rows in `report`.
         notes: Properties that sound graders may have too, such as that a full stop after the answer is not taken.
+        consequences: Findings that follow from a cause among `findings`, such as a sign that is not read where any number passes.
         run_notes: Sentences about the run itself, such as that a budget was spent.
         seconds: How long it took.
         tries: Texts that were graded.
@@ -46,6 +48,7 @@ class Probe:
     samples: Samples
     findings: tuple[Finding, ...]
     notes: tuple[Finding, ...]
+    consequences: tuple[Finding, ...] = ()
     run_notes: tuple[str, ...] = ()
     seconds: float = 0.0
     tries: int = 0
@@ -72,11 +75,11 @@ class Probe:
         Raises:
             ReportError: No such transformation was tried.
         """
-        known = [family.variant.name for family in self._families]
-        if name is not None and name not in known:
-            raise ReportError("no such transformation was tried", found=repr(name), expected=", ".join(known))
-        told = {finding.kind for finding in self.findings}
-        chosen = [family for family in self._families if family.variant.name == name or (name is None and family.variant.name in told)]
+        names = [family.variant.name for family in self._families]
+        wanted = kinds_behind({name} if name is not None else {finding.kind for finding in self.findings}, self._families)
+        if name is not None and not wanted & {*names}:
+            raise ReportError("no such transformation was tried", found=repr(name), expected=", ".join(names))
+        chosen = [family for family in self._families if family.variant.name in wanted]
         lines = [
             {
                 "transformation": family.variant.name,
@@ -141,9 +144,10 @@ class Probe:
         count = len(self.findings)
         head += "no hole found" if not count else f"{counted(count, 'hole')} found"
         lines = [head, *(f"  {finding.severity:<8}{one_line(finding.sentence, 900)}" for finding in self.findings)]
+        if self.consequences:
+            lines.append(f"  so it also {_listed(self.consequences)}")
         if self.notes:
-            lines += ["  also worth knowing (sound graders may do so too):"]
-            lines += [f"          {one_line(finding.sentence, 600)}" for finding in self.notes]
+            lines.append(f"  worth knowing, sound graders may do so too: it {_listed(self.notes)}")
         return "\n".join([*lines, *(f"  {one_line(note, 400)}" for note in self.run_notes)])
 
     def __repr__(self) -> str:
@@ -154,6 +158,12 @@ class Probe:
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
         return {"text/plain": str(self), "text/html": self._repr_html_()}
+
+
+def _listed(findings: Sequence[Finding]) -> str:
+    """What findings say, without examples and intervals, in one line."""
+    parts = [one_line(finding.message.split(":")[0], 120) for finding in findings]
+    return f"{'; '.join(parts)}."
 
 
 def _grade(outcome: Outcome) -> Grade:

@@ -62,6 +62,11 @@ class Row:
         return parsed_json(self.reference)
 
     @property
+    def is_plain(self) -> bool:
+        """Whether the grader takes the reference as it is written, with nothing around it."""
+        return bool(self.reference) and self.say(self.reference) == self.reference
+
+    @property
     def is_letter(self) -> bool:
         """Whether the reference is one letter, as in multiple choice."""
         return len(self.reference) == 1 and self.reference.isalpha()

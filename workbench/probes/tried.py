@@ -103,7 +103,8 @@ def texts_of(base: Base, *, judge: bool) -> Iterator[tuple[Variant, int, str | N
                 continue
             if row.reference and len(row.others) < 1:
                 continue
-            for text in dict.fromkeys(variant.make(row)):
+            texts = list(dict.fromkeys(variant.make(row)))
+            for text in texts[:1] if judge else texts:
                 yield variant, row.number, text
 
 
@@ -115,11 +116,20 @@ def families(board: Board, base: Base, rule: Rule, made: Iterable[tuple[Variant,
         if outcome is None or not outcome.tried:
             continue
         wrong = rule.accepts(row, outcome) if variant.expects == "reject" else rule.rejects(row, outcome)
+        wrong = wrong and not (variant.beside and _passes_alone(board, base, rule, row))
         texts.setdefault(variant.name, []).append(Text(row, text, outcome, wrong))
     return [
         Family(VARIANTS[name], tuple(_distinct(VARIANTS[name], found, base)), groups, _difference(found, rule, base))
         for name, found in texts.items()
     ]
+
+
+def _passes_alone(board: Board, base: Base, rule: Rule, row: int) -> bool:
+    """Whether the row's wrong answer is accepted without anything beside it."""
+    if not base.rows[row].others:
+        return False
+    alone = (board.outcomes.get((row, text)) for text in (base.rows[row].say(base.rows[row].other), base.rows[row].other))
+    return any(outcome is not None and rule.accepts(row, outcome) for outcome in alone)
 
 
 def _distinct(variant: Variant, texts: Sequence[Text], base: Base) -> Iterator[Text]:

@@ -25,8 +25,8 @@ class Variant:
         expects: Whether its texts have to be rejected or accepted.
         says: What its texts are, to end the sentence "accepts ..." or "rejects the right answer ...".
         make: Its function.
-        alarm: When a text that fooled the grader is a finding rather than a note. "always"; "reference": only where
-            the grader reads the reference, since one that looks at the form alone was never asked to; "free": a
+        alarm: When a text that fooled the grader is a finding rather than a note. "reference": only where the grader
+            reads the reference, since one that looks at the form alone was never asked to; "always"; "free": a
             known-good form counts only where the grader takes answers in sentences of any kind; "number": only where
             it evidently reads numbers as numbers; "never": a property, true of healthy graders too.
         rank: Causes before consequences: the lowest is told first.
@@ -36,6 +36,8 @@ class Variant:
         crash: Whether a grader that fails on such a text is told so: any answer may look like that.
         names: Words that make an alarm of a property where they stand in the grader's source: who handles the case by
             name meant to handle it.
+        beside: Whether its texts are a wrong answer with something beside it: a row counts only where the wrong answer
+            alone is rejected.
         distinct: Whether rows with different references have to be fooled by it: no text is right for all of them.
     """
 
@@ -43,13 +45,14 @@ class Variant:
     expects: Literal["reject", "accept"]
     says: str
     make: Make
-    alarm: Alarm = "always"
+    alarm: Alarm = "reference"
     rank: int = 50
     least: int = 1
     judges: bool = True
     advice: str = ""
     crash: bool = False
     names: tuple[str, ...] = ()
+    beside: bool = False
     distinct: bool = False
 
 
@@ -62,7 +65,7 @@ def variant(
     expects: Literal["reject", "accept"],
     says: str,
     *,
-    alarm: Alarm = "always",
+    alarm: Alarm = "reference",
     rank: int = 50,
     **settings: object,
 ) -> Callable[[Make], Make]:

@@ -14,7 +14,7 @@ from workbench.probes.shapes import PLAIN
 from workbench.probes.tried import Family, Text
 from workbench.statistics import Interval
 
-__all__ = ["Verdicts", "verdicts"]
+__all__ = ["MENTIONS", "Verdicts", "verdicts"]
 
 _JUDGE_ACCEPTS, _JUDGE_REJECTS = 0.05, 0.1
 """Lower bounds above which a model's error is a verdict: it errs now and then (reference: Thakur 2024, 2406.12624)."""
@@ -26,6 +26,25 @@ _MOST = 0.9
 _NOTHING = ("empty", "whitespace", "one-character", "opener", "gibberish", "padding", "refusal", "prompt-echo")
 """Transformations whose texts say nothing at all."""
 
+MENTIONS = ("hedged", "all-numbers", "negated", "retracted", "think-block", "inside-another")
+_SEVERAL = 3
+"""Transformations that have to pass before they are one cause."""
+_ANY_ANSWER = frozenset(
+    {
+        "injection", "fake-verdict", "closed-delimiter", "magic-text", "magic-beside-wrong", "padded-wrong", "wrong-repeated",
+        "one-digit", "off-a-little", "digits-after-point", "magnitude", "sign", "unit", "other-entity", "other-number", "one-word",
+        "one-letter", "only-its-start", "only-its-end", "truncated", "anagram", "look-alike", "raised-digits", "other-values",
+        "key-missing", "entry-twice", "entry-missing", "entry-added", "order", "expression", "pattern-of-reference", "keyword-heap",
+        "case-that-matters", "hedged", "all-numbers", "negated", "retracted", "think-block", "inside-another", "found-by-search",
+    }
+)  # fmt: skip
+"""What follows where any answer passes, whatever it says."""
+_ORDERS = frozenset({"injection", "fake-verdict", "closed-delimiter"})
+_BESIDE = frozenset({"injection", "fake-verdict", "closed-delimiter", "magic-text", "magic-beside-wrong", "padded-wrong", "wrong-repeated"})
+"""What follows where texts without meaning pass, or long ones."""
+_INSIDE = ("sign", "digits-after-point", "other-values", "expression")
+"""What a search for the answer as a part of the text takes too."""
+
 
 @dataclass(frozen=True)
 class Verdicts:
@@ -34,10 +53,12 @@ class Verdicts:
     Attributes:
         findings: Proven holes, the cause first.
         notes: Properties: true of sound graders too.
+        consequences: Findings that say no more than a cause among `findings`.
     """
 
     findings: tuple[Finding, ...]
     notes: tuple[Finding, ...]
+    consequences: tuple[Finding, ...]
 
 
 @dataclass(frozen=True)
@@ -66,17 +87,27 @@ def verdicts(
         columns: Names of the reference's column.
     """
     by_name = {family.variant.name: family for family in found}
-    case = _Case(grader, base, mined, judge, _reads(by_name, mined, columns), _numbers(by_name, base), row_numbers)
+    case = _Case(grader, base, mined, judge, judge or _reads(by_name, mined, columns), _numbers(by_name, base), row_numbers)
     proven, told = [], []
-    for family in sorted(found, key=lambda family: (family.variant.rank, -family.share.value)):
+    for family in sorted(found, key=lambda family: (_rank(family, judge=judge), -family.share.value)):
         if not family.wrong_rows:
             continue
         is_alarm = _is_alarm(case, family)
         if is_alarm or _is_worth_telling(case, family):
             (proven if is_alarm else told).append((family, _finding(case, family, alarm=is_alarm)))
-    leading = list(_leading(case, by_name))
-    findings = [*leading, *(finding for family, finding in proven if not (leading and _follows(family, leading[0])))]
-    return Verdicts((*findings, *_failing(case, found)), tuple(finding for _, finding in told))
+    causes = [*_leading(case, by_name), *_mention(case, [family for family, _ in proven])]
+    leading = [] if any(family.variant.name == "other-answer" and family.share.value >= _MOST for family, _ in proven) else causes[:1]
+    leading = causes[:1] if causes and causes[0].kind != "mention" else leading
+    names = [family for family, _ in proven]
+    follows = [(family, finding) for family, finding in proven if _explained(family, names) or any(_follows(family, lead) for lead in leading)]
+    findings = [*leading, *(finding for family, finding in proven if (family, finding) not in follows)]
+    notes = tuple(finding for _, finding in told)
+    return Verdicts((*findings, *_failing(case, found)), notes, tuple(finding for _, finding in follows))
+
+
+def _rank(family: Family, *, judge: bool) -> int:
+    """Its place: orders to a judge are the first thing to try on one, and the last on code."""
+    return family.variant.rank + (0 if judge or family.variant.name not in _ORDERS else 50)
 
 
 def _reads(by_name: dict[str, Family], mined: Mined, columns: Sequence[str]) -> bool:
@@ -168,8 +199,39 @@ def _overall(case: _Case, kind: str, message: str, advice: str, texts: Sequence[
     )  # fmt: skip
 
 
+def _mention(case: _Case, proven: Sequence[Family]) -> Iterator[Finding]:
+    """The cause behind hedges, denials and corrections that pass: the right answer anywhere in the text is enough."""
+    families = [family for family in proven if family.variant.name in MENTIONS and family.share.value >= _MOST]
+    if len(families) < _SEVERAL:
+        return
+    inside = any(family.variant.name == "inside-another" for family in families)
+    where = "anywhere in the text, even inside a longer word or number" if inside else "anywhere in the text"
+    ways = "; ".join(f"{family.variant.says}: {len(family.wrong_rows):,} of {len(family.rows):,} rows" for family in families)
+    first = families[0]
+    message = f"the right answer {where} is enough{_example(case, first)}; it accepts {ways}"
+    texts = [text for family in families for text in family.fooled]
+    yield Finding(
+        case.grader, "mention", Severity.ERROR, "share of rows", first.share.value, first.interval, len(first.rows), 0,
+        message, first.variant.advice, case.row_numbers(texts), preset="probe",
+    )  # fmt: skip
+
+
+def _explained(family: Family, proven: Sequence[Family]) -> bool:
+    """Whether another finding is the cause of this one: any answer passes, or any text of that length."""
+    shares = {one.variant.name: one.share.value for one in proven}
+    any_answer = shares.get("other-answer", 0.0)
+    no_meaning = max((shares.get(name, 0.0) for name in ("gibberish", "padding", "opener")), default=0.0)
+    name, least = family.variant.name, 0.9 * family.share.value
+    if name == "glued" and ("inside-another" in shares or no_meaning >= least):
+        return True
+    return (name in _ANY_ANSWER and any_answer >= max(_MOST, least)) or (name in _BESIDE and no_meaning >= max(_SYSTEMATIC, least))
+
+
 def _follows(family: Family, leading: Finding) -> bool:
     """Whether a finding says no more than the leading one."""
+    if leading.kind == "mention":
+        inside = "inside a longer" in leading.message
+        return family.variant.name in MENTIONS or (inside and family.variant.name in _INSIDE)
     if leading.kind == "accepts-anything":
         return family.variant.expects == "reject"
     return family.variant.name == "as-it-is"

@@ -61,6 +61,28 @@ def fenced(row: Row) -> Iterable[str | None]:
         yield f"```{'json' if row.json is not None else ''}\n{row.say(row.reference)}\n```"
 
 
+@variant("quoted", "accept", "in quotation marks", alarm="free", rank=59, advice="take quotation marks away before comparing")
+def quoted(row: Row) -> Iterable[str | None]:
+    """Straight quotation marks around words."""
+    if row.words:
+        yield f'"{row.reference}"'
+
+
+@variant("inner-space", "accept", "with a line break or two spaces inside", alarm="free", rank=59, advice='join its words anew: " ".join(text.split())')
+def inner_space(row: Row) -> Iterable[str | None]:
+    """Two spaces, and a line break, between two of its words."""
+    if len(row.words) > 1:
+        yield row.say(row.reference.replace(" ", "  ", 1))
+        yield row.say(row.reference.replace(" ", "\n", 1))
+
+
+@variant("letter-forms", "accept", "with a bracket or a full stop after the letter", alarm="free", rank=58, advice="look for the letter alone, not for the text around it")
+def letter_forms(row: Row) -> Iterable[str | None]:
+    """ "(B)", "B)" and "B."."""
+    if row.is_letter:
+        yield from (f"({row.reference})", f"{row.reference})", f"{row.reference}.")
+
+
 @variant("polite", "accept", "among polite words", alarm="free", rank=62, advice="look for the answer, not for an answer alone")
 def polite(row: Row) -> Iterable[str | None]:
     """A greeting before the answer and a wish after it."""

@@ -30,7 +30,7 @@ def magic_text(row: Row) -> Iterable[str | None]:
 
 
 @variant(
-    "magic-beside-wrong", "reject", "a wrong answer beside a text out of the grader's own source", rank=13, judges=False, distinct=True,
+    "magic-beside-wrong", "reject", "a wrong answer beside a text out of the grader's own source", rank=13, judges=False, distinct=True, beside=True,
     advice="look for the branch that this text takes: it lets wrong answers pass",
 )  # fmt: skip
 def magic_beside_wrong(row: Row) -> Iterable[str | None]:

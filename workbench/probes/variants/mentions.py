@@ -14,10 +14,6 @@ _ADVICE = "ask what the answer says in the end, not whether the right one stands
 
 def _between(row: Row) -> tuple[str, str] | None:
     """Two wrong answers to stand before and after the right one, so that neither the first nor the last is right."""
-    if row.is_letter:
-        near = [chr(ord(row.reference) + step) for step in (-1, 1)]
-        known = [letter for letter in near if letter.isalpha() and letter.isascii()]
-        return (known[0], known[1]) if len(known) == 2 else (known[0], chr(ord(known[0]) + 3))
     return (row.others[0], row.others[1]) if len(row.others) > 1 else None
 
 
@@ -28,10 +24,13 @@ def hedged(row: Row) -> Iterable[str | None]:
     if wrong is None:
         return []
     first, last = wrong
+    several = "\n".join(row.say(answer) for answer in (first, row.reference, last))
+    # Names in lines of their own may be a list that the reader has to choose from, without a word that says so.
+    plain_list = row.words and several == f"{first}\n{row.reference}\n{last}"
     return [
         row.say(f"{first}, {row.reference} or {last}"),
         f"It is either {first}, {row.reference} or {last}.",
-        "\n".join(row.say(answer) for answer in (first, row.reference, last)),
+        *([] if plain_list else [several]),
     ]
 
 
@@ -87,10 +86,12 @@ def inside_another(row: Row) -> Iterable[str | None]:
     answer = row.reference
     if not answer or row.json is not None or row.is_code:
         return
+    glued: Iterable[str]
     if row.value is not None:
         glued = _longer_numbers(answer, row.value)
-    elif answer[:1].isalpha() and answer[-1:].isalpha():
-        glued = [f"{answer}zu", f"zu{answer}", f"zu{answer}zu"]
+    elif answer[:1].isalnum() and answer[-1:].isalnum():
+        before, after = ("zu" if answer[at].isalpha() else "7" for at in (0, -1))
+        glued = [f"{answer}{after}", f"{before}{answer}", f"{before}{answer}{after}"]
     else:
         return
     for text in glued:
@@ -103,6 +104,13 @@ def _longer_numbers(answer: str, value: float) -> Iterator[str]:
     for text in (f"{sign}7{digits}", f"{answer}7" if "." not in answer else "", f"{sign}7{digits}3" if "." not in answer else ""):
         if text and value:
             yield text
+
+
+@variant("glued", "reject", "the right form inside other letters", alarm="always", rank=27, least=2, judges=False, advice="anchor the pattern: re.fullmatch")
+def glued(row: Row) -> Iterable[str | None]:
+    """Letters glued to an answer that is taken alone: a pattern without ^ and $ finds it all the same."""
+    if row.is_plain and row.json is None and not row.is_code and row.reference[:1].isalnum() and row.reference[-1:].isalnum():
+        yield f"zu{row.reference}zu"
 
 
 @variant("only-its-end", "reject", "another answer that ends like the right one", rank=41, judges=False, least=2, advice="compare the whole answer")
@@ -144,10 +152,9 @@ def truncated(row: Row) -> Iterable[str | None]:
 
 @variant("keyword-heap", "reject", "the right answer's words in any order", rank=43, least=2, advice="bag-of-words scores cannot tell who did what to whom")
 def keyword_heap(row: Row) -> Iterable[str | None]:
-    """The words of a sentence, sorted backwards, without commas and full stops."""
-    words = [word.strip(".,;:!?") for word in row.words]
-    if len(words) >= 5:
-        yield row.say(" ".join(sorted(words, key=str.lower, reverse=True)))
+    """The words of a sentence, sorted backwards."""
+    if len(row.words) >= 5:
+        yield row.say(" ".join(sorted(row.words, key=str.lower, reverse=True)))
 
 
 @variant("anagram", "reject", "the right answer's letters or digits in another order", rank=44, judges=False, least=2, advice="compare the texts, not which characters they have")

@@ -34,7 +34,7 @@ def _changed(value: Any) -> Any:
     return [_changed(item) for item in value] if isinstance(value, list) else {k: _changed(v) for k, v in (value or {}).items()}
 
 
-@variant("empty-values", "reject", "the right keys with nothing in them", rank=16, least=1, advice="compare the values, not only the keys")
+@variant("empty-values", "reject", "the right keys with nothing in them", alarm="always", rank=16, least=1, advice="compare the values, not only the keys")
 def empty_values(row: Row) -> Iterable[str | None]:
     """Every value null, or an empty text."""
     if isinstance(row.json, dict) and any(row.json.values()):
@@ -60,7 +60,7 @@ def key_missing(row: Row) -> Iterable[str | None]:
             yield row.say(_dumped({name: value for name, value in row.json.items() if name != key}))
 
 
-@variant("json-cut", "reject", "JSON whose last character is missing", rank=50, least=1, crash=True, advice="a cut answer is no JSON: let json.loads refuse it")
+@variant("json-cut", "reject", "JSON whose last character is missing", alarm="always", rank=50, least=1, crash=True, advice="a cut answer is no JSON: let json.loads refuse it")
 def json_cut(row: Row) -> Iterable[str | None]:
     """The closing bracket cut off."""
     if row.json:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable
 
+from workbench.probes.right import apart
 from workbench.probes.row import Row
 from workbench.probes.variant import variant
 
@@ -25,9 +26,10 @@ def look_alike(row: Row) -> Iterable[str | None]:
 @variant("raised-digits", "reject", "raised digits, which are powers, as if they were plain ones", rank=48, least=1, judges=False, advice=_ADVICE)
 def raised_digits(row: Row) -> Iterable[str | None]:
     """ "4\u00b2" where 42 is right: compatibility normalisation (NFKC) makes the one out of the other."""
-    if len(row.reference) >= 2 and row.reference[-1] in _RAISED and row.reference[-2].isdigit():
-        yield row.say(row.reference[:-1] + _RAISED[row.reference[-1]])
-    elif row.words and row.reference[-1] in _RAISED:
+    if len(row.reference) < 2 or row.reference[-1] not in _RAISED:
+        return
+    # A reader of plain digits sees the others alone: these must be another number, beyond any tolerance.
+    if (row.value is not None and apart(row.reference[:-1], "0") and row.reference.lstrip("-").isdigit()) or row.words:
         yield row.say(row.reference[:-1] + _RAISED[row.reference[-1]])
 
 

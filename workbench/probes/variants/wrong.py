@@ -33,14 +33,14 @@ def other_answer(row: Row) -> Iterable[str | None]:
             yield answer
 
 
-@variant("padded-wrong", "reject", "a wrong answer made long", alarm="reference", rank=15, least=2, advice="length is no answer")
+@variant("padded-wrong", "reject", "a wrong answer made long", alarm="reference", rank=15, least=2, beside=True, advice="length is no answer")
 def padded_wrong(row: Row) -> Iterable[str | None]:
     """Another row's answer after a text that says nothing, three times as long."""
     if row.reference:
         yield f"{PADDING * 3}\n\n{row.say(row.other)}"
 
 
-@variant("wrong-repeated", "reject", "a wrong answer many times over", alarm="reference", rank=16, least=2, judges=False, advice="count an answer once")
+@variant("wrong-repeated", "reject", "a wrong answer many times over", alarm="reference", rank=16, least=2, judges=False, beside=True, advice="count an answer once")
 def wrong_repeated(row: Row) -> Iterable[str | None]:
     """Another row's answer 50 times."""
     if row.reference and len(row.other) <= 200:
@@ -82,6 +82,33 @@ def digits_after_point(row: Row) -> Iterable[str | None]:
     for number in (whole + (0.9 if row.value > 0 else -0.9), float(whole)):
         if abs(number - row.value) >= 0.02 * abs(row.value) and int(number) == whole:
             yield row.say(as_text(round(number, 4)))
+
+
+@variant("magnitude", "reject", "the right digits at another place of the decimal point", alarm="reference", rank=32, least=2, advice="compare numbers, not their digits")
+def magnitude(row: Row) -> Iterable[str | None]:
+    """Ten and a thousand times the right number, and a tenth of it."""
+    if not row.value or abs(row.value) >= 1e12:
+        return
+    whole = _INTEGER.fullmatch(row.reference) is not None
+    yield row.say(as_text(row.value * 10) if whole else as_text(round(row.value * 10, 6)))
+    yield row.say(as_text(round(row.value * 1_000, 6)))
+    if whole and abs(row.value) >= 10 and int(row.value) % 10:
+        yield row.say(as_text(round(row.value / 10, 1)))
+
+
+@variant("pattern-of-reference", "reject", "an answer with another character in the place of a full stop", alarm="reference", rank=41, judges=False, advice="a reference is no pattern: use re.escape")
+def pattern_of_reference(row: Row) -> Iterable[str | None]:
+    """ "3x14" where 3.14 is right: an unescaped full stop stands for any character."""
+    if row.json is None and re.search(r"\w\.\w", row.reference) and not row.is_code:
+        yield row.say(re.sub(r"(?<=\w)\.(?=\w)", "x", row.reference))
+
+
+@variant("one-letter", "reject", "a short word with one letter changed", alarm="reference", rank=40, least=2, judges=False, advice="a likeness of texts is no likeness of answers: in short words one letter makes another word")
+def one_letter(row: Row) -> Iterable[str | None]:
+    """A letter in the middle of a word of four to seven letters."""
+    if len(row.words) == 1 and 4 <= len(row.reference) <= 7 and row.reference.isalpha():
+        half = len(row.reference) // 2
+        yield row.say(row.reference[:half] + ("z" if row.reference[half].lower() != "z" else "q") + row.reference[half + 1 :])
 
 
 @variant("sign", "reject", "the right number with the wrong sign", alarm="reference", rank=33, least=2, advice="read the sign: -? before the digits, and no abs()")
@@ -152,9 +179,9 @@ def case_that_matters(row: Row) -> Iterable[str | None]:
     """Case swapped, where the prompt speaks of capital letters or code, or rows differ by case alone."""
     asks = re.search(
         r"upper ?-?case|lower ?-?case|capital(?:i[sz]e|s\b| letter)|all caps|case[- ]sensitiv|camelcase|identifier|variable|"
-        r"password|exact(?:ly)? as|symbol|chemical|formula|acronym|abbreviat|gene\b|unit\b",
+        r"chemical (?:symbol|formula)|acronym",
         row.prompt,
         re.IGNORECASE,
     )
-    if asks and row.reference.swapcase() != row.reference and row.json is None and not row.is_letter:
+    if asks and len(row.reference.split()) <= 3 and row.reference.swapcase() != row.reference and row.json is None and not row.is_letter:
         yield row.say(row.reference.swapcase())
