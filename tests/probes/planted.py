@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-HEAD = '''
+HEAD = """
 import json
 import math
 import re
@@ -24,7 +24,7 @@ def number(text):
     return float(found[-1].replace(",", "")) if found else None
 
 
-'''
+"""
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,8 @@ Rows = list[dict[str, Any]]
 
 def _rows(pairs: list[tuple[str, Any, str]]) -> Rows:
     return [
-        {"prompt": prompt, "expected": expected, "completion": completion} for prompt, expected, completion in pairs
+        {"prompt": prompt, "expected": expected, "completion": completion}
+        for prompt, expected, completion in pairs
     ]
 
 
@@ -49,7 +50,9 @@ def decimals() -> Rows:
     pairs = []
     for n in range(20):
         value = round(1.37 + 2.61 * n, 2)
-        pairs.append((f"Measure rod {n + 1} in metres.", f"{value}", f"{value}" if n % 2 else f"{value + 3:.2f}"))
+        pairs.append(
+            (f"Measure rod {n + 1} in metres.", f"{value}", f"{value}" if n % 2 else f"{value + 3:.2f}")
+        )
     return _rows(pairs)
 
 
@@ -65,7 +68,11 @@ def capitals() -> Rows:
     """Names of one word."""
     return _rows(
         [
-            (f"What is the capital of {country}?", city, city if n % 2 else f"I believe it is {_CAPITALS[n - 3][1]}.")
+            (
+                f"What is the capital of {country}?",
+                city,
+                city if n % 2 else f"I believe it is {_CAPITALS[n - 3][1]}.",
+            )
             for n, (country, city) in enumerate(_CAPITALS)
         ]
     )
@@ -77,13 +84,24 @@ def choice() -> Rows:
     for n in range(24):
         options = "\n".join(f"{letter}) {_CAPITALS[(n + k) % 20][1]}" for k, letter in enumerate("ABCD"))
         letter = "ABCD"[n * 7 % 4]
-        pairs.append((f"Which city comes first? Give the letter.\n{options}", letter, letter if n % 2 else "C"))
+        pairs.append(
+            (f"Which city comes first? Give the letter.\n{options}", letter, letter if n % 2 else "C")
+        )
     return _rows(pairs)
 
 
 def sentences() -> Rows:
     """Sentences with a name and a number in them."""
-    people = ["Ada Lovelace", "Marie Curie", "Alan Turing", "Grace Hopper", "Emmy Noether", "Lise Meitner", "Max Planck", "Niels Bohr"]
+    people = [
+        "Ada Lovelace",
+        "Marie Curie",
+        "Alan Turing",
+        "Grace Hopper",
+        "Emmy Noether",
+        "Lise Meitner",
+        "Max Planck",
+        "Niels Bohr",
+    ]
     pairs = []
     for n in range(20):
         text = f"{people[n % 8]} wrote the report about {_CAPITALS[n][1]} in {1848 + 7 * n}."
@@ -98,7 +116,9 @@ def records() -> Rows:
     pairs = []
     for n, (country, city) in enumerate(_CAPITALS):
         record = json.dumps({"city": city, "country": country, "rank": n + 3})
-        pairs.append((f"Give city, country and rank of entry {n + 1} as JSON.", record, record if n % 2 else "{}"))
+        pairs.append(
+            (f"Give city, country and rank of entry {n + 1} as JSON.", record, record if n % 2 else "{}")
+        )
     return _rows(pairs)
 
 
@@ -110,7 +130,13 @@ def lists() -> Rows:
     for n in range(20):
         values = [n + 3, n + 9, n + 14, n + 40]
         text = json.dumps(values)
-        pairs.append((f"Sort the four numbers of box {n + 1} in ascending order, as a JSON list.", text, text if n % 2 else "[]"))
+        pairs.append(
+            (
+                f"Sort the four numbers of box {n + 1} in ascending order, as a JSON list.",
+                text,
+                text if n % 2 else "[]",
+            )
+        )
     return _rows(pairs)
 
 
@@ -156,7 +182,10 @@ def snippets() -> Rows:
 def yes_no() -> Rows:
     """Yes or no."""
     return _rows(
-        [(f"Is statement {n + 1} true?", "yes" if n % 3 else "no", "yes" if n % 2 else "no") for n in range(24)]
+        [
+            (f"Is statement {n + 1} true?", "yes" if n % 3 else "no", "yes" if n % 2 else "no")
+            for n in range(24)
+        ]
     )
 
 
@@ -172,7 +201,11 @@ def dates() -> Rows:
     """Dates as year-month-day."""
     return _rows(
         [
-            (f"When was meeting {n + 1}? YYYY-MM-DD", f"20{10 + n % 15}-{n % 12 + 1:02d}-{n + 3:02d}", f"2024-01-{n + 1:02d}")
+            (
+                f"When was meeting {n + 1}? YYYY-MM-DD",
+                f"20{10 + n % 15}-{n % 12 + 1:02d}-{n + 3:02d}",
+                f"2024-01-{n + 1:02d}",
+            )
             for n in range(20)
         ]
     )

@@ -12,7 +12,7 @@ from workbench.errors import SamplesError
 from workbench.judges.asking.budget import as_budget
 from workbench.probes.accepting import Rule, rule_of
 from workbench.probes.board import Board, Outcome, as_suite
-from workbench.samples import Samples, as_samples
+from workbench.samples import as_samples
 
 __all__ = ["Again", "again"]
 
@@ -44,7 +44,9 @@ class Again:
 
     def __str__(self) -> str:
         holes = len(self.closed) + len(self.open)
-        lines = [f"{one_line(self.grader)}: {len(self.closed)} of {counted(holes, 'hole')} closed{_list(self.closed)}."]
+        lines = [
+            f"{one_line(self.grader)}: {len(self.closed)} of {counted(holes, 'hole')} closed{_list(self.closed)}."
+        ]
         if self.open:
             still = [f"{name} ({counted(count, 'row')})" for name, count in self.open.items()]
             lines.append(f"Still open: {', '.join(still)}.")
@@ -82,12 +84,16 @@ def again(grader: Any, rows: Any, *, pass_threshold: float | None = None, budget
     frame = samples.frame.reset_index(drop=True)
     if missing := {"probe", "label", "was"} - set(frame.columns):
         raise SamplesError(
-            "these are no regression rows", found=f"no column {min(missing)!r}", expected="the rows of `Probe.rows`"
+            "these are no regression rows",
+            found=f"no column {min(missing)!r}",
+            expected="the rows of `Probe.rows`",
         )
     board = Board(as_suite(grader), samples, as_budget(budget))
     texts = [thread.completion() for thread in samples.threads]
     board.grade(enumerate(texts))
-    outcomes = [board.outcomes.get((row, text), Outcome(float("nan"), tried=False)) for row, text in enumerate(texts)]
+    outcomes = [
+        board.outcomes.get((row, text), Outcome(float("nan"), tried=False)) for row, text in enumerate(texts)
+    ]
     rule = _rule(frame, outcomes, pass_threshold)
     label = [value in (True, 1, "True", "true") for value in frame["label"]]
     was = [value in (True, 1, "True", "true") for value in frame["was"]]
@@ -96,9 +102,15 @@ def again(grader: Any, rows: Any, *, pass_threshold: float | None = None, budget
         for row, (good, outcome) in enumerate(zip(label, outcomes, strict=True))
     ]
     frame = frame.assign(
-        label=label, was=was, right=right, score=[one.score for one in outcomes], error=[one.error for one in outcomes]
+        label=label,
+        was=was,
+        right=right,
+        score=[one.score for one in outcomes],
+        error=[one.error for one in outcomes],
     )
-    holes = frame[~frame["was"]].groupby("probe", sort=False)["right"].agg(lambda column: int((~column).sum()))
+    holes = (
+        frame[~frame["was"]].groupby("probe", sort=False)["right"].agg(lambda column: int((~column).sum()))
+    )
     known = frame[frame["label"] & frame["was"]]["right"]
     still = {str(name): int(count) for name, count in holes.items() if count}
     closed = tuple(str(name) for name, count in holes.items() if not count)
@@ -109,6 +121,6 @@ def _rule(frame: pd.DataFrame, outcomes: list[Outcome], pass_threshold: float | 
     best = {
         row: outcome.score
         for row, (name, outcome) in enumerate(zip(frame["probe"], outcomes, strict=True))
-        if name == "right answer" and outcome.score == outcome.score  # noqa: PLR0124 (NaN differs from itself)
+        if name == "right answer" and outcome.score == outcome.score
     }
     return rule_of(outcomes, best, pass_threshold=pass_threshold)

@@ -10,8 +10,6 @@ from functools import partial
 from random import Random
 from typing import Any
 
-import numpy as np
-
 from workbench.diagnostics.labels import read_labels
 from workbench.probes.accepting import Rule, rule_of
 from workbench.probes.board import Board, Pair
@@ -25,7 +23,17 @@ from workbench.samples import Samples
 
 __all__ = ["Base", "establish"]
 
-_USUAL_NAMES = ("target", "gold", "gold_answer", "solution", "correct", "correct_answer", "expected_output", "ideal", "truth_answer")
+_USUAL_NAMES = (
+    "target",
+    "gold",
+    "gold_answer",
+    "solution",
+    "correct",
+    "correct_answer",
+    "expected_output",
+    "ideal",
+    "truth_answer",
+)
 """Names of metadata that hold a right answer, where no column is mapped as the reference."""
 _MOSTLY, _TOLERANT = 0.5, 0.9
 """Shares of rows: a form counts as the grader's own; a sentence counts as accepted in general. Ours."""
@@ -64,7 +72,13 @@ class Base:
 
 
 def establish(
-    board: Board, mined: Mined, *, labels: Any = None, pass_threshold: float | None = None, seed: int = 0, judge: bool = False
+    board: Board,
+    mined: Mined,
+    *,
+    labels: Any = None,
+    pass_threshold: float | None = None,
+    seed: int = 0,
+    judge: bool = False,
 ) -> Base:
     """Find out what the grader takes for right: its form, and the score of each row's right answer.
 
@@ -84,29 +98,50 @@ def establish(
     others = [_others(row, references, seed) for row in range(len(samples))]
     shapes = [PLAIN, *FREE[: 1 if judge else len(FREE)]]
     board.grade([(row, shape(references[row])) for row in known for shape in shapes])
-    board.grade([*_contrast(board, others, seed, judge=judge), *((row, text) for row, (_, text) in enumerate(texts) if text)])
+    board.grade(
+        [
+            *_contrast(board, others, seed, judge=judge),
+            *((row, text) for row, (_, text) in enumerate(texts) if text),
+        ]
+    )
     rule = partial(_rule, board, references, pass_threshold=pass_threshold)
     if known and not judge and _rate(board, rule(shapes), PLAIN, references, known) < _MOSTLY:
         examples = [(texts[row][1], references[row]) for row in sorted(known, key=lambda row: not good[row])]
         shapes = shapes_for(mined, [*_accepted_first(board, rule(shapes), examples, known)])
         board.grade([(row, shape(references[row])) for row in known[:_LEARNT_ON] for shape in shapes])
-        best = max(shapes, key=lambda shape: _rate(board, rule(shapes), shape, references, known[:_LEARNT_ON]))
+        best = max(
+            shapes, key=lambda shape: _rate(board, rule(shapes), shape, references, known[:_LEARNT_ON])
+        )
         board.grade([(row, best(references[row])) for row in known])
     final = rule(shapes)
     rates = {shape: _rate(board, final, shape, references, known) for shape in shapes}
     chosen = max(shapes, key=rates.__getitem__) if rates[PLAIN] < _MOSTLY else PLAIN
     if not known or rates[chosen] == 0:
         chosen = PLAIN
-    right = {row: chosen(references[row]) for row in known if final.accepts(row, board.outcomes[row, chosen(references[row])])}
+    right = {
+        row: chosen(references[row])
+        for row in known
+        if final.accepts(row, board.outcomes[row, chosen(references[row])])
+    }
     rows = []
     for row, (prompt, completion) in enumerate(texts):
         graded = board.outcomes.get((row, completion)) if completion else None
         accepted = graded is not None and final.accepts(row, graded)
         text = completion if completion and (good[row] or accepted) else right.get(row)
-        rows.append(Row(row, prompt, completion, references[row], others[row], mined, chosen, seed, text, chosen.mends))
+        rows.append(
+            Row(
+                row, prompt, completion, references[row], others[row], mined, chosen, seed, text, chosen.mends
+            )
+        )
     free = sum(rates.get(shape, 0.0) >= _TOLERANT for shape in FREE) >= (1 if judge else 3)
     return Base(
-        tuple(rows), final, chosen, rates[chosen] if known else math.nan, free and chosen in {PLAIN, *FREE}, right, references
+        tuple(rows),
+        final,
+        chosen,
+        rates[chosen] if known else math.nan,
+        free and chosen in {PLAIN, *FREE},
+        right,
+        references,
     )
 
 
@@ -117,15 +152,22 @@ def _accepted_first(
     accepted = {
         board.samples_text(row)
         for row in known
-        if (outcome := board.outcomes.get((row, board.samples_text(row)))) is not None and rule.accepts(row, outcome)
+        if (outcome := board.outcomes.get((row, board.samples_text(row)))) is not None
+        and rule.accepts(row, outcome)
     }
     return sorted(examples, key=lambda example: example[0] not in accepted)
 
 
-def _rule(board: Board, references: Sequence[str], shapes: Sequence[Shape], *, pass_threshold: float | None) -> Rule:
+def _rule(
+    board: Board, references: Sequence[str], shapes: Sequence[Shape], *, pass_threshold: float | None
+) -> Rule:
     best: dict[int, float] = {}
     for row, reference in enumerate(references):
-        scores = [board.outcomes[pair].score for shape in shapes if (pair := (row, shape(reference))) in board.outcomes and reference]
+        scores = [
+            board.outcomes[pair].score
+            for shape in shapes
+            if (pair := (row, shape(reference))) in board.outcomes and reference
+        ]
         scores = [score for score in scores if not math.isnan(score)]
         if scores:
             best[row] = max(scores)
@@ -157,17 +199,32 @@ def _texts(samples: Samples) -> Any:
 def _references(samples: Samples, mined: Mined) -> list[str]:
     """The right answer of each row as text, "" where it is not known."""
     values = list(samples.references)
-    if all(value in (None, True, False, 0, 1, "0", "1") for value in values if not isinstance(value, list | dict)) and samples.columns.get("reference") == "label":
+    if (
+        all(
+            value in (None, True, False, 0, 1, "0", "1")
+            for value in values
+            if not isinstance(value, list | dict)
+        )
+        and samples.columns.get("reference") == "label"
+    ):
         values = [None] * len(values)  # verdicts on the rows, not answers
     if all(value is None for value in values):
         name = next((name for name in _USUAL_NAMES if name in mined.text), None)
         values = [(thread.metadata or {}).get(name) for thread in samples.threads] if name else values
-    return [_first_of(value) if isinstance(value, list) and _are_choices(value, mined) else as_text(value) for value in values]
+    return [
+        _first_of(value) if isinstance(value, list) and _are_choices(value, mined) else as_text(value)
+        for value in values
+    ]
 
 
 def _are_choices(value: Sequence[Any], mined: Mined) -> bool:
     """Whether a list of texts names several ways to say one answer rather than an answer that is a list."""
-    return bool(value) and all(isinstance(item, str) for item in value) and "any(" in mined.text and "json" not in mined.text
+    return (
+        bool(value)
+        and all(isinstance(item, str) for item in value)
+        and "any(" in mined.text
+        and "json" not in mined.text
+    )
 
 
 def _first_of(value: Sequence[Any]) -> str:
@@ -196,5 +253,9 @@ def _made_up(reference: str) -> list[str]:
     if isinstance(value, list):
         return [json.dumps([spare]) for spare in _SPARE]
     if len(reference) == 1 and reference.isalpha():
-        return [letter for letter in (chr(ord("A") + step) for step in range(4)) if letter.lower() != reference.lower()]
+        return [
+            letter
+            for letter in (chr(ord("A") + step) for step in range(4))
+            if letter.lower() != reference.lower()
+        ]
     return list(_SPARE)

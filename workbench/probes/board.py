@@ -183,8 +183,12 @@ def as_suite(grader: Any) -> Suite:
     if isinstance(grader, Suite):
         if len(grader.entries) > 1 and grader.combine is None:
             names = ", ".join(entry.name for entry in grader.entries)
-            raise ValueError(f"a suite of several graders has no one score to probe; probe each of {names}, or give the suite combine=")
+            raise ValueError(
+                f"a suite of several graders has no one score to probe; probe each of {names}, or give the suite combine="
+            )
         return grader
     if isinstance(grader, Grader) or hasattr(grader, "grader"):
         return Suite(grader)
-    raise TypeError(f"wb.probe takes a grader or a suite, not {type(grader).__name__}; @wb.grader makes one of a function")
+    raise TypeError(
+        f"wb.probe takes a grader or a suite, not {type(grader).__name__}; @wb.grader makes one of a function"
+    )

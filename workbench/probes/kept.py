@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from collections.abc import Set
+from collections.abc import Set as AbstractSet
 
 from workbench.diagnostics import Finding
 from workbench.probes.base import Base
 from workbench.probes.board import with_texts
-from workbench.probes.tried import Family
-from workbench.probes.verdicts import MENTIONS
+from workbench.probes.causes import MENTIONS
+from workbench.probes.tried import Family, Text
 from workbench.samples import Samples
 
 __all__ = ["RIGHT", "kept_rows", "kinds_behind"]
@@ -23,7 +23,9 @@ Line = tuple[str, int, str | None, bool, bool]
 """Name, row, text, label, and whether the grader was right about it."""
 
 
-def kept_rows(samples: Samples, found: Sequence[Family], base: Base | None, findings: Sequence[Finding]) -> Samples:
+def kept_rows(
+    samples: Samples, found: Sequence[Family], base: Base | None, findings: Sequence[Finding]
+) -> Samples:
     """The rows to keep.
 
     Args:
@@ -56,15 +58,23 @@ def kept_rows(samples: Samples, found: Sequence[Family], base: Base | None, find
     return Samples(frame, columns={**kept.columns, "reference": "reference"}, source=samples.source)
 
 
-def kinds_behind(kinds: Set[str], found: Sequence[Family]) -> set[str]:
+def kinds_behind(kinds: AbstractSet[str], found: Sequence[Family]) -> set[str]:
     """Findings' kinds with the transformations that a leading one sums up."""
-    always = {family.variant.name for family in found if family.variant.alarm == "always" and family.variant.expects == "reject"}
-    return {*kinds, *(MENTIONS if "mention" in kinds else ()), *(always if "accepts-anything" in kinds else ())}
+    always = {
+        family.variant.name
+        for family in found
+        if family.variant.alarm == "always" and family.variant.expects == "reject"
+    }
+    return {
+        *kinds,
+        *(MENTIONS if "mention" in kinds else ()),
+        *(always if "accepts-anything" in kinds else ()),
+    }
 
 
-def _spread(family: Family, most: int) -> list:
+def _spread(family: Family, most: int) -> list[Text]:
     """Texts that fooled the grader, of as many rows as possible, the shortest first."""
-    seen: set[int] = set()
-    first = [text for text in family.fooled if not (text.row in seen or seen.add(text.row))]
-    rest = [text for text in family.fooled if text not in first]
+    shortest = {text.row: text for text in reversed(family.fooled)}
+    first = sorted(shortest.values(), key=lambda text: len(text.text or ""))
+    rest = [text for text in family.fooled if text is not shortest[text.row]]
     return [*first, *rest][:most]

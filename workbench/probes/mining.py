@@ -16,7 +16,9 @@ __all__ = ["Mined", "as_json_value", "mine"]
 
 _MOST_WORDS, _MOST_NUMBERS, _LONGEST = 24, 6, 200
 _READS = re.compile(r"\b(?:ground_truth|reference|expected|solution_gold|gold|\.label)\b")
-_NOT_AN_ANSWER = frozenset({"user", "assistant", "system", "tool", "role", "content", "utf-8", "ascii", "ignore"})
+_NOT_AN_ANSWER = frozenset(
+    {"user", "assistant", "system", "tool", "role", "content", "utf-8", "ascii", "ignore"}
+)
 _FORMS = frozenset({"NFC", "NFD", "NFKC", "NFKD"})
 _QUOTED = re.compile(r"'((?:[^'\\\n]|\\.)*)'|\"((?:[^\"\\\n]|\\.)*)\"|`([^`]*)`")
 _GROUP = re.compile(r"\((?!\?(?!P<))(?:[^()\\]|\\.|\[[^\]]*\])*\)")
@@ -64,7 +66,11 @@ def mine(grader: Grader, columns: Iterable[str] = ()) -> Mined:
     if any(isinstance(part, Judge) for part in parts(grader)):
         told = "\n".join(_texts(grader.spec()))
         return Mined(told, rubric=told[:4_000])
-    return Mined(words=tuple(_texts({k: v for k, v in grader.spec().items() if k not in {"kind", "name", "description"}})))
+    return Mined(
+        words=tuple(
+            _texts({k: v for k, v in grader.spec().items() if k not in {"kind", "name", "description"}})
+        )
+    )
 
 
 def _texts(value: object) -> Iterator[str]:
@@ -99,10 +105,16 @@ def _of_source(text: str, columns: frozenset[str]) -> Mined:
 def _mined(
     text: str, strings: list[str], heaps: list[str], numbers: list[int], rubric: str, columns: frozenset[str]
 ) -> Mined:
-    answers = [string for string in strings if string.strip() and string not in columns | _NOT_AN_ANSWER | _FORMS]
+    answers = [
+        string for string in strings if string.strip() and string not in columns | _NOT_AN_ANSWER | _FORMS
+    ]
     patterns = [string for string in answers if re.search(r"[\\\[(|^$*+?]", string)]
     plain = [string for string in answers if string not in patterns or "\\" not in string]
-    inside = [word for pattern in patterns for word in re.findall(r"[A-Za-z][A-Za-z' ]{2,}", re.sub(r"\\.", " ", pattern))]
+    inside = [
+        word
+        for pattern in patterns
+        for word in re.findall(r"[A-Za-z][A-Za-z' ]{2,}", re.sub(r"\\.", " ", pattern))
+    ]
     words = [word.strip() for word in [*plain, *inside] if 0 < len(word.strip()) <= _LONGEST]
     joined = [heap for heap in heaps if heap.strip()]
     return Mined(
@@ -121,7 +133,11 @@ def _docstrings(tree: ast.Module) -> Iterator[ast.Constant]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) and node.body:
             first = node.body[0]
-            if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str):
+            if (
+                isinstance(first, ast.Expr)
+                and isinstance(first.value, ast.Constant)
+                and isinstance(first.value.value, str)
+            ):
                 yield first.value
 
 
@@ -129,7 +145,11 @@ def _heaps(tree: ast.Module) -> Iterator[str]:
     """The texts of every list, tuple and set, joined."""
     for node in ast.walk(tree):
         if isinstance(node, ast.List | ast.Tuple | ast.Set):
-            texts = [item.value for item in node.elts if isinstance(item, ast.Constant) and isinstance(item.value, str)]
+            texts = [
+                item.value
+                for item in node.elts
+                if isinstance(item, ast.Constant) and isinstance(item.value, str)
+            ]
             if len(texts) > 1:
                 yield " ".join(texts)
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from workbench.probes.base import Base
-from workbench.probes.board import Board, Pair
+from workbench.probes.board import Board
 from workbench.probes.tried import Family, Text
 from workbench.probes.variant import Variant
 
@@ -35,10 +35,15 @@ def monotone(board: Board, base: Base, like: Family) -> list[Family]:
     if base.rule.mark is not None or not rows:
         return []
     once = {row.number: (row.say(row.other), row.say(row.reference)) for row in rows}
-    pairs = [(number, " ".join([text] * times)) for number, both in once.items() for text in both for times in (1, *_TIMES)]
+    pairs = [
+        (number, " ".join([text] * times))
+        for number, both in once.items()
+        for text in both
+        for times in (1, *_TIMES)
+    ]
     board.grade(pairs)
     texts = [
-        _judged(board, base, number, [text for text in (" ".join([one] * times) for times in (1, *_TIMES))])
+        _judged(board, base, number, [" ".join([one] * times) for times in (1, *_TIMES)])
         for number, both in once.items()
         for one in both
     ]
@@ -49,12 +54,8 @@ def monotone(board: Board, base: Base, like: Family) -> list[Family]:
 
 def _judged(board: Board, base: Base, row: int, chain: Sequence[str]) -> Text:
     """The longest of a chain of repeats, wrong where every step scores higher than the one before."""
-    outcomes = [board.outcomes[pair] for text in chain if (pair := _pair(row, text)) in board.outcomes]
+    outcomes = [board.outcomes[row, text] for text in chain if (row, text) in board.outcomes]
     scores = [outcome.score for outcome in outcomes]
     span = max(base.rule.usual - base.rule.floor, 1e-9)
     rises = len(scores) == len(chain) and scores[-1] - scores[0] > _RISE * span and all(np.diff(scores) >= 0)
     return Text(row, chain[-1], outcomes[-1], bool(rises))
-
-
-def _pair(row: int, text: str) -> Pair:
-    return row, text

@@ -4,25 +4,26 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from workbench.diagnostics.registry import group_codes
-from workbench.judges.asking.budget import Budget, as_budget
+from workbench.judges.asking.budget import as_budget
 from workbench.judges.base import Judge
-from workbench.probes.accepting import rule_of
+from workbench.probes.accepting import Rule, rule_of
 from workbench.probes.base import Base, establish
 from workbench.probes.board import Board, as_suite
+from workbench.probes.case import ProbeCase
 from workbench.probes.mining import Mined, mine
 from workbench.probes.monotone import monotone
 from workbench.probes.result import Probe
 from workbench.probes.search import attack
+from workbench.probes.settings import RunSettings
 from workbench.probes.tried import Family, Text, families, texts_of
 from workbench.probes.verdicts import Verdicts, verdicts
-from workbench.progress import Bar, OnProgress
+from workbench.progress import Bar
 from workbench.samples import Samples, as_samples
 from workbench.serialization import parts
 from workbench.suite import Suite
@@ -42,12 +43,8 @@ def probe(
     rows: int | None = None,
     tries: int | None = None,
     seed: int = 0,
-    labels: Any = None,
-    pass_threshold: float | None = None,
     against: Any = None,
-    budget: Budget | float | None = None,
-    store: Any = None,
-    progress: bool | OnProgress = True,
+    **settings: Any,
 ) -> Probe:
     """Find out without labels what fools a grader: variants of your own rows that are surely wrong, or surely right.
 
@@ -64,62 +61,83 @@ def probe(
         rows: Rows drawn, 40 by default, 6 for judges, which are asked about 60 questions a row.
         tries: Texts of the search, 400 by default, 12 for judges; 0 for none.
         seed: For the rows drawn and the texts made: the same seed tries the same texts.
-        labels: Known-good rows, as in `Suite.run`: their answers are the first choice for how a right one looks.
-        pass_threshold: Lowest score that accepts a text. By default the grader's own verdict decides, else the higher of
-            two scores, else whether a wrong text scores as high as the right answer of its row.
         against: A stricter grader: a known-bad text that it accepts too is no finding, nor is a known-good one that it
             rejects.
-        budget: The most that judges may spend, over all of it; see `Suite.run`.
-        store: Where judges' answers are kept; see `Suite.run`.
-        progress: As in `Suite.run`.
+        settings: `labels`, `budget`, `store` and `progress`, as in `Suite.run`, and `pass_threshold`: the lowest score
+            that accepts a text. Without it the grader's own verdict decides, else the higher of two scores, else whether
+            a wrong text scores as high as the right answer of its row.
 
     Raises:
         SamplesError: The samples cannot be read.
-        TypeError: `grader` is no grader.
+        TypeError: `grader` is no grader, or a setting that there is not.
         ValueError: A suite without one score a row, or fewer than one row or no tries.
 
     Example:
         >>> import workbench as wb
         >>> rows = [{"prompt": f"{n} plus {n}?", "completion": f"{2 * n}", "expected": f"{2 * n}"} for n in range(20, 30)]
         >>> print(wb.probe(wb.Contains(), rows, progress=False).findings[0].kind)
-        hedged
+        mention
     """
     start = time.perf_counter()
-    suite = as_suite(grader)
+    suite, run = as_suite(grader), RunSettings.of(settings)
     judge = any(isinstance(part, Judge) for entry in suite.entries for part in parts(entry.grader))
     data = _drawn(as_samples(samples), _count(rows, _JUDGE_ROWS if judge else _CODE_ROWS, 1), seed)
-    columns = [str(name) for name in data.frame.columns]
-    mined = _mined(suite, columns)
-    board = Board(suite, data, as_budget(budget), store)
-    with _bar(progress, len(data), judge=judge) as bar:
-        board.listen = progress if callable(progress) else bar
-        base = establish(board, mined, labels=labels, pass_threshold=pass_threshold, seed=seed, judge=judge)
-        made = list(texts_of(base, judge=judge))
-        board.grade((row, text) for _, row, text in made)
-        base = replace(base, rule=rule_of(board.outcomes.values(), base.rule.best, pass_threshold=pass_threshold))
-        groups = group_codes(data.groups, len(data))
-        found = families(board, base, base.rule, made, groups)
-        if against is not None:
-            found = _without_allowed(found, against, data, board)
-        settings = {"judge": judge, "columns": [data.columns.get("reference", "")]}
-        decide = partial(verdicts, board.name, base=base, mined=mined, **settings)  # type: ignore[arg-type]
-        found = [*found, *monotone(board, base, found[0])] if found and not judge else found
-        count = _count(tries, _JUDGE_TRIES if judge else _CODE_TRIES, 0)
-        if count:
-            proven = [finding.kind for finding in _decided(decide, found).findings]
-            found = attack(board, base, found, proven, tries=count, seed=seed)
-        decided = _decided(decide, found)
+    count = _count(tries, _JUDGE_TRIES if judge else _CODE_TRIES, 0)
+    with Bar(len(data) * (60 if judge else 130), show=run.progress is True) as bar:
+        listen = run.progress if callable(run.progress) else bar
+        board = Board(suite, data, as_budget(run.budget), run.store, listen)
+        return replace(
+            _probed(_Plan(board, run, judge, count, seed, against)), seconds=time.perf_counter() - start
+        )
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """What is to be done."""
+
+    board: Board
+    run: RunSettings
+    judge: bool
+    tries: int
+    seed: int
+    against: Any
+
+
+def _probed(plan: _Plan) -> Probe:
+    board = plan.board
+    mined = _mined(board.suite, [str(name) for name in board.samples.frame.columns])
+    threshold = plan.run.pass_threshold
+    base = establish(
+        board, mined, labels=plan.run.labels, pass_threshold=threshold, seed=plan.seed, judge=plan.judge
+    )
+    made = list(texts_of(base, judge=plan.judge))
+    board.grade((row, text) for _, row, text in made)
+    base = replace(base, rule=rule_of(board.outcomes.values(), base.rule.best, pass_threshold=threshold))
+    found = families(board, base, made)
+    if found and not plan.judge:
+        found += monotone(board, base, found[0])
+    if plan.against is not None:
+        found = _without_allowed(found, plan.against, board)
+    decide = partial(_decided, board=board, base=base, mined=mined, judge=plan.judge)
+    if plan.tries:
+        found = attack(board, base, found, decide(found), tries=plan.tries, seed=plan.seed)
+    decided = decide(found)
     return Probe(
-        board.name, data, decided.findings, decided.notes, decided.consequences, tuple(board.notes), time.perf_counter() - start,
-        len(board.outcomes), tuple(found), base, base.rule,
+        board.name, board.samples, decided.findings, decided.notes, decided.consequences, tuple(board.notes),
+        tries=len(board.outcomes), _families=tuple(found), _base=base,
     )  # fmt: skip
 
 
-def _decided(decide: Any, found: Sequence[Family]) -> Verdicts:
+def _decided(found: Sequence[Family], *, board: Board, base: Base, mined: Mined, judge: bool) -> Verdicts:
     """Verdicts whose findings have the numbers of their texts among all that were tried."""
-    numbers = {id(text): number for number, text in enumerate(text for family in found for text in family.texts)}
-    decided: Verdicts = decide(found=found, row_numbers=lambda texts: [numbers[id(text)] for text in texts if id(text) in numbers])
-    return decided
+    numbers = {
+        id(text): number for number, text in enumerate(text for family in found for text in family.texts)
+    }
+    case = ProbeCase(
+        board.name, found, base, mined, judge, lambda texts: [numbers[id(text)] for text in texts],
+        board.samples.columns.get("reference", ""),
+    )  # fmt: skip
+    return verdicts(case)
 
 
 def _drawn(samples: Samples, count: int, seed: int) -> Samples:
@@ -144,30 +162,34 @@ def _mined(suite: Suite, columns: Sequence[str]) -> Mined:
         for name in ("words", "heaps", "numbers", "keys", "frames")
     }
     text = "\n".join(one.text for one in mined)
-    return Mined(text, rubric="\n".join(one.rubric for one in mined), readable=all(one.readable for one in mined), **joined)
+    return Mined(
+        text,
+        rubric="\n".join(one.rubric for one in mined),
+        readable=all(one.readable for one in mined),
+        **joined,
+    )
 
 
-def _without_allowed(found: Sequence[Family], against: Any, data: Samples, board: Board) -> list[Family]:
+def _without_allowed(found: Sequence[Family], against: Any, board: Board) -> list[Family]:
     """The families without texts about which a stricter grader says the same as the probed one."""
-    strict = Board(as_suite(against), data, board.budget, board.store)
+    strict = Board(as_suite(against), board.samples, board.budget, board.store)
     doubtful = [(text.row, text.text) for family in found for text in family.fooled]
     strict.grade(doubtful)
     rule = rule_of([*strict.outcomes.values()], {})
     rule = rule if rule.mark is not None else replace(rule, mark=0.5)
-    return [replace(family, texts=tuple(_allowed(text, strict, rule, family) for text in family.texts)) for family in found]
+    return [
+        replace(family, texts=tuple(_allowed(text, strict, rule, family) for text in family.texts))
+        for family in found
+    ]
 
 
-def _allowed(text: Text, strict: Board, rule: Any, family: Family) -> Text:
+def _allowed(text: Text, strict: Board, rule: Rule, family: Family) -> Text:
     outcome = strict.outcomes.get((text.row, text.text))
     if not text.wrong or outcome is None:
         return text
     accepts = rule.accepts(text.row, outcome)
     agrees = accepts if family.variant.expects == "reject" else not accepts
     return replace(text, wrong=not agrees, against=accepts)
-
-
-def _bar(progress: bool | OnProgress, rows: int, *, judge: bool) -> Bar:
-    return Bar(rows * (60 if judge else 130), show=progress is True)
 
 
 def _count(value: int | None, default: int, least: int) -> int:

@@ -16,7 +16,6 @@ from workbench.errors import ReportError
 from workbench.grade import ErrorKind, Grade
 from workbench.grades import Grades
 from workbench.higher_level import higher_level
-from workbench.probes.accepting import Rule
 from workbench.probes.again import Again, again
 from workbench.probes.base import Base
 from workbench.probes.board import Outcome, with_texts
@@ -54,7 +53,10 @@ class Probe:
     tries: int = 0
     _families: tuple[Family, ...] = field(default=(), repr=False)
     _base: Base | None = field(default=None, repr=False)
-    _rule: Rule = field(default_factory=Rule, repr=False)
+
+    @property
+    def _mark(self) -> float | None:
+        return self._base.rule.mark if self._base else None
 
     @cached_property
     def table(self) -> pd.DataFrame:
@@ -76,7 +78,9 @@ class Probe:
             ReportError: No such transformation was tried.
         """
         names = [family.variant.name for family in self._families]
-        wanted = kinds_behind({name} if name is not None else {finding.kind for finding in self.findings}, self._families)
+        wanted = kinds_behind(
+            {name} if name is not None else {finding.kind for finding in self.findings}, self._families
+        )
         if name is not None and not wanted & {*names}:
             raise ReportError("no such transformation was tried", found=repr(name), expected=", ".join(names))
         chosen = [family for family in self._families if family.variant.name in wanted]
@@ -92,7 +96,9 @@ class Probe:
             for family in chosen
             for text in family.fooled
         ]
-        return pd.DataFrame(lines, columns=["transformation", "sample", "prompt", "reference", "text", "score"])
+        return pd.DataFrame(
+            lines, columns=["transformation", "sample", "prompt", "reference", "text", "score"]
+        )
 
     @cached_property
     def report(self) -> Report:
@@ -104,12 +110,21 @@ class Probe:
         grades = Grades.empty(len(lines))
         for row, (_, text) in enumerate(lines):
             grades.put(row, _grade(text.outcome))
-        labels = [None if family.variant.alarm == "never" else family.variant.expects == "accept" for family, _ in lines]
+        labels = [
+            None if family.variant.alarm == "never" else family.variant.expects == "accept"
+            for family, _ in lines
+        ]
         samples = with_texts(
             self.samples, [text.row for _, text in lines], [text.text for _, text in lines],
             probe=[family.variant.name for family, _ in lines],
         )  # fmt: skip
-        return Report(samples, {self.grader: grades}, labels=labels, pass_threshold=self._rule.mark, scale=_scale(grades))
+        return Report(
+            samples,
+            {self.grader: grades},
+            labels=labels,
+            pass_threshold=self._mark,
+            scale=_scale(grades),
+        )
 
     @cached_property
     def rows(self) -> Samples:
@@ -127,7 +142,7 @@ class Probe:
             grader: The mended grader.
             budget: As in `probe`.
         """
-        return again(grader, self.rows, pass_threshold=self._rule.mark, budget=budget)
+        return again(grader, self.rows, pass_threshold=self._mark, budget=budget)
 
     def plot(self) -> Any:
         """The probe chart, a plotly figure: a bar a transformation, the share that fooled the grader, its interval."""
@@ -143,7 +158,10 @@ class Probe:
         head = f"{one_line(self.grader)}: {counted(self.tries, 'text')} tried on {counted(len(self.samples), 'row')}, "
         count = len(self.findings)
         head += "no hole found" if not count else f"{counted(count, 'hole')} found"
-        lines = [head, *(f"  {finding.severity:<8}{one_line(finding.sentence, 900)}" for finding in self.findings)]
+        lines = [
+            head,
+            *(f"  {finding.severity:<8}{one_line(finding.sentence, 900)}" for finding in self.findings),
+        ]
         if self.consequences:
             lines.append(f"  so it also {_listed(self.consequences)}")
         if self.notes:
@@ -178,4 +196,3 @@ def _scale(grades: Grades) -> tuple[float, float]:
     scores = grades.scores[~np.isnan(grades.scores)]
     lo, hi = min(0.0, float(scores.min(initial=0.0))), max(1.0, float(scores.max(initial=1.0)))
     return lo, hi
-

@@ -25,9 +25,15 @@ def as_html(probe: Probe) -> str:
     more = len(probe.findings) - _MOST_FINDINGS
     items += f"<li class='quiet'>and {more:,} more in probe.findings</li>" if more > 0 else ""
     told = "".join(f"<li class='quiet'>{_text(finding.sentence, 600)}</li>" for finding in probe.notes)
-    told = f"<details><summary>{len(probe.notes)} worth knowing, true of sound graders too</summary><ul>{told}</ul></details>" if told else ""
+    told = (
+        f"<details><summary>{len(probe.notes)} worth knowing, true of sound graders too</summary><ul>{told}</ul></details>"
+        if told
+        else ""
+    )
     notes = "".join(f"<p class='warning'>{_text(note, 400)}</p>" for note in probe.run_notes)
-    columns = probe.table.drop(columns=["difference"]) if probe.table["difference"].isna().all() else probe.table
+    columns = (
+        probe.table.drop(columns=["difference"]) if probe.table["difference"].isna().all() else probe.table
+    )
     table = f"<details><summary>all transformations</summary>{rows_table(columns, None)}</details>"
     return (
         f"<div class='wb-report'><style>{STYLE}</style><p><b>{_text(probe.grader)}</b> {_text(head)}</p>{notes}"
@@ -37,7 +43,9 @@ def as_html(probe: Probe) -> str:
 
 def _item(probe: Probe, finding: Finding) -> str:
     badge = f"<span class='badge {finding.severity}'>{finding.severity}</span>"
-    sentence = f"{badge} {_text(finding.sentence, 1_000)} <span class='quiet'>{_text(finding.advice, 400)}</span>"
+    sentence = (
+        f"{badge} {_text(finding.sentence, 1_000)} <span class='quiet'>{_text(finding.advice, 400)}</span>"
+    )
     if finding.kind not in set(probe.table["transformation"]):
         return f"<li>{sentence}</li>"
     texts = probe.texts(finding.kind).head(_MOST_TEXTS)

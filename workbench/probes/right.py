@@ -87,4 +87,7 @@ def mentions(text: str, answer: str) -> bool:
         return False
     if len(needle) > 2:
         return needle in plainly(text) or needle.replace(",", "") in plainly(text)
-    return re.search(rf"(?<!\w){re.escape(needle)}(?!\w)", unicodedata.normalize("NFKC", text).casefold()) is not None
+    return (
+        re.search(rf"(?<!\w){re.escape(needle)}(?!\w)", unicodedata.normalize("NFKC", text).casefold())
+        is not None
+    )

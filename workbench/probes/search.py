@@ -17,6 +17,7 @@ from workbench.probes.filler import PADDING
 from workbench.probes.right import apart, mentions, number_in, plainly
 from workbench.probes.tried import Family, Text
 from workbench.probes.variant import Variant
+from workbench.probes.verdicts import Verdicts
 
 __all__ = ["attack"]
 
@@ -24,7 +25,20 @@ _MOST_HOLES, _PIECES = 8, 8
 """Holes whose texts are shortened, and parts that are left out of a text, one at a time, in a round. Ours."""
 _ROWS = 12
 """Rows on which a text is tried that the search found."""
-_SHELLS = ("{}", "[]", "\\boxed{}", "```\n```", "<answer></answer>", "####", "yes", "true", "1", "PASS", "\x00", "\n\n\n")
+_SHELLS = (
+    "{}",
+    "[]",
+    "\\boxed{}",
+    "```\n```",
+    "<answer></answer>",
+    "####",
+    "yes",
+    "true",
+    "1",
+    "PASS",
+    "\x00",
+    "\n\n\n",
+)
 
 SEARCH = Variant(
     "found-by-search", "reject", "a text that the search put together", lambda _: (), rank=17, distinct=True, judges=True,
@@ -60,14 +74,16 @@ class _Hunt:
         return bool(reference) and not mentions(text, reference) and plainly(text) not in plainly(reference)
 
 
-def attack(board: Board, base: Base, found: Sequence[Family], proven: Sequence[str], *, tries: int, seed: int) -> list[Family]:
+def attack(
+    board: Board, base: Base, found: Sequence[Family], decided: Verdicts, *, tries: int, seed: int
+) -> list[Family]:
     """Search on for a stated number of texts.
 
     Args:
         board: The grader; it keeps every outcome.
         base: What is right.
         found: What was tried so far.
-        proven: Names of the transformations that are proven holes.
+        decided: What is proven so far.
         tries: Texts that may be graded.
         seed: For what is drawn.
 
@@ -75,9 +91,15 @@ def attack(board: Board, base: Base, found: Sequence[Family], proven: Sequence[s
         The same families with what was found added to theirs, and one more where a text passes that none of them has.
     """
     hunt = _Hunt(board, base, tries, seed)
-    shorter = _shorten(hunt, [family for family in found if family.variant.name in proven and family.variant.expects == "reject"])
+    proven = {finding.kind for finding in (*decided.findings, *decided.consequences)}
+    shorter = _shorten(
+        hunt,
+        [family for family in found if family.variant.name in proven and family.variant.expects == "reject"],
+    )
     families = [_with(hunt, family, shorter.get(family.variant.name, [])) for family in found]
-    says_nothing = any(family.variant.name in proven and family.variant.rank < SEARCH.rank for family in families)
+    says_nothing = any(
+        family.variant.name in proven and family.variant.rank < SEARCH.rank for family in families
+    )
     if says_nothing or not base.distinct or not found:
         return families
     pairs = _combined(hunt)
@@ -88,7 +110,11 @@ def _shorten(hunt: _Hunt, holes: Sequence[Family]) -> dict[str, list[Pair]]:
     """Shorter texts that still pass, by hole: parts are left out as long as that succeeds."""
     now: dict[str, Pair] = {}
     for family in holes[:_MOST_HOLES]:
-        texts = [text for text in family.fooled if text.text and len(text.text) > 1 and hunt.is_wrong(text.row, text.text)]
+        texts = [
+            text
+            for text in family.fooled
+            if text.text and len(text.text) > 1 and hunt.is_wrong(text.row, text.text)
+        ]
         if texts:
             now[family.variant.name] = (texts[0].row, texts[0].text)
     passed: dict[str, list[Pair]] = {}
@@ -96,7 +122,9 @@ def _shorten(hunt: _Hunt, holes: Sequence[Family]) -> dict[str, list[Pair]]:
         candidates = {name: list(_parts(hunt, pair)) for name, pair in now.items()}
         accepted = hunt.grade([pair for pairs in candidates.values() for pair in pairs])
         shorter = {name: [pair for pair in pairs if accepted.get(pair)] for name, pairs in candidates.items()}
-        now = {name: min(pairs, key=lambda pair: len(pair[1] or "")) for name, pairs in shorter.items() if pairs}
+        now = {
+            name: min(pairs, key=lambda pair: len(pair[1] or "")) for name, pairs in shorter.items() if pairs
+        }
         for name, pair in now.items():
             passed.setdefault(name, []).append(pair)
     return passed
@@ -118,7 +146,9 @@ def _combined(hunt: _Hunt) -> list[Pair]:
     """New texts out of the grader's own words, wrong answers and shells that pass on rows of several references."""
     random = Random(hunt.seed)  # noqa: S311 (no secret)
     rows = [row for row in range(len(hunt.base.rows)) if hunt.base.references[row]]
-    first = [(row, text) for row, text in _draws(hunt, rows, random, hunt.left // 2) if hunt.is_wrong(row, text)]
+    first = [
+        (row, text) for row, text in _draws(hunt, rows, random, hunt.left // 2) if hunt.is_wrong(row, text)
+    ]
     passed = [text for (_, text), accepted in hunt.grade(first).items() if accepted and text]
     if not passed:
         return []
@@ -150,8 +180,9 @@ def _family(hunt: _Hunt, pairs: Sequence[Pair], like: Family) -> Family:
     for row, text in pairs:
         references.setdefault(text or "", set()).add(plainly(hunt.base.references[row]))
     needed = min(3, hunt.base.distinct)
-    tried: Mapping[Pair, bool] = {pair: True for pair in pairs}
+    tried: Mapping[Pair, bool] = dict.fromkeys(pairs, True)
     texts = [
-        Text(row, text, hunt.board.outcomes[row, text], len(references[text or ""]) >= max(2, needed)) for row, text in tried
+        Text(row, text, hunt.board.outcomes[row, text], len(references[text or ""]) >= max(2, needed))
+        for row, text in tried
     ]
     return Family(SEARCH, tuple(texts), like.groups, float("nan"))

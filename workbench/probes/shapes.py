@@ -12,10 +12,10 @@ __all__ = ["FREE", "PLAIN", "Shape", "learned", "shapes_for"]
 
 @dataclass(frozen=True)
 class Shape:
-    """A form of an answer.
+    r"""A form of an answer.
 
     Attributes:
-        name: For people, such as "in \\boxed{}".
+        name: For people, such as "in \boxed{}".
         before: What stands before the answer.
         after: What stands after it.
         change: What becomes of the answer itself; as it is by default.

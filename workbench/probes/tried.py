@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from workbench.diagnostics.registry import group_codes
 from workbench.probes.accepting import Rule
 from workbench.probes.base import Base
 from workbench.probes.board import Board, Outcome
@@ -80,7 +81,11 @@ class Family:
         """Share of rows fooled; rows of one prompt count less than independent ones."""
         rows = np.array(self.rows, dtype=np.intp)
         flags = np.isin(rows, self.wrong_rows)
-        return share(flags, np.unique(self.groups[rows], return_inverse=True)[1].astype(np.intp)) if len(rows) else share(flags)
+        return (
+            share(flags, np.unique(self.groups[rows], return_inverse=True)[1].astype(np.intp))
+            if len(rows)
+            else share(flags)
+        )
 
     @property
     def interval(self) -> Interval:
@@ -108,8 +113,9 @@ def texts_of(base: Base, *, judge: bool) -> Iterator[tuple[Variant, int, str | N
                 yield variant, row.number, text
 
 
-def families(board: Board, base: Base, rule: Rule, made: Iterable[tuple[Variant, int, str | None]], groups: NDArray[np.intp]) -> list[Family]:
+def families(board: Board, base: Base, made: Iterable[tuple[Variant, int, str | None]]) -> list[Family]:
     """What came of the texts that were made, a transformation at a time, in the register's order."""
+    rule, groups = base.rule, group_codes(board.samples.groups, len(board.samples))
     texts: dict[str, list[Text]] = {}
     for variant, row, text in made:
         outcome = board.outcomes.get((row, text))
@@ -119,7 +125,12 @@ def families(board: Board, base: Base, rule: Rule, made: Iterable[tuple[Variant,
         wrong = wrong and not (variant.beside and _passes_alone(board, base, rule, row))
         texts.setdefault(variant.name, []).append(Text(row, text, outcome, wrong))
     return [
-        Family(VARIANTS[name], tuple(_distinct(VARIANTS[name], found, base)), groups, _difference(found, rule, base))
+        Family(
+            VARIANTS[name],
+            tuple(_distinct(VARIANTS[name], found, base)),
+            groups,
+            _difference(found, rule),
+        )
         for name, found in texts.items()
     ]
 
@@ -128,7 +139,10 @@ def _passes_alone(board: Board, base: Base, rule: Rule, row: int) -> bool:
     """Whether the row's wrong answer is accepted without anything beside it."""
     if not base.rows[row].others:
         return False
-    alone = (board.outcomes.get((row, text)) for text in (base.rows[row].say(base.rows[row].other), base.rows[row].other))
+    alone = (
+        board.outcomes.get((row, text))
+        for text in (base.rows[row].say(base.rows[row].other), base.rows[row].other)
+    )
     return any(outcome is not None and rule.accepts(row, outcome) for outcome in alone)
 
 
@@ -150,12 +164,20 @@ def _distinct(variant: Variant, texts: Sequence[Text], base: Base) -> Iterator[T
 def _magic(text: Text, base: Base) -> str:
     """A text without the row's own wrong answer in it: what stays the same from row to row."""
     row = base.rows[text.row]
-    return (text.text or "").replace(row.say(row.other), "").replace(row.other, "").strip() if row.others else text.text or ""
+    return (
+        (text.text or "").replace(row.say(row.other), "").replace(row.other, "").strip()
+        if row.others
+        else text.text or ""
+    )
 
 
-def _difference(texts: Sequence[Text], rule: Rule, base: Base) -> float:
+def _difference(texts: Sequence[Text], rule: Rule) -> float:
     best = rule.best
-    pairs = [text.outcome.score - best[text.row] for text in texts if text.row in best and not math.isnan(text.outcome.score)]
+    pairs = [
+        text.outcome.score - best[text.row]
+        for text in texts
+        if text.row in best and not math.isnan(text.outcome.score)
+    ]
     return float(np.mean(pairs)) if pairs else math.nan
 
 

@@ -13,7 +13,7 @@ __all__ = ["VARIANTS", "Alarm", "Make", "Variant", "variant"]
 
 Make = Callable[[Row], Iterable[str | None]]
 """From a row to texts, none where the transformation makes no sense there; None is a row without an answer."""
-Alarm = Literal["always", "reference", "free", "number", "never"]
+Alarm = Literal["always", "reference", "form", "free", "number", "never"]
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Variant:
         says: What its texts are, to end the sentence "accepts ..." or "rejects the right answer ...".
         make: Its function.
         alarm: When a text that fooled the grader is a finding rather than a note. "reference": only where the grader
-            reads the reference, since one that looks at the form alone was never asked to; "always"; "free": a
+            reads the reference, since one that looks at the form alone was never asked to; "form": only where it does not read it; "always"; "free": a
             known-good form counts only where the grader takes answers in sentences of any kind; "number": only where
             it evidently reads numbers as numbers; "never": a property, true of healthy graders too.
         rank: Causes before consequences: the lowest is told first.

@@ -11,6 +11,7 @@
 | `{"apart": [a, b], "least": 0.2}` | scored by both, and the scores differ by at least so much |
 | `{"scaled_apart": [a, b], "least": 0.5}` | the same, after scaling the ends of each grader's histogram to 0 and 1 |
 | `{"verdicts": [a, b], "are": [true, false]}` | scored by both, accepted by `a` and not by `b` |
+| `{"probe": "empty"}` | of that transformation: rows of a probe, which have a column `probe` |
 | `{"text": "words"}` | id, a turn or the reference contains it, in any case |
 | `{"any": [[...], [...]]}` | those that meet all conditions of one of these lists |
 | `{"rows": [1, 2]}` | these |
@@ -188,6 +189,13 @@ def _texts(report: ReportLike) -> list[str]:
     return texts
 
 
+def _by_probe(report: ReportLike, name: str) -> Rows:
+    frame = report.samples.frame
+    if "probe" not in frame:
+        raise ReportError("the rows have no column 'probe'", expected="the report or the rows of a probe")
+    return np.flatnonzero(frame["probe"].astype(str).to_numpy() == str(name))
+
+
 def _by_number(report: ReportLike, rows: Sequence[int]) -> Rows:
     return select(list(rows), None, len(report))
 
@@ -262,6 +270,7 @@ _KINDS: dict[str, _Kind] = {
         ),
         lambda c: c["verdicts"],
     ),
+    "probe": _Kind(("probe",), _by_probe, lambda c: f"probe {c['probe']}"),
     "text": _Kind(("text",), _by_text, lambda c: f"text {str(c['text'])!r}"),
     "any": _Kind(
         ("any",),

@@ -17,7 +17,9 @@ def _between(row: Row) -> tuple[str, str] | None:
     return (row.others[0], row.others[1]) if len(row.others) > 1 else None
 
 
-@variant("hedged", "reject", "a list of several answers with the right one among them", rank=20, advice=_ADVICE)
+@variant(
+    "hedged", "reject", "a list of several answers with the right one among them", rank=20, advice=_ADVICE
+)
 def hedged(row: Row) -> Iterable[str | None]:
     """Three answers, the right one in the middle: neither the first nor the last of them is right."""
     wrong = _between(row) if row.reference and row.json is None else None
@@ -42,9 +44,15 @@ def all_numbers(row: Row) -> Iterable[str | None]:
     return [" ".join(map(str, range(101)))]
 
 
-@variant("negated", "reject", "the right answer denied", rank=22, advice="read the negation: a denied answer is no answer")
+@variant(
+    "negated",
+    "reject",
+    "the right answer denied",
+    rank=22,
+    advice="read the negation: a denied answer is no answer",
+)
 def negated(row: Row) -> Iterable[str | None]:
-    """ "It is not X but Y." For a word also "It is not X."; a number's or letter's reader may well take the last one."""
+    """Denials: "It is not X but Y." For a word also "It is not X."; a number's or letter's reader may well take the last one."""
     if not row.reference or row.is_letter or row.is_code or row.json is not None:
         return
     yield f"It is not {row.reference} but {row.other}."
@@ -60,7 +68,13 @@ def retracted(row: Row) -> Iterable[str | None]:
         yield f"{row.say(row.reference)}\n\nNo, that was wrong. The right one is this:\n\n{row.say(row.other)}"
 
 
-@variant("think-block", "reject", "a right answer in the think block, and a wrong one after it", rank=24, advice="grade what stands after </think>")
+@variant(
+    "think-block",
+    "reject",
+    "a right answer in the think block, and a wrong one after it",
+    rank=24,
+    advice="grade what stands after </think>",
+)
 def think_block(row: Row) -> Iterable[str | None]:
     """The right answer inside <think>, a wrong one outside. A letter's reader may take the first one: only boxed forms."""
     if row.reference and not row.is_letter:
@@ -101,19 +115,46 @@ def inside_another(row: Row) -> Iterable[str | None]:
 def _longer_numbers(answer: str, value: float) -> Iterator[str]:
     digits = answer.lstrip("-+$ ")
     sign = answer[: len(answer) - len(digits)]
-    for text in (f"{sign}7{digits}", f"{answer}7" if "." not in answer else "", f"{sign}7{digits}3" if "." not in answer else ""):
+    for text in (
+        f"{sign}7{digits}",
+        f"{answer}7" if "." not in answer else "",
+        f"{sign}7{digits}3" if "." not in answer else "",
+    ):
         if text and value:
             yield text
 
 
-@variant("glued", "reject", "the right form inside other letters", alarm="always", rank=27, least=2, judges=False, advice="anchor the pattern: re.fullmatch")
+@variant(
+    "glued",
+    "reject",
+    "the right form inside other letters",
+    alarm="form",
+    rank=27,
+    least=2,
+    judges=False,
+    advice="anchor the pattern: re.fullmatch",
+)
 def glued(row: Row) -> Iterable[str | None]:
     """Letters glued to an answer that is taken alone: a pattern without ^ and $ finds it all the same."""
-    if row.is_plain and row.json is None and not row.is_code and row.reference[:1].isalnum() and row.reference[-1:].isalnum():
+    if (
+        row.is_plain
+        and row.json is None
+        and not row.is_code
+        and row.reference[:1].isalnum()
+        and row.reference[-1:].isalnum()
+    ):
         yield f"zu{row.reference}zu"
 
 
-@variant("only-its-end", "reject", "another answer that ends like the right one", rank=41, judges=False, least=2, advice="compare the whole answer")
+@variant(
+    "only-its-end",
+    "reject",
+    "another answer that ends like the right one",
+    rank=41,
+    judges=False,
+    least=2,
+    advice="compare the whole answer",
+)
 def only_its_end(row: Row) -> Iterable[str | None]:
     """Other words, and the last half of a long right answer after them."""
     if len(row.words) >= 4:
@@ -121,7 +162,15 @@ def only_its_end(row: Row) -> Iterable[str | None]:
         yield row.say(f"Nothing of the kind: {kept}")
 
 
-@variant("only-its-start", "reject", "another answer that starts like the right one", rank=40, judges=False, least=2, advice="compare the whole answer")
+@variant(
+    "only-its-start",
+    "reject",
+    "another answer that starts like the right one",
+    rank=40,
+    judges=False,
+    least=2,
+    advice="compare the whole answer",
+)
 def only_its_start(row: Row) -> Iterable[str | None]:
     """The first half of a long right answer, and other words after it."""
     if len(row.words) >= 4:
@@ -132,7 +181,9 @@ def only_its_start(row: Row) -> Iterable[str | None]:
         yield row.say(row.reference[:half] + "zuborek")
 
 
-@variant("truncated", "reject", "a part of the right answer", rank=42, least=2, advice="ask for the whole answer")
+@variant(
+    "truncated", "reject", "a part of the right answer", rank=42, least=2, advice="ask for the whole answer"
+)
 def truncated(row: Row) -> Iterable[str | None]:
     """The first half of the right answer; of a whole number its first digits."""
     answer = row.reference
@@ -150,39 +201,80 @@ def truncated(row: Row) -> Iterable[str | None]:
         yield row.say(answer[: len(answer) // 2])
 
 
-@variant("keyword-heap", "reject", "the right answer's words in any order", rank=43, least=2, advice="bag-of-words scores cannot tell who did what to whom")
+@variant(
+    "keyword-heap",
+    "reject",
+    "the right answer's words in any order",
+    rank=43,
+    least=2,
+    advice="bag-of-words scores cannot tell who did what to whom",
+)
 def keyword_heap(row: Row) -> Iterable[str | None]:
     """The words of a sentence, sorted backwards."""
     if len(row.words) >= 5:
         yield row.say(" ".join(sorted(row.words, key=str.lower, reverse=True)))
 
 
-@variant("anagram", "reject", "the right answer's letters or digits in another order", rank=44, judges=False, least=2, advice="compare the texts, not which characters they have")
+@variant(
+    "anagram",
+    "reject",
+    "the right answer's letters or digits in another order",
+    rank=44,
+    judges=False,
+    least=2,
+    advice="compare the texts, not which characters they have",
+)
 def anagram(row: Row) -> Iterable[str | None]:
     """Letters or digits shuffled."""
     answer = row.reference
     if len(answer) < 2 or len(answer) > 40 or row.json is not None or row.is_code:
         return
     for text in (answer[::-1], "".join(Random(row.number).sample(answer, len(answer)))):  # noqa: S311 (no secret)
-        if apart(text.strip(), answer) and not text.startswith(("0", ".", ",")) and not mentions(text, answer):
+        if (
+            apart(text.strip(), answer)
+            and not text.startswith(("0", ".", ","))
+            and not mentions(text, answer)
+        ):
             yield row.say(text.strip())
 
 
-@variant("contradicted", "reject", "a wrong answer, and the right one after it", alarm="never", rank=70, advice="two answers are none, unless the later one takes the first one back")
+@variant(
+    "contradicted",
+    "reject",
+    "a wrong answer, and the right one after it",
+    alarm="never",
+    rank=70,
+    advice="two answers are none, unless the later one takes the first one back",
+)
 def contradicted(row: Row) -> Iterable[str | None]:
     """A wrong answer followed by the right one: may be a correction, so that it is told and no alarm."""
     if row.reference and not row.is_letter:
         yield f"{row.say(row.other)}\n{row.say(row.reference)}"
 
 
-@variant("reference-leaked", "reject", "the row's own record with the reference in it", alarm="never", rank=71, advice="see where the answer could have come from")
+@variant(
+    "reference-leaked",
+    "reject",
+    "the row's own record with the reference in it",
+    alarm="never",
+    rank=71,
+    advice="see where the answer could have come from",
+)
 def reference_leaked(row: Row) -> Iterable[str | None]:
     """What a model prints that has seen the row: the right answer is in it, so that it is told and no alarm."""
     if row.reference and row.json is None:
         yield f'{{"prompt": "...", "expected": "{row.reference}"}}'
 
 
-@variant("repeated", "reject", "the right answer 200 times", alarm="never", rank=72, judges=False, advice="one answer is asked for")
+@variant(
+    "repeated",
+    "reject",
+    "the right answer 200 times",
+    alarm="never",
+    rank=72,
+    judges=False,
+    advice="one answer is asked for",
+)
 def repeated(row: Row) -> Iterable[str | None]:
     """The right answer over and over: right as far as it goes, so that it is told and no alarm."""
     if row.reference and len(row.reference) <= 60:
