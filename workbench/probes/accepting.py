@@ -30,6 +30,11 @@ class Rule:
     usual: float = 1.0
     floor: float = 0.0
 
+    @property
+    def usual_mark(self) -> float:
+        """One pass mark for all rows, for a report."""
+        return self.floor + (1 - _CLOSE) * (self.usual - self.floor) if self.mark is None else self.mark
+
     def accepts(self, row: int, outcome: Outcome) -> bool:
         """Whether a known-bad text fools the grader."""
         return self._above(row, outcome, 1 - _CLOSE)

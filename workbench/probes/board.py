@@ -96,9 +96,11 @@ class Board:
         grades = report.grades[self.name]
         self.outcomes.update(zip(new, map(_outcome, range(len(new)), [grades] * len(new)), strict=True))
         self.code = self.code or grades.code or grades.isolation not in {"", "none"}
-        self._spend(report.grades.values(), len(new))
+        self._spend(report.grades.values(), sum(self.outcomes[pair].tried for pair in new))
         self.notes += [note for note in report.notes if note not in self.notes]
-        self.stopped = any(note.startswith("Interrupted") for note in report.notes)
+        self.stopped = self.stopped or any(
+            note.startswith(("Interrupted", "Budget spent")) for note in report.notes
+        )
 
     def _heard(self, progress: Progress) -> object:
         if self.listen is None:
@@ -119,7 +121,6 @@ class Board:
         }
         if any(value <= 0 for value in left.values()):
             self.stopped = True
-            self.notes.append("Budget spent: what was graded is kept.")
             return
         self.budget = Budget(**left)
 

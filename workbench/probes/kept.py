@@ -24,7 +24,11 @@ Line = tuple[str, int, str | None, bool, bool]
 
 
 def kept_rows(
-    samples: Samples, found: Sequence[Family], base: Base | None, findings: Sequence[Finding]
+    samples: Samples,
+    found: Sequence[Family],
+    base: Base | None,
+    findings: Sequence[Finding],
+    held: AbstractSet[str],
 ) -> Samples:
     """The rows to keep.
 
@@ -33,6 +37,7 @@ def kept_rows(
         found: What was tried.
         base: What is right; None where nothing was tried.
         findings: Proven holes: their texts are kept.
+        held: Transformations whose truth is known for this grader: other forms need not be accepted for ever.
     """
     lines: list[Line] = []
     proven = kinds_behind({finding.kind for finding in findings}, found)
@@ -42,7 +47,7 @@ def kept_rows(
         name, good = family.variant.name, family.variant.expects == "accept"
         if name in proven:
             lines += [(name, text.row, text.text, good, False) for text in _spread(family, _PER_HOLE)]
-        elif good and not family.fooled:
+        elif good and name in held and not family.fooled and name != "as-it-is":
             lines += [(name, text.row, text.text, True, True) for text in family.texts[:_PER_FORM]]
     ids = [f"{samples.ids[row]} {name} {number}" for number, (name, row, *_) in enumerate(lines)]
     id_column = samples.columns.get("id", "id")

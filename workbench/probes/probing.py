@@ -31,9 +31,11 @@ from workbench.suite import Suite
 __all__ = ["probe"]
 
 _CODE_ROWS, _JUDGE_ROWS = 40, 6
-"""Rows drawn: 40 put the bound of no hit at 9 %; a judge is asked about 60 questions a row. Ours."""
+"""Rows drawn: 40 put the bound of no hit at 9 %; a judge is asked about 40 questions a row. Ours."""
 _CODE_TRIES, _JUDGE_TRIES = 400, 12
 """Texts of the search."""
+_LOOKED_AT = 25
+"""Rows of the data that are looked at for each row drawn, so that prompts do not repeat. Ours."""
 
 
 def probe(
@@ -58,7 +60,7 @@ def probe(
         grader: A grader, an `Entry`, or a suite that makes one score a row.
         samples: As in `Suite.run`. With references, right and wrong answers are known; without, only texts are tried
             that answer nothing.
-        rows: Rows drawn, 40 by default, 6 for judges, which are asked about 60 questions a row.
+        rows: Rows drawn, 40 by default, 6 for judges, which are asked about 40 questions a row.
         tries: Texts of the search, 400 by default, 12 for judges; 0 for none.
         seed: For the rows drawn and the texts made: the same seed tries the same texts.
         against: A stricter grader: a known-bad text that it accepts too is no finding, nor is a known-good one that it
@@ -83,7 +85,7 @@ def probe(
     judge = any(isinstance(part, Judge) for entry in suite.entries for part in parts(entry.grader))
     data = _drawn(as_samples(samples), _count(rows, _JUDGE_ROWS if judge else _CODE_ROWS, 1), seed)
     count = _count(tries, _JUDGE_TRIES if judge else _CODE_TRIES, 0)
-    with Bar(len(data) * (60 if judge else 130), show=run.progress is True) as bar:
+    with Bar(len(data) * (40 if judge else 100), show=run.progress is True) as bar:
         listen = run.progress if callable(run.progress) else bar
         board = Board(suite, data, as_budget(run.budget), run.store, listen)
         return replace(
@@ -124,7 +126,8 @@ def _probed(plan: _Plan) -> Probe:
     decided = decide(found)
     return Probe(
         board.name, board.samples, decided.findings, decided.notes, decided.consequences, tuple(board.notes),
-        tries=len(board.outcomes), _families=tuple(found), _base=base,
+        tries=sum(outcome.tried for outcome in board.outcomes.values()), _families=tuple(found), _base=base,
+        _held=decided.held,
     )  # fmt: skip
 
 
@@ -143,14 +146,16 @@ def _decided(found: Sequence[Family], *, board: Board, base: Base, mined: Mined,
 def _drawn(samples: Samples, count: int, seed: int) -> Samples:
     """Rows that can be read, one a prompt as far as there are prompts enough."""
     samples.require_completion()
-    readable = [row for row in range(len(samples)) if row not in samples.problems]
-    order = np.random.default_rng(seed).permutation(readable)
+    # Of a large dataset only some rows are looked at.
+    some = samples.draw(_LOOKED_AT * count, seed=seed)
+    problems, groups = some.problems, some.groups
+    readable = [row for row in range(len(some)) if row not in problems]
+    order = np.random.default_rng(seed).permutation(readable).tolist()
     first: dict[Any, int] = {}
-    groups = samples.groups
-    for row in order.tolist():
+    for row in order:
         first.setdefault(groups[row], row)
-    chosen = [*first.values(), *(row for row in order.tolist() if row not in set(first.values()))][:count]
-    return samples.take(sorted(chosen))
+    chosen = dict.fromkeys([*first.values(), *order])
+    return some.take(sorted([*chosen][:count]))
 
 
 def _mined(suite: Suite, columns: Sequence[str]) -> Mined:

@@ -53,9 +53,11 @@ class Probe:
     tries: int = 0
     _families: tuple[Family, ...] = field(default=(), repr=False)
     _base: Base | None = field(default=None, repr=False)
+    _held: frozenset[str] = field(default=frozenset(), repr=False)
 
     @property
     def _mark(self) -> float | None:
+        """The pass mark of the rule; None where a text has to score as high as its row's right answer."""
         return self._base.rule.mark if self._base else None
 
     @cached_property
@@ -100,6 +102,15 @@ class Probe:
             lines, columns=["transformation", "sample", "prompt", "reference", "text", "score"]
         )
 
+    def has_texts(self, kind: str) -> bool:
+        """Whether a finding's kind is a transformation, or sums up some."""
+        wanted = kinds_behind({kind}, self._families)
+        return any(family.variant.name in wanted for family in self._families)
+
+    def __dir__(self) -> list[str]:
+        """What users need."""
+        return [name for name in super().__dir__() if name != "has_texts"]
+
     @cached_property
     def report(self) -> Report:
         """All texts that were tried as a report: column `probe` names the transformation, labels are what is known.
@@ -111,19 +122,16 @@ class Probe:
         for row, (_, text) in enumerate(lines):
             grades.put(row, _grade(text.outcome))
         labels = [
-            None if family.variant.alarm == "never" else family.variant.expects == "accept"
+            family.variant.expects == "accept" if family.variant.name in self._held else None
             for family, _ in lines
         ]
         samples = with_texts(
             self.samples, [text.row for _, text in lines], [text.text for _, text in lines],
             probe=[family.variant.name for family, _ in lines],
         )  # fmt: skip
+        mark = self._base.rule.usual_mark if self._base else None
         return Report(
-            samples,
-            {self.grader: grades},
-            labels=labels,
-            pass_threshold=self._mark,
-            scale=_scale(grades),
+            samples, {self.grader: grades}, labels=labels, pass_threshold=mark, scale=_scale(grades)
         )
 
     @cached_property
@@ -133,7 +141,7 @@ class Probe:
         Columns beside the rows' own: `probe` (the transformation, or "right answer"), `label` (True: to be accepted,
         False: to be rejected) and `was` (whether the grader was right about it when it was probed).
         """
-        return kept_rows(self.samples, self._families, self._base, self.findings)
+        return kept_rows(self.samples, self._families, self._base, self.findings, self._held)
 
     def again(self, grader: Any, *, budget: Any = None) -> Again:
         """Grade the regression rows with the mended grader: which holes are closed, and which right answers are lost.
@@ -162,11 +170,15 @@ class Probe:
             head,
             *(f"  {finding.severity:<8}{one_line(finding.sentence, 900)}" for finding in self.findings),
         ]
-        if self.consequences:
-            lines.append(f"  so it also {_listed(self.consequences)}")
+        if more := [finding for finding in self.consequences if not self._is_said(finding)]:
+            lines.append(f"  so it also {_listed(more)}")
         if self.notes:
             lines.append(f"  worth knowing, sound graders may do so too: it {_listed(self.notes)}")
         return "\n".join([*lines, *(f"  {one_line(note, 400)}" for note in self.run_notes)])
+
+    def _is_said(self, finding: Finding) -> bool:
+        """Whether the leading sentence names it already."""
+        return _claim(finding).removeprefix("accepts ") in self.findings[0].message
 
     def __repr__(self) -> str:
         return f"Probe({self.grader!r}, {len(self.findings)} findings, {self.tries:,} texts)"
@@ -180,8 +192,12 @@ class Probe:
 
 def _listed(findings: Sequence[Finding]) -> str:
     """What findings say, without examples and intervals, in one line."""
-    parts = [one_line(finding.message.split(":")[0], 120) for finding in findings]
-    return f"{'; '.join(parts)}."
+    return f"{'; '.join(one_line(_claim(finding), 120) for finding in findings)}."
+
+
+def _claim(finding: Finding) -> str:
+    """What a finding says, without the numbers behind it."""
+    return finding.message.partition(":")[0]
 
 
 def _grade(outcome: Outcome) -> Grade:

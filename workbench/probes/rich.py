@@ -46,7 +46,7 @@ def _item(probe: Probe, finding: Finding) -> str:
     sentence = (
         f"{badge} {_text(finding.sentence, 1_000)} <span class='quiet'>{_text(finding.advice, 400)}</span>"
     )
-    if finding.kind not in set(probe.table["transformation"]):
+    if not probe.has_texts(finding.kind):
         return f"<li>{sentence}</li>"
     texts = probe.texts(finding.kind).head(_MOST_TEXTS)
     table = rows_table(texts[["sample", "prompt", "reference", "text", "score"]], None)

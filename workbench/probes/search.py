@@ -92,10 +92,7 @@ def attack(
     """
     hunt = _Hunt(board, base, tries, seed)
     proven = {finding.kind for finding in (*decided.findings, *decided.consequences)}
-    shorter = _shorten(
-        hunt,
-        [family for family in found if family.variant.name in proven and family.variant.expects == "reject"],
-    )
+    shorter = _shorten(hunt, [family for family in found if family.variant.name in proven and _gains(family)])
     families = [_with(hunt, family, shorter.get(family.variant.name, [])) for family in found]
     says_nothing = any(
         family.variant.name in proven and family.variant.rank < SEARCH.rank for family in families
@@ -104,6 +101,12 @@ def attack(
         return families
     pairs = _combined(hunt)
     return [*families, _family(hunt, pairs, found[0])] if pairs else families
+
+
+def _gains(family: Family) -> bool:
+    """Whether a shorter text says more: a wrong answer in pieces does not."""
+    variant = family.variant
+    return variant.expects == "reject" and (variant.alarm == "always" or variant.distinct or variant.beside)
 
 
 def _shorten(hunt: _Hunt, holes: Sequence[Family]) -> dict[str, list[Pair]]:

@@ -30,11 +30,13 @@ class Verdicts:
         findings: Proven holes, the cause first.
         notes: Properties: true of sound graders too.
         consequences: Findings that say no more than a cause among `findings`.
+        held: Transformations that this grader may be held to: what their texts deserve is known.
     """
 
     findings: tuple[Finding, ...]
     notes: tuple[Finding, ...]
     consequences: tuple[Finding, ...]
+    held: frozenset[str]
 
 
 def verdicts(case: ProbeCase) -> Verdicts:
@@ -50,6 +52,7 @@ def verdicts(case: ProbeCase) -> Verdicts:
         (*lead, *own, *failing(case)),
         tuple(notes),
         tuple(case.finding(family, _severity(family)) for family in follows),
+        frozenset(family.variant.name for family in case.found if _is_meant(case, family)),
     )
 
 

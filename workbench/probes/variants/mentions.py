@@ -76,7 +76,7 @@ def retracted(row: Row) -> Iterable[str | None]:
     advice="grade what stands after </think>",
 )
 def think_block(row: Row) -> Iterable[str | None]:
-    """The right answer inside <think>, a wrong one outside. A letter's reader may take the first one: only boxed forms."""
+    """The right answer inside `<think>`, a wrong one outside; not for a letter, whose reader may take the first."""
     if row.reference and not row.is_letter:
         yield f"<think>{row.say(row.reference)}</think>\n{row.say(row.other)}"
 
@@ -86,7 +86,7 @@ def think_block(row: Row) -> Iterable[str | None]:
     advice="grade what stands after </think>",
 )  # fmt: skip
 def only_thought(row: Row) -> Iterable[str | None]:
-    """The right answer inside <think>, and no answer outside. The last number of the text is the right one all the same."""
+    """The right answer inside `<think>`, and no answer outside. The last number of the text is the right one all the same."""
     if row.reference:
         yield f"<think>{row.say(row.reference)}</think>\nI do not know."
 
