@@ -22,7 +22,9 @@ def make_report(columns, **settings):
     grades = {name: Grades.empty(n) for name in columns}
     for name, scores in columns.items():
         grades[name].put_scores(0, np.array(scores, dtype=float), seconds=0.1)
-    samples = Samples([{"prompt": str(row), "completion": "x"} for row in range(max(n, 1))])
+    samples = Samples(
+        [{"prompt": str(row), "completion": "x", "probe": f"p{row % 3}"} for row in range(max(n, 1))]
+    )
     return Report(samples.take(range(n)), grades, **settings)
 
 

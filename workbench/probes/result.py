@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -85,7 +86,11 @@ class Probe:
         )
         if name is not None and not wanted & {*names}:
             raise ReportError("no such transformation was tried", found=repr(name), expected=", ".join(names))
-        chosen = [family for family in self._families if family.variant.name in wanted]
+        return self._fooled(wanted)
+
+    def _fooled(self, names: AbstractSet[str]) -> pd.DataFrame:
+        """The texts of some transformations that fooled the grader."""
+        chosen = [family for family in self._families if family.variant.name in names]
         lines = [
             {
                 "transformation": family.variant.name,
@@ -101,15 +106,6 @@ class Probe:
         return pd.DataFrame(
             lines, columns=["transformation", "sample", "prompt", "reference", "text", "score"]
         )
-
-    def has_texts(self, kind: str) -> bool:
-        """Whether a finding's kind is a transformation, or sums up some."""
-        wanted = kinds_behind({kind}, self._families)
-        return any(family.variant.name in wanted for family in self._families)
-
-    def __dir__(self) -> list[str]:
-        """What users need."""
-        return [name for name in super().__dir__() if name != "has_texts"]
 
     @cached_property
     def report(self) -> Report:
@@ -161,13 +157,17 @@ class Probe:
         """Whether no hole was found."""
         return not self.findings
 
+    @property
+    def _head(self) -> str:
+        """What was tried, and how many holes there are."""
+        found = f"{counted(len(self.findings), 'hole')} found" if self.findings else "no hole found"
+        tried = f"{counted(self.tries, 'text')} tried on {counted(len(self.samples), 'row')}"
+        return f"{one_line(self.grader)}: {tried}, {found}"
+
     def __str__(self) -> str:
         """The findings, a sentence each, the properties, and what was tried."""
-        head = f"{one_line(self.grader)}: {counted(self.tries, 'text')} tried on {counted(len(self.samples), 'row')}, "
-        count = len(self.findings)
-        head += "no hole found" if not count else f"{counted(count, 'hole')} found"
         lines = [
-            head,
+            self._head,
             *(f"  {finding.severity:<8}{one_line(finding.sentence, 900)}" for finding in self.findings),
         ]
         if more := [finding for finding in self.consequences if not self._is_said(finding)]:
@@ -184,7 +184,18 @@ class Probe:
         return f"Probe({self.grader!r}, {len(self.findings)} findings, {self.tries:,} texts)"
 
     def _repr_html_(self) -> str:
-        return as_html(self)
+        return as_html(
+            self._head,
+            self.findings,
+            (*self.consequences, *self.notes),
+            self.table,
+            self._texts_of,
+            run_notes=self.run_notes,
+        )
+
+    def _texts_of(self, finding: Finding) -> pd.DataFrame:
+        """The texts behind a finding; none for what is no transformation."""
+        return self._fooled(kinds_behind({finding.kind}, self._families))
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
         return {"text/plain": str(self), "text/html": self._repr_html_()}

@@ -113,7 +113,7 @@ def _bars(lines: Sequence[_Line], label: bool | None) -> Any:
         },
         customdata=[_conditions(line) for _, line in own],
         hovertext=[
-            f"{text(line.name)}<br>{_NAMES[label]}: {line.share.k:,} of {line.share.n:,} texts, {100 * line.share.value:.0f} %"
+            f"{text(line.name)}<br>{_NAMES[label]}: {line.share.k:,} of {line.share.n:,} rows, {100 * line.share.value:.0f} %"
             for _, line in own
         ],
         hovertemplate="%{hovertext}<extra></extra>",
