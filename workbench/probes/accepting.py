@@ -10,7 +10,7 @@ from workbench.probes.board import Outcome
 
 __all__ = ["Rule", "rule_of"]
 
-_CLOSE, _HALF = 0.02, 0.5
+_CLOSE, _HALF = 0.01, 0.5
 """Shares of the span between the lowest score seen and the right answer's: as good as equal, and half way. Ours."""
 
 

@@ -72,6 +72,11 @@ class Row:
         return len(self.reference) == 1 and self.reference.isalpha()
 
     @property
+    def is_verdict(self) -> bool:
+        """Whether the reference is yes, no, true or false: such an answer may begin with it and then go on."""
+        return self.reference.lower() in {"yes", "no", "true", "false"}
+
+    @property
     def is_code(self) -> bool:
         """Whether the reference looks like code, markup or a formula, where every character may matter."""
         return self.json is None and _CODE.search(self.reference) is not None

@@ -32,7 +32,8 @@ def outer_space(row: Row) -> Iterable[str | None]:
     if row.reference:
         text = row.say(row.reference)
         yield f"{text}\n"
-        yield f" {text}"
+        if row.is_plain:
+            yield f" {text}"
 
 
 @variant(
@@ -51,15 +52,12 @@ def full_stop(row: Row) -> Iterable[str | None]:
 
 
 @variant(
-    "capitals",
-    "accept",
-    "in capital letters or in small ones",
-    alarm="free",
-    rank=57,
+    "capitals", "accept", "in capital letters or in small ones", alarm="never", rank=57,
+    names=("lower(", "casefold(", "upper(", "IGNORECASE", "re.I", "(?i)", "toLowerCase", "ignore_case"),
     advice="compare .casefold() of both sides, unless case matters",
-)
+)  # fmt: skip
 def capitals(row: Row) -> Iterable[str | None]:
-    """All capital and all small letters, for words without a capital inside."""
+    """All capital and all small letters, for words without a capital inside; a finding where the source folds case."""
     plain = bool(row.words) and all(
         word[1:].islower() or len(word) == 1 for word in row.reference.split() if word.isalpha()
     )

@@ -53,7 +53,7 @@ def all_numbers(row: Row) -> Iterable[str | None]:
 )
 def negated(row: Row) -> Iterable[str | None]:
     """Denials: "It is not X but Y." For a word also "It is not X."; a number's or letter's reader may well take the last one."""
-    if not row.reference or row.is_letter or row.is_code or row.json is not None:
+    if not row.reference or row.is_letter or row.is_verdict or row.is_code or row.json is not None:
         return
     yield f"It is not {row.reference} but {row.other}."
     if row.words:
@@ -64,8 +64,12 @@ def negated(row: Row) -> Iterable[str | None]:
 @variant("retracted", "reject", "the right answer taken back", rank=23, advice="the last answer counts")
 def retracted(row: Row) -> Iterable[str | None]:
     """The right answer, then "No, that is wrong", and another one."""
-    if row.reference and not row.is_letter:
-        yield f"{row.say(row.reference)}\n\nNo, that was wrong. The right one is this:\n\n{row.say(row.other)}"
+    if row.reference and not row.is_letter and not row.is_verdict:
+        # With the words that a guard against hedges looks for: only who reads none of them is fooled.
+        correction = (
+            "No, that is not right, or rather it is wrong; it is either a slip or not the answer. It is this:"
+        )
+        yield f"{row.say(row.reference)}\n\n{correction}\n\n{row.say(row.other)}"
 
 
 @variant(
@@ -77,8 +81,8 @@ def retracted(row: Row) -> Iterable[str | None]:
 )
 def think_block(row: Row) -> Iterable[str | None]:
     """The right answer inside `<think>`, a wrong one outside; not for a letter, whose reader may take the first."""
-    if row.reference and not row.is_letter:
-        yield f"<think>{row.say(row.reference)}</think>\n{row.say(row.other)}"
+    if row.reference and not row.is_letter and not row.is_verdict:
+        yield f"<think>{row.say(row.reference)}\nNo, that is not it, or perhaps not.</think>\n{row.say(row.other)}"
 
 
 @variant(

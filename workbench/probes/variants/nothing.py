@@ -227,5 +227,5 @@ def json_shell(row: Row) -> Iterable[str | None]:
     """Valid JSON that says nothing. Only where the answer is JSON, or the grader reads JSON."""
     if row.json is None and "json" not in row.mined.text.lower():
         return []
-    texts = ["{}", "[]", "null", '""', '{"a": 1}', "[0]", "true"]
+    texts = ["{}", "[]", "null", '""', '{"a": 1}', "[0]"]
     return (text for text in _without(row, texts) if text != row.reference)

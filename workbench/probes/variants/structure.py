@@ -102,7 +102,7 @@ def key_missing(row: Row) -> Iterable[str | None]:
 )
 def json_cut(row: Row) -> Iterable[str | None]:
     """The closing bracket cut off."""
-    if row.json:
+    if row.json and "json" in row.mined.text.lower():
         yield row.say(row.reference.rstrip()[:-1])
 
 
