@@ -10,8 +10,12 @@ from workbench.probes.board import Outcome
 
 __all__ = ["Rule", "rule_of"]
 
-_CLOSE, _HALF = 0.01, 0.5
-"""Shares of the span between the lowest score seen and the right answer's: as good as equal, and half way. Ours."""
+_EQUAL, _CLOSE, _HALF = 1 - 1e-6, 0.9, 0.5
+"""Shares of the span between the lowest score seen and the right answer's.
+
+A near miss may score nearly as high as the right answer, but not as high; what is no answer at all has to stay a tenth
+of the span below; and a right answer in another form may lose half. Ours.
+"""
 
 
 @dataclass(frozen=True)
@@ -33,11 +37,11 @@ class Rule:
     @property
     def usual_mark(self) -> float:
         """One pass mark for all rows, for a report."""
-        return self.floor + (1 - _CLOSE) * (self.usual - self.floor) if self.mark is None else self.mark
+        return self.floor + _EQUAL * (self.usual - self.floor) if self.mark is None else self.mark
 
-    def accepts(self, row: int, outcome: Outcome) -> bool:
-        """Whether a known-bad text fools the grader."""
-        return self._above(row, outcome, 1 - _CLOSE)
+    def accepts(self, row: int, outcome: Outcome, *, gross: bool = False) -> bool:
+        """Whether a known-bad text fools the grader; a gross one must not even come close to the right answer."""
+        return self._above(row, outcome, _CLOSE if gross else _EQUAL)
 
     def rejects(self, row: int, outcome: Outcome) -> bool:
         """Whether a known-good text is lost: by more than half where scores are continuous."""

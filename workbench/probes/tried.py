@@ -121,7 +121,11 @@ def families(board: Board, base: Base, made: Iterable[tuple[Variant, int, str | 
         outcome = board.outcomes.get((row, text))
         if outcome is None or not outcome.tried:
             continue
-        wrong = rule.accepts(row, outcome) if variant.expects == "reject" else rule.rejects(row, outcome)
+        wrong = (
+            rule.accepts(row, outcome, gross=variant.gross)
+            if variant.expects == "reject"
+            else rule.rejects(row, outcome)
+        )
         wrong = wrong and not (variant.beside and _passes_alone(board, base, rule, row))
         texts.setdefault(variant.name, []).append(Text(row, text, outcome, wrong))
     return [
@@ -143,7 +147,7 @@ def _passes_alone(board: Board, base: Base, rule: Rule, row: int) -> bool:
         board.outcomes.get((row, text))
         for text in (base.rows[row].say(base.rows[row].other), base.rows[row].other)
     )
-    return any(outcome is not None and rule.accepts(row, outcome) for outcome in alone)
+    return any(outcome is not None and rule.accepts(row, outcome, gross=True) for outcome in alone)
 
 
 def _distinct(variant: Variant, texts: Sequence[Text], base: Base) -> Iterator[Text]:

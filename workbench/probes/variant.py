@@ -11,9 +11,12 @@ from workbench.probes.row import Row
 
 __all__ = ["VARIANTS", "Alarm", "Make", "Variant", "variant"]
 
+_NEAR_MISSES = 20
+"""Rank from which texts resemble the right answer."""
+
 Make = Callable[[Row], Iterable[str | None]]
 """From a row to texts, none where the transformation makes no sense there; None is a row without an answer."""
-Alarm = Literal["always", "reference", "form", "free", "number", "never"]
+Alarm = Literal["always", "reference", "form", "free", "strict", "number", "never"]
 
 
 @dataclass(frozen=True)
@@ -27,7 +30,8 @@ class Variant:
         make: Its function.
         alarm: When a text that fooled the grader is a finding rather than a note. "reference": only where the grader
             reads the reference, since one that looks at the form alone was never asked to; "form": only where it does not read it; "always"; "free": a
-            known-good form counts only where the grader takes answers in sentences of any kind; "number": only where
+            known-good form counts only where the grader takes answers in sentences of any kind; "strict": only where it
+            does not, so that the whole text is the answer; "number": only where
             it evidently reads numbers as numbers; "never": a property, true of healthy graders too.
         rank: Causes before consequences: the lowest is told first.
         least: Rows that have to be fooled, where so many were tried: one may be a coincidence of the data.
@@ -54,6 +58,11 @@ class Variant:
     names: tuple[str, ...] = ()
     beside: bool = False
     distinct: bool = False
+
+    @property
+    def gross(self) -> bool:
+        """Whether its texts are no answer, or that of another question, rather than a near miss."""
+        return self.rank < _NEAR_MISSES
 
 
 VARIANTS: dict[str, Variant] = {}

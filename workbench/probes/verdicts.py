@@ -91,10 +91,11 @@ def _is_meant(case: ProbeCase, family: Family) -> bool:
         "reference": case.reads or (variant.name == "magic-text" and case.rejects_right),
         "form": not case.reads,
         "free": case.base.free,
+        "strict": not case.base.free and case.reads,
         "number": case.numbers,
-        "never": any(name in case.mined.text for name in variant.names),
+        "never": False,
     }
-    return held[variant.alarm]
+    return held[variant.alarm] or any(name in case.mined.text for name in variant.names)
 
 
 def _is_worth_telling(case: ProbeCase, family: Family) -> bool:

@@ -164,6 +164,7 @@ def only_its_end(row: Row) -> Iterable[str | None]:
     if len(row.words) >= 4:
         kept = " ".join(row.words[len(row.words) // 2 :])
         yield row.say(f"Nothing of the kind: {kept}")
+        yield row.say(" ".join(["Zuborek", *row.words[1:]]))
 
 
 @variant(
@@ -180,6 +181,7 @@ def only_its_start(row: Row) -> Iterable[str | None]:
     if len(row.words) >= 4:
         kept = " ".join(row.words[: len(row.words) // 2])
         yield row.say(f"{kept} something entirely different")
+        yield row.say(" ".join([*row.words[:-1], "Zuborek"]))
     elif row.words and len(row.reference) >= 8:
         half = len(row.reference) // 2 + 1
         yield row.say(row.reference[:half] + "zuborek")

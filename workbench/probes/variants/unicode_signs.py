@@ -73,7 +73,7 @@ def hidden_characters(row: Row) -> Iterable[str | None]:
     "decomposed",
     "accept",
     "with its accents decomposed (NFD)",
-    alarm="never",
+    alarm="free",
     rank=91,
     judges=False,
     advice='normalise both sides: unicodedata.normalize("NFC", text)',

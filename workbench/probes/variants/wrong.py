@@ -203,7 +203,7 @@ def sign(row: Row) -> Iterable[str | None]:
     "typographic-minus",
     "reject",
     "the right number with a typographic minus before it",
-    alarm="never",
+    alarm="strict",
     names=("\u2212", "\\u2212"),
     rank=34,
     least=2,
@@ -234,10 +234,13 @@ def unit(row: Row) -> Iterable[str | None]:
     after = (after or "").rstrip(".")
     if before and not after:
         yield row.say(f"{_UNITS[before]}{number}")
+        yield row.say(f"{number}%")
     elif after in _UNITS:
         yield row.say(
             f"{number} {_UNITS[after]}" if len(_UNITS[after]) > 2 else f"{number}{space}{_UNITS[after]}"
         )
+        if after == "%":
+            yield row.say(f"${number}")
 
 
 @variant(
