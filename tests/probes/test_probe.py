@@ -199,6 +199,49 @@ def test_progress_is_told():
 
 
 @pytest.mark.parametrize(
+    "body",
+    [
+        "import random\nreturn random.random()",
+        "global _seen\n_seen = globals().get('_seen', 0) + 1\nreturn float(_seen % 3 == 0)",
+    ],
+    ids=["chance", "state"],
+)
+def test_chance_and_state_lead(probed, body):
+    """A grader that scores a text differently the second time is told so before all else."""
+    probe = probed("arithmetic", body)
+    assert [finding.kind for finding in probe.findings] == ["inconsistent"]
+    assert "another order" in str(probe)
+
+
+def test_a_grader_that_always_fails_is_told_once(probed):
+    """Every text fails: one finding, with the error."""
+    (finding,) = probed("arithmetic", "raise ValueError('no')").findings
+    assert finding.kind == "fails"
+    assert "every text: runtime: ValueError: no" in finding.message
+
+
+def test_continuous_scores_are_compared_with_the_right_answers(probed):
+    """A near miss may come close to the right answer's score; what is no answer may not."""
+    near = "got = number(said(thread))\nif got is None:\n    return 0.0\nreturn max(0.0, 1 - abs(got - float(right(thread))) / 50)"
+    assert probed("arithmetic", near).ok
+    kind = [
+        finding.kind
+        for finding in probed("arithmetic", f"if not said(thread):\n    return 0.95\n{near}").findings
+    ]
+    assert kind == ["empty", "missing"]
+
+
+def test_a_users_pass_mark_counts(probed):
+    """With a mark a text is accepted from there on, whatever the right answer scores."""
+    body = "return 1.0 if said(thread).strip() == right(thread) else 0.4 if said(thread) else 0.0"
+    assert probed("capitals", body).ok
+    assert (
+        probed("capitals", body, pass_threshold=0.3).findings[0].kind == "accepts-anything"
+        or not probed("capitals", body, pass_threshold=0.3).ok
+    )
+
+
+@pytest.mark.parametrize(
     ("settings", "error"),
     [
         ({"rows": 0}, ValueError),

@@ -13,7 +13,7 @@ from workbench.probes.right import as_text, same
 from workbench.probes.row import Row
 
 MINED = Mined(
-    "text",
+    "json",
     ("magic", "because"),
     ("magic because",),
     (40, 300),
@@ -27,7 +27,7 @@ MINED = Mined(
 def rows():
     for task in TASKS.values():
         made = task()
-        for number, row in enumerate(made):
+        for number, row in enumerate(made[:7]):
             others = [
                 as_text(other["expected"])
                 for other in made

@@ -6,13 +6,12 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from random import Random
 from typing import Any
 
 from workbench.diagnostics.labels import read_labels
 from workbench.probes.accepting import Rule, rule_of
-from workbench.probes.board import Board, Pair
+from workbench.probes.board import Board, Outcome, Pair
 from workbench.probes.filler import gibberish
 from workbench.probes.mining import Mined
 from workbench.probes.right import apart, as_text, number_in, parsed_json
@@ -39,8 +38,11 @@ _MOSTLY, _TOLERANT = 0.5, 0.9
 """Shares of rows: a form counts as the grader's own; a sentence counts as accepted in general. Ours."""
 _LEARNT_ON = 16
 """Rows on which forms are tried at first."""
+
 _SPARE = ("Zuborek", "Ledum Nofel")
-_JUDGED_SHAPES = 2
+"""Answers that no question has."""
+_SENTENCES, _JUDGED_SENTENCES = 3, 1
+"""Sentences of several kinds that have to be accepted; the one that a judge is asked about. Ours."""
 
 
 @dataclass(frozen=True)
@@ -91,58 +93,82 @@ def establish(
         judge: Whether each text is a question to a model: then only two forms are tried.
     """
     samples = board.samples
-    texts = list(_texts(samples))
-    references = tuple(_references(samples, mined))
+    texts, references = list(_texts(samples)), tuple(_references(samples, mined))
     good = read_labels(label_column(samples, labels), len(samples)) == 1
-    known = [row for row, reference in enumerate(references) if reference]
     others = [_others(row, references, seed) for row in range(len(samples))]
-    shapes = [PLAIN, *FREE[: 1 if judge else len(FREE)]]
-    board.grade([(row, shape(references[row])) for row in known for shape in shapes])
-    board.grade(
-        [
-            *_contrast(board, others, seed, judge=judge),
-            *((row, text) for row, (_, text) in enumerate(texts) if text),
-        ]
-    )
-    rule = partial(_rule, board, references, pass_threshold=pass_threshold)
-    if known and not judge and _rate(board, rule(shapes), PLAIN, references, known) < _MOSTLY:
+    known = [row for row, reference in enumerate(references) if reference]
+    tried = _Tried(board, references, known, pass_threshold)
+    simple = [PLAIN, *FREE[: _JUDGED_SENTENCES if judge else len(FREE)]]
+    tried.grade(simple)
+    board.grade(_contrast(board, others, seed, judge=judge))
+    board.grade((row, text) for row, (_, text) in enumerate(texts) if text)
+    shapes = simple
+    if known and not judge and tried.rate(PLAIN, tried.rule(simple)) < _MOSTLY:
         examples = [(texts[row][1], references[row]) for row in sorted(known, key=lambda row: not good[row])]
-        shapes = shapes_for(mined, [*_accepted_first(board, rule(shapes), examples, known)])
-        board.grade([(row, shape(references[row])) for row in known[:_LEARNT_ON] for shape in shapes])
-        best = max(
-            shapes, key=lambda shape: _rate(board, rule(shapes), shape, references, known[:_LEARNT_ON])
-        )
-        board.grade([(row, best(references[row])) for row in known])
-    final = rule(shapes)
-    rates = {shape: _rate(board, final, shape, references, known) for shape in shapes}
-    chosen = max(shapes, key=rates.__getitem__) if rates[PLAIN] < _MOSTLY else PLAIN
-    if not known or rates[chosen] == 0:
-        chosen = PLAIN
-    right = {
-        row: chosen(references[row])
-        for row in known
-        if final.accepts(row, board.outcomes[row, chosen(references[row])])
-    }
+        shapes = shapes_for(mined, _accepted_first(board, tried.rule(simple), examples, known))
+    chosen, rule = tried.choose(shapes)
+    right = tried.right(chosen, rule)
     rows = []
     for row, (prompt, completion) in enumerate(texts):
-        graded = board.outcomes.get((row, completion)) if completion else None
-        accepted = graded is not None and final.accepts(row, graded)
-        text = completion if completion and (good[row] or accepted) else right.get(row)
+        outcome = board.outcomes.get((row, completion)) if completion else None
+        is_good = good[row] or (outcome is not None and rule.accepts(row, outcome))
+        text = completion if completion and is_good else right.get(row)
         rows.append(
             Row(
                 row, prompt, completion, references[row], others[row], mined, chosen, seed, text, chosen.mends
             )
         )
-    free = sum(rates.get(shape, 0.0) >= _TOLERANT for shape in FREE) >= (1 if judge else 3)
+    sentences = sum(tried.rate(shape, rule) >= _TOLERANT for shape in simple[1:])
+    free = sentences >= (1 if judge else _SENTENCES) and chosen in {PLAIN, *FREE}
     return Base(
-        tuple(rows),
-        final,
-        chosen,
-        rates[chosen] if known else math.nan,
-        free and chosen in {PLAIN, *FREE},
-        right,
-        references,
+        tuple(rows), rule, chosen, len(right) / len(known) if known else math.nan, free, right, references
     )
+
+
+@dataclass(frozen=True)
+class _Tried:
+    """References in forms, graded."""
+
+    board: Board
+    references: Sequence[str]
+    known: Sequence[int]
+    pass_threshold: float | None
+
+    def grade(self, shapes: Sequence[Shape], most: int | None = None) -> None:
+        """Try forms on the rows with a reference, the first of them only where `most` says so."""
+        self.board.grade((row, shape(self.references[row])) for row in self.known[:most] for shape in shapes)
+
+    def outcome(self, row: int, shape: Shape) -> Outcome | None:
+        return self.board.outcomes.get((row, shape(self.references[row])))
+
+    def rate(self, shape: Shape, rule: Rule) -> float:
+        """Share of rows whose reference is accepted in a form."""
+        found = [(row, outcome) for row in self.known if (outcome := self.outcome(row, shape)) is not None]
+        return sum(rule.accepts(row, outcome) for row, outcome in found) / len(found) if found else 0.0
+
+    def rule(self, shapes: Sequence[Shape]) -> Rule:
+        """What counts as accepted, each row's best score in some forms being that of the right answer."""
+        best: dict[int, float] = {}
+        for row in self.known:
+            scores = [outcome.score for shape in shapes if (outcome := self.outcome(row, shape)) is not None]
+            if known := [score for score in scores if not math.isnan(score)]:
+                best[row] = max(known)
+        return rule_of(self.board.outcomes.values(), best, pass_threshold=self.pass_threshold)
+
+    def choose(self, shapes: Sequence[Shape]) -> tuple[Shape, Rule]:
+        """The form in which most references are accepted, the plain one where it is accepted mostly."""
+        self.grade(shapes, _LEARNT_ON)
+        first = self.rule(shapes)
+        best = max(shapes, key=lambda shape: self.rate(shape, first))
+        if self.rate(PLAIN, first) >= _MOSTLY or not self.known or not self.rate(best, first):
+            best = PLAIN
+        self.grade([best])
+        return best, self.rule(shapes)
+
+    def right(self, shape: Shape, rule: Rule) -> dict[int, str]:
+        """Rows whose reference is accepted in a form, with that text."""
+        found = [(row, outcome) for row in self.known if (outcome := self.outcome(row, shape)) is not None]
+        return {row: shape(self.references[row]) for row, outcome in found if rule.accepts(row, outcome)}
 
 
 def _accepted_first(
@@ -156,29 +182,6 @@ def _accepted_first(
         and rule.accepts(row, outcome)
     }
     return sorted(examples, key=lambda example: example[0] not in accepted)
-
-
-def _rule(
-    board: Board, references: Sequence[str], shapes: Sequence[Shape], *, pass_threshold: float | None
-) -> Rule:
-    best: dict[int, float] = {}
-    for row, reference in enumerate(references):
-        scores = [
-            board.outcomes[pair].score
-            for shape in shapes
-            if (pair := (row, shape(reference))) in board.outcomes and reference
-        ]
-        scores = [score for score in scores if not math.isnan(score)]
-        if scores:
-            best[row] = max(scores)
-    return rule_of(board.outcomes.values(), best, pass_threshold=pass_threshold)
-
-
-def _rate(board: Board, rule: Rule, shape: Shape, references: Sequence[str], rows: Sequence[int]) -> float:
-    """Share of rows whose reference is accepted in a form."""
-    tried = [row for row in rows if (row, shape(references[row])) in board.outcomes]
-    hits = sum(rule.accepts(row, board.outcomes[row, shape(references[row])]) for row in tried)
-    return hits / len(tried) if tried else 0.0
 
 
 def _contrast(board: Board, others: Sequence[tuple[str, ...]], seed: int, *, judge: bool) -> list[Pair]:

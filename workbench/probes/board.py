@@ -14,6 +14,7 @@ from workbench.graders import Grader
 from workbench.grades import SCORED, Grades
 from workbench.judges.asking.budget import Budget
 from workbench.progress import OnProgress, Progress
+from workbench.report import Report
 from workbench.samples import Samples
 from workbench.samples.roles import CellError, messages_of
 from workbench.suite import Suite
@@ -69,7 +70,6 @@ class Board:
     listen: OnProgress | None = None
     outcomes: dict[Pair, Outcome] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
-    code: bool = False
     stopped: bool = False
     _texts: list[str] = field(default_factory=list)
 
@@ -89,18 +89,31 @@ class Board:
         new = [pair for pair in dict.fromkeys(pairs) if pair not in self.outcomes]
         if not new or self.stopped:
             return
-        report = self.suite.run(
-            with_texts(self.samples, [row for row, _ in new], [text for _, text in new]),
-            progress=self._heard, budget=self.budget, store=self.store,
-        )  # fmt: skip
-        grades = report.grades[self.name]
-        self.outcomes.update(zip(new, map(_outcome, range(len(new)), [grades] * len(new)), strict=True))
-        self.code = self.code or grades.code or grades.isolation not in {"", "none"}
+        report = self._run(new)
+        self.outcomes.update(zip(new, self._outcomes(report), strict=True))
         self._spend(report.grades.values(), sum(self.outcomes[pair].tried for pair in new))
         self.notes += [note for note in report.notes if note not in self.notes]
         self.stopped = self.stopped or any(
             note.startswith(("Interrupted", "Budget spent")) for note in report.notes
         )
+
+    def changed(self, pairs: Sequence[Pair]) -> list[Pair]:
+        """Those of some graded pairs that get another score when they are graded once more, in the opposite order."""
+        backwards = [pair for pair in reversed(pairs) if pair in self.outcomes]
+        if not backwards or self.stopped:
+            return []
+        again = zip(backwards, self._outcomes(self._run(backwards)), strict=True)
+        return [pair for pair, outcome in again if repr(outcome.score) != repr(self.outcomes[pair].score)]
+
+    def _run(self, pairs: Sequence[Pair]) -> Report:
+        return self.suite.run(
+            with_texts(self.samples, [row for row, _ in pairs], [text for _, text in pairs]),
+            progress=self._heard, budget=self.budget, store=self.store,
+        )  # fmt: skip
+
+    def _outcomes(self, report: Report) -> list[Outcome]:
+        grades = report.grades[self.name]
+        return [_outcome(row, grades) for row in range(len(grades))]
 
     def _heard(self, progress: Progress) -> object:
         if self.listen is None:

@@ -9,6 +9,7 @@ from functools import cached_property
 from workbench.diagnostics.finding import Finding, Severity
 from workbench.display_text import one_line
 from workbench.probes.base import Base
+from workbench.probes.board import Pair
 from workbench.probes.mining import Mined
 from workbench.probes.shapes import PLAIN
 from workbench.probes.tried import Family, Text
@@ -32,6 +33,8 @@ class ProbeCase:
         judge: Whether a model was asked: then only a bound is a verdict, not a single row.
         row_numbers: Numbers of texts in the probe's report.
         column: Name of the reference's column; "" without one.
+        changed: Texts that got another score when they were graded once more.
+        regraded: How many were.
     """
 
     grader: str
@@ -41,6 +44,8 @@ class ProbeCase:
     judge: bool
     row_numbers: Callable[[Sequence[Text]], list[int]]
     column: str = ""
+    changed: Sequence[Pair] = ()
+    regraded: int = 0
 
     @cached_property
     def by_name(self) -> Mapping[str, Family]:

@@ -38,11 +38,33 @@ _FEW_FAILURES = 3
 
 def leading(case: ProbeCase, proven: Sequence[Family]) -> list[Finding]:
     """The one cause that leads, where one is behind many findings."""
-    overall = [*_accepts_anything(case), *_accepts_nothing(case)]
+    overall = [*_fails_always(case), *_unsteady(case), *_accepts_anything(case), *_accepts_nothing(case)]
     if overall:
         return overall[:1]
     any_answer = any(one.variant.name == "other-answer" and one.share.value >= MOST for one in proven)
     return [] if any_answer else list(_mention(case, proven))
+
+
+def _fails_always(case: ProbeCase) -> Iterator[Finding]:
+    """No text has a score."""
+    texts = [text for family in case.found for text in family.texts]
+    if texts and all(text.outcome.error for text in texts):
+        message = f"fails on every text: {one_line(texts[0].outcome.error, 160)}"
+        yield case.count(
+            "fails", Severity.ERROR, message, "mend it, and validate it on these rows", texts, len(texts)
+        )
+
+
+def _unsteady(case: ProbeCase) -> Iterator[Finding]:
+    """The same text gets another score the next time: chance, the clock, or what the grader remembers."""
+    if not case.changed or case.judge:
+        return
+    count = f"{len(case.changed):,} of {case.regraded:,} texts"
+    message = f"gives the same text another score when it is graded again in another order: {count}"
+    advice = "take chance, the clock and module-level state out of it; until then nothing else here is sure"
+    pairs = {*case.changed}
+    texts = [text for family in case.found for text in family.texts if (text.row, text.text) in pairs]
+    yield case.count("inconsistent", Severity.ERROR, message, advice, texts, max(case.regraded, len(texts)))
 
 
 def _accepts_anything(case: ProbeCase) -> Iterator[Finding]:
@@ -105,7 +127,9 @@ def _follows(family: Family, lead: Finding, proven: Sequence[Family]) -> bool:
     name = family.variant.name
     if lead.kind == "mention":
         return name in MENTIONS or (name in _INSIDE and _has_inside(proven))
-    return family.variant.expects == "reject" if lead.kind == "accepts-anything" else name == "as-it-is"
+    if lead.kind == "accepts-anything":
+        return family.variant.expects == "reject"
+    return lead.kind in {"inconsistent", "fails"} or name == "as-it-is"
 
 
 def _is_explained(family: Family, proven: Sequence[Family]) -> bool:
@@ -133,11 +157,9 @@ def failing(case: ProbeCase) -> Iterator[Finding]:
     """What the grader fails on although any answer may look like that: no score is not zero."""
     families = [family for family in case.found if family.variant.crash and family.failed]
     texts = [text for family in families for text in family.failed]
-    if not texts or (case.judge and len(texts) < _FEW_FAILURES):
+    if not texts or (case.judge and len(texts) < _FEW_FAILURES) or list(_fails_always(case)):
         return
     what = ", ".join(dict.fromkeys(family.variant.says for family in families))
-    if all(text.outcome.error for family in case.found for text in family.texts):
-        what = "every text"
     message = f"fails, and gives no score, on {what}: {one_line(texts[0].outcome.error, 160)}"
     advice = "any answer may look like that: catch it, and give it 0.0"
     yield case.count(

@@ -7,7 +7,9 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
+from workbench.errors import WorkbenchError
 from workbench.graders import Grader
 from workbench.judges.base import Judge
 from workbench.serialization import parts
@@ -66,11 +68,16 @@ def mine(grader: Grader, columns: Iterable[str] = ()) -> Mined:
     if any(isinstance(part, Judge) for part in parts(grader)):
         told = "\n".join(_texts(grader.spec()))
         return Mined(told, rubric=told[:4_000])
-    return Mined(
-        words=tuple(
-            _texts({k: v for k, v in grader.spec().items() if k not in {"kind", "name", "description"}})
-        )
-    )
+    return Mined(words=tuple(_texts(_settings(grader))))
+
+
+def _settings(grader: Grader) -> dict[str, Any]:
+    """A grader's settings; none of one that cannot be written, such as a function of a notebook."""
+    try:
+        spec = grader.spec()
+    except WorkbenchError:
+        return {}
+    return {name: value for name, value in spec.items() if name not in {"kind", "name", "description"}}
 
 
 def _texts(value: object) -> Iterator[str]:

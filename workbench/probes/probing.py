@@ -14,7 +14,7 @@ from workbench.judges.asking.budget import as_budget
 from workbench.judges.base import Judge
 from workbench.probes.accepting import Rule, rule_of
 from workbench.probes.base import Base, establish
-from workbench.probes.board import Board, as_suite
+from workbench.probes.board import Board, Pair, as_suite
 from workbench.probes.case import ProbeCase
 from workbench.probes.mining import Mined, mine
 from workbench.probes.monotone import monotone
@@ -34,6 +34,8 @@ _CODE_ROWS, _JUDGE_ROWS = 40, 6
 """Rows drawn: 40 put the bound of no hit at 9 %; a judge is asked about 40 questions a row. Ours."""
 _CODE_TRIES, _JUDGE_TRIES = 400, 12
 """Texts of the search."""
+_REGRADED = 48
+"""Texts that are graded twice, to see whether chance or state has a part in the scores. Ours."""
 _LOOKED_AT = 25
 """Rows of the data that are looked at for each row drawn, so that prompts do not repeat. Ours."""
 
@@ -120,7 +122,15 @@ def _probed(plan: _Plan) -> Probe:
         found += monotone(board, base, found[0])
     if plan.against is not None:
         found = _without_allowed(found, plan.against, board)
-    decide = partial(_decided, board=board, base=base, mined=mined, judge=plan.judge)
+    again = [*board.outcomes][:: max(1, len(board.outcomes) // _REGRADED)] if not plan.judge else []
+    decide = partial(
+        _decided,
+        board=board,
+        base=base,
+        mined=mined,
+        judge=plan.judge,
+        again=(board.changed(again), len(again)),
+    )
     if plan.tries:
         found = attack(board, base, found, decide(found), tries=plan.tries, seed=plan.seed)
     decided = decide(found)
@@ -131,14 +141,22 @@ def _probed(plan: _Plan) -> Probe:
     )  # fmt: skip
 
 
-def _decided(found: Sequence[Family], *, board: Board, base: Base, mined: Mined, judge: bool) -> Verdicts:
+def _decided(
+    found: Sequence[Family],
+    *,
+    board: Board,
+    base: Base,
+    mined: Mined,
+    judge: bool,
+    again: tuple[list[Pair], int],
+) -> Verdicts:
     """Verdicts whose findings have the numbers of their texts among all that were tried."""
     numbers = {
         id(text): number for number, text in enumerate(text for family in found for text in family.texts)
     }
     case = ProbeCase(
         board.name, found, base, mined, judge, lambda texts: [numbers[id(text)] for text in texts],
-        board.samples.columns.get("reference", ""),
+        board.samples.columns.get("reference", ""), *again,
     )  # fmt: skip
     return verdicts(case)
 
