@@ -235,10 +235,8 @@ def test_a_users_pass_mark_counts(probed):
     """With a mark a text is accepted from there on, whatever the right answer scores."""
     body = "return 1.0 if said(thread).strip() == right(thread) else 0.4 if said(thread) else 0.0"
     assert probed("capitals", body).ok
-    assert (
-        probed("capitals", body, pass_threshold=0.3).findings[0].kind == "accepts-anything"
-        or not probed("capitals", body, pass_threshold=0.3).ok
-    )
+    kinds = {finding.kind for finding in probed("capitals", body, pass_threshold=0.3).findings}
+    assert {"gibberish", "other-answer"} <= kinds
 
 
 @pytest.mark.parametrize(
