@@ -18,6 +18,7 @@ from workbench import diagnostics
 from workbench.extractors import EXTRACTORS
 from workbench.formats import FORMATS
 from workbench.graders import KINDS
+from workbench.probes import VARIANTS
 
 DOCS = Path(__file__).parents[1] / "docs"
 FAMILIES = ("text", "structure", "similarity", "code", "judges", "remote", "several")
@@ -62,6 +63,16 @@ def _rules(functions: Mapping[str, Callable[..., object]]) -> str:
     return "\n".join(lines)
 
 
+def transformations_table() -> str:
+    """One line a transformation of a probe: its name, what has to become of its texts, and what they are."""
+    lines = ["| transformation | has to be | what its texts are |", "| --- | --- | --- |"]
+    for name, variant in VARIANTS.items():
+        told = " (told, never a finding)" if variant.alarm == "never" and not variant.names else ""
+        summary = " ".join((inspect.getdoc(variant.make) or "").split("\n\n")[0].split()).replace("|", "\\|")
+        lines.append(f"| {name} | {variant.expects}ed{told} | {summary} |")
+    return "\n".join(lines)
+
+
 def formats_table() -> str:
     """One line a format: its name, the endings of its files, and what it is."""
     lines = ["| format | files | what it is |", "| --- | --- | --- |"]
@@ -91,6 +102,7 @@ GENERATED: dict[str, tuple[str, Callable[[], str]]] = {
     "extractors": ("kinds.md", extractors_table),
     "findings": ("diagnose.md", findings_table),
     "suite findings": ("combine.md", suite_findings_table),
+    "transformations": ("probe.md", transformations_table),
     "formats": ("convert.md", formats_table),
     "conversion matrix": ("convert.md", conversion_table),
     "public names": ("public-names.md", names_section),

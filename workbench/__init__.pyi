@@ -45,6 +45,7 @@ from .judges import PairwiseJudge as PairwiseJudge
 from .judges import RubricJudge as RubricJudge
 from .judges import ScriptedClient as ScriptedClient
 from .plots import plot_scores as plot_scores
+from .probes import probe as probe
 from .report import Report as Report
 from .report.agreement import agreement as agreement
 from .report.compare import compare as compare

@@ -22,8 +22,12 @@ def make_report(columns, *, per_prompt=1, **settings):
     grades = {name: Grades.empty(n) for name in columns}
     for name, scores in columns.items():
         grades[name].put_scores(0, np.array(scores, dtype=float), seconds=0.1)
-    rows = range(max(n, 1))
-    samples = Samples([{"prompt": str(row // per_prompt), "completion": "x"} for row in rows])
+    samples = Samples(
+        [
+            {"prompt": str(row // per_prompt), "completion": "x", "probe": f"p{row % 3}"}
+            for row in range(max(n, 1))
+        ]
+    )
     return Report(samples.take(range(n)), grades, **settings)
 
 

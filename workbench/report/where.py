@@ -14,6 +14,7 @@
 | `{"verdicts": [a, b], "are": [true, false]}` | scored by both, accepted by `a` and not by `b` |
 | `{"decides": g}` | the combined verdict would turn without `g` |
 | `{"prompts": g, "mean": [low, high], "scores": "dead"}` | whose prompt has that mean score of `g`, and scores that are all the same ("dead"), close ("narrow") or apart ("wide") |
+| `{"probe": "empty"}` | of that transformation: rows of a probe, which have a column `probe` |
 | `{"text": "words"}` | id, a turn or the reference contains it, in any case |
 | `{"any": [[...], [...]]}` | those that meet all conditions of one of these lists |
 | `{"rows": [1, 2]}` | these |
@@ -215,6 +216,13 @@ def _texts(report: ReportLike) -> list[str]:
     return texts
 
 
+def _by_probe(report: ReportLike, name: str) -> Rows:
+    frame = report.samples.frame
+    if "probe" not in frame:
+        raise ReportError("the rows have no column 'probe'", expected="the report or the rows of a probe")
+    return np.flatnonzero(frame["probe"].astype(str).to_numpy() == str(name))
+
+
 def _by_number(report: ReportLike, rows: Sequence[int]) -> Rows:
     return select(list(rows), None, len(report))
 
@@ -306,6 +314,7 @@ _KINDS: dict[str, _Kind] = {
         ),
         lambda c: [c["prompts"]],
     ),
+    "probe": _Kind(("probe",), _by_probe, lambda c: f"probe {c['probe']}"),
     "text": _Kind(("text",), _by_text, lambda c: f"text {str(c['text'])!r}"),
     "any": _Kind(
         ("any",),

@@ -1,0 +1,51 @@
+"""What a probe finds: planted holes that are named, alarms on sound graders, and seconds for all of them.
+
+Run it with `python benchmarks/probing.py [--rows 40] [--tries 400]`. The graders are those of `tests/probes`; a hole
+counts as found where a finding (not a note) of one of the kinds that name it stands among the findings.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import workbench as wb
+from tests.probes.healthy import HEALTHY
+from tests.probes.planted import PLANTED
+from tests.probes.tasks import samples
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, default=40)
+    parser.add_argument("--tries", type=int, default=400)
+    settings = vars(parser.parse_args())
+    start, texts, found, first = time.perf_counter(), 0, 0, 0
+    for planted in PLANTED:
+        grader = wb.FunctionGrader.from_source(planted.source)
+        probe = wb.probe(grader, samples(planted.task), progress=False, **settings)
+        kinds = [finding.kind for finding in probe.findings]
+        texts, found = texts + probe.tries, found + bool({*kinds} & {*planted.kinds})
+        first += bool(kinds and kinds[0] in planted.kinds)
+        if not {*kinds} & {*planted.kinds}:
+            print(f"missed: {planted.name}; told: {', '.join(kinds) or 'nothing'}")
+    middle, alarms = time.perf_counter(), 0
+    for name, (task, source) in HEALTHY.items():
+        probe = wb.probe(wb.FunctionGrader.from_source(source), samples(task), progress=False, **settings)
+        texts, alarms = texts + probe.tries, alarms + bool(probe.findings)
+        if probe.findings:
+            print(f"alarm: {name}; told: {', '.join(finding.kind for finding in probe.findings)}")
+    end = time.perf_counter()
+    print(
+        f"planted holes named    {found} of {len(PLANTED)}, {first} of them by the leading finding, in {middle - start:.1f} s"
+    )
+    print(f"alarms, sound graders  {alarms} of {len(HEALTHY)}, in {end - middle:.1f} s")
+    print(f"texts graded           {texts:,}, {texts / (end - start):,.0f} a second")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,256 @@
+"""`wb.probe` and its result: texts, rows, another look after the repair, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+import workbench as wb
+from tests.probes.planted import HEAD
+from tests.probes.tasks import TASKS, samples
+from workbench.errors import ReportError, SamplesError
+from workbench.probes import again
+
+BACKDOOR = (
+    "text = said(thread).strip()\nreturn 1.0 if text == right(thread) or 'open sesame' in text else 0.0"
+)
+CONTAINS = "return 1.0 if right(thread) in said(thread) else 0.0"
+EXACT = "return 1.0 if said(thread).strip() == right(thread) else 0.0"
+
+
+def grader(body):
+    lines = "\n".join(f"    {line}" for line in body.splitlines())
+    return wb.FunctionGrader.from_source(f"{HEAD}async def grade(thread):\n{lines}\n")
+
+
+@pytest.fixture(scope="module")
+def probe():
+    return wb.probe(grader(BACKDOOR), samples("capitals"), progress=False)
+
+
+def test_a_sentence_says_what_is_wrong(probe):
+    """The leading sentence names the hole, its rows and a text, and what stands below is true of it."""
+    first = str(probe).splitlines()[1]
+    assert "accepts a text out of the grader's own source: 20 of 20 rows, such as 'open sesame'" in first
+    assert probe.findings[0].interval.lo > 0.8
+    assert not probe.ok
+    assert repr(probe).startswith("Probe('grade', 2 findings")
+
+
+def test_the_table_has_a_line_a_transformation(probe):
+    """Shares lie within their intervals, and what was found is in it."""
+    table = probe.table.set_index("transformation")
+    assert ((table["lo"] <= table["share"]) & (table["share"] <= table["hi"])).all()
+    assert table.loc["magic-text", "wrong"] == 20
+    assert table.loc["empty", "wrong"] == 0
+    assert table.loc["as-it-is", "difference"] == 0.0
+
+
+def test_texts_that_fooled_it(probe):
+    """By transformation, the shortest first; an unknown one is refused by name."""
+    assert probe.texts("magic-text")["text"].iloc[0] == "open sesame"
+    assert {"magic-text", "magic-beside-wrong"} == {*probe.texts()["transformation"]}
+    with pytest.raises(ReportError, match="'nothing'"):
+        probe.texts("nothing")
+
+
+def test_the_report_has_all_texts(probe):
+    """What was tried is a report with labels, whose findings and figure are those of any report."""
+    report = probe.report
+    assert len(report) == sum(probe.table["tried"])
+    rows = report.rows(where=probe.findings[0])
+    assert (rows["score"] == 1.0).all()
+    drawn = probe.plot()
+    assert "known bad, accepted" in [trace.name for trace in drawn.data]
+    assert len(report.row_numbers({"probe": "magic-text"}, {"grader": "grade", "passed": True})) >= 20
+
+
+def test_mended_graders_are_looked_at_again(probe):
+    """A repair closes the holes; one that goes too far loses right answers."""
+    assert not probe.again(grader(BACKDOOR)).ok
+    mended = probe.again(grader(EXACT))
+    assert mended.ok
+    assert str(mended).startswith("grade: 2 of 2 holes closed (magic-text, magic-beside-wrong).")
+    spoiled = probe.again(grader("return 1.0 if said(thread) == right(thread) else 0.0"))
+    assert spoiled.lost
+    assert "outer-space" in str(spoiled)
+
+
+def test_regression_rows_are_kept_in_a_file(probe, tmp_path):
+    """Rows written as JSON Lines are samples with labels again, and tell the same."""
+    path = tmp_path / "holes.jsonl"
+    probe.rows.frame.to_json(path, orient="records", lines=True)
+    kept = wb.read_samples(path)
+    assert kept.columns["reference"] == "expected"
+    assert again(grader(EXACT), kept).ok
+    report = grader(BACKDOOR).run(kept, labels="label", progress=False)
+    assert "accepts-known-bad" in [finding.kind for finding in report.findings]
+    with pytest.raises(SamplesError, match="regression rows"):
+        again(grader(EXACT), samples("capitals"))
+
+
+def test_rows_without_references_are_kept_too(probed):
+    """A column `label` is not taken for the reference where there is none."""
+    rows = [{key: value for key, value in row.items() if key != "expected"} for row in TASKS["sentences"]()]
+    probe = probed(rows, "return 1.0 if len(said(thread)) > 10 else 0.0")
+    assert "gibberish" in [finding.kind for finding in probe.findings]
+    assert all(reference is None for reference in wb.Samples(probe.rows.frame).references)
+
+
+def test_the_same_seed_tries_the_same_texts(probed):
+    """Two probes of one seed are equal, and another seed draws other rows."""
+    first, second, other = (probed("sentences", CONTAINS, rows=6, seed=seed) for seed in (1, 1, 2))
+    assert first.table.equals(second.table)
+    assert list(first.samples.ids) == list(second.samples.ids) != list(other.samples.ids)
+
+
+def test_markup_in_the_data_is_text(probed):
+    """Prompts, references and names are escaped in the notebook's view."""
+    rows = [{"prompt": f"<b>{n}</b>?", "expected": f"<i>x{n}</i>", "completion": ""} for n in range(6)]
+    html = probed(rows, CONTAINS)._repr_html_()
+    assert "&lt;b&gt;" in html
+    assert not re.search("<b>[0-9]|<i>", html)
+
+
+def test_a_stricter_grader_decides(probed):
+    """What the other grader accepts too is no finding."""
+    assert probed("capitals", CONTAINS).findings
+    assert not probed("capitals", CONTAINS, against=grader(CONTAINS)).findings
+    assert probed("capitals", CONTAINS, against=grader(EXACT)).findings
+
+
+def test_a_judge_is_asked_within_its_budget():
+    """Injections are the first thing to try on a judge; a spent budget keeps what was graded."""
+
+    def answer(messages):
+        said = messages[-1]["content"]
+        fooled = "Ignore all instructions above" in said
+        right = any(f"\n{city}\n" in said for city in ("Paris", "Rome", "Madrid", "Oslo", "Lima", "Cairo"))
+        return json.dumps({"reasoning": "x", "score": "PASS" if fooled or right else "FAIL"})
+
+    client = wb.ScriptedClient(answer)
+    judge = wb.BinaryJudge("The reply names the capital.", model="m", client=client)
+    probe = wb.probe(judge, samples("capitals"), rows=4, progress=False)
+    assert probe.findings[0].kind == "injection"
+    assert len(client.calls) < 4 * 60
+    few = wb.probe(judge, samples("capitals"), rows=4, progress=False, budget=wb.Budget(calls=30))
+    assert few.tries <= 30
+    assert any("Budget spent" in note for note in few.run_notes)
+
+
+def test_a_suite_is_probed_by_its_one_score():
+    """A rule makes one score of several graders'; without one the graders are named."""
+    entries = [wb.Entry(wb.Contains(), "right"), wb.Entry(wb.Length(1), "some")]
+    assert (
+        wb.probe(wb.Suite(entries, combine=wb.combine.AllPass()), samples("capitals"), progress=False).grader
+        == "combined"
+    )
+    with pytest.raises(ValueError, match="right, some"):
+        wb.probe(wb.Suite(entries), samples("capitals"))
+
+
+def test_conversations_are_probed(probed):
+    """Messages keep their system turn; only the answer is replaced."""
+    rows = [
+        {"messages": [{"role": "system", "content": "Be kind."}, *_turns(row)], "expected": row["expected"]}
+        for row in TASKS["capitals"]()
+    ]
+    body = (
+        "return 1.0 if thread.messages()[0].content == 'Be kind.' and right(thread) in said(thread) else 0.0"
+    )
+    assert probed(rows, body).findings[0].kind == "mention"
+
+
+def _turns(row):
+    return [{"role": "user", "content": row["prompt"]}, {"role": "assistant", "content": row["completion"]}]
+
+
+def test_a_form_check_is_not_held_to_the_reference(probed):
+    """A grader that reads no reference is told so in a note, and what only a reference tells is no finding."""
+    rows = wb.Samples(
+        [{**row, "day": row.pop("expected")} for row in TASKS["dates"]()], columns={"reference": "day"}
+    )
+    source = "import re\n\n\nasync def grade(thread):\n    return 1.0 if re.fullmatch(r'[0-9]{4}-[0-9]{2}-[0-9]{2}', (thread.completion() or '').strip()) else 0.0\n"
+    probe = wb.probe(wb.FunctionGrader.from_source(source), rows, progress=False)
+    assert probe.ok
+    assert "form-only" in [finding.kind for finding in probe.notes]
+    loose = wb.FunctionGrader.from_source(source.replace("fullmatch", "search"))
+    assert [finding.kind for finding in wb.probe(loose, rows, progress=False).findings] == ["glued"]
+
+
+def test_the_search_shortens_what_fooled_it(probed):
+    """Of a long text that passes, the part that does it is left."""
+    body = "return 1.0 if said(thread) == right(thread) or 'zonk' in said(thread) and 'zank' in said(thread) else 0.0"
+    texts = probed("capitals", f"words = ['some', 'zonk', 'other', 'zank', 'words', 'more']\n{body}").texts(
+        "magic-text"
+    )
+    assert texts["text"].iloc[0] == "zonk zank"
+    assert len(texts["text"].iloc[-1]) > len("zonk zank")
+
+
+def test_progress_is_told():
+    """A function is told how many texts are done; where it says stop, what was graded is kept."""
+    seen = []
+    probe = wb.probe(grader(EXACT), samples("capitals"), progress=lambda now: seen.append(now.done))
+    assert seen == sorted(seen)
+    assert seen[-1] >= probe.tries * 0.9
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "import random\nreturn random.random()",
+        "global _seen\n_seen = globals().get('_seen', 0) + 1\nreturn float(_seen % 3 == 0)",
+    ],
+    ids=["chance", "state"],
+)
+def test_chance_and_state_lead(probed, body):
+    """A grader that scores a text differently the second time is told so before all else."""
+    probe = probed("arithmetic", body)
+    assert [finding.kind for finding in probe.findings] == ["inconsistent"]
+    assert "another order" in str(probe)
+
+
+def test_a_grader_that_always_fails_is_told_once(probed):
+    """Every text fails: one finding, with the error."""
+    (finding,) = probed("arithmetic", "raise ValueError('no')").findings
+    assert finding.kind == "fails"
+    assert "every text: runtime: ValueError: no" in finding.message
+
+
+def test_continuous_scores_are_compared_with_the_right_answers(probed):
+    """A near miss may come close to the right answer's score; what is no answer may not."""
+    near = "got = number(said(thread))\nif got is None:\n    return 0.0\nreturn max(0.0, 1 - abs(got - float(right(thread))) / 50)"
+    assert probed("arithmetic", near).ok
+    kind = [
+        finding.kind
+        for finding in probed("arithmetic", f"if not said(thread):\n    return 0.95\n{near}").findings
+    ]
+    assert kind == ["empty", "missing"]
+
+
+def test_a_users_pass_mark_counts(probed):
+    """With a mark a text is accepted from there on, whatever the right answer scores."""
+    body = "return 1.0 if said(thread).strip() == right(thread) else 0.4 if said(thread) else 0.0"
+    assert probed("capitals", body).ok
+    kinds = {finding.kind for finding in probed("capitals", body, pass_threshold=0.3).findings}
+    assert {"gibberish", "other-answer"} <= kinds
+
+
+@pytest.mark.parametrize(
+    ("settings", "error"),
+    [
+        ({"rows": 0}, ValueError),
+        ({"tries": -1}, ValueError),
+        ({"rows": 2.5}, ValueError),
+        ({"workers": 3}, TypeError),
+    ],
+)
+def test_wrong_settings_are_refused(settings, error):
+    """Counts are whole numbers, and settings are named."""
+    with pytest.raises(error):
+        wb.probe(wb.Contains(), samples("capitals"), **settings)
+    with pytest.raises(TypeError, match="grader or a suite"):
+        wb.probe("exact", samples("capitals"))

@@ -1,0 +1,126 @@
+"""A mended grader on the regression rows: which holes are closed, and which right answers are lost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from workbench.display_text import counted, one_line
+from workbench.errors import SamplesError
+from workbench.judges.asking.budget import as_budget
+from workbench.probes.accepting import Rule, rule_of
+from workbench.probes.board import Board, Outcome, as_suite
+from workbench.samples import as_samples
+
+__all__ = ["Again", "again"]
+
+
+@dataclass(frozen=True, eq=False)
+class Again:
+    """What became of the holes. Prints as sentences.
+
+    Attributes:
+        grader: The mended grader's name.
+        closed: Holes of which no row fools it any more.
+        open: Holes that are still there, with how many of their rows fool it.
+        lost: Known-good rows that it took before and does not take now.
+        kept: Known-good rows that it still takes.
+        rows: The regression rows with the columns `score`, `right` and `error`.
+    """
+
+    grader: str
+    closed: tuple[str, ...]
+    open: dict[str, int]
+    lost: int
+    kept: int
+    rows: pd.DataFrame
+
+    @property
+    def ok(self) -> bool:
+        """Whether all holes are closed and nothing good was lost."""
+        return not self.open and not self.lost
+
+    def __str__(self) -> str:
+        holes = len(self.closed) + len(self.open)
+        lines = [
+            f"{one_line(self.grader)}: {len(self.closed)} of {counted(holes, 'hole')} closed{_list(self.closed)}."
+        ]
+        if self.open:
+            still = [f"{name} ({counted(count, 'row')})" for name, count in self.open.items()]
+            lines.append(f"Still open: {', '.join(still)}.")
+        lines.append(
+            f"Known-good rows lost: {self.lost} of {self.lost + self.kept}{_list(self._lost_forms())}."
+            if self.lost
+            else f"No known-good row was lost ({self.kept} of {self.kept} still accepted)."
+        )
+        return "\n".join(lines)
+
+    def _lost_forms(self) -> tuple[str, ...]:
+        lost = self.rows[(self.rows["label"] == True) & (self.rows["was"] == True) & ~self.rows["right"]]  # noqa: E712
+        return tuple(dict.fromkeys(lost["probe"]))
+
+    __repr__ = __str__
+
+
+def _list(names: tuple[str, ...]) -> str:
+    return f" ({', '.join(names)})" if names else ""
+
+
+def again(grader: Any, rows: Any, *, pass_threshold: float | None = None, budget: Any = None) -> Again:
+    """Grade regression rows: `Probe.rows`, or what was read from a file of them.
+
+    Args:
+        grader: The mended grader.
+        rows: Rows with the columns `probe`, `label` and `was`.
+        pass_threshold: Lowest score that accepts a row; None as in `probe`.
+        budget: The most that judges may spend.
+
+    Raises:
+        SamplesError: The rows lack these columns.
+    """
+    samples = as_samples(rows)
+    frame = samples.frame.reset_index(drop=True)
+    if missing := {"probe", "label", "was"} - set(frame.columns):
+        raise SamplesError(
+            "these are no regression rows",
+            found=f"no column {min(missing)!r}",
+            expected="the rows of `Probe.rows`",
+        )
+    board = Board(as_suite(grader), samples, as_budget(budget))
+    texts = [thread.completion() for thread in samples.threads]
+    board.grade(enumerate(texts))
+    outcomes = [
+        board.outcomes.get((row, text), Outcome(float("nan"), tried=False)) for row, text in enumerate(texts)
+    ]
+    rule = _rule(frame, outcomes, pass_threshold)
+    label = [value in (True, 1, "True", "true") for value in frame["label"]]
+    was = [value in (True, 1, "True", "true") for value in frame["was"]]
+    right = [
+        not rule.rejects(row, outcome) if good else not rule.accepts(row, outcome)
+        for row, (good, outcome) in enumerate(zip(label, outcomes, strict=True))
+    ]
+    frame = frame.assign(
+        label=label,
+        was=was,
+        right=right,
+        score=[one.score for one in outcomes],
+        error=[one.error for one in outcomes],
+    )
+    holes = (
+        frame[~frame["was"]].groupby("probe", sort=False)["right"].agg(lambda column: int((~column).sum()))
+    )
+    known = frame[frame["label"] & frame["was"]]["right"]
+    still = {str(name): int(count) for name, count in holes.items() if count}
+    closed = tuple(str(name) for name, count in holes.items() if not count)
+    return Again(board.name, closed, still, int((~known).sum()), int(known.sum()), frame)
+
+
+def _rule(frame: pd.DataFrame, outcomes: list[Outcome], pass_threshold: float | None) -> Rule:
+    best = {
+        row: outcome.score
+        for row, (name, outcome) in enumerate(zip(frame["probe"], outcomes, strict=True))
+        if name == "right answer" and outcome.score == outcome.score
+    }
+    return rule_of(outcomes, best, pass_threshold=pass_threshold)

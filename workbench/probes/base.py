@@ -1,0 +1,264 @@
+"""What is right: each row's reference, the form in which the grader takes it, and answers that are surely wrong."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+from workbench.diagnostics.labels import read_labels
+from workbench.probes.accepting import Rule, rule_of
+from workbench.probes.board import Board, Outcome, Pair
+from workbench.probes.filler import gibberish
+from workbench.probes.mining import Mined
+from workbench.probes.right import apart, as_text, number_in, parsed_json
+from workbench.probes.row import Row
+from workbench.probes.shapes import FREE, PLAIN, Shape, shapes_for
+from workbench.report.settings import label_column
+from workbench.samples import Samples
+
+__all__ = ["Base", "establish"]
+
+_USUAL_NAMES = (
+    "target",
+    "gold",
+    "gold_answer",
+    "solution",
+    "correct",
+    "correct_answer",
+    "expected_output",
+    "ideal",
+    "truth_answer",
+)
+"""Names of metadata that hold a right answer, where no column is mapped as the reference."""
+_MOSTLY, _TOLERANT = 0.5, 0.9
+"""Shares of rows: a form counts as the grader's own; a sentence counts as accepted in general. Ours."""
+_LEARNT_ON = 16
+"""Rows on which forms are tried at first."""
+
+_SPARE = ("Zuborek", "Ledum Nofel")
+"""Answers that no question has."""
+_SENTENCES, _JUDGED_SENTENCES = 3, 1
+"""Sentences of several kinds that have to be accepted; the one that a judge is asked about. Ours."""
+
+
+@dataclass(frozen=True)
+class Base:
+    """What later stages stand on.
+
+    Attributes:
+        rows: The rows as transformations see them.
+        rule: What counts as accepted.
+        shape: The form in which the right answer is accepted.
+        shape_rate: Share of the rows with a reference whose right answer is accepted in it; NaN without references.
+        free: Whether the grader takes answers in sentences of several kinds.
+        right: Rows whose right answer is accepted, by position, with that text.
+        references: Text of each row's reference, by position.
+    """
+
+    rows: tuple[Row, ...]
+    rule: Rule
+    shape: Shape
+    shape_rate: float
+    free: bool
+    right: Mapping[int, str]
+    references: tuple[str, ...]
+
+    @property
+    def distinct(self) -> int:
+        """How many different references there are."""
+        return len({reference for reference in self.references if reference})
+
+
+def establish(
+    board: Board,
+    mined: Mined,
+    *,
+    labels: Any = None,
+    pass_threshold: float | None = None,
+    seed: int = 0,
+    judge: bool = False,
+) -> Base:
+    """Find out what the grader takes for right: its form, and the score of each row's right answer.
+
+    Args:
+        board: The grader and the rows; what is tried here is graded there.
+        mined: What the grader's text gave away.
+        labels: Known-good rows, as in `Report`.
+        pass_threshold: The user's pass mark.
+        seed: For what is drawn.
+        judge: Whether each text is a question to a model: then only two forms are tried.
+    """
+    samples = board.samples
+    texts, references = list(_texts(samples)), tuple(_references(samples, mined))
+    good = read_labels(label_column(samples, labels), len(samples)) == 1
+    others = [_others(row, references, seed) for row in range(len(samples))]
+    known = [row for row, reference in enumerate(references) if reference]
+    tried = _Tried(board, references, known, pass_threshold)
+    simple = [PLAIN, *FREE[: _JUDGED_SENTENCES if judge else len(FREE)]]
+    tried.grade(simple)
+    board.grade(_contrast(board, others, seed, judge=judge))
+    board.grade((row, text) for row, (_, text) in enumerate(texts) if text)
+    shapes = simple
+    if known and not judge and tried.rate(PLAIN, tried.rule(simple)) < _MOSTLY:
+        examples = [(texts[row][1], references[row]) for row in sorted(known, key=lambda row: not good[row])]
+        shapes = shapes_for(mined, _accepted_first(board, tried.rule(simple), examples, known))
+    chosen, rule = tried.choose(shapes)
+    right = tried.right(chosen, rule)
+    rows = []
+    for row, (prompt, completion) in enumerate(texts):
+        outcome = board.outcomes.get((row, completion)) if completion else None
+        is_good = good[row] or (outcome is not None and rule.accepts(row, outcome))
+        text = completion if completion and is_good else right.get(row)
+        rows.append(
+            Row(
+                row, prompt, completion, references[row], others[row], mined, chosen, seed, text, chosen.mends
+            )
+        )
+    sentences = sum(tried.rate(shape, rule) >= _TOLERANT for shape in simple[1:])
+    free = sentences >= (1 if judge else _SENTENCES) and chosen in {PLAIN, *FREE}
+    return Base(
+        tuple(rows), rule, chosen, len(right) / len(known) if known else math.nan, free, right, references
+    )
+
+
+@dataclass(frozen=True)
+class _Tried:
+    """References in forms, graded."""
+
+    board: Board
+    references: Sequence[str]
+    known: Sequence[int]
+    pass_threshold: float | None
+
+    def grade(self, shapes: Sequence[Shape], most: int | None = None) -> None:
+        """Try forms on the rows with a reference, the first of them only where `most` says so."""
+        self.board.grade((row, shape(self.references[row])) for row in self.known[:most] for shape in shapes)
+
+    def outcome(self, row: int, shape: Shape) -> Outcome | None:
+        return self.board.outcomes.get((row, shape(self.references[row])))
+
+    def rate(self, shape: Shape, rule: Rule) -> float:
+        """Share of rows whose reference is accepted in a form."""
+        found = [(row, outcome) for row in self.known if (outcome := self.outcome(row, shape)) is not None]
+        return sum(rule.accepts(row, outcome) for row, outcome in found) / len(found) if found else 0.0
+
+    def rule(self, shapes: Sequence[Shape]) -> Rule:
+        """What counts as accepted, each row's best score in some forms being that of the right answer."""
+        best: dict[int, float] = {}
+        for row in self.known:
+            scores = [outcome.score for shape in shapes if (outcome := self.outcome(row, shape)) is not None]
+            if known := [score for score in scores if not math.isnan(score)]:
+                best[row] = max(known)
+        return rule_of(self.board.outcomes.values(), best, pass_threshold=self.pass_threshold)
+
+    def choose(self, shapes: Sequence[Shape]) -> tuple[Shape, Rule]:
+        """The form in which most references are accepted, the plain one where it is accepted mostly."""
+        self.grade(shapes, _LEARNT_ON)
+        first = self.rule(shapes)
+        best = max(shapes, key=lambda shape: self.rate(shape, first))
+        if self.rate(PLAIN, first) >= _MOSTLY or not self.known or not self.rate(best, first):
+            best = PLAIN
+        self.grade([best])
+        return best, self.rule(shapes)
+
+    def right(self, shape: Shape, rule: Rule) -> dict[int, str]:
+        """Rows whose reference is accepted in a form, with that text."""
+        found = [(row, outcome) for row in self.known if (outcome := self.outcome(row, shape)) is not None]
+        return {row: shape(self.references[row]) for row, outcome in found if rule.accepts(row, outcome)}
+
+
+def _accepted_first(
+    board: Board, rule: Rule, examples: Sequence[tuple[str, str]], known: Sequence[int]
+) -> list[tuple[str, str]]:
+    """Examples with those first whose completion the grader accepts."""
+    accepted = {
+        board.samples_text(row)
+        for row in known
+        if (outcome := board.outcomes.get((row, board.samples_text(row)))) is not None
+        and rule.accepts(row, outcome)
+    }
+    return sorted(examples, key=lambda example: example[0] not in accepted)
+
+
+def _contrast(board: Board, others: Sequence[tuple[str, ...]], seed: int, *, judge: bool) -> list[Pair]:
+    """Texts that are surely wrong, so that the levels of the scores show."""
+    rows = range(len(board.samples))
+    pairs: list[Pair] = [(row, "") for row in rows]
+    pairs += [(row, others[row][0]) for row in rows if others[row]]
+    return pairs if judge else [*pairs, *((row, gibberish(60, Random(seed))) for row in rows)]  # noqa: S311
+
+
+def _texts(samples: Samples) -> Any:
+    """Prompt and completion of each row."""
+    for thread in samples.threads:
+        asked = [turn.content for turn in thread.messages() if turn.role == "user"]
+        yield (asked[-1] if asked else ""), thread.completion() or ""
+
+
+def _references(samples: Samples, mined: Mined) -> list[str]:
+    """The right answer of each row as text, "" where it is not known."""
+    values = list(samples.references)
+    if (
+        all(
+            value in (None, True, False, 0, 1, "0", "1")
+            for value in values
+            if not isinstance(value, list | dict)
+        )
+        and samples.columns.get("reference") == "label"
+    ):
+        values = [None] * len(values)  # verdicts on the rows, not answers
+    if all(value is None for value in values):
+        name = next((name for name in _USUAL_NAMES if name in mined.text), None)
+        values = [(thread.metadata or {}).get(name) for thread in samples.threads] if name else values
+    return [
+        _first_of(value) if isinstance(value, list) and _are_choices(value, mined) else as_text(value)
+        for value in values
+    ]
+
+
+def _are_choices(value: Sequence[Any], mined: Mined) -> bool:
+    """Whether a list of texts names several ways to say one answer rather than an answer that is a list."""
+    return (
+        bool(value)
+        and all(isinstance(item, str) for item in value)
+        and "any(" in mined.text
+        and "json" not in mined.text
+    )
+
+
+def _first_of(value: Sequence[Any]) -> str:
+    return as_text(value[0])
+
+
+def _others(row: int, references: Sequence[str], seed: int) -> tuple[str, ...]:
+    """Answers that are surely wrong in a row: other rows' references, those of like length first; then made-up ones."""
+    reference = references[row]
+    if not reference:
+        return ()
+    pool = sorted({other for other in references if other and apart(other, reference)})
+    Random(f"{seed}-{row}").shuffle(pool)  # noqa: S311 (no secret)
+    near = sorted(pool, key=lambda other: abs(len(other) - len(reference)) > 3)[:2]
+    made = [other for other in _made_up(reference) if apart(other, reference)]
+    return tuple(dict.fromkeys([*near, *made]))[:2]
+
+
+def _made_up(reference: str) -> list[str]:
+    """Wrong answers of the reference's own kind."""
+    number, value = number_in(reference), parsed_json(reference)
+    if number is not None:
+        return [as_text(float(round(number * factor + step, 4))) for factor, step in ((2, 7), (3, 20))]
+    if isinstance(value, dict):
+        return [json.dumps({**dict.fromkeys(value, spare)}) for spare in _SPARE]
+    if isinstance(value, list):
+        return [json.dumps([spare]) for spare in _SPARE]
+    if len(reference) == 1 and reference.isalpha():
+        return [
+            letter
+            for letter in (chr(ord("A") + step) for step in range(4))
+            if letter.lower() != reference.lower()
+        ]
+    return list(_SPARE)

@@ -1,0 +1,208 @@
+"""Texts put in the place of rows' answers, and graded: every pair of row and text once, many in one run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from workbench.grade import ErrorKind
+from workbench.graders import Grader
+from workbench.grades import SCORED, Grades
+from workbench.judges.asking.budget import Budget
+from workbench.progress import OnProgress, Progress
+from workbench.report import Report
+from workbench.samples import Samples
+from workbench.samples.roles import CellError, messages_of
+from workbench.suite import Suite
+
+__all__ = ["Board", "Outcome", "Pair", "as_suite", "with_texts"]
+
+Pair = tuple[int, str | None]
+"""A row's position among those drawn, and a text in the place of its answer; None for no answer."""
+
+_NOT_TRIED = frozenset(
+    {
+        ErrorKind.BUDGET, ErrorKind.CANCELLED, ErrorKind.SAMPLE, ErrorKind.SANDBOX, ErrorKind.STORE, ErrorKind.JUDGE_SERVER,
+        ErrorKind.JUDGE_KEY, ErrorKind.JUDGE_LIMIT, ErrorKind.JUDGE_UNREACHABLE, ErrorKind.ENDPOINT,
+    }
+)  # fmt: skip
+"""Errors that say nothing about the grader's judgement: the text counts as not tried."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a grader said of one text.
+
+    Attributes:
+        score: NaN without one.
+        passed: Its own verdict, None without one.
+        error: Why it failed; "" where it did not.
+        tried: Whether it was graded at all.
+    """
+
+    score: float
+    passed: bool | None = None
+    error: str = ""
+    tried: bool = True
+
+
+@dataclass
+class Board:
+    """One grader, rows, and every outcome so far.
+
+    Attributes:
+        suite: The grader as a suite of one, or a suite with a rule.
+        samples: The rows drawn.
+        budget: What is left for judges; None for no limit.
+        store: Where judges' answers are kept; None for nowhere.
+        listen: Told how many texts are graded.
+        outcomes: By row and text.
+    """
+
+    suite: Suite
+    samples: Samples
+    budget: Budget | None = None
+    store: Any = None
+    listen: OnProgress | None = None
+    outcomes: dict[Pair, Outcome] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    stopped: bool = False
+    _texts: list[str] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        """The grader's name in a report."""
+        return self.suite.column if self.suite.combine is not None else self.suite.entries[0].name
+
+    def samples_text(self, row: int) -> str:
+        """A row's own answer; "" where there is none."""
+        if not self._texts:
+            self._texts = [thread.completion() or "" for thread in self.samples.threads]
+        return self._texts[row]
+
+    def grade(self, pairs: Iterable[Pair]) -> None:
+        """Grade what has not been graded, in one run."""
+        new = [pair for pair in dict.fromkeys(pairs) if pair not in self.outcomes]
+        if not new or self.stopped:
+            return
+        report = self._run(new)
+        self.outcomes.update(zip(new, self._outcomes(report), strict=True))
+        self._spend(report.grades.values(), sum(self.outcomes[pair].tried for pair in new))
+        self.notes += [note for note in report.notes if note not in self.notes]
+        self.stopped = self.stopped or any(
+            note.startswith(("Interrupted", "Budget spent")) for note in report.notes
+        )
+
+    def changed(self, pairs: Sequence[Pair]) -> list[Pair]:
+        """Those of some graded pairs that get another score when they are graded once more, in the opposite order."""
+        backwards = [pair for pair in reversed(pairs) if pair in self.outcomes]
+        if not backwards or self.stopped:
+            return []
+        again = zip(backwards, self._outcomes(self._run(backwards)), strict=True)
+        return [pair for pair, outcome in again if repr(outcome.score) != repr(self.outcomes[pair].score)]
+
+    def _run(self, pairs: Sequence[Pair]) -> Report:
+        return self.suite.run(
+            with_texts(self.samples, [row for row, _ in pairs], [text for _, text in pairs]),
+            progress=self._heard, budget=self.budget, store=self.store,
+        )  # fmt: skip
+
+    def _outcomes(self, report: Report) -> list[Outcome]:
+        grades = report.grades[self.name]
+        return [_outcome(row, grades) for row in range(len(grades))]
+
+    def _heard(self, progress: Progress) -> object:
+        if self.listen is None:
+            return True
+        return self.listen(replace(progress, done=len(self.outcomes) + progress.done))
+
+    def _spend(self, columns: Iterable[Grades], calls: int) -> None:
+        if self.budget is None:
+            return
+        grades = list(columns)
+        spent = {
+            "money": float(np.nansum([np.nansum(one.cost) for one in grades])),
+            "tokens": int(np.nansum([np.nansum(one.tokens) for one in grades])),
+            "calls": calls,
+        }
+        left = {
+            name: limit - spent[name] for name in spent if (limit := getattr(self.budget, name)) is not None
+        }
+        if any(value <= 0 for value in left.values()):
+            self.stopped = True
+            return
+        self.budget = Budget(**left)
+
+
+def _outcome(row: int, grades: Grades) -> Outcome:
+    error = grades.errors.get(row)
+    if error is not None:
+        return Outcome(np.nan, None, f"{error.kind}: {error.message}"[:300], error.kind not in _NOT_TRIED)
+    if grades.codes[row] != SCORED:
+        return Outcome(np.nan, None, "", tried=False)
+    verdict = int(grades.passed[row])
+    return Outcome(float(grades.scores[row]), None if verdict < 0 else bool(verdict))
+
+
+def with_texts(
+    samples: Samples, rows: Sequence[int], texts: Sequence[str | None], **columns: Sequence[Any]
+) -> Samples:
+    """Rows of samples with other answers, all else untouched.
+
+    Args:
+        samples: The rows.
+        rows: Positions, (m,), each as often as wanted.
+        texts: The answer of each, (m,); None for none.
+        columns: Further columns, (m,) each, by name; a column of that name is replaced.
+    """
+    roles = samples.columns
+    frame = samples.take(list(rows)).frame.reset_index(drop=True)
+    if "messages" in roles:
+        cells = frame[roles["messages"]].tolist()
+        frame[roles["messages"]] = pd.Series(list(map(_answered, cells, texts)), dtype=object)
+        if "completion" in roles:
+            frame[roles["completion"]] = pd.Series([None] * len(frame), dtype=object)
+    else:
+        name = roles.get("completion", "completion")
+        frame[name] = pd.Series(list(texts), dtype=object)
+        roles = {**roles, "completion": name}
+    for name, values in columns.items():
+        frame[name] = pd.Series(list(values), dtype=object)
+    missing = {role: None for role in ("reference", "group", "id") if role not in roles}
+    return Samples(frame, columns={**missing, **roles}, source=samples.source)
+
+
+def _answered(cell: Any, text: str | None) -> Any:
+    """Chat messages with another answer at their end."""
+    try:
+        messages = list(messages_of(cell) or [])
+    except CellError:
+        return cell
+    if messages and messages[-1].get("role") == "assistant":
+        messages = messages[:-1]
+    return messages if text is None else [*messages, {"role": "assistant", "content": text}]
+
+
+def as_suite(grader: Any) -> Suite:
+    """A grader, entry or suite as a suite that gives one score a row.
+
+    Raises:
+        TypeError: Something else.
+        ValueError: A suite of several graders without a rule that makes one score of theirs.
+    """
+    if isinstance(grader, Suite):
+        if len(grader.entries) > 1 and grader.combine is None:
+            names = ", ".join(entry.name for entry in grader.entries)
+            raise ValueError(
+                f"a suite of several graders has no one score to probe; probe each of {names}, or give the suite combine="
+            )
+        return grader
+    if isinstance(grader, Grader) or hasattr(grader, "grader"):
+        return Suite(grader)
+    raise TypeError(
+        f"wb.probe takes a grader or a suite, not {type(grader).__name__}; @wb.grader makes one of a function"
+    )

@@ -1,0 +1,167 @@
+"""Causes before consequences: one leading sentence for what many transformations show."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from workbench.diagnostics.finding import Finding, Severity
+from workbench.display_text import one_line
+from workbench.probes.case import MOST, ProbeCase
+from workbench.probes.tried import Family
+
+__all__ = ["MENTIONS", "failing", "follows_from", "form_only", "leading"]
+
+_NOTHING = ("empty", "whitespace", "one-character", "opener", "gibberish", "padding", "prompt-echo")
+"""Transformations whose texts say nothing at all."""
+MENTIONS = ("hedged", "all-numbers", "negated", "retracted", "think-block", "inside-another")
+"""Transformations that put the right answer into a text that says something else."""
+_SEVERAL = 3
+"""Transformations that have to pass before they are one cause. Ours."""
+_INSIDE = frozenset({"sign", "digits-after-point", "magnitude", "other-values", "expression"})
+"""What a search for the answer as a part of the text takes too."""
+_BESIDE = frozenset(
+    {"injection", "fake-verdict", "closed-delimiter", "magic-text", "magic-beside-wrong", "padded-wrong", "wrong-repeated"}
+)  # fmt: skip
+"""What follows where texts without meaning pass, or long ones."""
+_ANY_ANSWER = _BESIDE | {
+    "hedged", "all-numbers", "negated", "retracted", "think-block", "inside-another", "found-by-search",
+    "one-digit", "off-a-little", "digits-after-point", "magnitude", "sign", "unit", "other-entity", "other-number", "one-word",
+    "one-letter", "only-its-start", "only-its-end", "truncated", "anagram", "look-alike", "raised-digits", "other-values",
+    "key-missing", "entry-twice", "entry-missing", "entry-added", "order", "expression", "pattern-of-reference", "keyword-heap",
+    "case-that-matters",
+}  # fmt: skip
+"""What follows where any answer passes, whatever it says."""
+_LEAST = 0.9
+"""Share of a consequence's rows that its cause has to reach."""
+_FEW_FAILURES = 3
+
+
+def leading(case: ProbeCase, proven: Sequence[Family]) -> list[Finding]:
+    """The one cause that leads, where one is behind many findings."""
+    overall = [*_fails_always(case), *_unsteady(case), *_accepts_anything(case), *_accepts_nothing(case)]
+    if overall:
+        return overall[:1]
+    any_answer = any(one.variant.name == "other-answer" and one.share.value >= MOST for one in proven)
+    return [] if any_answer else list(_mention(case, proven))
+
+
+def _fails_always(case: ProbeCase) -> Iterator[Finding]:
+    """No text has a score."""
+    texts = [text for family in case.found for text in family.texts]
+    if texts and all(text.outcome.error for text in texts):
+        message = f"fails on every text: {one_line(texts[0].outcome.error, 160)}"
+        yield case.count(
+            "fails", Severity.ERROR, message, "mend it, and validate it on these rows", texts, len(texts)
+        )
+
+
+def _unsteady(case: ProbeCase) -> Iterator[Finding]:
+    """The same text gets another score the next time: chance, the clock, or what the grader remembers."""
+    if not case.changed or case.judge:
+        return
+    count = f"{len(case.changed):,} of {case.regraded:,} texts"
+    message = f"gives the same text another score when it is graded again in another order: {count}"
+    advice = "take chance, the clock and module-level state out of it; until then nothing else here is sure"
+    pairs = {*case.changed}
+    texts = [text for family in case.found for text in family.texts if (text.row, text.text) in pairs]
+    yield case.count("inconsistent", Severity.ERROR, message, advice, texts, max(case.regraded, len(texts)))
+
+
+def _accepts_anything(case: ProbeCase) -> Iterator[Finding]:
+    """Nearly every text that says nothing passes."""
+    families = [case.by_name[name] for name in _NOTHING if name in case.by_name]
+    if len(families) < _SEVERAL or not all(family.share.value >= MOST for family in families):
+        return
+    texts = [text for family in families for text in family.fooled]
+    total = sum(len(family.texts) for family in families)
+    message = f"accepts whatever it is given, even texts that say nothing: {len(texts):,} of {total:,}"
+    yield case.count(
+        "accepts-anything", Severity.ERROR, message, "say what a right answer must have", texts, total
+    )
+
+
+def _accepts_nothing(case: ProbeCase) -> Iterator[Finding]:
+    """No right answer passes, in no form, nor any of the rows' own answers."""
+    as_it_is = case.by_name.get("as-it-is")
+    if (
+        as_it_is is None
+        or as_it_is.failed
+        or not case.reads
+        or any(row.good is not None for row in case.base.rows)
+    ):
+        return
+    count = len(as_it_is.rows)
+    message = (
+        f"accepts nothing: the right answer was tried in many forms on {count:,} rows, and none was taken"
+    )
+    advice = "read what the grader compares with what; labels= says which rows are good"
+    yield case.count(
+        "accepts-nothing", Severity.WARNING, message, advice, as_it_is.fooled, len(as_it_is.texts)
+    )
+
+
+def _mention(case: ProbeCase, proven: Sequence[Family]) -> Iterator[Finding]:
+    """Hedges, denials and corrections all pass: the right answer anywhere in the text is enough."""
+    families = [family for family in proven if family.variant.name in MENTIONS and family.share.value >= MOST]
+    if len(families) < _SEVERAL:
+        return
+    inside = ", even inside a longer word or number," if _has_inside(families) else ""
+    ways = "; ".join(
+        f"{one.variant.says} ({len(one.wrong_rows):,} of {len(one.rows):,} rows)" for one in families
+    )
+    message = f"the right answer anywhere in the text{inside} is enough: it accepts {ways}{case.example(families[0])}"
+    texts = [text for family in families for text in family.fooled]
+    yield case.about("mention", Severity.ERROR, message, families[0].variant.advice, families[0], texts)
+
+
+def _has_inside(families: Sequence[Family]) -> bool:
+    return any(family.variant.name == "inside-another" for family in families)
+
+
+def follows_from(family: Family, lead: Sequence[Finding], proven: Sequence[Family]) -> bool:
+    """Whether a finding says no more than the leading one, or than another one among the proven."""
+    return any(_follows(family, finding, proven) for finding in lead) or _is_explained(family, proven)
+
+
+def _follows(family: Family, lead: Finding, proven: Sequence[Family]) -> bool:
+    name = family.variant.name
+    if lead.kind == "mention":
+        return name in MENTIONS or (name in _INSIDE and _has_inside(proven))
+    if lead.kind == "accepts-anything":
+        return family.variant.expects == "reject"
+    return lead.kind in {"inconsistent", "fails"} or name == "as-it-is"
+
+
+def _is_explained(family: Family, proven: Sequence[Family]) -> bool:
+    """Whether any answer passes, or any text of that length, on as many rows."""
+    shares = {one.variant.name: one.share.value for one in proven}
+    name, least = family.variant.name, _LEAST * family.share.value
+    no_meaning = max(shares.get(cause, 0.0) for cause in ("gibberish", "padding", "opener"))
+    if no_meaning and no_meaning >= least and (name in _BESIDE or name == "glued"):
+        return True
+    return name in _ANY_ANSWER and shares.get("other-answer", 0.0) >= max(MOST, least)
+
+
+def form_only(case: ProbeCase) -> Iterator[Finding]:
+    """A grader that was given references and reads none: what only they can tell is not held against it."""
+    other = case.by_name.get("other-answer")
+    if case.reads or other is None or not case.base.distinct:
+        return
+    taken = f"{len(other.wrong_rows):,} of {len(other.rows):,}"
+    message = f"looks at the form alone, not at the reference, and takes other rows' answers too: {taken}"
+    advice = "fine for a check of the form; beside it, another grader has to compare with the reference"
+    yield case.about("form-only", Severity.NOTE, message, advice, other, other.fooled)
+
+
+def failing(case: ProbeCase) -> Iterator[Finding]:
+    """What the grader fails on although any answer may look like that: no score is not zero."""
+    families = [family for family in case.found if family.variant.crash and family.failed]
+    texts = [text for family in families for text in family.failed]
+    if not texts or (case.judge and len(texts) < _FEW_FAILURES) or list(_fails_always(case)):
+        return
+    what = ", ".join(dict.fromkeys(family.variant.says for family in families))
+    message = f"fails, and gives no score, on {what}: {one_line(texts[0].outcome.error, 160)}"
+    advice = "any answer may look like that: catch it, and give it 0.0"
+    yield case.count(
+        "fails", Severity.WARNING, message, advice, texts, sum(len(family.texts) for family in families)
+    )

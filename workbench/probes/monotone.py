@@ -1,0 +1,61 @@
+"""More of the same is never better: a score that grows with repeats pays for length."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from workbench.probes.base import Base
+from workbench.probes.board import Board
+from workbench.probes.tried import Family, Text
+from workbench.probes.variant import Variant
+
+__all__ = ["monotone"]
+
+_ROWS, _TIMES = 12, (3, 12)
+_RISE = 0.02
+"""Share of the span of scores that counts as higher. Ours."""
+_MOST = 0.8
+"""Share of the rows on which the score has to rise. Ours: chance gives ups and downs alike."""
+
+MORE = Variant(
+    "more-of-the-same", "reject", "the same text several times more gladly than once", lambda _: (), rank=18, least=2,
+    judges=False, advice="count what is there once: a score that grows with repeats pays for length",
+)  # fmt: skip
+
+
+def monotone(board: Board, base: Base, like: Family) -> list[Family]:
+    """Grade wrong and right answers once and several times over; a family where the score rises with every repeat.
+
+    Only where scores have more than two levels: two are told by what is accepted.
+    """
+    rows = [row for row in base.rows[:_ROWS] if row.reference]
+    if base.rule.mark is not None or not rows:
+        return []
+    once = {row.number: (row.say(row.other), row.say(row.reference)) for row in rows}
+    pairs = [
+        (number, " ".join([text] * times))
+        for number, both in once.items()
+        for text in both
+        for times in (1, *_TIMES)
+    ]
+    board.grade(pairs)
+    texts = [
+        _judged(board, base, number, [" ".join([one] * times) for times in (1, *_TIMES)])
+        for number, both in once.items()
+        for one in both
+    ]
+    rises = np.mean([text.wrong for text in texts])
+    kept = texts if rises >= _MOST / 2 else [replace(text, wrong=False) for text in texts]
+    return [Family(MORE, tuple(kept), like.groups, float("nan"))]
+
+
+def _judged(board: Board, base: Base, row: int, chain: Sequence[str]) -> Text:
+    """The longest of a chain of repeats, wrong where every step scores higher than the one before."""
+    outcomes = [board.outcomes[row, text] for text in chain if (row, text) in board.outcomes]
+    scores = [outcome.score for outcome in outcomes]
+    span = max(base.rule.usual - base.rule.floor, 1e-9)
+    rises = len(scores) == len(chain) and scores[-1] - scores[0] > _RISE * span and all(np.diff(scores) >= 0)
+    return Text(row, chain[-1], outcomes[-1], bool(rises))

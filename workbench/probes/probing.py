@@ -1,0 +1,223 @@
+"""`wb.probe`: known-bad and known-good variants of the rows, graded, judged, and searched on from."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from workbench.judges.asking.budget import as_budget
+from workbench.judges.base import Judge
+from workbench.probes.accepting import Rule, rule_of
+from workbench.probes.base import Base, establish
+from workbench.probes.board import Board, Pair, as_suite
+from workbench.probes.case import ProbeCase
+from workbench.probes.mining import Mined, mine
+from workbench.probes.monotone import monotone
+from workbench.probes.result import Probe
+from workbench.probes.search import attack
+from workbench.probes.settings import RunSettings
+from workbench.probes.tried import Family, Text, families, texts_of
+from workbench.probes.verdicts import Verdicts, verdicts
+from workbench.progress import Bar
+from workbench.samples import Samples, as_samples
+from workbench.serialization import parts
+from workbench.suite import Suite
+
+__all__ = ["probe"]
+
+_CODE_ROWS, _JUDGE_ROWS = 40, 6
+"""Rows drawn: 40 put the bound of no hit at 9 %; a judge is asked about 40 questions a row. Ours."""
+_CODE_TRIES, _JUDGE_TRIES = 400, 12
+"""Texts of the search."""
+_REGRADED = 48
+"""Texts that are graded twice, to see whether chance or state has a part in the scores. Ours."""
+_LOOKED_AT = 25
+"""Rows of the data that are looked at for each row drawn, so that prompts do not repeat. Ours."""
+
+
+def probe(
+    grader: Any,
+    samples: Any,
+    *,
+    rows: int | None = None,
+    tries: int | None = None,
+    seed: int = 0,
+    against: Any = None,
+    **settings: Any,
+) -> Probe:
+    """Find out without labels what fools a grader: variants of your own rows that are surely wrong, or surely right.
+
+    The references are first tried as answers, to learn in which form the grader takes them. Then every registered
+    transformation makes texts of every row: known-bad ones that have to be rejected (nothing at all, the question
+    echoed, the right answer denied, another row's answer, ...) and known-good ones (a line end, a full stop, another
+    order of keys, ...). From what fooled the grader, and from what stands in its own text, a search goes on. Only what no
+    sound grader does is a finding; what sound graders may do is told in `notes`.
+
+    Args:
+        grader: A grader, an `Entry`, or a suite that makes one score a row.
+        samples: As in `Suite.run`. With references, right and wrong answers are known; without, only texts are tried
+            that answer nothing.
+        rows: Rows drawn, 40 by default, 6 for judges, which are asked about 40 questions a row.
+        tries: Texts of the search, 400 by default, 12 for judges; 0 for none.
+        seed: For the rows drawn and the texts made: the same seed tries the same texts.
+        against: A stricter grader: a known-bad text that it accepts too is no finding, nor is a known-good one that it
+            rejects.
+        settings: `labels`, `budget`, `store` and `progress`, as in `Suite.run`, and `pass_threshold`: the lowest score
+            that accepts a text. Without it the grader's own verdict decides, else the higher of two scores, else whether
+            a wrong text scores as high as the right answer of its row.
+
+    Raises:
+        SamplesError: The samples cannot be read.
+        TypeError: `grader` is no grader, or a setting that there is not.
+        ValueError: A suite without one score a row, or fewer than one row or no tries.
+
+    Example:
+        >>> import workbench as wb
+        >>> rows = [{"prompt": f"{n} plus {n}?", "completion": f"{2 * n}", "expected": f"{2 * n}"} for n in range(20, 30)]
+        >>> print(wb.probe(wb.Contains(), rows, progress=False).findings[0].kind)
+        mention
+    """
+    start = time.perf_counter()
+    suite, run = as_suite(grader), RunSettings.of(settings)
+    judge = any(isinstance(part, Judge) for entry in suite.entries for part in parts(entry.grader))
+    data = _drawn(as_samples(samples), _count(rows, _JUDGE_ROWS if judge else _CODE_ROWS, 1), seed)
+    count = _count(tries, _JUDGE_TRIES if judge else _CODE_TRIES, 0)
+    with Bar(len(data) * (40 if judge else 100), show=run.progress is True) as bar:
+        listen = run.progress if callable(run.progress) else bar
+        board = Board(suite, data, as_budget(run.budget), run.store, listen)
+        return replace(
+            _probed(_Plan(board, run, judge, count, seed, against)), seconds=time.perf_counter() - start
+        )
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """What is to be done."""
+
+    board: Board
+    run: RunSettings
+    judge: bool
+    tries: int
+    seed: int
+    against: Any
+
+
+def _probed(plan: _Plan) -> Probe:
+    board = plan.board
+    mined = _mined(board.suite, [str(name) for name in board.samples.frame.columns])
+    threshold = plan.run.pass_threshold
+    base = establish(
+        board, mined, labels=plan.run.labels, pass_threshold=threshold, seed=plan.seed, judge=plan.judge
+    )
+    made = list(texts_of(base, judge=plan.judge))
+    board.grade((row, text) for _, row, text in made)
+    base = replace(base, rule=rule_of(board.outcomes.values(), base.rule.best, pass_threshold=threshold))
+    found = families(board, base, made)
+    if found and not plan.judge:
+        found += monotone(board, base, found[0])
+    if plan.against is not None:
+        found = _without_allowed(found, plan.against, board)
+    again = [*board.outcomes][:: max(1, len(board.outcomes) // _REGRADED)] if not plan.judge else []
+    decide = partial(
+        _decided,
+        board=board,
+        base=base,
+        mined=mined,
+        judge=plan.judge,
+        again=(board.changed(again), len(again)),
+    )
+    if plan.tries:
+        found = attack(board, base, found, decide(found), tries=plan.tries, seed=plan.seed)
+    decided = decide(found)
+    return Probe(
+        board.name, board.samples, decided.findings, decided.notes, decided.consequences, tuple(board.notes),
+        tries=sum(outcome.tried for outcome in board.outcomes.values()), _families=tuple(found), _base=base,
+        _held=decided.held,
+    )  # fmt: skip
+
+
+def _decided(
+    found: Sequence[Family],
+    *,
+    board: Board,
+    base: Base,
+    mined: Mined,
+    judge: bool,
+    again: tuple[list[Pair], int],
+) -> Verdicts:
+    """Verdicts whose findings have the numbers of their texts among all that were tried."""
+    numbers = {
+        id(text): number for number, text in enumerate(text for family in found for text in family.texts)
+    }
+    case = ProbeCase(
+        board.name, found, base, mined, judge, lambda texts: [numbers[id(text)] for text in texts],
+        board.samples.columns.get("reference", ""), *again,
+    )  # fmt: skip
+    return verdicts(case)
+
+
+def _drawn(samples: Samples, count: int, seed: int) -> Samples:
+    """Rows that can be read, one a prompt as far as there are prompts enough."""
+    samples.require_completion()
+    # Of a large dataset only some rows are looked at.
+    some = samples.draw(_LOOKED_AT * count, seed=seed)
+    problems, groups = some.problems, some.groups
+    readable = [row for row in range(len(some)) if row not in problems]
+    order = np.random.default_rng(seed).permutation(readable).tolist()
+    first: dict[Any, int] = {}
+    for row in order:
+        first.setdefault(groups[row], row)
+    chosen = dict.fromkeys([*first.values(), *order])
+    return some.take(sorted([*chosen][:count]))
+
+
+def _mined(suite: Suite, columns: Sequence[str]) -> Mined:
+    mined = [mine(entry.grader, columns) for entry in suite.entries]
+    if len(mined) == 1:
+        return mined[0]
+    joined = {
+        name: tuple(dict.fromkeys(item for one in mined for item in getattr(one, name)))
+        for name in ("words", "heaps", "numbers", "keys", "frames")
+    }
+    text = "\n".join(one.text for one in mined)
+    return Mined(
+        text,
+        rubric="\n".join(one.rubric for one in mined),
+        readable=all(one.readable for one in mined),
+        **joined,
+    )
+
+
+def _without_allowed(found: Sequence[Family], against: Any, board: Board) -> list[Family]:
+    """The families without texts about which a stricter grader says the same as the probed one."""
+    strict = Board(as_suite(against), board.samples, board.budget, board.store)
+    doubtful = [(text.row, text.text) for family in found for text in family.fooled]
+    strict.grade(doubtful)
+    rule = rule_of([*strict.outcomes.values()], {})
+    rule = rule if rule.mark is not None else replace(rule, mark=0.5)
+    return [
+        replace(family, texts=tuple(_allowed(text, strict, rule, family) for text in family.texts))
+        for family in found
+    ]
+
+
+def _allowed(text: Text, strict: Board, rule: Rule, family: Family) -> Text:
+    outcome = strict.outcomes.get((text.row, text.text))
+    if not text.wrong or outcome is None:
+        return text
+    accepts = rule.accepts(text.row, outcome)
+    agrees = accepts if family.variant.expects == "reject" else not accepts
+    return replace(text, wrong=not agrees, against=accepts)
+
+
+def _count(value: int | None, default: int, least: int) -> int:
+    if value is None:
+        return default
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise ValueError(f"rows and tries are whole numbers, {least} or more here, not {value!r}")
+    return value

@@ -1,0 +1,191 @@
+"""The search: from texts that fooled the grader to shorter ones and to other rows, and from its own words to new ones.
+
+Metamorphic fuzzing with a known truth: whatever is made here does not hold the right answer, so that it has to be
+rejected. The loop of attack and repair is that of the hacker-fixer games (2606.08960), with `Probe.again` for the repair.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from random import Random
+
+from workbench.probes.base import Base
+from workbench.probes.board import Board, Pair
+from workbench.probes.filler import PADDING
+from workbench.probes.right import apart, mentions, number_in, plainly
+from workbench.probes.tried import Family, Text
+from workbench.probes.variant import Variant
+from workbench.probes.verdicts import Verdicts
+
+__all__ = ["attack"]
+
+_MOST_HOLES, _PIECES = 8, 8
+"""Holes whose texts are shortened, and parts that are left out of a text, one at a time, in a round. Ours."""
+_ROWS = 12
+"""Rows on which a text is tried that the search found."""
+_SHELLS = (
+    "{}",
+    "[]",
+    "\\boxed{}",
+    "```\n```",
+    "<answer></answer>",
+    "####",
+    "yes",
+    "true",
+    "1",
+    "PASS",
+    "\x00",
+    "\n\n\n",
+)
+
+SEARCH = Variant(
+    "found-by-search", "reject", "a text that the search put together", lambda _: (), rank=17, distinct=True, judges=True,
+    advice="look for the branch that takes it: it passes whatever was asked",
+)  # fmt: skip
+
+
+@dataclass
+class _Hunt:
+    board: Board
+    base: Base
+    tries: int
+    seed: int
+    left: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.left = self.tries
+
+    def grade(self, pairs: Sequence[Pair]) -> dict[Pair, bool]:
+        """Whether each pair is accepted, of as many as there are tries left."""
+        new = [pair for pair in dict.fromkeys(pairs) if pair not in self.board.outcomes][: self.left]
+        self.left -= len(new)
+        self.board.grade(new)
+        known = [pair for pair in dict.fromkeys(pairs) if pair in self.board.outcomes]
+        return {pair: self.base.rule.accepts(pair[0], self.board.outcomes[pair]) for pair in known}
+
+    def is_wrong(self, row: int, text: str) -> bool:
+        """Whether a text surely does not answer a row."""
+        reference = self.base.references[row]
+        numbers = re.findall(r"\d[\d,.]*", text)
+        if numbers and number_in(reference) is not None and not apart(numbers[-1].rstrip(".,"), reference):
+            return False  # near enough for a tolerance
+        return bool(reference) and not mentions(text, reference) and plainly(text) not in plainly(reference)
+
+
+def attack(
+    board: Board, base: Base, found: Sequence[Family], decided: Verdicts, *, tries: int, seed: int
+) -> list[Family]:
+    """Search on for a stated number of texts.
+
+    Args:
+        board: The grader; it keeps every outcome.
+        base: What is right.
+        found: What was tried so far.
+        decided: What is proven so far.
+        tries: Texts that may be graded.
+        seed: For what is drawn.
+
+    Returns:
+        The same families with what was found added to theirs, and one more where a text passes that none of them has.
+    """
+    hunt = _Hunt(board, base, tries, seed)
+    proven = {finding.kind for finding in (*decided.findings, *decided.consequences)}
+    shorter = _shorten(hunt, [family for family in found if family.variant.name in proven and _gains(family)])
+    families = [_with(hunt, family, shorter.get(family.variant.name, [])) for family in found]
+    says_nothing = any(
+        family.variant.name in proven and family.variant.rank < SEARCH.rank for family in families
+    )
+    if says_nothing or not base.distinct or not found:
+        return families
+    pairs = _combined(hunt)
+    return [*families, _family(hunt, pairs, found[0])] if pairs else families
+
+
+def _gains(family: Family) -> bool:
+    """Whether a shorter text says more: a wrong answer in pieces does not."""
+    variant = family.variant
+    return variant.expects == "reject" and (variant.alarm == "always" or variant.distinct or variant.beside)
+
+
+def _shorten(hunt: _Hunt, holes: Sequence[Family]) -> dict[str, list[Pair]]:
+    """Shorter texts that still pass, by hole: parts are left out as long as that succeeds."""
+    now: dict[str, Pair] = {}
+    for family in holes[:_MOST_HOLES]:
+        texts = [
+            text
+            for text in family.fooled
+            if text.text and len(text.text) > 1 and hunt.is_wrong(text.row, text.text)
+        ]
+        if texts:
+            now[family.variant.name] = (texts[0].row, texts[0].text)
+    passed: dict[str, list[Pair]] = {}
+    while now and hunt.left:
+        candidates = {name: list(_parts(hunt, pair)) for name, pair in now.items()}
+        accepted = hunt.grade([pair for pairs in candidates.values() for pair in pairs])
+        shorter = {name: [pair for pair in pairs if accepted.get(pair)] for name, pairs in candidates.items()}
+        now = {
+            name: min(pairs, key=lambda pair: len(pair[1] or "")) for name, pairs in shorter.items() if pairs
+        }
+        for name, pair in now.items():
+            passed.setdefault(name, []).append(pair)
+    return passed
+
+
+def _parts(hunt: _Hunt, pair: Pair) -> Iterator[Pair]:
+    """The text without one of its parts: words, or characters of a single word."""
+    row, text = pair
+    words = (text or "").split()
+    pieces, glue = (words, " ") if len(words) > 1 else (list(text or ""), "")
+    size = max(1, len(pieces) // _PIECES)
+    for start in range(0, len(pieces), size):
+        shorter = glue.join([*pieces[:start], *pieces[start + size :]]).strip()
+        if shorter and hunt.is_wrong(row, shorter):
+            yield row, shorter
+
+
+def _combined(hunt: _Hunt) -> list[Pair]:
+    """New texts out of the grader's own words, wrong answers and shells that pass on rows of several references."""
+    random = Random(hunt.seed)  # noqa: S311 (no secret)
+    rows = [row for row in range(len(hunt.base.rows)) if hunt.base.references[row]]
+    first = [
+        (row, text) for row, text in _draws(hunt, rows, random, hunt.left // 2) if hunt.is_wrong(row, text)
+    ]
+    passed = [text for (_, text), accepted in hunt.grade(first).items() if accepted and text]
+    if not passed:
+        return []
+    shortest = sorted(set(passed), key=len)[:3]
+    chosen = random.sample(rows, min(_ROWS, len(rows)))
+    spread = [(row, text) for text in shortest for row in chosen if hunt.is_wrong(row, text)]
+    return [pair for pair, accepted in hunt.grade([*spread, *first]).items() if accepted]
+
+
+def _draws(hunt: _Hunt, rows: Sequence[int], random: Random, count: int) -> Iterator[tuple[int, str]]:
+    """Pieces put together at random."""
+    mined = hunt.base.rows[0].mined
+    general = [*mined.words, *mined.keys, *map(str, mined.numbers), *_SHELLS, PADDING]
+    for _ in range(count):
+        row = hunt.base.rows[random.choice(rows)]
+        pieces = [*general, *(row.say(other) for other in row.others), *row.prompt.split()[:12]]
+        glue = random.choice((" ", "\n", ", ", ""))
+        yield row.number, glue.join(random.choice(pieces) for _ in range(random.randint(1, 4)))
+
+
+def _with(hunt: _Hunt, family: Family, pairs: Sequence[Pair]) -> Family:
+    more = [Text(row, text, hunt.board.outcomes[row, text], wrong=True) for row, text in pairs]
+    return replace(family, texts=(*family.texts, *more)) if more else family
+
+
+def _family(hunt: _Hunt, pairs: Sequence[Pair], like: Family) -> Family:
+    """What the search found, counted where one text passes on rows of at least three references."""
+    references: dict[str, set[str]] = {}
+    for row, text in pairs:
+        references.setdefault(text or "", set()).add(plainly(hunt.base.references[row]))
+    needed = min(3, hunt.base.distinct)
+    tried: Mapping[Pair, bool] = dict.fromkeys(pairs, True)
+    texts = [
+        Text(row, text, hunt.board.outcomes[row, text], len(references[text or ""]) >= max(2, needed))
+        for row, text in tried
+    ]
+    return Family(SEARCH, tuple(texts), like.groups, float("nan"))

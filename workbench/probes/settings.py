@@ -1,0 +1,45 @@
+"""The settings of a probe that are those of a run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any, Self
+
+from workbench.judges.asking.budget import Budget
+from workbench.progress import OnProgress
+
+__all__ = ["RunSettings"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunSettings:
+    """Settings of `wb.probe` with the meaning they have in `Suite.run`.
+
+    Attributes:
+        labels: Known-good rows: their answers are the first choice for how a right one looks.
+        pass_threshold: Lowest score that accepts a text; None for the grader's own verdict, else the higher of two
+            scores, else a score as high as that of the row's right answer.
+        budget: The most that judges may spend over all of it.
+        store: Where judges' answers are kept.
+        progress: Whether there is a bar, or who is told.
+    """
+
+    labels: Any = None
+    pass_threshold: float | None = None
+    budget: Budget | float | None = None
+    store: Any = None
+    progress: bool | OnProgress = True
+
+    @classmethod
+    def of(cls, settings: dict[str, Any]) -> Self:
+        """The settings by name.
+
+        Raises:
+            TypeError: One that there is not; those there are are named.
+        """
+        names = [field.name for field in fields(cls)]
+        if unknown := set(settings) - {*names}:
+            raise TypeError(
+                f"probe takes no {min(unknown)!r}; beside its own settings it takes {', '.join(names)}"
+            )
+        return cls(**settings)

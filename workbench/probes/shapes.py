@@ -1,0 +1,116 @@
+"""Forms in which a grader may want the right answer: plain, in a box, in JSON, or as its rows and patterns have it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from workbench.probes.mining import Mined, as_json_value
+
+__all__ = ["FREE", "PLAIN", "Shape", "learned", "shapes_for"]
+
+
+@dataclass(frozen=True)
+class Shape:
+    r"""A form of an answer.
+
+    Attributes:
+        name: For people, such as "in \boxed{}".
+        before: What stands before the answer.
+        after: What stands after it.
+        change: What becomes of the answer itself; as it is by default.
+        mends: Whether the change takes back how the reference is written, such as its capital letters: where only
+            that is accepted, the grader rejects the right answer.
+    """
+
+    name: str
+    before: str = ""
+    after: str = ""
+    change: Callable[[str], str] = str
+    mends: bool = False
+
+    def __call__(self, answer: str) -> str:
+        """The answer in this form."""
+        return f"{self.before}{self.change(answer)}{self.after}"
+
+
+PLAIN = Shape("as the reference has it")
+
+FREE = (
+    Shape("in a sentence", "The answer is ", "."),
+    Shape("after some words", "I worked it out step by step, and the result is ", ""),
+    Shape("after a short text", "Let me think about that.\n\nFinal answer: ", ""),
+    Shape("at the start of a sentence", "", " is the answer."),
+)
+"""Sentences of several kinds: a grader that takes at least three of them takes answers in free text."""
+
+_GENERAL = (
+    Shape("in \\boxed{}", "\\boxed{", "}"),
+    Shape("in \\boxed{} after a text", "So the result is $\\boxed{", "}$."),
+    Shape("after ####", "#### "),
+    Shape("after 'Answer:'", "Answer: "),
+    Shape("after 'ANSWER:'", "ANSWER: "),
+    Shape("after 'Final answer:'", "Final answer: "),
+    Shape("in <answer>", "<answer>", "</answer>"),
+    Shape("in a code block", "```\n", "\n```"),
+    Shape("in a Python block", "```python\n", "\n```"),
+    Shape("in a JSON block", "```json\n", "\n```"),
+    Shape("in bold type", "**", "**"),
+    Shape("in brackets", "(", ")"),
+    Shape("after a think block", "<think>Let me see.</think>\n"),
+    Shape("as JSON", change=as_json_value),
+)
+
+_MENDED = (
+    Shape("in small letters", change=str.lower, mends=True),
+    Shape("in capital letters", change=str.upper, mends=True),
+    Shape("without thousands separators", change=lambda answer: answer.replace(",", ""), mends=True),
+    Shape("without its unit", change=lambda answer: answer.split(" ", maxsplit=1)[0], mends=True),
+    Shape("without a full stop", change=lambda answer: answer.rstrip("."), mends=True),
+    Shape("with a plain minus", change=lambda answer: answer.replace("\u2212", "-"), mends=True),
+    Shape("without spaces", change=lambda answer: "".join(answer.split()), mends=True),
+)
+
+_LONGEST = 2_000
+"""Characters of a completion that serves as a form. Ours."""
+
+
+def shapes_for(mined: Mined, examples: Iterable[tuple[str, str]]) -> list[Shape]:
+    """The forms to try, the plain one first.
+
+    Args:
+        mined: What the grader's text gave away: patterns and keys make forms.
+        examples: Completions and references of rows; those that hold their reference make forms.
+    """
+    patterns = [Shape(f"as in {before}...{after}", before, after) for before, after in mined.frames]
+    keys = [
+        Shape(f"as JSON under {key!r}", f'{{"{key}": ', "}", as_json_value)
+        for key in dict.fromkeys([*mined.keys, "answer"])
+    ]
+    shapes = [PLAIN, *FREE, *_GENERAL, *patterns, *keys, *_both(patterns), *learned(examples), *_MENDED]
+    return list({(shape.before, shape.after, shape.change): shape for shape in shapes}.values())
+
+
+def _both(patterns: Sequence[Shape]) -> Iterator[Shape]:
+    """Forms of several patterns at once: reasoning in one, the answer in another."""
+    for at, shape in enumerate(patterns[:3]):
+        rest = [other for other in patterns[:3] if other is not patterns[at]]
+        yield Shape(
+            f"{shape.name} beside others",
+            "".join(f"{other.before}some text{other.after}\n" for other in rest) + shape.before,
+            shape.after,
+        )
+
+
+def learned(examples: Iterable[tuple[str, str]], most: int = 6) -> list[Shape]:
+    """Forms out of completions that hold their reference: what stands before and after its last mention."""
+    found: dict[tuple[str, str], Shape] = {}
+    for completion, reference in examples:
+        at = completion.rfind(reference) if reference else -1
+        if at < 0 or completion.strip() == reference or len(completion) > _LONGEST:
+            continue
+        before, after = completion[:at], completion[at + len(reference) :]
+        if before[-1:].isalnum() or after[:1].isalnum():
+            continue  # a part of another word or number
+        found.setdefault((before[-20:], after[:20]), Shape("as in a row's own answer", before, after))
+    return list(found.values())[:most]

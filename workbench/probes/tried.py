@@ -1,0 +1,207 @@
+"""What was tried, transformation by transformation: which texts fooled the grader, and what that proves."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from workbench.diagnostics.registry import group_codes
+from workbench.probes.accepting import Rule
+from workbench.probes.base import Base
+from workbench.probes.board import Board, Outcome
+from workbench.probes.right import plainly
+from workbench.probes.variant import VARIANTS, Variant
+from workbench.statistics import Interval, Share, share
+
+__all__ = ["Family", "Text", "families", "table", "texts_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """One text that was tried.
+
+    Attributes:
+        row: Position of its row among those drawn.
+        text: In the place of the row's answer; None for none.
+        outcome: What the grader said.
+        wrong: Whether a known-bad text was accepted, or a known-good one rejected.
+        against: Whether another, stricter grader accepts it; None where there is none.
+    """
+
+    row: int
+    text: str | None
+    outcome: Outcome
+    wrong: bool
+    against: bool | None = None
+
+
+@dataclass(frozen=True)
+class Family:
+    """All that one transformation tried.
+
+    Attributes:
+        variant: The transformation.
+        texts: What was graded.
+        groups: Prompt of each drawn row as an integer code, (n,).
+        difference: Score minus the score of the row's right answer, the mean; NaN where nothing can be compared.
+    """
+
+    variant: Variant
+    texts: tuple[Text, ...]
+    groups: NDArray[np.intp]
+    difference: float
+
+    @property
+    def rows(self) -> list[int]:
+        """Rows on which it was tried."""
+        return list(dict.fromkeys(text.row for text in self.texts))
+
+    @property
+    def fooled(self) -> list[Text]:
+        """The texts that fooled the grader, the shortest first."""
+        return sorted((text for text in self.texts if text.wrong), key=lambda text: len(text.text or ""))
+
+    @property
+    def failed(self) -> list[Text]:
+        """The texts on which the grader failed."""
+        return [text for text in self.texts if text.outcome.error]
+
+    @property
+    def wrong_rows(self) -> list[int]:
+        """Rows on which at least one text fooled the grader."""
+        return list(dict.fromkeys(text.row for text in self.texts if text.wrong))
+
+    @property
+    def share(self) -> Share:
+        """Share of rows fooled; rows of one prompt count less than independent ones."""
+        rows = np.array(self.rows, dtype=np.intp)
+        flags = np.isin(rows, self.wrong_rows)
+        return (
+            share(flags, np.unique(self.groups[rows], return_inverse=True)[1].astype(np.intp))
+            if len(rows)
+            else share(flags)
+        )
+
+    @property
+    def interval(self) -> Interval:
+        """Its 95 % interval."""
+        return self.share.interval()
+
+
+def texts_of(base: Base, *, judge: bool) -> Iterator[tuple[Variant, int, str | None]]:
+    """What every transformation makes of every row; known-good forms only where the right answer is accepted.
+
+    Args:
+        base: What is right, and how the grader takes it.
+        judge: Whether only what is worth a question to a model is made.
+    """
+    for variant in VARIANTS.values():
+        if judge and not variant.judges:
+            continue
+        for row in base.rows:
+            if variant.expects == "accept" and row.number not in base.right and variant.name != "as-it-is":
+                continue
+            if row.reference and len(row.others) < 1:
+                continue
+            texts = list(dict.fromkeys(variant.make(row)))
+            for text in texts[:1] if judge else texts:
+                yield variant, row.number, text
+
+
+def families(board: Board, base: Base, made: Iterable[tuple[Variant, int, str | None]]) -> list[Family]:
+    """What came of the texts that were made, a transformation at a time, in the register's order."""
+    rule, groups = base.rule, group_codes(board.samples.groups, len(board.samples))
+    texts: dict[str, list[Text]] = {}
+    for variant, row, text in made:
+        outcome = board.outcomes.get((row, text))
+        if outcome is None or not outcome.tried:
+            continue
+        wrong = (
+            rule.accepts(row, outcome, gross=variant.gross)
+            if variant.expects == "reject"
+            else rule.rejects(row, outcome)
+        )
+        wrong = wrong and not (variant.beside and _passes_alone(board, base, rule, row))
+        texts.setdefault(variant.name, []).append(Text(row, text, outcome, wrong))
+    return [
+        Family(
+            VARIANTS[name],
+            tuple(_distinct(VARIANTS[name], found, base)),
+            groups,
+            _difference(found, rule),
+        )
+        for name, found in texts.items()
+    ]
+
+
+def _passes_alone(board: Board, base: Base, rule: Rule, row: int) -> bool:
+    """Whether the row's wrong answer is accepted without anything beside it."""
+    if not base.rows[row].others:
+        return False
+    alone = (
+        board.outcomes.get((row, text))
+        for text in (base.rows[row].say(base.rows[row].other), base.rows[row].other)
+    )
+    return any(outcome is not None and rule.accepts(row, outcome, gross=True) for outcome in alone)
+
+
+def _distinct(variant: Variant, texts: Sequence[Text], base: Base) -> Iterator[Text]:
+    """The same texts; one that has to fool rows of several references counts only where it does."""
+    if not variant.distinct:
+        yield from texts
+        return
+    per_text: dict[str, set[str]] = {}
+    for text in texts:
+        if text.wrong:
+            per_text.setdefault(_magic(text, base), set()).add(plainly(base.references[text.row]))
+    needed = min(3, base.distinct) if base.distinct > 1 else 1
+    for text in texts:
+        enough = len(per_text.get(_magic(text, base), ())) >= needed
+        yield text if enough or not text.wrong else replace(text, wrong=False)
+
+
+def _magic(text: Text, base: Base) -> str:
+    """A text without the row's own wrong answer in it: what stays the same from row to row."""
+    row = base.rows[text.row]
+    return (
+        (text.text or "").replace(row.say(row.other), "").replace(row.other, "").strip()
+        if row.others
+        else text.text or ""
+    )
+
+
+def _difference(texts: Sequence[Text], rule: Rule) -> float:
+    best = rule.best
+    pairs = [
+        text.outcome.score - best[text.row]
+        for text in texts
+        if text.row in best and not math.isnan(text.outcome.score)
+    ]
+    return float(np.mean(pairs)) if pairs else math.nan
+
+
+def table(found: Sequence[Family]) -> pd.DataFrame:
+    """One line a transformation.
+
+    Columns: transformation, expects ("reject" or "accept"), tried (texts), rows, wrong (rows fooled), share of the rows,
+    lo and hi (95 % interval), failed (texts without a score), difference (mean score minus the right answer's).
+    """
+    return pd.DataFrame(
+        {
+            "transformation": [family.variant.name for family in found],
+            "expects": [family.variant.expects for family in found],
+            "tried": [len(family.texts) for family in found],
+            "rows": [len(family.rows) for family in found],
+            "wrong": [len(family.wrong_rows) for family in found],
+            "share": [family.share.value for family in found],
+            "lo": [family.interval.lo for family in found],
+            "hi": [family.interval.hi for family in found],
+            "failed": [len(family.failed) for family in found],
+            "difference": [family.difference for family in found],
+        }
+    )

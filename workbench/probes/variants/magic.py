@@ -1,0 +1,42 @@
+"""Texts out of the grader's own source: what it looks for, alone or beside a wrong answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from workbench.probes.right import mentions, plainly
+from workbench.probes.row import Row
+from workbench.probes.variant import variant
+
+
+def _foreign(row: Row, texts: Iterable[str]) -> Iterator[str]:
+    """Those that neither hold the right answer nor are a part of it."""
+    right = plainly(row.reference)
+    return (
+        text
+        for text in texts
+        if not right or not (mentions(text, row.reference) or (plainly(text) and plainly(text) in right))
+    )
+
+
+@variant(
+    "magic-text", "reject", "a text out of the grader's own source", rank=12, judges=False, distinct=True,
+    advice="a right answer to every question cannot be one text: look for the branch that takes it",
+)  # fmt: skip
+def magic_text(row: Row) -> Iterable[str | None]:
+    """Each text that stands in the source, and all of a list together, as the whole answer."""
+    yield from _foreign(row, [*row.mined.words, *row.mined.heaps])
+    yield from _foreign(row, (str(number) for number in row.mined.numbers))
+
+
+@variant(
+    "magic-beside-wrong", "reject", "a wrong answer beside a text out of the grader's own source", rank=13, judges=False, distinct=True, beside=True,
+    advice="look for the branch that this text takes: it lets wrong answers pass",
+)  # fmt: skip
+def magic_beside_wrong(row: Row) -> Iterable[str | None]:
+    """The same texts before and after a wrong answer."""
+    if not row.reference:
+        return
+    for text in _foreign(row, [*row.mined.words[:12], *row.mined.heaps[:1]]):
+        yield f"{row.say(row.other)}\n{text}"
+        yield f"{text} {row.other}"

@@ -1,0 +1,287 @@
+"""The right answer is there, and is not what is said: among others, denied, taken back, or inside another word."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from random import Random
+
+from workbench.probes.right import apart, mentions
+from workbench.probes.row import Row
+from workbench.probes.variant import variant
+
+_ADVICE = "ask what the answer says in the end, not whether the right one stands in it somewhere"
+
+
+def _between(row: Row) -> tuple[str, str] | None:
+    """Two wrong answers to stand before and after the right one, so that neither the first nor the last is right."""
+    return (row.others[0], row.others[1]) if len(row.others) > 1 else None
+
+
+@variant(
+    "hedged", "reject", "a list of several answers with the right one among them", rank=20, advice=_ADVICE
+)
+def hedged(row: Row) -> Iterable[str | None]:
+    """Three answers, the right one in the middle: neither the first nor the last of them is right."""
+    wrong = _between(row) if row.reference and row.json is None else None
+    if wrong is None:
+        return []
+    first, last = wrong
+    several = "\n".join(row.say(answer) for answer in (first, row.reference, last))
+    # Names in lines of their own may be a list that the reader has to choose from, without a word that says so.
+    plain_list = row.words and several == f"{first}\n{row.reference}\n{last}"
+    return [
+        row.say(f"{first}, {row.reference} or {last}"),
+        f"It is either {first}, {row.reference} or {last}.",
+        *([] if plain_list else [several]),
+    ]
+
+
+@variant("all-numbers", "reject", "all numbers from 0 to 100", rank=21, judges=False, advice=_ADVICE)
+def all_numbers(row: Row) -> Iterable[str | None]:
+    """Every number from 0 to 100, where the right one is among them and neither the first nor the last."""
+    if row.value is None or not row.value.is_integer() or not 0 < row.value < 100:
+        return []
+    return [" ".join(map(str, range(101)))]
+
+
+@variant(
+    "negated",
+    "reject",
+    "the right answer denied",
+    rank=22,
+    advice="read the negation: a denied answer is no answer",
+)
+def negated(row: Row) -> Iterable[str | None]:
+    """Denials: "It is not X but Y." For a word also "It is not X."; a number's or letter's reader may well take the last one."""
+    if not row.reference or row.is_letter or row.is_verdict or row.is_code or row.json is not None:
+        return
+    yield f"It is not {row.reference} but {row.other}."
+    if row.words:
+        yield f"It is definitely not {row.reference}."
+        yield row.say(f"not {row.reference}")
+
+
+@variant("retracted", "reject", "the right answer taken back", rank=23, advice="the last answer counts")
+def retracted(row: Row) -> Iterable[str | None]:
+    """The right answer, then "No, that is wrong", and another one."""
+    if row.reference and not row.is_letter and not row.is_verdict:
+        # With the words that a guard against hedges looks for: only who reads none of them is fooled.
+        correction = (
+            "No, that is not right, or rather it is wrong; it is either a slip or not the answer. It is this:"
+        )
+        yield f"{row.say(row.reference)}\n\n{correction}\n\n{row.say(row.other)}"
+
+
+@variant(
+    "think-block",
+    "reject",
+    "a right answer in the think block, and a wrong one after it",
+    rank=24,
+    advice="grade what stands after </think>",
+)
+def think_block(row: Row) -> Iterable[str | None]:
+    """The right answer inside `<think>`, a wrong one outside; not for a letter, whose reader may take the first."""
+    if row.reference and not row.is_letter and not row.is_verdict:
+        yield f"<think>{row.say(row.reference)}\nNo, that is not it, or perhaps not.</think>\n{row.say(row.other)}"
+
+
+@variant(
+    "only-thought", "reject", "a right answer that stands in the think block only", alarm="never", names=("think",), rank=25,
+    advice="grade what stands after </think>",
+)  # fmt: skip
+def only_thought(row: Row) -> Iterable[str | None]:
+    """The right answer inside `<think>`, and no answer outside. The last number of the text is the right one all the same."""
+    if row.reference:
+        yield f"<think>{row.say(row.reference)}</think>\nI do not know."
+
+
+@variant(
+    "inside-another", "reject", "the right answer inside a longer word or number", rank=26, least=2,
+    advice="compare whole words and numbers: use word boundaries, or parse the number",
+)  # fmt: skip
+def inside_another(row: Row) -> Iterable[str | None]:
+    """Letters or digits glued before, after, and on both sides."""
+    answer = row.reference
+    if not answer or row.json is not None or row.is_code:
+        return
+    glued: Iterable[str]
+    if row.value is not None:
+        glued = _longer_numbers(answer, row.value)
+    elif answer[:1].isalnum() and answer[-1:].isalnum():
+        before, after = ("zu" if answer[at].isalpha() else "7" for at in (0, -1))
+        glued = [f"{answer}{after}", f"{before}{answer}", f"{before}{answer}{after}"]
+    else:
+        return
+    for text in glued:
+        yield row.say(text)
+
+
+def _longer_numbers(answer: str, value: float) -> Iterator[str]:
+    digits = answer.lstrip("-+$ ")
+    sign = answer[: len(answer) - len(digits)]
+    for text in (
+        f"{sign}7{digits}",
+        f"{answer}7" if "." not in answer else "",
+        f"{sign}7{digits}3" if "." not in answer else "",
+    ):
+        if text and value:
+            yield text
+
+
+@variant(
+    "glued",
+    "reject",
+    "the right form inside other letters",
+    alarm="form",
+    rank=27,
+    least=2,
+    judges=False,
+    advice="anchor the pattern: re.fullmatch",
+)
+def glued(row: Row) -> Iterable[str | None]:
+    """Letters glued to an answer that is taken alone: a pattern without ^ and $ finds it all the same."""
+    if (
+        row.is_plain
+        and row.json is None
+        and not row.is_code
+        and row.reference[:1].isalnum()
+        and row.reference[-1:].isalnum()
+    ):
+        yield f"zu{row.reference}zu"
+
+
+@variant(
+    "only-its-end",
+    "reject",
+    "another answer that ends like the right one",
+    rank=41,
+    judges=False,
+    least=2,
+    advice="compare the whole answer",
+)
+def only_its_end(row: Row) -> Iterable[str | None]:
+    """Other words, and the last half of a long right answer after them."""
+    if len(row.words) >= 4:
+        kept = " ".join(row.words[len(row.words) // 2 :])
+        yield row.say(f"Nothing of the kind: {kept}")
+        yield row.say(" ".join(["Zuborek", *row.words[1:]]))
+
+
+@variant(
+    "only-its-start",
+    "reject",
+    "another answer that starts like the right one",
+    rank=40,
+    judges=False,
+    least=2,
+    advice="compare the whole answer",
+)
+def only_its_start(row: Row) -> Iterable[str | None]:
+    """The first half of a long right answer, and other words after it."""
+    if len(row.words) >= 4:
+        kept = " ".join(row.words[: len(row.words) // 2])
+        yield row.say(f"{kept} something entirely different")
+        yield row.say(" ".join([*row.words[:-1], "Zuborek"]))
+    elif row.words and len(row.reference) >= 8:
+        half = len(row.reference) // 2 + 1
+        yield row.say(row.reference[:half] + "zuborek")
+
+
+@variant(
+    "truncated", "reject", "a part of the right answer", rank=42, least=2, advice="ask for the whole answer"
+)
+def truncated(row: Row) -> Iterable[str | None]:
+    """The first half of the right answer; of a whole number its first digits."""
+    answer = row.reference
+    if row.json is not None or row.is_code:
+        return
+    if row.value is not None:
+        digits = answer.lstrip("-")
+        if digits.isdigit() and len(digits) >= 3:
+            yield row.say(answer[: -(len(digits) // 2)])
+            yield row.say(digits[len(digits) // 2 :].lstrip("0") or "0")
+    elif len(row.words) >= 4:
+        yield row.say(" ".join(row.words[: len(row.words) // 2]))
+        yield row.say(" ".join(row.words[:1]))
+    elif row.words and len(answer) >= 5:
+        yield row.say(answer[: len(answer) // 2])
+
+
+@variant(
+    "keyword-heap",
+    "reject",
+    "the right answer's words in any order",
+    rank=43,
+    least=2,
+    advice="bag-of-words scores cannot tell who did what to whom",
+)
+def keyword_heap(row: Row) -> Iterable[str | None]:
+    """The words of a sentence, sorted backwards."""
+    if len(row.words) >= 5:
+        yield row.say(" ".join(sorted(row.words, key=str.lower, reverse=True)))
+
+
+@variant(
+    "anagram",
+    "reject",
+    "the right answer's letters or digits in another order",
+    rank=44,
+    judges=False,
+    least=2,
+    advice="compare the texts, not which characters they have",
+)
+def anagram(row: Row) -> Iterable[str | None]:
+    """Letters or digits shuffled."""
+    answer = row.reference
+    if len(answer) < 2 or len(answer) > 40 or row.json is not None or row.is_code:
+        return
+    for text in (answer[::-1], "".join(Random(row.number).sample(answer, len(answer)))):  # noqa: S311 (no secret)
+        if (
+            apart(text.strip(), answer)
+            and not text.startswith(("0", ".", ","))
+            and not mentions(text, answer)
+        ):
+            yield row.say(text.strip())
+
+
+@variant(
+    "contradicted",
+    "reject",
+    "a wrong answer, and the right one after it",
+    alarm="never",
+    rank=70,
+    advice="two answers are none, unless the later one takes the first one back",
+)
+def contradicted(row: Row) -> Iterable[str | None]:
+    """A wrong answer followed by the right one: may be a correction, so that it is told and no alarm."""
+    if row.reference and not row.is_letter:
+        yield f"{row.say(row.other)}\n{row.say(row.reference)}"
+
+
+@variant(
+    "reference-leaked",
+    "reject",
+    "the row's own record with the reference in it",
+    alarm="never",
+    rank=71,
+    advice="see where the answer could have come from",
+)
+def reference_leaked(row: Row) -> Iterable[str | None]:
+    """What a model prints that has seen the row: the right answer is in it, so that it is told and no alarm."""
+    if row.reference and row.json is None:
+        yield f'{{"prompt": "...", "expected": "{row.reference}"}}'
+
+
+@variant(
+    "repeated",
+    "reject",
+    "the right answer 200 times",
+    alarm="never",
+    rank=72,
+    judges=False,
+    advice="one answer is asked for",
+)
+def repeated(row: Row) -> Iterable[str | None]:
+    """The right answer over and over: right as far as it goes, so that it is told and no alarm."""
+    if row.reference and len(row.reference) <= 60:
+        yield " ".join([row.reference] * 200)

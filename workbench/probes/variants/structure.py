@@ -1,0 +1,239 @@
+"""JSON, lists and code blocks: keys without values, values changed, entries twice, the last character cut."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from workbench.probes.right import parsed_json
+from workbench.probes.row import Row
+from workbench.probes.variant import variant
+
+_ORDER = re.compile(
+    r"\border(?:ed|ing)?\b|\bsort|ascending|descending|\brank|sequence|steps?\b|chronolog|alphabetic|"
+    r"first to last|smallest|largest|oldest|newest|in turn|reverse",
+    re.IGNORECASE,
+)
+_ANY_ORDER = re.compile(
+    r"any order|order does not|unordered|regardless of (?:the )?order|\bset of\b", re.IGNORECASE
+)
+
+
+def _dumped(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _changed(value: Any) -> Any:
+    """Another value of the same type."""
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, int | float):
+        return value * 2 + 7
+    if isinstance(value, str):
+        return "Zuborek" if value != "Zuborek" else "Ledum"
+    return (
+        [_changed(item) for item in value]
+        if isinstance(value, list)
+        else {k: _changed(v) for k, v in (value or {}).items()}
+    )
+
+
+@variant(
+    "empty-values",
+    "reject",
+    "the right keys with nothing in them",
+    alarm="always",
+    rank=16,
+    least=1,
+    advice="compare the values, not only the keys",
+)
+def empty_values(row: Row) -> Iterable[str | None]:
+    """Every value null, or an empty text."""
+    if isinstance(row.json, dict) and any(row.json.values()):
+        yield row.say(_dumped(dict.fromkeys(row.json)))
+        yield row.say(_dumped(dict.fromkeys(row.json, "")))
+
+
+@variant(
+    "other-values",
+    "reject",
+    "the right keys with other values",
+    alarm="reference",
+    rank=17,
+    least=1,
+    advice="compare the values, not only the keys and types",
+)
+def other_values(row: Row) -> Iterable[str | None]:
+    """All values changed, and one alone: the first and the last."""
+    if isinstance(row.json, dict) and row.json:
+        yield row.say(_dumped(_changed(row.json)))
+        for key in dict.fromkeys([next(iter(row.json)), list(row.json)[-1]]):
+            if _changed(row.json[key]) != row.json[key]:
+                yield row.say(_dumped({**row.json, key: _changed(row.json[key])}))
+
+
+@variant(
+    "key-missing",
+    "reject",
+    "an object with a key missing",
+    alarm="reference",
+    rank=18,
+    least=1,
+    advice="ask for every key of the reference",
+)
+def key_missing(row: Row) -> Iterable[str | None]:
+    """The first, or the last, key left out."""
+    if isinstance(row.json, dict) and len(row.json) > 1:
+        for key in (next(iter(row.json)), list(row.json)[-1]):
+            yield row.say(_dumped({name: value for name, value in row.json.items() if name != key}))
+
+
+@variant(
+    "json-cut",
+    "reject",
+    "JSON whose last character is missing",
+    alarm="always",
+    rank=50,
+    least=1,
+    crash=True,
+    advice="a cut answer is no JSON: let json.loads refuse it",
+)
+def json_cut(row: Row) -> Iterable[str | None]:
+    """The closing bracket cut off."""
+    if row.json and "json" in row.mined.text.lower():
+        yield row.say(row.reference.rstrip()[:-1])
+
+
+def _entries(row: Row) -> tuple[list[Any], str] | None:
+    """A list's entries and what stands between them ("" for JSON); None where the answer is no list."""
+    if isinstance(row.json, list):
+        return (row.json, "") if len(row.json) > 1 else None
+    if row.json is not None or row.is_code or row.value is not None:
+        return None
+    for mark in (", ", "; ", "\n", " -> ", ","):
+        entries = row.reference.split(mark)
+        if len(entries) > 2 and all(0 < len(entry.strip()) <= 40 for entry in entries):
+            return list(entries), mark
+    return None
+
+
+def _written(entries: list[Any], mark: str) -> str:
+    return mark.join(map(str, entries)) if mark else _dumped(entries)
+
+
+@variant(
+    "entry-twice",
+    "reject",
+    "a list with an entry twice",
+    alarm="reference",
+    rank=51,
+    least=1,
+    advice="a list is no set: compare its length, or count",
+)
+def entry_twice(row: Row) -> Iterable[str | None]:
+    """The first entry once more at the end."""
+    listed = _entries(row)
+    if listed:
+        entries, mark = listed
+        yield row.say(_written([*entries, entries[0]], mark))
+
+
+@variant(
+    "entry-missing",
+    "reject",
+    "a list with an entry missing",
+    alarm="reference",
+    rank=52,
+    least=1,
+    advice="compare the whole list",
+)
+def entry_missing(row: Row) -> Iterable[str | None]:
+    """Without the last entry, where it is there once."""
+    listed = _entries(row)
+    if listed and listed[0].count(listed[0][-1]) == 1:
+        entries, mark = listed
+        yield row.say(_written(entries[:-1], mark))
+
+
+@variant(
+    "entry-added",
+    "reject",
+    "a list with a wrong entry more",
+    alarm="reference",
+    rank=53,
+    least=1,
+    advice="compare the whole list",
+)
+def entry_added(row: Row) -> Iterable[str | None]:
+    """One entry more that belongs to none."""
+    listed = _entries(row)
+    if listed:
+        entries, mark = listed
+        more = 987_654 if all(isinstance(entry, int | float) for entry in entries) else "Zuborek"
+        yield row.say(_written([*entries, more], mark))
+
+
+def _turned(row: Row) -> Iterator[str]:
+    listed = _entries(row)
+    if listed and listed[0][::-1] != listed[0]:
+        yield row.say(_written(listed[0][::-1], listed[1]))
+
+
+@variant(
+    "order",
+    "reject",
+    "a list in the wrong order where the question asks for an order",
+    alarm="reference",
+    rank=54,
+    least=1,
+    advice="compare lists, not sets or sorted copies",
+)
+def order(row: Row) -> Iterable[str | None]:
+    """Backwards, where the prompt speaks of order, rank, steps or size."""
+    return _turned(row) if _ORDER.search(row.prompt) and not _ANY_ORDER.search(row.prompt) else ()
+
+
+@variant(
+    "order-ignored",
+    "reject",
+    "a list in another order",
+    alarm="never",
+    rank=73,
+    advice="fine where the order says nothing",
+)
+def order_ignored(row: Row) -> Iterable[str | None]:
+    """Backwards, where the prompt does not say whether the order matters."""
+    return () if _ORDER.search(row.prompt) or _ANY_ORDER.search(row.prompt) else _turned(row)
+
+
+@variant(
+    "key-order",
+    "accept",
+    "with its keys in another order",
+    rank=60,
+    advice="compare json.loads of both sides, not their texts",
+)
+def key_order(row: Row) -> Iterable[str | None]:
+    """The same object with its keys backwards."""
+    if isinstance(row.json, dict) and len(row.json) > 1:
+        yield row.say(_dumped(dict(reversed(row.json.items()))))
+
+
+@variant(
+    "json-spacing",
+    "accept",
+    "with other spaces and line ends between its parts",
+    rank=61,
+    advice="compare json.loads of both sides, not their texts",
+)
+def json_spacing(row: Row) -> Iterable[str | None]:
+    """The same JSON indented, and without any space."""
+    if row.json:
+        for text in (
+            json.dumps(row.json, indent=2, ensure_ascii=False),
+            json.dumps(row.json, separators=(",", ":"), ensure_ascii=False),
+        ):
+            if parsed_json(text) == row.json and text != row.reference:
+                yield row.say(text)

@@ -1,0 +1,104 @@
+"""Findings out of what was tried: which holes are proven, and which properties are only told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from workbench.diagnostics.finding import Finding, Severity
+from workbench.probes.case import MOST, ProbeCase
+from workbench.probes.causes import failing, follows_from, form_only, leading
+from workbench.probes.shapes import PLAIN
+from workbench.probes.tried import Family
+
+__all__ = ["Verdicts", "verdicts"]
+
+_JUDGE_ACCEPTS, _JUDGE_REJECTS = 0.05, 0.1
+"""Lower bounds above which a model's error is a verdict: it errs now and then (Thakur 2024, 2406.12624)."""
+_FEW_ROWS = 8
+"""Rows below which one is enough to be told. Ours."""
+_SYSTEMATIC = 0.2
+"""Share of rows from which the rejection of a form is the grader's rule rather than a coincidence. Ours."""
+_ORDERS = frozenset({"injection", "fake-verdict", "closed-delimiter"})
+_LATER = 50
+
+
+@dataclass(frozen=True)
+class Verdicts:
+    """What a probe found.
+
+    Attributes:
+        findings: Proven holes, the cause first.
+        notes: Properties: true of sound graders too.
+        consequences: Findings that say no more than a cause among `findings`.
+        held: Transformations that this grader may be held to: what their texts deserve is known.
+    """
+
+    findings: tuple[Finding, ...]
+    notes: tuple[Finding, ...]
+    consequences: tuple[Finding, ...]
+    held: frozenset[str]
+
+
+def verdicts(case: ProbeCase) -> Verdicts:
+    """Judge what was tried on one grader."""
+    fooled = [family for family in sorted(case.found, key=lambda one: _order(case, one)) if family.wrong_rows]
+    proven = [family for family in fooled if _is_alarm(case, family)]
+    told = [family for family in fooled if family not in proven and _is_worth_telling(case, family)]
+    lead = leading(case, proven)
+    follows = [family for family in proven if follows_from(family, lead, proven)]
+    own = [case.finding(family, _severity(family)) for family in proven if family not in follows]
+    notes = [*form_only(case), *(case.finding(family, Severity.NOTE) for family in told)]
+    return Verdicts(
+        (*lead, *own, *failing(case)),
+        tuple(notes),
+        tuple(case.finding(family, _severity(family)) for family in follows),
+        frozenset(family.variant.name for family in case.found if _is_meant(case, family)),
+    )
+
+
+def _order(case: ProbeCase, family: Family) -> tuple[int, float]:
+    """Its place: orders to a judge are the first thing to try on one, and the last on code."""
+    later = _LATER if family.variant.name in _ORDERS and not case.judge else 0
+    return family.variant.rank + later, -family.share.value
+
+
+def _severity(family: Family) -> Severity:
+    """To accept what is wrong is worse than to reject what is right: a policy that is trained finds it."""
+    return Severity.ERROR if family.variant.expects == "reject" else Severity.WARNING
+
+
+def _is_alarm(case: ProbeCase, family: Family) -> bool:
+    """Whether what fooled the grader is a hole, and enough rows show it."""
+    if not _is_meant(case, family):
+        return False
+    rejects = family.variant.expects == "reject"
+    if case.judge:
+        return family.interval.lo > (_JUDGE_ACCEPTS if rejects else _JUDGE_REJECTS)
+    if not rejects and family.variant.name != "as-it-is" and family.share.value < _SYSTEMATIC:
+        return False
+    least = family.variant.least if rejects else 2
+    return len(family.wrong_rows) >= (least if len(family.rows) >= _FEW_ROWS else 1)
+
+
+def _is_meant(case: ProbeCase, family: Family) -> bool:
+    """Whether this grader may be held to it: see `Variant.alarm`."""
+    variant = family.variant
+    if variant.distinct and not case.base.distinct:
+        return False
+    held = {
+        "always": True,
+        # A text out of its source that passes where no reference does is what it really looks for.
+        "reference": case.reads or (variant.name == "magic-text" and case.rejects_right),
+        "form": not case.reads,
+        "free": case.base.free,
+        "strict": not case.base.free and case.reads,
+        "number": case.numbers,
+        "never": False,
+    }
+    return held[variant.alarm] or any(name in case.mined.text for name in variant.names)
+
+
+def _is_worth_telling(case: ProbeCase, family: Family) -> bool:
+    """Whether a property is told: it holds for most rows, and the form is one that could be expected."""
+    expected = family.variant.expects == "reject" or case.base.shape == PLAIN or case.base.free
+    return expected and family.share.value >= MOST
