@@ -44,7 +44,14 @@ _RANKS = 0.7  # AUROC above which scores separate good from bad, see peers' usua
 _LABEL_BAD = "label some known-bad rows: only they tell a lenient grader from good answers"
 _LABEL_GOOD = "label some known-good rows: only they tell a strict grader from bad answers"
 _FINER = "ask the grader for finer distinctions, and say what each level means"
-_LABELLED = ("too-lenient", "too-strict", "disagrees-with-labels", "no-better-than-chance")
+_LABELLED = (
+    "favours-a-writer",
+    "accepts-known-bad",
+    "too-lenient",
+    "too-strict",
+    "disagrees-with-labels",
+    "no-better-than-chance",
+)
 
 
 @diagnostic("same-score", explains=(*_LABELLED, "dead-groups", "prompt-decides"))

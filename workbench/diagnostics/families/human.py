@@ -44,7 +44,13 @@ _EVEN = (
 )  # shares of good labels between which kappa alone is a fair measure (this project's; see Gwet 2008)
 
 
-_CONSEQUENCES = ("too-lenient", "too-strict", "disagrees-with-labels", "accepts-known-bad")
+_CONSEQUENCES = (
+    "favours-a-writer",
+    "too-lenient",
+    "too-strict",
+    "disagrees-with-labels",
+    "accepts-known-bad",
+)
 _CHANCE = (
     0.2  # TPR - FPR below which verdicts are hardly better than a coin's; TPR + TNR of 1.2 in `confusion`
 )
