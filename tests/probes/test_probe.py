@@ -231,6 +231,16 @@ def test_continuous_scores_are_compared_with_the_right_answers(probed):
     assert kind == ["empty", "missing"]
 
 
+def test_labels_show_how_a_right_answer_looks(probed):
+    """A form that no reference has is learned from a row that is known good, named by a column or given as a list."""
+    rows = [{**row, "good": number % 2 == 1} for number, row in enumerate(TASKS["boxes"]())]
+    body = "return 1.0 if f'so it is ${chr(92)}boxed{{{right(thread)}}}$.' in said(thread).lower() else 0.0"
+    for labels in ("good", [row["good"] for row in rows]):
+        probe = probed(rows, body, labels=labels, rows=10)
+        assert "accepts-nothing" not in [finding.kind for finding in probe.findings]
+        assert probe.findings[0].kind == "mention"
+
+
 def test_a_users_pass_mark_counts(probed):
     """With a mark a text is accepted from there on, whatever the right answer scores."""
     body = "return 1.0 if said(thread).strip() == right(thread) else 0.4 if said(thread) else 0.0"

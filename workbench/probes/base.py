@@ -17,7 +17,6 @@ from workbench.probes.mining import Mined
 from workbench.probes.right import apart, as_text, number_in, parsed_json
 from workbench.probes.row import Row
 from workbench.probes.shapes import FREE, PLAIN, Shape, shapes_for
-from workbench.report.settings import label_column
 from workbench.samples import Samples
 
 __all__ = ["Base", "establish"]
@@ -87,14 +86,14 @@ def establish(
     Args:
         board: The grader and the rows; what is tried here is graded there.
         mined: What the grader's text gave away.
-        labels: Known-good rows, as in `Report`.
+        labels: Whether each row is known good, as in `Report`; None for not known.
         pass_threshold: The user's pass mark.
         seed: For what is drawn.
         judge: Whether each text is a question to a model: then only two forms are tried.
     """
     samples = board.samples
     texts, references = list(_texts(samples)), tuple(_references(samples, mined))
-    good = read_labels(label_column(samples, labels), len(samples)) == 1
+    good = read_labels(labels, len(samples)) == 1
     others = [_others(row, references, seed) for row in range(len(samples))]
     known = [row for row, reference in enumerate(references) if reference]
     tried = _Tried(board, references, known, pass_threshold)

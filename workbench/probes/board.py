@@ -89,7 +89,7 @@ class Board:
         new = [pair for pair in dict.fromkeys(pairs) if pair not in self.outcomes]
         if not new or self.stopped:
             return
-        report = self._run(new)
+        report = self._run(new, self._heard)
         self.outcomes.update(zip(new, self._outcomes(report), strict=True))
         self._spend(report.grades.values(), sum(self.outcomes[pair].tried for pair in new))
         self.notes += [note for note in report.notes if note not in self.notes]
@@ -102,13 +102,13 @@ class Board:
         backwards = [pair for pair in reversed(pairs) if pair in self.outcomes]
         if not backwards or self.stopped:
             return []
-        again = zip(backwards, self._outcomes(self._run(backwards)), strict=True)
+        again = zip(backwards, self._outcomes(self._run(backwards, progress=False)), strict=True)
         return [pair for pair, outcome in again if repr(outcome.score) != repr(self.outcomes[pair].score)]
 
-    def _run(self, pairs: Sequence[Pair]) -> Report:
+    def _run(self, pairs: Sequence[Pair], progress: bool | OnProgress) -> Report:
         return self.suite.run(
             with_texts(self.samples, [row for row, _ in pairs], [text for _, text in pairs]),
-            progress=self._heard, budget=self.budget, store=self.store,
+            progress=progress, budget=self.budget, store=self.store,
         )  # fmt: skip
 
     def _outcomes(self, report: Report) -> list[Outcome]:

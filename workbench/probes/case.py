@@ -58,7 +58,7 @@ class ProbeCase:
         if self.judge or (self.mined.readable and self.mined.reads([self.column])):
             return True
         other = self.by_name.get("other-answer")
-        return other is not None and other.share.value < MOST
+        return other is not None and other.share.value < MOST and self.base.shape_rate >= HALF
 
     @cached_property
     def numbers(self) -> bool:

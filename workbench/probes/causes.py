@@ -27,7 +27,7 @@ _ANY_ANSWER = _BESIDE | {
     "hedged", "all-numbers", "negated", "retracted", "think-block", "inside-another", "found-by-search",
     "one-digit", "off-a-little", "digits-after-point", "magnitude", "sign", "unit", "other-entity", "other-number", "one-word",
     "one-letter", "only-its-start", "only-its-end", "truncated", "anagram", "look-alike", "raised-digits", "other-values",
-    "key-missing", "entry-twice", "entry-missing", "entry-added", "order", "expression", "pattern-of-reference", "keyword-heap",
+    "key-missing", "entry-twice", "entry-missing", "entry-added", "entry-changed", "code-sign", "off-by-one", "order", "expression", "pattern-of-reference", "keyword-heap",
     "case-that-matters",
 }  # fmt: skip
 """What follows where any answer passes, whatever it says."""

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
 
+from workbench.diagnostics.labels import read_labels
 from workbench.judges.asking.budget import as_budget
 from workbench.judges.base import Judge
 from workbench.probes.accepting import Rule, rule_of
 from workbench.probes.base import Base, establish
-from workbench.probes.board import Board, Pair, as_suite
+from workbench.probes.board import Board, as_suite
 from workbench.probes.case import ProbeCase
 from workbench.probes.mining import Mined, mine
 from workbench.probes.monotone import monotone
@@ -22,8 +22,10 @@ from workbench.probes.result import Probe
 from workbench.probes.search import attack
 from workbench.probes.settings import RunSettings
 from workbench.probes.tried import Family, Text, families, texts_of
+from workbench.probes.variant import Variant
 from workbench.probes.verdicts import Verdicts, verdicts
 from workbench.progress import Bar
+from workbench.report.settings import label_column
 from workbench.samples import Samples, as_samples
 from workbench.serialization import parts
 from workbench.suite import Suite
@@ -85,14 +87,15 @@ def probe(
     start = time.perf_counter()
     suite, run = as_suite(grader), RunSettings.of(settings)
     judge = any(isinstance(part, Judge) for entry in suite.entries for part in parts(entry.grader))
-    data = _drawn(as_samples(samples), _count(rows, _JUDGE_ROWS if judge else _CODE_ROWS, 1), seed)
+    whole = as_samples(samples)
+    data = _drawn(whole, _count(rows, _JUDGE_ROWS if judge else _CODE_ROWS, 1), seed)
+    run = replace(run, labels=_labels_of(data, whole, run.labels))
     count = _count(tries, _JUDGE_TRIES if judge else _CODE_TRIES, 0)
-    with Bar(len(data) * (40 if judge else 100), show=run.progress is True) as bar:
-        listen = run.progress if callable(run.progress) else bar
-        board = Board(suite, data, as_budget(run.budget), run.store, listen)
-        return replace(
-            _probed(_Plan(board, run, judge, count, seed, against)), seconds=time.perf_counter() - start
-        )
+    board = Board(
+        suite, data, as_budget(run.budget), run.store, run.progress if callable(run.progress) else None
+    )
+    result = _probed(_Plan(board, run, judge, count, seed, against))
+    return replace(result, seconds=time.perf_counter() - start)
 
 
 @dataclass(frozen=True)
@@ -115,24 +118,15 @@ def _probed(plan: _Plan) -> Probe:
         board, mined, labels=plan.run.labels, pass_threshold=threshold, seed=plan.seed, judge=plan.judge
     )
     made = list(texts_of(base, judge=plan.judge))
-    board.grade((row, text) for _, row, text in made)
-    base = replace(base, rule=rule_of(board.outcomes.values(), base.rule.best, pass_threshold=threshold))
-    found = families(board, base, made)
-    if found and not plan.judge:
-        found += monotone(board, base, found[0])
-    if plan.against is not None:
-        found = _without_allowed(found, plan.against, board)
-    again = [*board.outcomes][:: max(1, len(board.outcomes) // _REGRADED)] if not plan.judge else []
-    decide = partial(
-        _decided,
-        board=board,
-        base=base,
-        mined=mined,
-        judge=plan.judge,
-        again=(board.changed(again), len(again)),
-    )
-    if plan.tries:
-        found = attack(board, base, found, decide(found), tries=plan.tries, seed=plan.seed)
+    pairs = dict.fromkeys((row, text) for _, row, text in made)
+    with Bar(len({*board.outcomes, *pairs}) + plan.tries, show=plan.run.progress is True) as bar:
+        board.listen = board.listen or bar
+        board.grade(pairs)
+        base = replace(base, rule=rule_of(board.outcomes.values(), base.rule.best, pass_threshold=threshold))
+        found = _families(plan, base, made)
+        decide = _decision(plan, base, mined)
+        if plan.tries:
+            found = attack(board, base, found, decide(found), tries=plan.tries, seed=plan.seed)
     decided = decide(found)
     return Probe(
         board.name, board.samples, decided.findings, decided.notes, decided.consequences, tuple(board.notes),
@@ -141,24 +135,32 @@ def _probed(plan: _Plan) -> Probe:
     )  # fmt: skip
 
 
-def _decided(
-    found: Sequence[Family],
-    *,
-    board: Board,
-    base: Base,
-    mined: Mined,
-    judge: bool,
-    again: tuple[list[Pair], int],
-) -> Verdicts:
-    """Verdicts whose findings have the numbers of their texts among all that were tried."""
-    numbers = {
-        id(text): number for number, text in enumerate(text for family in found for text in family.texts)
-    }
-    case = ProbeCase(
-        board.name, found, base, mined, judge, lambda texts: [numbers[id(text)] for text in texts],
-        board.samples.columns.get("reference", ""), *again,
-    )  # fmt: skip
-    return verdicts(case)
+def _families(plan: _Plan, base: Base, made: Sequence[tuple[Variant, int, str | None]]) -> list[Family]:
+    """What every transformation came to, but for what a stricter grader accepts too."""
+    found = families(plan.board, base, made)
+    if found and not plan.judge:
+        found += monotone(plan.board, base, found[0])
+    return found if plan.against is None else _without_allowed(found, plan.against, plan.board)
+
+
+def _decision(plan: _Plan, base: Base, mined: Mined) -> Callable[[Sequence[Family]], Verdicts]:
+    """A function from what was tried to verdicts, whose findings have the numbers of their texts among all of it."""
+    board = plan.board
+    some = [*board.outcomes][:: max(1, len(board.outcomes) // _REGRADED)] if not plan.judge else []
+    changed, column = board.changed(some), board.samples.columns.get("reference", "")
+
+    def decide(found: Sequence[Family]) -> Verdicts:
+        texts = [text for family in found for text in family.texts]
+        numbers = {id(text): number for number, text in enumerate(texts)}
+
+        def numbers_of(chosen: Sequence[Text]) -> list[int]:
+            return [numbers[id(text)] for text in chosen]
+
+        return verdicts(
+            ProbeCase(board.name, found, base, mined, plan.judge, numbers_of, column, changed, len(some))
+        )
+
+    return decide
 
 
 def _drawn(samples: Samples, count: int, seed: int) -> Samples:
@@ -174,6 +176,15 @@ def _drawn(samples: Samples, count: int, seed: int) -> Samples:
         first.setdefault(groups[row], row)
     chosen = dict.fromkeys([*first.values(), *order])
     return some.take(sorted([*chosen][:count]))
+
+
+def _labels_of(data: Samples, whole: Samples, labels: Any) -> Any:
+    """The labels of the rows drawn, out of those of all rows."""
+    if labels is None:
+        return None
+    codes = read_labels(label_column(whole, labels), len(whole))
+    meaning = dict(zip(whole.row_numbers.tolist(), codes.tolist(), strict=True))
+    return [{1: True, 0: False}.get(meaning[row]) for row in data.row_numbers.tolist()]
 
 
 def _mined(suite: Suite, columns: Sequence[str]) -> Mined:

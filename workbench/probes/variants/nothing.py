@@ -179,11 +179,12 @@ def refusal(row: Row) -> Iterable[str | None]:
     "reject",
     "the question repeated",
     alarm="reference",
+    names=("messages()", "get_turns", "last_content", "prompt"),
     rank=9,
     advice="take the question's own words out of what is compared",
 )
 def prompt_echo(row: Row) -> Iterable[str | None]:
-    """The prompt as the answer, where it does not hold the answer."""
+    """The prompt as the answer, where it does not hold the right one."""
     return _without(row, [row.prompt]) if len(row.prompt) >= 8 else []
 
 

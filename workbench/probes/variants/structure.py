@@ -175,6 +175,22 @@ def entry_added(row: Row) -> Iterable[str | None]:
         yield row.say(_written([*entries, more], mark))
 
 
+@variant(
+    "entry-changed",
+    "reject",
+    "a list with one entry changed",
+    rank=52,
+    advice="compare the whole list, entry by entry",
+)
+def entry_changed(row: Row) -> Iterable[str | None]:
+    """The entry in the middle, and the last one, replaced by one that belongs to none."""
+    listed = _entries(row)
+    if listed:
+        entries, mark = listed
+        for at in dict.fromkeys((len(entries) // 2, len(entries) - 1)):
+            yield row.say(_written([*entries[:at], _changed(entries[at]), *entries[at + 1 :]], mark))
+
+
 def _turned(row: Row) -> Iterator[str]:
     listed = _entries(row)
     if listed and listed[0][::-1] != listed[0]:

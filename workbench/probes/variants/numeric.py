@@ -1,0 +1,210 @@
+"""Numbers that are near the right one: a digit, the sign, the unit or the decimal point is another."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from workbench.probes.right import as_text, number_in
+from workbench.probes.row import Row
+from workbench.probes.variant import variant
+
+_UNITS = {
+    "km": "cm", "m": "km", "cm": "km", "mm": "m", "kg": "mg", "g": "kg", "mg": "kg", "s": "h", "h": "s", "min": "days",
+    "%": "euros", "$": "\u20ac", "\u20ac": "$", "meters": "miles", "metres": "miles", "miles": "inches", "hours": "seconds",
+    "minutes": "days", "seconds": "years", "days": "seconds", "euros": "yen", "dollars": "yen", "years": "days", "liters": "barrels",
+    "\u00b0C": "K", "C": "K", "km/h": "m/s", "m/s": "km/h", "l": "ml", "ml": "l", "USD": "JPY", "EUR": "JPY", "GB": "kB", "MB": "TB",
+    "kW": "MW", "W": "kW", "J": "kJ", "V": "mV", "Hz": "kHz", "feet": "miles", "ft": "km", "percent": "euros", "grams": "tons", "kilometers": "inches",
+}  # fmt: skip
+_WITH_UNIT = re.compile(r"([$\u20ac]?)\s*([-+]?\d[\d,]*\.?\d*)(\s*)([^\d\s]\S*)?")
+_INTEGER = re.compile(r"-?\d+")
+
+
+@variant(
+    "one-digit",
+    "reject",
+    "the right answer with one digit changed",
+    alarm="reference",
+    rank=30,
+    least=2,
+    advice="compare numbers as numbers, all of them",
+)
+def one_digit(row: Row) -> Iterable[str | None]:
+    """The first digit of a number in the reference changed, of up to three of them: at least a tenth off."""
+    if row.json is not None:
+        return
+    text = row.reference
+    for found in list(re.finditer(r"\d[\d,]*(?:\.\d+)?", text))[-3:]:
+        at = found.start()
+        yield row.say(f"{text[:at]}{int(text[at]) % 9 + 1}{text[at + 1 :]}")
+
+
+@variant(
+    "off-by-one",
+    "reject",
+    "a whole number that is off by one",
+    alarm="never",
+    names=("round(",),
+    rank=31,
+    least=2,
+    judges=False,
+    advice="do not round whole numbers",
+)
+def off_by_one(row: Row) -> Iterable[str | None]:
+    """The next whole number: within many a tolerance where numbers are large; a finding where the source rounds."""
+    if row.value and _INTEGER.fullmatch(row.reference):
+        yield row.say(str(int(row.reference) + 1))
+
+
+@variant(
+    "off-a-little",
+    "reject",
+    "a number that is off by 2 % or more",
+    alarm="reference",
+    rank=31,
+    least=2,
+    advice="make the tolerance smaller",
+)
+def off_a_little(row: Row) -> Iterable[str | None]:
+    """Off by one (where that is 2 % or more), and by 2, 5, 10 and 50 %."""
+    if not row.value:
+        return
+    whole = _INTEGER.fullmatch(row.reference) is not None
+    near = [row.value + step for step in (1, -1) if whole and abs(row.value) <= 50]
+    for value in [*near, *(row.value * (1 + share) for share in (0.02, 0.05, 0.1, 0.5))]:
+        number = round(value) if whole else round(value, 4)
+        if abs(number - row.value) >= 0.0199 * abs(row.value):
+            yield row.say(as_text(float(number)))
+
+
+@variant(
+    "digits-after-point",
+    "reject",
+    "a number that differs after the decimal point",
+    alarm="reference",
+    rank=32,
+    least=2,
+    judges=False,
+    advice="compare floats, not int() of them",
+)
+def digits_after_point(row: Row) -> Iterable[str | None]:
+    """A whole answer with .9 added, a broken one with other digits after the point; at least 2 % off."""
+    if not row.value:
+        return
+    whole = int(row.value)
+    for number in (whole + (0.9 if row.value > 0 else -0.9), float(whole)):
+        if abs(number - row.value) >= 0.02 * abs(row.value) and int(number) == whole:
+            yield row.say(as_text(round(number, 4)))
+
+
+@variant(
+    "magnitude",
+    "reject",
+    "the right digits at another place of the decimal point",
+    alarm="reference",
+    rank=32,
+    least=2,
+    advice="compare numbers, not their digits",
+)
+def magnitude(row: Row) -> Iterable[str | None]:
+    """Ten and a thousand times the right number, and a tenth of it."""
+    if not row.value or abs(row.value) >= 1e12:
+        return
+    whole = _INTEGER.fullmatch(row.reference) is not None
+    yield row.say(as_text(row.value * 10) if whole else as_text(round(row.value * 10, 6)))
+    yield row.say(as_text(round(row.value * 1_000, 6)))
+    if whole and abs(row.value) >= 10 and int(row.value) % 10:
+        yield row.say(as_text(round(row.value / 10, 1)))
+
+
+@variant(
+    "pattern-of-reference",
+    "reject",
+    "an answer with another character in the place of a full stop",
+    alarm="reference",
+    rank=41,
+    judges=False,
+    advice="a reference is no pattern: use re.escape",
+)
+def pattern_of_reference(row: Row) -> Iterable[str | None]:
+    """Such as "3x14" where 3.14 is right: an unescaped full stop stands for any character."""
+    if row.json is None and re.search(r"\w\.\w", row.reference) and not row.is_code:
+        yield row.say(re.sub(r"(?<=\w)\.(?=\w)", "x", row.reference))
+
+
+@variant(
+    "sign",
+    "reject",
+    "the right number with the wrong sign",
+    alarm="reference",
+    rank=33,
+    least=2,
+    advice="read the sign: -? before the digits, and no abs()",
+)
+def sign(row: Row) -> Iterable[str | None]:
+    """The other sign."""
+    if row.value and not row.reference.startswith("+"):
+        yield row.say(row.reference[1:] if row.reference.startswith("-") else f"-{row.reference}")
+
+
+@variant(
+    "typographic-minus",
+    "reject",
+    "the right number with a typographic minus before it",
+    alarm="strict",
+    names=("\u2212", "\\u2212"),
+    rank=34,
+    least=2,
+    judges=False,
+    advice="replace \u2212 by - before the number is read",
+)
+def typographic_minus(row: Row) -> Iterable[str | None]:
+    """Such as "\u22125" where 5 is right. Many a sound pattern does not know the sign: told, and an alarm where the source names it."""
+    if row.value and row.value > 0:
+        yield row.say(f"\u2212{row.reference}")
+
+
+@variant(
+    "unit",
+    "reject",
+    "the right number with a wrong unit",
+    alarm="reference",
+    rank=35,
+    least=2,
+    advice="compare the unit, or convert it",
+)
+def unit(row: Row) -> Iterable[str | None]:
+    """Another unit of the same kind or of another one, where the reference has a unit."""
+    found = _WITH_UNIT.fullmatch(row.reference.strip())
+    if found is None:
+        return
+    before, number, space, after = found.groups()
+    after = (after or "").rstrip(".")
+    if before and not after:
+        yield row.say(f"{_UNITS[before]}{number}")
+        yield row.say(f"{number}%")
+    elif after in _UNITS:
+        yield row.say(
+            f"{number} {_UNITS[after]}" if len(_UNITS[after]) > 2 else f"{number}{space}{_UNITS[after]}"
+        )
+        if after == "%":
+            yield row.say(f"${number}")
+
+
+@variant(
+    "expression",
+    "reject",
+    "a sum in the place of the answer",
+    alarm="reference",
+    rank=39,
+    least=2,
+    judges=False,
+    advice="read a number, do not work out what stands there: eval() runs anything",
+)
+def expression(row: Row) -> Iterable[str | None]:
+    """Such as "40+2" where 42 is right: nothing was worked out."""
+    if row.value is not None and _INTEGER.fullmatch(row.reference) and abs(row.value) < 1e9:
+        whole = int(row.value)
+        for text in (f"{whole - 7}+7", f"{whole - 7} + 7", f"({whole + 13}-13)"):
+            if number_in(text.split("+")[-1]) != row.value:
+                yield row.say(text)
