@@ -123,11 +123,11 @@ def _mined(
         for word in re.findall(r"[A-Za-z][A-Za-z' ]{2,}", re.sub(r"\\.", " ", pattern))
     ]
     words = [word.strip() for word in [*plain, *inside] if 0 < len(word.strip()) <= _LONGEST]
-    joined = [heap for heap in heaps if heap.strip()]
+    joined = [heap for heap in [*heaps, " ".join(dict.fromkeys(words))] if heap.strip()]
     return Mined(
         text,
         tuple(dict.fromkeys(words))[:_MOST_WORDS],
-        tuple(dict.fromkeys([*joined, " ".join(dict.fromkeys(words))]))[:4],
+        tuple(dict.fromkeys(joined))[:4],
         tuple(dict.fromkeys(number for number in numbers if 2 <= number <= 5_000))[:_MOST_NUMBERS],
         tuple(dict.fromkeys(word for word in plain if re.fullmatch(r"[A-Za-z_][\w-]{0,30}", word)))[:8],
         tuple(dict.fromkeys(frame for pattern in patterns if (frame := _frame(pattern)) is not None))[:6],

@@ -12,7 +12,7 @@ from workbench.probes.board import Board
 from workbench.probes.tried import Family, Text
 from workbench.probes.variant import Variant
 
-__all__ = ["monotone"]
+__all__ = ["MORE", "monotone"]
 
 _ROWS, _TIMES = 12, (3, 12)
 _RISE = 0.02
@@ -21,7 +21,7 @@ _MOST = 0.8
 """Share of the rows on which the score has to rise. Ours: chance gives ups and downs alike."""
 
 MORE = Variant(
-    "more-of-the-same", "reject", "the same text several times more gladly than once", lambda _: (), rank=18, least=2,
+    "more-of-the-same", "reject", "the same text many times over, and scores it higher than once", lambda _: (), alarm="always", rank=18, least=2,
     judges=False, advice="count what is there once: a score that grows with repeats pays for length",
 )  # fmt: skip
 

@@ -14,7 +14,7 @@ from workbench.judges.asking.budget import as_budget
 from workbench.judges.base import Judge
 from workbench.probes.accepting import Rule, rule_of
 from workbench.probes.base import Base, establish
-from workbench.probes.board import Board, as_suite
+from workbench.probes.board import Board, Pair, as_suite
 from workbench.probes.case import ProbeCase
 from workbench.probes.mining import Mined, mine
 from workbench.probes.monotone import monotone
@@ -146,7 +146,7 @@ def _families(plan: _Plan, base: Base, made: Sequence[tuple[Variant, int, str | 
 def _decision(plan: _Plan, base: Base, mined: Mined) -> Callable[[Sequence[Family]], Verdicts]:
     """A function from what was tried to verdicts, whose findings have the numbers of their texts among all of it."""
     board = plan.board
-    some = [*board.outcomes][:: max(1, len(board.outcomes) // _REGRADED)] if not plan.judge else []
+    some = [] if plan.judge else _to_regrade(board, base)
     changed, column = board.changed(some), board.samples.columns.get("reference", "")
 
     def decide(found: Sequence[Family]) -> Verdicts:
@@ -161,6 +161,14 @@ def _decision(plan: _Plan, base: Base, mined: Mined) -> Callable[[Sequence[Famil
         )
 
     return decide
+
+
+def _to_regrade(board: Board, base: Base) -> list[Pair]:
+    """Right answers and other texts: what passes shows chance sooner than what never does."""
+    every = [*board.outcomes]
+    passed = [pair for pair in every if base.rule.accepts(pair[0], board.outcomes[pair])]
+    spread = [pairs[:: max(1, len(pairs) // _REGRADED)][:_REGRADED] for pairs in (passed, every)]
+    return list(dict.fromkeys([*spread[0], *spread[1]]))
 
 
 def _drawn(samples: Samples, count: int, seed: int) -> Samples:

@@ -187,7 +187,7 @@ class Probe:
         return as_html(
             self._head,
             self.findings,
-            (*self.consequences, *self.notes),
+            {"that follow": self.consequences, "worth knowing, true of sound graders too": self.notes},
             self.table,
             self._texts_of,
             run_notes=self.run_notes,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import pandas as pd
 
@@ -20,7 +20,7 @@ _COLUMNS = ["sample", "prompt", "reference", "text", "score"]
 def as_html(
     head: str,
     findings: Sequence[Finding],
-    notes: Sequence[Finding],
+    more: Mapping[str, Sequence[Finding]],
     table: pd.DataFrame,
     texts: Callable[[Finding], pd.DataFrame],
     *,
@@ -31,7 +31,7 @@ def as_html(
     Args:
         head: What was tried, in a sentence.
         findings: Proven holes.
-        notes: Properties.
+        more: Further findings to fold away, by their heading.
         table: `Probe.table`.
         texts: The texts behind a finding, empty where there are none.
         run_notes: Sentences about the run.
@@ -40,11 +40,8 @@ def as_html(
     if len(findings) > _MOST_FINDINGS:
         items.append(f"<li class='quiet'>and {len(findings) - _MOST_FINDINGS:,} more in probe.findings</li>")
     warnings = "".join(f"<p class='warning'>{_text(note, 400)}</p>" for note in run_notes)
-    lines = "".join(f"<li class='quiet'>{_text(note.sentence, 600)}</li>" for note in notes)
-    told = (
-        _folded(f"{len(notes)} worth knowing, true of sound graders too", f"<ul>{lines}</ul>")
-        if notes
-        else ""
+    told = "".join(
+        _folded(f"{len(some):,} {heading}", _quiet(some)) for heading, some in more.items() if some
     )
     return (
         f"<div class='wb-report'><style>{STYLE}</style><p><b>{_text(head, 400)}</b></p>{warnings}"
@@ -61,6 +58,11 @@ def _item(finding: Finding, texts: pd.DataFrame) -> str:
         return f"<li>{sentence}</li>"
     few = texts[_COLUMNS].head(_MOST_TEXTS)
     return f"<li>{sentence}{_folded(f'{len(few)} of its {len(texts):,} texts', rows_table(few, None))}</li>"
+
+
+def _quiet(findings: Sequence[Finding]) -> str:
+    lines = (f"<li class='quiet'>{_text(finding.sentence, 600)}</li>" for finding in findings)
+    return f"<ul>{''.join(lines)}</ul>"
 
 
 def _folded(summary: str, inner: str) -> str:

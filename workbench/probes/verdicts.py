@@ -20,6 +20,8 @@ _SYSTEMATIC = 0.2
 """Share of rows from which the rejection of a form is the grader's rule rather than a coincidence. Ours."""
 _ORDERS = frozenset({"injection", "fake-verdict", "closed-delimiter"})
 _LATER = 50
+_SAY_ALL = frozenset({"accepts-anything", "fails", "inconsistent"})
+"""Causes beside which no property is worth knowing."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,8 @@ def verdicts(case: ProbeCase) -> Verdicts:
     lead = leading(case, proven)
     follows = [family for family in proven if follows_from(family, lead, proven)]
     own = [case.finding(family, _severity(family)) for family in proven if family not in follows]
+    if lead and lead[0].kind in _SAY_ALL:
+        told = []
     notes = [*form_only(case), *(case.finding(family, Severity.NOTE) for family in told)]
     return Verdicts(
         (*lead, *own, *failing(case)),

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from workbench.diagnostics.registry import group_codes
 from workbench.plots.look import COLOURS, bare_layout, graders_to_draw, text
 from workbench.plots.register import figure
 from workbench.report.where import case_of
-from workbench.statistics import Interval, Share
+from workbench.statistics import Interval, Share, compact, share
 
 if TYPE_CHECKING:
     from workbench.report import Report
@@ -21,7 +22,7 @@ COLUMN = "probe"
 """The column that names the transformation a text was made by."""
 _ROW_HEIGHT, _FRAME = 18, 110  # pixels
 _COLOURS = {False: COLOURS[1], True: COLOURS[0], None: "#a0a0a0"}
-_NAMES = {False: "known bad, accepted", True: "known good, rejected", None: "told only"}
+_NAMES = {False: "known bad, accepted", True: "known good, rejected", None: "without a label, accepted"}
 
 
 def _has_probes(report: Report) -> bool:
@@ -59,17 +60,15 @@ def plot_probes(report: Report, graders: Sequence[str] | None = None) -> Any:
         automargin=True,
         showgrid=False,
     )
-    chart.update_xaxes(
-        range=[0, 1], tickformat=".0%", title={"text": "share of its texts that fooled the grader"}
-    )
+    chart.update_xaxes(range=[0, 1], tickformat=".0%", title={"text": "share of its texts"})
     return chart
 
 
 class _Line:
     """One transformation of one grader: its label, its share, and the conditions that find its rows."""
 
-    def __init__(self, grader: str, name: str, label: bool | None, share: Share, several: bool) -> None:
-        self.grader, self.label, self.share = grader, label, share
+    def __init__(self, grader: str, name: str, label: bool | None, rate: Share, *, several: bool) -> None:
+        self.grader, self.label, self.share = grader, label, rate
         self.probe = name
         self.name = f"{grader}: {name}" if several else name
 
@@ -83,6 +82,7 @@ def _lines(report: Report, grader: str) -> list[_Line]:
     case = case_of(report, grader)
     names = report.samples.frame[COLUMN].astype(str).to_numpy()[case.rows]
     labels = case.labels[case.rows]
+    groups = group_codes(report.groups, len(report))[case.rows]
     several = len(report.graders) > 1
     found = []
     for name in dict.fromkeys(names.tolist()):
@@ -90,9 +90,9 @@ def _lines(report: Report, grader: str) -> list[_Line]:
         label = int(labels[own][0])
         fooled = own & (case.accepted if label != 1 else ~case.accepted)
         meant = None if label < 0 else label == 1
-        found.append(
-            _Line(grader, name, meant, Share(int(fooled.sum()), int(own.sum()), float(own.sum())), several)
-        )
+        # Texts of one prompt are alike.
+        rate = share(fooled[own], compact(groups[own]))
+        found.append(_Line(grader, name, meant, rate, several=several))
     return found
 
 

@@ -15,6 +15,7 @@ def _foreign(row: Row, texts: Iterable[str]) -> Iterator[str]:
     return (
         text
         for text in texts
+        if text.strip()
         if not right or not (mentions(text, row.reference) or (plainly(text) and plainly(text) in right))
     )
 
