@@ -112,6 +112,9 @@ def summary_frame(
     return pd.DataFrame(lines, columns=columns, index=_names(grades, "grader"))
 
 
+_FEWEST_PROMPTS = 10  # with several answers: a share of fewer says next to nothing
+
+
 def _summary(grades: Grades, groups: NDArray[np.intp], scale: tuple[float, float]) -> dict[str, Any]:
     rows = grades.codes == 1
     scores = grades.scores[rows]
@@ -119,6 +122,7 @@ def _summary(grades: Grades, groups: NDArray[np.intp], scale: tuple[float, float
     codes = compact(groups[rows])
     lo, hi = mean_interval(scores, codes, scale=scale)
     dead = dead_share(scores, codes)
+    is_known = dead.n >= _FEWEST_PROMPTS
     q25, median, q75 = quantiles(scores)
     return {
         "n": len(grades),
@@ -134,9 +138,9 @@ def _summary(grades: Grades, groups: NDArray[np.intp], scale: tuple[float, float
         "median": median,
         "q75": q75,
         "max": scores.max() if n else np.nan,
-        "dead": dead.value,
-        "dead_lo": dead.interval().lo if dead.n else np.nan,
-        "dead_hi": dead.interval().hi if dead.n else np.nan,
+        "dead": dead.value if is_known else np.nan,
+        "dead_lo": dead.interval().lo if is_known else np.nan,
+        "dead_hi": dead.interval().hi if is_known else np.nan,
         "seconds_total": _known_sum(grades.seconds),
         "tokens": _known_sum(grades.tokens),
         "cost": _known_sum(grades.cost),

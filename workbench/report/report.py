@@ -124,7 +124,7 @@ class Report:
         Columns: n, scored, failed, skipped; over the scored rows mean, mean_lo and mean_hi (95 %
         interval that allows for rows which answer one prompt; NaN where none holds), sd (sample sd, ddof=1), min, q25,
         median, q75, max; dead, dead_lo and dead_hi (share of the prompts with several answers that give all of them one
-        score, with its 95 % interval; NaN without such prompts); seconds_total, tokens, cost (NaN where unknown) and
+        score, with its 95 % interval; NaN below ten of them); seconds_total, tokens, cost (NaN where unknown) and
         isolation: the sandbox level, "not needed" (the workbench's own code runs, none of a user's), "no sandbox", or "not run" where no row was tried.
         """
         return summary_frame(self.grades, self._codes, self.scale)

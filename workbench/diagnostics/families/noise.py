@@ -21,13 +21,18 @@ __all__ = ["inconsistent", "keeps_state", "uses_chance"]
 _FLIPS = 0.05
 _ICC = 0.75  # below it reliability is at most moderate: Koo & Li 2016
 _ROWS, _HINT_ROWS = 30, 8  # rows for a verdict by the ICC (Koo & Li 2016), and for any hint
+_MISTAKES = ("too-lenient", "too-strict", "disagrees-with-labels", "no-better-than-chance", "drifts")
 _ADVICE = (
     "read the rows that differ most, and say in the criterion what decides them; or grade every row several times and "
     'take the majority: run(..., repeats=3, reduce="majority")'
 )
 
 
-@diagnostic("inconsistent", unless=("keeps-state", "uses-chance"))
+@diagnostic(
+    "inconsistent",
+    unless=("keeps-state", "uses-chance"),
+    explains=_MISTAKES,
+)
 def inconsistent(case: Case) -> Iterable[Claim]:
     """Over 5 % of rows get another verdict when graded again (lower bound), or ICC(1,1) below 0.75 (upper bound).
 
@@ -65,7 +70,7 @@ def _unreliable(case: Case, repeats: Repeats) -> Finding:
     return case.finding("inconsistent", Severity.WARNING, "ICC", message, _ADVICE, rows)
 
 
-@diagnostic("keeps-state")
+@diagnostic("keeps-state", explains=_MISTAKES)
 def keeps_state(case: Case) -> Iterable[Finding]:
     """Code gave rows another score in another order: it keeps something between rows (a fact, seen on a few rows)."""
     if case.grades.unstable == "state":
@@ -77,7 +82,7 @@ def keeps_state(case: Case) -> Iterable[Finding]:
         yield _changed(case, "keeps-state", f"keeps state between rows: {message}", advice)
 
 
-@diagnostic("uses-chance")
+@diagnostic("uses-chance", explains=_MISTAKES)
 def uses_chance(case: Case) -> Iterable[Finding]:
     """Code gave rows another score although it saw the same rows in the same order (a fact, seen on a few rows)."""
     if case.grades.unstable == "chance":
