@@ -3,10 +3,12 @@
 import doctest
 import importlib
 import pkgutil
+from unittest import mock
 
 import pytest
 
 import workbench
+from workbench.extractors.registry import EXTRACTORS
 
 # The sandbox child's files run in their own interpreter, by path.
 CHILD = {
@@ -29,5 +31,6 @@ MODULES = [
 
 @pytest.mark.parametrize("name", MODULES)
 def test_docstring_examples(name):
-    """What a docstring shows is what happens."""
-    assert doctest.testmod(importlib.import_module(name)).failed == 0
+    """What a docstring shows is what happens; what it registers is forgotten, for the tests that list what there is."""
+    with mock.patch.dict(EXTRACTORS):
+        assert doctest.testmod(importlib.import_module(name)).failed == 0
