@@ -34,6 +34,9 @@ class RowContext(Protocol):
     def lengths(self) -> NDArray[np.float64]:
         """Characters of each completion, (n,)."""
 
+    def lengths_of(self, rows: NDArray[np.intp], /) -> NDArray[np.float64]:
+        """Characters of the completions of these rows, (m,)."""
+
     @property
     def annotators(self) -> Sequence[Hashable | None] | None:
         """Who gave the label of each row, (n,), None where nobody is named; None where no column says so."""

@@ -61,7 +61,16 @@ class SampleColumns:
     @cached_property
     def lengths(self) -> NDArray[np.float64]:
         """Characters of each completion, (n,); 0 where there is none."""
-        rows = np.arange(len(self.samples), dtype=np.intp)
+        return self.lengths_of(np.arange(len(self.samples), dtype=np.intp))
+
+    def lengths_of(self, rows: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Characters of the completions of these rows, (m,); 0 where there is none. Each row is read once."""
+        unread = rows[np.isnan(self._known_lengths[rows])]
         # Nothing reads the prompts here, so that joining their turns would be work for nothing.
-        completions = (texts[2] for texts in row_texts(self.samples, rows, lambda _: ""))
-        return np.fromiter((len(text or "") for text in completions), np.float64, len(rows))
+        completions = (texts[2] for texts in row_texts(self.samples, unread, lambda _: ""))
+        self._known_lengths[unread] = [len(text or "") for text in completions]
+        return self._known_lengths[rows]
+
+    @cached_property
+    def _known_lengths(self) -> NDArray[np.float64]:
+        return np.full(len(self.samples), np.nan)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 import numpy as np
@@ -31,7 +31,10 @@ _FAVOUR = (
 )
 _FEWEST_OF_WRITER = 10  # labelled rows of a writer; chosen here
 _GAIN = 0.1  # of balanced accuracy that a better pass mark must bring; this project's limit
-_MOST_ROWS = 20_000  # for one rank correlation, or one pass mark: known to 0.01 by then
+_MOST_ROWS = 20_000  # for one pass mark: known to 0.01 by then
+_MOST_TEXTS = (
+    5_000  # for one rank correlation: known to 0.03 by then, and reading more texts would take seconds
+)
 _LABELLED = ("too-lenient", "too-strict", "disagrees-with-labels")
 
 
@@ -44,7 +47,7 @@ def follows_length(case: Case) -> Iterable[Claim]:
     """
     if case.context is None or case.is_tiny or not case.varies:
         return
-    lengths = case.context.lengths[case.rows]
+    lengths = case.context.lengths_of
     yield from _follows(case, lengths, "follows-length", "length of the answer", Severity.WARNING)
 
 
@@ -57,16 +60,19 @@ def drifts(case: Case) -> Iterable[Claim]:
     if case.is_tiny or not case.varies:
         return
     severity = Severity.WARNING if (case.labels[case.rows] >= 0).any() else Severity.NOTE
-    yield from _follows(case, case.rows.astype(np.float64), "drifts", "order of the rows", severity)
+    yield from _follows(case, lambda rows: rows.astype(np.float64), "drifts", "order of the rows", severity)
 
 
-def _follows(case: Case, column: Floats, kind: str, noun: str, severity: Severity) -> Iterable[Claim]:
+def _follows(
+    case: Case, read: Callable[[NDArray[np.intp]], Floats], kind: str, noun: str, severity: Severity
+) -> Iterable[Claim]:
     labels = case.labels[case.rows]
     labelled = labels >= 0
     is_beside = bool(labelled.any()) and len(np.unique(labels[labelled])) == 2
-    part = _drawn(labelled if is_beside else np.ones(len(labels), bool))
+    part = _drawn(labelled if is_beside else np.ones(len(labels), bool), _MOST_TEXTS)
+    column = read(case.rows[part])
     found = rank_correlation(
-        case.scores[part], column[part],
+        case.scores[part], column,
         given=labels[part].astype(np.float64) if is_beside else None, groups=compact(case.scored_groups[part]),
     )  # fmt: skip
     limit = _BESIDE_LABELS if is_beside else _ALONE
@@ -75,7 +81,7 @@ def _follows(case: Case, column: Floats, kind: str, noun: str, severity: Severit
     direction = "rises" if found.value > 0 else "falls"
     beside = "rows with the same label" if is_beside else "all rows"
     message = f"the score {direction} with the {noun} over {beside}, rank correlation {found.value:.2f}"
-    order = np.argsort(column[part], kind="stable")
+    order = np.argsort(column, kind="stable")
     advice = f"compare these rows, which are in this order: the {noun} should not move the score"
     rows = RowNumbers(case.rows[part][order if found.value < 0 else order[::-1]])
     finding = case.finding(kind, severity, f"rank correlation with the {noun}", message, advice, rows)
@@ -83,12 +89,12 @@ def _follows(case: Case, column: Floats, kind: str, noun: str, severity: Severit
     yield _beyond(replace(finding, value=found.value, n=found.n, leads=leads), found, limit)
 
 
-def _drawn(rows: NDArray[np.bool_]) -> NDArray[np.intp]:
+def _drawn(rows: NDArray[np.bool_], most: int) -> NDArray[np.intp]:
     """Numbers of these rows; of very many a random part, since sorting them all would take seconds for no digit more."""
     at = np.flatnonzero(rows)
-    if len(at) <= _MOST_ROWS:
+    if len(at) <= most:
         return at
-    return np.sort(np.random.default_rng(0).choice(at, _MOST_ROWS, replace=False))
+    return np.sort(np.random.default_rng(0).choice(at, most, replace=False))
 
 
 def _beyond(finding: Finding, found: Estimate, limit: float, *, tried: int = 2) -> Claim:
@@ -160,7 +166,7 @@ def wrong_pass_mark(case: Case) -> Iterable[Claim]:
     confusion, rows = against_labels(case)
     if (case.grades.passed[rows] >= 0).any():
         return
-    part = _drawn(np.ones(len(rows), bool))
+    part = _drawn(np.ones(len(rows), bool), _MOST_ROWS)
     rows, good, verdict = rows[part], confusion.truth[part], confusion.verdict[part]
     if not len(rows) or good.all() or not good.any():
         return
