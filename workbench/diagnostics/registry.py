@@ -247,6 +247,8 @@ def group_codes(groups: Prompts | None, n: int) -> NDArray[np.intp]:
     if groups is None:
         return np.arange(n, dtype=np.intp)
     _check_length("groups", len(groups), n)
+    if isinstance(groups, np.ndarray) and groups.dtype == np.intp:
+        return pd.factorize(groups)[0].astype(np.intp)  # codes already, perhaps with gaps
     codes = pd.factorize(pd.Series(cast("Any", groups), dtype=object))[0].astype(np.intp)
     is_missing = codes < 0
     codes[is_missing] = codes.max(initial=-1) + 1 + np.arange(is_missing.sum())

@@ -157,10 +157,10 @@ class Report:
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
         """What is wrong with the graders, most severe first; see `workbench.diagnostics.diagnose`."""
-        findings = diagnose(
-            self, preset=self.preset, labels=self.labels, pass_threshold=self.pass_threshold, scale=self.scale
-        )
-        return Findings(findings)
+        return Findings(diagnose(
+            self, preset=self.preset, labels=self.labels, pass_threshold=self.pass_threshold, scale=self.scale,
+            groups=self._codes,
+        ))  # fmt: skip
 
     @cached_property
     def errors(self) -> pd.DataFrame:
