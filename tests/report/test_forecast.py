@@ -105,7 +105,7 @@ class TestWhatItGives:
         assert forecast.table["hi"].loc[4] > 0
         assert np.isnan(forecast.table["sd"].loc[64])
         assert "no group size can be advised" in str(forecast)
-        assert "No prompt is worth training on" in str(forecast)
+        assert "No prompt is as likely live as was asked for" in str(forecast)
 
     def test_rows_without_a_score_do_not_count(self):
         """A failure is no answer with a score of 0."""

@@ -24,7 +24,7 @@ class Again:
     Attributes:
         grader: The mended grader's name.
         closed: Holes of which no row fools it any more.
-        open: Holes that are still there, with how many of their rows fool it.
+        open: Holes that are still there, with how many of their rows fool it, or get no score.
         lost: Known-good rows that it took before and does not take now.
         kept: Known-good rows that it still takes.
         rows: The regression rows with the columns `score`, `right` and `error`.
@@ -55,6 +55,10 @@ class Again:
             if self.lost
             else f"No known-good row was lost ({self.kept} of {self.kept} still accepted)."
         )
+        if failed := int(self.rows["score"].isna().sum()):
+            lines.append(
+                f"{counted(failed, 'row')} got no score: that closes nothing; see the column error of rows."
+            )
         return "\n".join(lines)
 
     def _lost_forms(self) -> tuple[str, ...]:
@@ -98,7 +102,9 @@ def again(grader: Any, rows: Any, *, pass_threshold: float | None = None, budget
     label = [value in (True, 1, "True", "true") for value in frame["label"]]
     was = [value in (True, 1, "True", "true") for value in frame["was"]]
     right = [
-        not rule.rejects(row, outcome) if good else not rule.accepts(row, outcome)
+        # A failure is no verdict: a hole is closed by a score.
+        outcome.score == outcome.score
+        and (not rule.rejects(row, outcome) if good else not rule.accepts(row, outcome))
         for row, (good, outcome) in enumerate(zip(label, outcomes, strict=True))
     ]
     frame = frame.assign(

@@ -80,13 +80,18 @@ def _accepts_anything(case: ProbeCase) -> Iterator[Finding]:
     )
 
 
+def _takes_any(case: ProbeCase) -> bool:
+    """Whether any text passed that should not."""
+    return any(family.wrong_rows for family in case.found if family.variant.expects == "reject")
+
+
 def _accepts_nothing(case: ProbeCase) -> Iterator[Finding]:
     """No right answer passes, in no form, nor any of the rows' own answers."""
     as_it_is = case.by_name.get("as-it-is")
     if (
         as_it_is is None
         or as_it_is.failed
-        or not case.reads
+        or not (case.reads or (not case.mined.readable and not _takes_any(case)))
         or any(row.good is not None for row in case.base.rows)
     ):
         return
@@ -145,7 +150,7 @@ def _is_explained(family: Family, proven: Sequence[Family]) -> bool:
 def form_only(case: ProbeCase) -> Iterator[Finding]:
     """A grader that was given references and reads none: what only they can tell is not held against it."""
     other = case.by_name.get("other-answer")
-    if case.reads or other is None or not case.base.distinct:
+    if case.reads or other is None or not case.base.distinct or not other.wrong_rows:
         return
     taken = f"{len(other.wrong_rows):,} of {len(other.rows):,}"
     message = f"looks at the form alone, not at the reference, and takes other rows' answers too: {taken}"

@@ -154,12 +154,14 @@ class Probe:
 
     @property
     def ok(self) -> bool:
-        """Whether no hole was found."""
-        return not self.findings
+        """Whether texts were tried and no hole was found."""
+        return bool(self.tries) and not self.findings
 
     @property
     def _head(self) -> str:
         """What was tried, and how many holes there are."""
+        if not self.tries:
+            return f"{one_line(self.grader)}: nothing could be tried, there are no rows or no right answers to start from"
         found = f"{counted(len(self.findings), 'hole')} found" if self.findings else "no hole found"
         tried = f"{counted(self.tries, 'text')} tried on {counted(len(self.samples), 'row')}"
         return f"{one_line(self.grader)}: {tried}, {found}"

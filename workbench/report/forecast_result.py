@@ -60,16 +60,14 @@ class Selection:
     def __str__(self) -> str:
         """Which prompts, how many of their groups are live, what it saves."""
         if self.chosen == self.prompts:
-            return (
-                f"Train on all {counted(self.prompts, 'prompt')}: each group is more likely live than dead."
-            )
+            return f"Train on all {counted(self.prompts, 'prompt')}: {_with_interval(self.live)} of their groups are live."
         others = self.prompts - self.chosen
         saved = (
             f"leaving out the other {others:,} saves {percent(self.saved)} of the rollouts; "
             f"{_with_interval(self.left_out)} of what is left out would have been live."
         )
         if not self.chosen:
-            return f"No prompt is worth training on at {self.group_size} answers: {_with_interval(self.left_out)} of the groups would be live."
+            return f"No prompt is as likely live as was asked for at {self.group_size} answers: {_with_interval(self.left_out)} of the groups would be live."
         return (
             f"Train on {self.chosen:,} of {self.prompts:,} prompts: {_with_interval(self.live)} of their "
             f"groups are live; {saved}"

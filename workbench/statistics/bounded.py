@@ -8,8 +8,8 @@ about 3 / n of all rows may. Student's interval has no such guard.
 
 Rows of one prompt get one weight together, so that their likeness needs no estimate. Tail probabilities come from the
 saddlepoint formula of Lugannani & Rice (1980, "Saddle point approximation for the distribution of the sum of
-independent random variables"), which here is within 1 % of the truth from five rows on and 8 % below, however small
-they are: no draws, and the same result every time.
+independent random variables"), which here is within 8 % of the truth however small they are, and within 1 % where
+scores differ: no draws, and the same result every time.
 """
 
 from __future__ import annotations

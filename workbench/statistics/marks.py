@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -71,14 +72,35 @@ class Marks:
 
     def crossed_verdicts(self) -> NDArray[np.bool_]:
         """Verdicts of each half of the prompts by the best mark of the other half, (n,)."""
-        half = self.groups % 2 == 0
+        half = self._first_half
         verdicts = np.empty(len(self.scores), bool)
         for part in (half, ~half):
             verdicts[part] = self._passing[part, int(self._accuracies(~part).argmax())]
         return verdicts
 
+    @cached_property
+    def _first_half(self) -> NDArray[np.bool_]:
+        """Rows of every second prompt, in random order within prompts of equally many good rows: both halves have both."""
+        share_good = np.bincount(self.groups, weights=self.good) / np.bincount(self.groups)
+        shuffled = np.random.default_rng(0).permutation(len(share_good))
+        order = shuffled[np.argsort(share_good[shuffled], kind="stable")]
+        first = np.empty(len(order), bool)
+        first[order] = np.arange(len(order)) % 2 == 0
+        return first[self.groups]
+
+    def written(self, in_units: Callable[[float], float]) -> str:
+        """The best mark with as few digits as keep it between the scores on its two sides.
+
+        Args:
+            in_units: Function from a score here to the units it is written in.
+        """
+        low = in_units(float(self.scores[self.scores < self.best].max()))
+        high = in_units(float(self.scores[self.scores >= self.best].min()))
+        short = (f"{in_units(self.best):.{digits}g}" for digits in range(1, 17))
+        return next((text for text in short if low < float(text) <= high), repr(high))
+
     def interval(self, confidence: float = 0.95, *, seed: int = 0) -> Interval:
-        """Where the best mark lies, by the Bayesian bootstrap over clusters."""
+        """Where the best mark lies, by the Bayesian bootstrap over clusters; its ends are scores, which no mark separates."""
         good, bad = self.good[:, None], ~self.good[:, None]
         columns = np.hstack([good, bad, self._passing & good, self._passing & bad]).astype(np.float64)
         sums = bundled(cluster_sums(columns, self.groups), seed)
@@ -88,4 +110,5 @@ class Marks:
             accuracies = drawn[:, 2 : 2 + t] / drawn[:, :1] - drawn[:, 2 + t :] / drawn[:, 1:2]
         places = self.candidates[accuracies.argmax(1)]
         lo, hi = np.quantile(places, [(1 - confidence) / 2, (1 + confidence) / 2])
-        return Interval(float(lo), float(hi))
+        below, above = self.scores[self.scores < lo], self.scores[self.scores >= hi]
+        return Interval(float(below.max()), float(above.min()))

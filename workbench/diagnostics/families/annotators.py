@@ -50,7 +50,8 @@ def annotator_disagrees(case: Case) -> Iterable[Claim]:
     ]
     claims = [_claim(case, str(name), rows, differs, labellers == name) for name in known if len(known) > 1]
     shown = [claim for claim in claims if claim is not None]
-    if shown:
+    # Two who contradict the verdicts may well be right: then no single one disagrees with all others.
+    if len([claim for claim in shown if claim.finding.value > _HALF]) == 1:
         worst = min(shown, key=lambda claim: claim.p)
         yield replace(worst, p=min(1.0, worst.p * len(known)))
 
@@ -67,7 +68,8 @@ def _claim(
         f"verdicts, this one contradicts {contradicted.k:,} of {contradicted.n:,}, {percent(contradicted.value)}"
     )
     advice = (
-        "read these rows: their labels look turned round; correct them or leave them out, then look again"
+        "read these rows: their labels look turned round, or the grader is wrong on the kind of rows this one "
+        "labelled; correct the labels or leave them out, then look again"
     )
     finding = case.finding(
         "annotator-disagrees", Severity.WARNING, "share of verdicts contradicted", message, advice,

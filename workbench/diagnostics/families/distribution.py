@@ -201,7 +201,7 @@ def _about_spread(case: Case, kind: str, statistic: str, message: str) -> Findin
     return replace(finding, n=len(case.scores))
 
 
-@diagnostic("out-of-scale", presets=("workbench", "seed"))
+@diagnostic("out-of-scale", presets=("workbench", "seed"), explains=_LABELLED)
 def out_of_scale(case: Case) -> Iterable[Finding]:
     """Scores outside the scale: a fact, and the reason why nothing is said about saturation, levels and variance."""
     if not case.off_scale.any():

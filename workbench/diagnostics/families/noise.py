@@ -13,14 +13,16 @@ from workbench.diagnostics.registry import diagnostic
 from workbench.diagnostics.repeats import Repeats, repeats_of
 from workbench.diagnostics.row_numbers import RowNumbers
 from workbench.display_text import counted
-from workbench.statistics import share
+from workbench.grades import FAILED, SCORED
+from workbench.statistics import compact, share
 
-__all__ = ["inconsistent", "keeps_state", "uses_chance"]
+__all__ = ["fails_when_repeated", "inconsistent", "keeps_state", "uses_chance"]
 
 # Share of rows: Haldar & Hockenmaier 2025 (arXiv 2510.27106); arXiv 2606.13685 finds 13.6 % of pairs that flip.
 _FLIPS = 0.05
 _ICC = 0.75  # below it reliability is at most moderate: Koo & Li 2016
 _ROWS, _HINT_ROWS = 30, 8  # rows for a verdict by the ICC (Koo & Li 2016), and for any hint
+_FAILING = 0.02  # share of rows, as for *broken*
 _MISTAKES = ("too-lenient", "too-strict", "disagrees-with-labels", "no-better-than-chance", "drifts")
 _ADVICE = (
     "read the rows that differ most, and say in the criterion what decides them; or grade every row several times and "
@@ -68,6 +70,27 @@ def _unreliable(case: Case, repeats: Repeats) -> Finding:
     order = repeats.widest_first
     rows = repeats.rows[order[repeats.ranges[order] > 0]]
     return case.finding("inconsistent", Severity.WARNING, "ICC", message, _ADVICE, rows)
+
+
+@diagnostic("fails-when-repeated", unless="broken")
+def fails_when_repeated(case: Case) -> Iterable[Claim]:
+    """Over 2 % of rows that have a score fail when they are graded again (lower bound): a failure is no agreement."""
+    later = case.grades.repeats[1:]
+    first = case.grades.codes == SCORED
+    if not later or not first.any():
+        return
+    failed = np.any([each.codes == FAILED for each in later], axis=0) & first
+    found = share(failed[first], compact(case.groups[first]))
+    message = (
+        f"fails when it is asked again: {found.k:,} of {found.n:,} rows with a score have a repeat without one, "
+        f"{percent(found.value)}"
+    )
+    advice = "read the errors in report.repeats; what is said of noise rests on the repeats that have a score"
+    rows = np.flatnonzero(failed)
+    finding = case.finding(
+        "fails-when-repeated", Severity.ERROR, "share of rows that fail again", message, advice, rows
+    )
+    yield share_claim(finding, found, _FAILING)
 
 
 @diagnostic("keeps-state", explains=_MISTAKES)
