@@ -264,3 +264,18 @@ def test_wrong_settings_are_refused(settings, error):
         wb.probe(wb.Contains(), samples("capitals"), **settings)
     with pytest.raises(TypeError, match="grader or a suite"):
         wb.probe("exact", samples("capitals"))
+
+
+@pytest.mark.parametrize("mark", [float("nan"), float("inf"), True, "x"])
+def test_a_pass_mark_must_be_a_number(mark):
+    """Refused before a text is graded."""
+    with pytest.raises(wb.errors.ReportError, match="finite number"):
+        wb.probe(wb.Contains(), [{"prompt": "a", "completion": "b"}], pass_threshold=mark)
+
+
+def test_wrong_seeds_and_graders_are_refused_at_once():
+    """Not after thousands of texts."""
+    with pytest.raises(ValueError, match="whole number"):
+        wb.probe(wb.Contains(), [{"prompt": "a", "completion": "b"}], seed="x")
+    with pytest.raises((TypeError, ValueError)):
+        wb.probe(wb.Contains(), [{"prompt": "a", "completion": "b"}], against="x")

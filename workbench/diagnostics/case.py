@@ -37,6 +37,12 @@ class RowContext(Protocol):
     def lengths_of(self, rows: NDArray[np.intp], /) -> NDArray[np.float64]:
         """Characters of the completions of these rows, (m,)."""
 
+    def hashes_of(self, rows: NDArray[np.intp], /) -> NDArray[np.int64]:
+        """A number for the completion of each of these rows, (m,): equal for equal texts."""
+
+    def column(self, name: str, /) -> Sequence[Any] | None:
+        """The cells of a column of the samples, (n,); None where there is none of that name."""
+
     @property
     def annotators(self) -> Sequence[Hashable | None] | None:
         """Who gave the label of each row, (n,), None where nobody is named; None where no column says so."""
@@ -58,6 +64,7 @@ class Case:
         pass_threshold: Pass mark, on the scale: a score at or above it accepts the row.
         scale: Lowest and highest score of the grader's scale.
         context: Columns of the rows beside their grades; None where there are only grades.
+        source: The grader's source text; "" where it has none, or it is not known.
     """
 
     grader: str
@@ -67,6 +74,7 @@ class Case:
     pass_threshold: float = 0.5
     scale: tuple[float, float] = (0.0, 1.0)
     context: RowContext | None = field(default=None, repr=False)
+    source: str = field(default="", repr=False)
 
     @cached_property
     def rows(self) -> NDArray[np.intp]:

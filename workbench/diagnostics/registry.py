@@ -150,8 +150,9 @@ def diagnose(
     results: list[Claim | Finding] = []
     for name, grades in by_name.items():
         case = Case(
-            name, grades, *codes_by_length[len(grades)], mark, scale, getattr(source, "columns", None)
-        )
+            name, grades, *codes_by_length[len(grades)], mark, scale, getattr(source, "columns", None),
+            getattr(source, "sources", {}).get(name, ""),
+        )  # fmt: skip
         results += [result for rule in rules.values() for result in rule(case)]
     if len(codes_by_length) == 1:
         ((codes, _),) = codes_by_length.values()

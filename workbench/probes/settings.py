@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, fields
 from typing import Any, Self
 
+from workbench.errors import ReportError
+from workbench.graders.base import is_number
 from workbench.judges.asking.budget import Budget
 from workbench.progress import OnProgress
 
@@ -36,10 +39,17 @@ class RunSettings:
 
         Raises:
             TypeError: One that there is not; those there are are named.
+            ReportError: A pass mark that is no finite number.
         """
         names = [field.name for field in fields(cls)]
         if unknown := set(settings) - {*names}:
             raise TypeError(
                 f"probe takes no {min(unknown)!r}; beside its own settings it takes {', '.join(names)}"
             )
-        return cls(**settings)
+        made = cls(**settings)
+        mark = made.pass_threshold
+        if mark is not None and not (is_number(mark) and math.isfinite(mark)):
+            raise ReportError(
+                "the pass mark must be a finite number", found=repr(mark), expected="such as 0.5"
+            )
+        return made

@@ -65,12 +65,30 @@ class SampleColumns:
 
     def lengths_of(self, rows: NDArray[np.intp]) -> NDArray[np.float64]:
         """Characters of the completions of these rows, (m,); 0 where there is none. Each row is read once."""
+        self._read(rows)
+        return self._known_lengths[rows]
+
+    def hashes_of(self, rows: NDArray[np.intp]) -> NDArray[np.int64]:
+        """A number for the completion of each of these rows, (m,): equal for equal texts. Each row is read once."""
+        self._read(rows)
+        return self._known_hashes[rows]
+
+    def column(self, name: str) -> Sequence[Any] | None:
+        """The cells of a column of the samples, (n,); None where there is none of that name."""
+        frame = self.samples.frame
+        return frame[name].tolist() if name in frame else None
+
+    def _read(self, rows: NDArray[np.intp]) -> None:
         unread = rows[np.isnan(self._known_lengths[rows])]
         # Nothing reads the prompts here, so that joining their turns would be work for nothing.
-        completions = (texts[2] for texts in row_texts(self.samples, unread, lambda _: ""))
-        self._known_lengths[unread] = [len(text or "") for text in completions]
-        return self._known_lengths[rows]
+        texts = [texts[2] or "" for texts in row_texts(self.samples, unread, lambda _: "")]
+        self._known_lengths[unread] = list(map(len, texts))
+        self._known_hashes[unread] = list(map(hash, texts))
 
     @cached_property
     def _known_lengths(self) -> NDArray[np.float64]:
         return np.full(len(self.samples), np.nan)
+
+    @cached_property
+    def _known_hashes(self) -> NDArray[np.int64]:
+        return np.zeros(len(self.samples), np.int64)

@@ -62,7 +62,7 @@ def forecast(
     """
     _check("group_size", group_size, 2, _MOST)
     _check("prompts", prompts, 1, 10**12)
-    if not 0 <= least_chance <= 1:
+    if isinstance(least_chance, bool | str) or not 0 <= least_chance <= 1:
         raise ReportError("least_chance must lie between 0 and 1", found=repr(least_chance))
     name = _grader(report, grader)
     prompt_names = np.asarray(
