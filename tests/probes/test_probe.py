@@ -275,7 +275,7 @@ def test_a_pass_mark_must_be_a_number(mark):
 
 def test_wrong_seeds_and_graders_are_refused_at_once():
     """Not after thousands of texts."""
-    with pytest.raises(ValueError, match="whole number"):
+    with pytest.raises(TypeError, match="whole number"):
         wb.probe(wb.Contains(), [{"prompt": "a", "completion": "b"}], seed="x")
     with pytest.raises((TypeError, ValueError)):
         wb.probe(wb.Contains(), [{"prompt": "a", "completion": "b"}], against="x")

@@ -75,8 +75,8 @@ def probe(
 
     Raises:
         SamplesError: The samples cannot be read.
-        TypeError: `grader` is no grader, or a setting that there is not.
-        ValueError: A suite without one score a row, fewer than one row, less than no tries, or a seed that is no number.
+        TypeError: `grader` is no grader, a setting that there is not, or a seed that is no number.
+        ValueError: A suite without one score a row, or fewer than one row or no tries.
         ReportError: A pass mark that is no finite number.
 
     Example:
@@ -86,15 +86,15 @@ def probe(
         mention
     """
     start = time.perf_counter()
+    if isinstance(seed, bool) or not isinstance(seed, int):
+        raise TypeError(f"a seed is a whole number, not {seed!r}")
     suite, run = as_suite(grader), RunSettings.of(settings)
+    if against is not None:
+        as_suite(against)  # refused now rather than after thousands of texts
     judge = any(isinstance(part, Judge) for entry in suite.entries for part in parts(entry.grader))
     whole = as_samples(samples)
     data = _drawn(whole, _count(rows, _JUDGE_ROWS if judge else _CODE_ROWS, 1), seed)
     run = replace(run, labels=_labels_of(data, whole, run.labels))
-    if isinstance(seed, bool) or not isinstance(seed, int):
-        raise ValueError(f"a seed is a whole number, not {seed!r}")
-    if against is not None:
-        as_suite(against)  # refused now rather than after thousands of texts
     count = _count(tries, _JUDGE_TRIES if judge else _CODE_TRIES, 0)
     board = Board(
         suite, data, as_budget(run.budget), run.store, run.progress if callable(run.progress) else None
