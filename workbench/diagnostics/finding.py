@@ -52,7 +52,7 @@ class Finding:
         rows: Numbers of all rows that are evidence for it, the strongest first; see `RowNumbers`.
         preset: The preset of diagnostics it comes from.
         unit: What `needed` counts, in the singular.
-        limit: What the value is held against; NaN for a fact.
+        limit: What the value is held against; None for a fact.
         undecided: Whether the rows do not settle it.
         claims: Among how many claims its level was shared (Holm's correction); 1 for a claim alone.
         cause: Kind of the finding about the same grader that explains this one; "" where none does.
@@ -72,7 +72,7 @@ class Finding:
     rows: Sequence[int] = field(default=(), repr=False)
     preset: str = "workbench"
     unit: str = "row"
-    limit: float = math.nan
+    limit: float | None = None
     undecided: bool = False
     claims: int = 1
     cause: str = ""
@@ -107,7 +107,7 @@ class Finding:
     def _needed_clause(self) -> str:
         if self.needed:
             return f"; {_about(self.needed, self.unit)} would settle it in 9 of 10 cases"
-        if not self.undecided:
+        if not self.undecided or self.limit is None:
             return ""
         if self.interval is not None and not self.interval.lo <= self.limit <= self.interval.hi:
             return f"; not settled by these rows, since {self.claims} claims are judged together"

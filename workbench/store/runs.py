@@ -189,7 +189,6 @@ def _finding(record: dict[str, Any], n: int) -> Finding:
         # Runs of older versions list at most 1,000 of their rows.
         "rows": RowNumbers.unpacked(rows, n) if isinstance(rows, str) else RowNumbers(rows),
         "value": math.nan if value is None else value,
-        "limit": math.nan if record.get("limit") is None else record["limit"],
     }
     # Runs of older versions have fields that are no more.
     known = {one.name for one in fields(Finding)}

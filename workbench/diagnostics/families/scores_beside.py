@@ -175,7 +175,9 @@ def _in_user_units(claim: Claim, span: float) -> Claim:
         lo, hi = claim.interval(confidence)
         return Interval(lo * span, hi * span)
 
-    finding = replace(claim.finding, value=claim.finding.value * span, limit=claim.finding.limit * span)
+    finding = replace(
+        claim.finding, value=claim.finding.value * span, limit=(claim.finding.limit or 0.0) * span
+    )
     return replace(claim, finding=finding, interval=interval)
 
 

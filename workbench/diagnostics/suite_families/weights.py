@@ -148,5 +148,5 @@ def _at_most(claim: Claim) -> Claim:
         lo, hi = claim.interval(confidence)
         return Interval(1 - hi, 1 - lo)
 
-    finding = replace(claim.finding, value=1 - claim.finding.value, limit=1 - claim.finding.limit)
+    finding = replace(claim.finding, value=1 - claim.finding.value, limit=1 - (claim.finding.limit or 0.0))
     return replace(claim, finding=finding, interval=interval)
