@@ -19,7 +19,7 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
-from workbench.diagnostics.finding import Finding, Severity
+from workbench.diagnostics.finding import Finding, Severity, percent
 from workbench.statistics import Bootstrap, Estimate, Interval, Share, growth_needed, holm
 
 __all__ = ["Claim", "bootstrap_claim", "claim_of", "decide", "estimate_claim", "share_claim"]
@@ -107,13 +107,13 @@ def _in_units(finding: Finding, units: int) -> Finding:
 
 def _cleared(finding: Finding, message: str, bound: float) -> Finding:
     """The limit is kept: a bound at 95 % confidence, one-sided since only one side matters."""
-    text = message.format(bound=f"{100 * bound:.1f} %".replace(".0 %", " %"))
+    text = message.format(bound=percent(bound))
     return replace(
         finding,
         severity=Severity.CLEARED,
         message=f"cleared of being {finding.kind.replace('-', ' ')}, {text}",
         interval=Interval(0.0, bound),
-        advice="",
+        advice=_KEEP,
         rows=(),
     )
 
