@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from workbench.diagnostics.finding import Finding, Severity
 from workbench.diagnostics.row_numbers import RowNumbers
+from workbench.diagnostics.votes import Raters, Votes, raters_of
 from workbench.grades import SCORED, Grades
 from workbench.statistics import Interval, auroc, compact
 from workbench.statistics.spread import SAME
@@ -51,6 +52,14 @@ class RowContext(Protocol):
     def writers(self) -> Sequence[Hashable | None] | None:
         """Which model wrote the completion of each row, (n,), None where none is named; None where no column says so."""
 
+    @property
+    def positions(self) -> Sequence[Hashable | None] | None:
+        """Place at which each answer was shown, (n,), None where it is not named; None where no column says so."""
+
+    @property
+    def names(self) -> Sequence[str]:
+        """Names of the columns that say something about a row beside prompt, answer and reference."""
+
 
 @dataclass(frozen=True)
 class Case:
@@ -65,6 +74,8 @@ class Case:
         scale: Lowest and highest score of the grader's scale.
         context: Columns of the rows beside their grades; None where there are only grades.
         source: The grader's source text; "" where it has none, or it is not known.
+        votes: Who gave which label, where several people labelled the rows and `labels` is what most of them say; else
+            None.
     """
 
     grader: str
@@ -75,6 +86,7 @@ class Case:
     scale: tuple[float, float] = (0.0, 1.0)
     context: RowContext | None = field(default=None, repr=False)
     source: str = field(default="", repr=False)
+    votes: Votes | None = field(default=None, repr=False)
 
     @cached_property
     def rows(self) -> NDArray[np.intp]:
@@ -149,6 +161,11 @@ class Case:
         labels = self.labels[self.rows]
         labelled = labels >= 0
         return auroc(self.scores[labelled], labels[labelled] == 1, compact(self.scored_groups[labelled]))
+
+    @cached_property
+    def raters(self) -> Raters | None:
+        """The scored rows that two people or more labelled; None where there are none."""
+        return raters_of(self)
 
     @cached_property
     def varies(self) -> bool:

@@ -10,9 +10,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from workbench.diagnostics.votes import Votes
 from workbench.errors import ReportError
 
-__all__ = ["read_labels"]
+__all__ = ["is_label", "read_labels"]
 
 _UNREAD = 9  # a code that no label has: an entry to be read by `_label`
 _WORDS = {
@@ -31,12 +32,17 @@ _WORDS = {
 """Labels as a CSV file or a person writes them, without regard to case."""
 
 
+def is_label(text: str) -> bool:
+    """Whether a text is a label as `read_labels` reads it, such as "good" or "0"."""
+    return text.strip().casefold() in _WORDS
+
+
 def read_labels(labels: Any, n: int) -> NDArray[np.int8]:
     """Labels as 1 good, 0 bad, -1 unknown, (n,).
 
     Args:
         labels: True, False, None, or the words true/false, yes/no, good/bad, pass/fail, 1/0 and "" for
-            each row; None for no labels at all.
+            each row, or `Votes`, of which the majority counts; None for no labels at all.
         n: Rows.
 
     Raises:
@@ -44,11 +50,13 @@ def read_labels(labels: Any, n: int) -> NDArray[np.int8]:
     """
     if labels is None:
         return np.full(n, -1, np.int8)
-    values = _values(labels)
+    values = labels if isinstance(labels, Votes) else _values(labels)
     if len(values) != n:
         raise ReportError(
             "labels must have one entry a row", found=f"{len(values):,} entries", expected=f"{n:,} entries"
         )
+    if isinstance(labels, Votes):
+        return labels.majority
     # By identity first, which is fast: a hundred thousand labels are read again whenever one of them changes.
     codes = np.array(
         [
@@ -90,7 +98,7 @@ def _is_column(labels: Any) -> bool:
 def _label(row: int, label: Any) -> int:
     if label is None or label is pd.NA or _is_nan(label):
         return -1
-    if isinstance(label, str) and label.strip().casefold() in _WORDS:
+    if isinstance(label, str) and is_label(label):
         return _WORDS[label.strip().casefold()]
     if isinstance(label, bool | np.bool_ | int | float | np.number) and label in (0, 1):
         return int(label)

@@ -16,6 +16,7 @@ from workbench.diagnostics.finding import Finding, Severity
 from workbench.diagnostics.labels import read_labels
 from workbench.diagnostics.suite_case import SuiteCase
 from workbench.diagnostics.suite_registry import suite_results
+from workbench.diagnostics.votes import Votes
 from workbench.discovery import refuse_taken
 from workbench.errors import ReportError
 from workbench.grades import Grades
@@ -120,8 +121,8 @@ def diagnose(
         preset: "workbench" (confidence bounds decide, or say how many more rows they need), "seed" (fixed
             cut-offs, no interval) or "vllora" (its dry run, readiness gate and code reference, with the topics
             of a column `topic`; no interval).
-        labels: Label of each row: True known good, False known bad, None unknown, (n,). Only with known
-            bad rows can a grader be called lenient, only with known good ones strict.
+        labels: Label of each row: True known good, False known bad, None unknown, (n,); or `Votes`, the labels of
+            several people. Only with known bad rows can a grader be called lenient, only with known good ones strict.
         pass_threshold: Lowest score that accepts a row, on the scale; its middle by default, 0.5 of 0 to 1. Where a
             grader gives a verdict of its own, that counts instead.
         groups: Prompt of each row, (n,); those of the report by default. Rows of one prompt are not
@@ -151,7 +152,7 @@ def diagnose(
     for name, grades in by_name.items():
         case = Case(
             name, grades, *codes_by_length[len(grades)], mark, scale, getattr(source, "columns", None),
-            getattr(source, "sources", {}).get(name, ""),
+            getattr(source, "sources", {}).get(name, ""), labels if isinstance(labels, Votes) else None,
         )  # fmt: skip
         results += [result for rule in rules.values() for result in rule(case)]
     if len(codes_by_length) == 1:

@@ -14,7 +14,7 @@ from workbench.report.frames import row_texts
 from workbench.report.protocols import SamplesLike
 from workbench.samples.plain import is_missing
 
-__all__ = ["ANNOTATOR_COLUMNS", "TOPIC_COLUMN", "WRITER_COLUMNS", "SampleColumns"]
+__all__ = ["ANNOTATOR_COLUMNS", "POSITION_COLUMNS", "TOPIC_COLUMN", "WRITER_COLUMNS", "SampleColumns"]
 
 TOPIC_COLUMN = "topic"
 """The column that names each row's topic, as vLLora's datasets have it."""
@@ -25,6 +25,9 @@ ANNOTATOR_COLUMNS = ("annotator", "annotator_id", "labeller", "labeler", "labell
 
 WRITER_COLUMNS = ("writer", "model", "model_name", "policy", "generator")
 """Columns that name the model that wrote a completion; the first there is counts."""
+
+POSITION_COLUMNS = ("position", "answer_position", "slot", "shown_as")
+"""Columns that say at which place an answer was shown; the first there is counts."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +54,17 @@ class SampleColumns:
     def writers(self) -> list[Any] | None:
         """Which model wrote each completion, (n,), None where none is named; None without such a column."""
         return self._named(WRITER_COLUMNS)
+
+    @cached_property
+    def positions(self) -> list[Any] | None:
+        """At which place each answer was shown, (n,), None where it is not named; None without such a column."""
+        return self._named(POSITION_COLUMNS)
+
+    @cached_property
+    def names(self) -> list[str]:
+        """Columns that are neither the prompt, the answer nor the reference, nor otherwise read into the thread."""
+        roles = set(getattr(self.samples, "columns", {}).values())
+        return [str(name) for name in self.samples.frame if name not in roles]
 
     def _named(self, names: Sequence[str]) -> list[Any] | None:
         """The first of these columns that the samples have, as text, (n,)."""

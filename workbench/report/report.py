@@ -48,8 +48,8 @@ class Report:
         grades: Grades by grader name, n rows each, in the samples' order.
         preset: Diagnostics behind `findings`: "workbench" (confidence bounds decide), "seed" (fixed cut-offs) or
             "vllora" (dry run and readiness gate).
-        labels: Whether each row is known to be good (True) or bad (False), or not known (None), (n,); None without
-            labels.
+        labels: Whether each row is known to be good (True) or bad (False), or not known (None), (n,), or the name of a
+            column; names of columns of several people, of whom most decide. None without labels.
         pass_threshold: Lowest score that accepts a row, on the scale; None for the middle of the scale, which is
             0.5 of 0 to 1. Where a grader gives a verdict of its own, that counts instead.
         scale: Lowest and highest score of the graders' scale.

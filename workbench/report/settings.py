@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
+from workbench.diagnostics.labels import is_label, read_labels
 from workbench.diagnostics.registry import check_arguments
+from workbench.diagnostics.votes import Votes
 from workbench.errors import ReportError
 from workbench.grades import Grades
 from workbench.report.protocols import SamplesLike
 
 __all__ = ["check_lengths", "check_settings", "label_column"]
+
+_MOST_NAMES = 100  # people whose labels are columns: a longer list can only be labels
 
 
 def check_settings(
@@ -45,9 +50,15 @@ def check_settings(
 def label_column(samples: SamplesLike, labels: Any) -> Any:
     """Labels that are a column of the samples, passed by its name or as a Series; all others are returned as they are.
 
+    Several names of columns, one for each person who labelled, become `Votes`.
+
     Raises:
-        ReportError: There is no such column.
+        ReportError: There is no such column, or one of several cannot be read as labels.
     """
+    if _are_names(labels) and any(name in samples.frame for name in labels):
+        columns = [label_column(samples, name) for name in labels]
+        codes = [read_labels(column, len(samples)) for column in columns]
+        return Votes(tuple(labels), np.column_stack(codes))
     if not isinstance(labels, str | pd.Series):
         return labels
     frame = samples.frame
@@ -60,6 +71,13 @@ def label_column(samples: SamplesLike, labels: Any) -> Any:
             found=", ".join(map(str, frame.columns[:30])),
         )
     return frame[labels].tolist()
+
+
+def _are_names(labels: Any) -> bool:
+    """Whether these are names of columns rather than labels written as words, such as "good"."""
+    if not isinstance(labels, list | tuple) or not labels or len(labels) > _MOST_NAMES:
+        return False
+    return all(isinstance(label, str) and not is_label(label) for label in labels)
 
 
 def check_lengths(grades: Mapping[str, Grades], n: int) -> None:

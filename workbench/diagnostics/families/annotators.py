@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -13,6 +13,7 @@ from workbench.diagnostics.claim import Claim, share_claim
 from workbench.diagnostics.families.human import against_labels
 from workbench.diagnostics.finding import Severity, percent
 from workbench.diagnostics.registry import diagnostic
+from workbench.diagnostics.votes import Raters
 from workbench.display_text import one_line
 from workbench.statistics import compact, share
 
@@ -20,6 +21,11 @@ __all__ = ["annotator_disagrees"]
 
 _FEWEST = 8  # labels of an annotator; chosen here
 _HALF = 0.5  # of labels that a coin would share with the grader
+_SEVERAL = 3  # people who labelled the same rows: of two, neither can be said to be the one who errs
+_ADVICE = (
+    "read these rows: their labels look turned round, or this one saw another kind of rows, or the question differently; "
+    "correct the labels or leave them out, then look again"
+)
 
 
 @diagnostic(
@@ -31,17 +37,51 @@ _HALF = 0.5  # of labels that a coin would share with the grader
         "no-better-than-chance",
         "worse-than-chance",
         "accepts-known-bad",
+        "labels-disagree",
+        "below-human-ceiling",
     ),
 )
 def annotator_disagrees(case: Case) -> Iterable[Claim]:
-    """One annotator's labels contradict the verdicts more often than not, while all others' agree with them.
+    """One annotator's labels contradict the verdicts, or what most others say, more often than not; all others' agree.
 
-    Both are shown by bounds: over half of this annotator's labels contradict the verdicts, at a level shared among all
-    annotators, and over half of the others' agree (95 %). Annotators are named by a column such as `annotator`.
+    Both are shown by bounds: over half of this annotator's labels contradict, at a level shared among all annotators, and
+    over half of the others' agree (95 %). Annotators are named by a column such as `annotator`, or are columns of their
+    own (`labels=["ann", "ben", "cyd"]`). Where three or more labelled the same rows, they are compared with each other.
     """
-    names = None if case.context is None else case.context.annotators
-    if names is None:
-        return
+    raters = case.raters
+    if raters is not None and len(raters.names) >= _SEVERAL:
+        yield from _among_people(case, raters)
+    elif case.context is not None and case.context.annotators is not None:
+        yield from _beside_verdicts(case, case.context.annotators)
+
+
+def _among_people(case: Case, raters: Raters) -> Iterator[Claim]:
+    """One annotator against what most of the others say of the same rows."""
+    claims = [_against_others(case, raters, rater) for rater in range(len(raters.names))]
+    yield from _only_one([claim for claim in claims if claim is not None], len(claims))
+
+
+def _against_others(case: Case, raters: Raters, rater: int) -> Claim | None:
+    own, others = raters.votes[:, [rater]], np.delete(raters.votes, rater, axis=1)
+    both = (own[:, 0] >= 0) & ((others >= 0).sum(1) >= _SEVERAL - 1)
+    if both.sum() < _FEWEST:
+        return None
+    # Where the others are even, neither side is said to err.
+    differs = (((others == 1 - own).sum(1)) > (others == own).sum(1))[both]
+    contradicted = share(differs, compact(raters.groups[both]))
+    message = (
+        f"annotator {one_line(raters.names[rater], 40)!r} disagrees with all others: contradicts what most of them say "
+        f"on {contradicted.k:,} of {contradicted.n:,} rows, {percent(contradicted.value)}"
+    )
+    finding = case.finding(
+        "annotator-disagrees", Severity.WARNING, "share of labels contradicted", message, _ADVICE,
+        raters.rows[both][differs], unit="label",
+    )  # fmt: skip
+    return share_claim(finding, contradicted, _HALF)
+
+
+def _beside_verdicts(case: Case, names: Sequence[Hashable | None]) -> Iterator[Claim]:
+    """One annotator against the grader's verdicts, with which the others agree."""
     confusion, rows = against_labels(case)
     differs = confusion.truth != confusion.verdict
     labellers = np.array([names[row] for row in rows], dtype=object)
@@ -49,11 +89,15 @@ def annotator_disagrees(case: Case) -> Iterable[Claim]:
         name for name in dict.fromkeys(labellers) if name is not None and (labellers == name).sum() >= _FEWEST
     ]
     claims = [_claim(case, str(name), rows, differs, labellers == name) for name in known if len(known) > 1]
-    shown = [claim for claim in claims if claim is not None]
+    yield from _only_one([claim for claim in claims if claim is not None], len(known))
+
+
+def _only_one(claims: list[Claim], tried: int) -> Iterator[Claim]:
+    """The claim about the one annotator who contradicts most, its level shared among all who were looked at."""
     # Two who contradict the verdicts may well be right: then no single one disagrees with all others.
-    if len([claim for claim in shown if claim.finding.value > _HALF]) == 1:
-        worst = min(shown, key=lambda claim: claim.p)
-        yield replace(worst, p=min(1.0, worst.p * len(known)))
+    if len([claim for claim in claims if claim.finding.value > _HALF]) == 1:
+        worst = min(claims, key=lambda claim: claim.p)
+        yield replace(worst, p=min(1.0, worst.p * tried))
 
 
 def _claim(
@@ -67,12 +111,8 @@ def _claim(
         f"annotator {one_line(name, 40)!r} disagrees with all others: they agree with {percent(others.value)} of the "
         f"verdicts, this one contradicts {contradicted.k:,} of {contradicted.n:,}, {percent(contradicted.value)}"
     )
-    advice = (
-        "read these rows: their labels look turned round, or the grader is wrong on the kind of rows this one "
-        "labelled; correct the labels or leave them out, then look again"
-    )
     finding = case.finding(
-        "annotator-disagrees", Severity.WARNING, "share of verdicts contradicted", message, advice,
+        "annotator-disagrees", Severity.WARNING, "share of verdicts contradicted", message, _ADVICE,
         rows[own & differs], unit="label",
     )  # fmt: skip
     return share_claim(finding, contradicted, _HALF)

@@ -1,23 +1,32 @@
-"""The rows themselves: a grader that reads the labels, and answers that are copies of each other."""
+"""The rows themselves: a grader that reads the labels or what gives them away, and answers that are copies."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
 
 from workbench.diagnostics.case import Case
+from workbench.diagnostics.claim import Claim, share_claim
 from workbench.diagnostics.finding import Finding, Severity, percent
 from workbench.diagnostics.labels import read_labels
 from workbench.diagnostics.registry import diagnostic
 from workbench.display_text import one_line
 from workbench.errors import ReportError
+from workbench.statistics import compact, share
 
-__all__ = ["copied_answers", "reads_the_label"]
+__all__ = ["copied_answers", "reads_a_giveaway", "reads_the_label"]
 
-_QUOTED = re.compile(r"""(["'])([^"'\\\n]{1,60})\1""")
+_NAMED = re.compile(r"""(["'])([^"'\\\n]{1,60})\1|\.([A-Za-z_]\w*)""")
+"""A text in quotes, or a name after a point."""
+_GIVEN_AWAY = 0.9  # share of labels that a column may tell; this project's limit
+_FEW_VALUES = 8  # numbers of so few values are levels, not quantities
+_LEAK_ADVICE = "grade by the answer and the reference alone; in training there will be no such column"
 _COPIES = 0.2  # share of rows; this project's limit
 _MOST_TEXTS = 5_000  # rows whose texts are compared: reading more would take seconds
 _FEWEST = 8  # labelled rows of which a column that equals the labels is no coincidence; chosen here
@@ -27,21 +36,28 @@ _FEWEST = 8  # labelled rows of which a column that equals the labels is no coin
 def reads_the_label(case: Case) -> Iterable[Finding]:
     """The grader's code names a column that holds the labels: that it agrees with them shows nothing (a fact).
 
-    Label leakage: Kaufman 2012, "Leakage in data mining". Found where a text in quotes in its source is the name of a
-    column whose cells equal the labels of all labelled rows, both kinds among them.
+    Label leakage: Kaufman 2012, "Leakage in data mining". Found where a text in quotes in its source, or a name after a
+    point, is the name of a column whose cells equal the labels of all labelled rows, or their opposites, both kinds among
+    them. The column of references is meant to be read, and no such column.
     """
-    if case.context is None or not case.source:
-        return
-    labelled = np.flatnonzero(case.labels >= 0)
-    if len(labelled) < _FEWEST or len(np.unique(case.labels[labelled])) < 2:
-        return
-    for name in sorted({match[2] for match in _QUOTED.finditer(case.source)}):
+    for name in _columns_read(case):
         if _equals_labels(case, name):
+            labelled = np.flatnonzero(case.labels >= 0)
             message = f"its code reads the column {one_line(name, 60)!r}, which holds the labels: that it agrees with them shows nothing"
-            advice = "grade by the answer and the reference alone; in training there will be no such column"
-            finding = case.finding("reads-the-label", Severity.ERROR, "rows", message, advice, labelled)
+            finding = case.finding("reads-the-label", Severity.ERROR, "rows", message, _LEAK_ADVICE, labelled)
             yield replace(finding, value=len(labelled), n=len(labelled))
             return
+
+
+def _columns_read(case: Case) -> list[str]:
+    """Columns that the grader's source names, where enough rows are labelled to tell what is in them."""
+    if case.context is None or not case.source:
+        return []
+    labels = case.labels[case.labels >= 0]
+    if len(labels) < _FEWEST or len(np.unique(labels)) < 2:
+        return []
+    read = {match[2] or match[3] for match in _NAMED.finditer(case.source)}
+    return [name for name in case.context.names if name in read]
 
 
 def _equals_labels(case: Case, name: str) -> bool:
@@ -53,7 +69,74 @@ def _equals_labels(case: Case, name: str) -> bool:
     except ReportError:
         return False
     known = case.labels >= 0
-    return bool((codes[known] == case.labels[known]).all())
+    codes, labels = codes[known], case.labels[known]
+    return bool((codes == labels).all() or (codes == 1 - labels).all())
+
+
+@diagnostic("reads-a-giveaway", unless="reads-the-label")
+def reads_a_giveaway(case: Case) -> Iterator[Claim]:
+    """The grader's code names a column that alone tells over 90 % of good rows from bad ones (lower bound).
+
+    A number by its order (AUROC, either way round); anything else by the label that most other rows with the same cell
+    have, of rows that answer other prompts. Only where the grader accepts what the column says is good, for over 90 % of
+    the rows too.
+    """
+    labelled = case.labels[case.rows] >= 0
+    rows = case.rows[labelled]
+    for name in _columns_read(case):
+        cells = None if case.context is None else case.context.column(name)
+        guesses = (
+            None
+            if cells is None
+            else _guesses([cells[row] for row in rows], case.labels[rows], case.groups[rows])
+        )
+        if guesses is None or not guesses.any() or guesses.all():
+            continue
+        right = share(guesses == (case.labels[rows] == 1), compact(case.groups[rows]))
+        follows = share(guesses == case.accepted[labelled], compact(case.groups[rows]))
+        message = (
+            f"its code reads the column {one_line(name, 60)!r}, which alone tells the labels of {right.k:,} of {right.n:,} "
+            f"rows, {percent(right.value)}: that it agrees with them may show no more than that"
+        )
+        if follows.interval().lo > _GIVEN_AWAY:
+            finding = case.finding(
+                "reads-a-giveaway", Severity.WARNING, "share told by the column", message, _LEAK_ADVICE, rows
+            )
+            yield replace(share_claim(finding, right, _GIVEN_AWAY), plans=False)
+            return
+
+
+def _guesses(
+    cells: list[Any], labels: NDArray[np.int8], groups: NDArray[np.intp]
+) -> NDArray[np.bool_] | None:
+    """What a column says of each row: good or bad; None where it says nothing."""
+    try:
+        numbers = np.array(cells, dtype=float)
+    except (TypeError, ValueError):
+        return _by_cell(list(map(str, cells)), labels, groups)
+    if np.isnan(numbers).any() or len(np.unique(numbers)) <= _FEW_VALUES:
+        return _by_cell(list(map(str, cells)), labels, groups)
+    return _by_number(numbers, labels == 1)
+
+
+def _by_number(numbers: NDArray[np.float64], good: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Above the middle between the means of good and bad rows, whichever lies higher."""
+    means = numbers[good].mean(), numbers[~good].mean()
+    high: NDArray[np.bool_] = numbers > sum(means) / 2
+    return high if means[0] > means[1] else ~high
+
+
+def _by_cell(
+    cells: list[str], labels: NDArray[np.int8], groups: NDArray[np.intp]
+) -> NDArray[np.bool_] | None:
+    """What most rows of other prompts with the same cell are; None where cells hardly repeat over prompts."""
+    codes = pd.factorize(np.array(cells, dtype=object))[0]
+    both = pd.factorize(pd.MultiIndex.from_arrays([codes, groups]))[0]
+    signs = 2.0 * labels - 1
+    of_others = np.bincount(codes, weights=signs)[codes] - np.bincount(both, weights=signs)[both]
+    if (of_others == 0).mean() > 1 - _GIVEN_AWAY:
+        return None
+    return of_others > 0
 
 
 @diagnostic("copied-answers")

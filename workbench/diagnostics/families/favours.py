@@ -1,0 +1,122 @@
+"""Whose answers are favoured: those of one writer, those shown at one place, the first of two that are compared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from workbench.diagnostics.case import Case
+from workbench.diagnostics.claim import Claim, claim_of, share_claim
+from workbench.diagnostics.favour import favoured
+from workbench.diagnostics.finding import Severity, percent
+from workbench.diagnostics.registry import diagnostic
+from workbench.statistics import compact, share
+
+__all__ = ["favours_a_position", "favours_a_writer", "order_decides", "position_bias"]
+
+_ORDERS = 2  # the completion first, then the other answer first
+_LETTERS = ("A", "B")
+_FIRST = 0.05  # how far from a half the share of first answers among the winners may lie
+_CHANGED = 0.1  # share of pairs whose winner may hang on the order
+"""Both limits: this project's, for what Zheng 2023 (arXiv 2306.05685) and Wang 2024 (arXiv 2305.17926) measure."""
+
+
+@diagnostic("favours-a-writer")
+def favours_a_writer(case: Case) -> Iterable[Claim]:
+    """Answers of one model score higher, or lower, than others' with the same label, by over a twentieth of the scale.
+
+    Self-preference, where the judge is of the writer's family: Panickssery 2024, arXiv 2404.13076. Writers are named by a
+    column such as `writer` or `model`; the level is shared among them.
+    """
+    names = None if case.context is None else case.context.writers
+    advice = "compare these rows with equally good ones of others: something in this writer's style moves the score"
+    yield from favoured(case, names, "favours-a-writer", "the answers of {name}", advice)
+
+
+@diagnostic("favours-a-position")
+def favours_a_position(case: Case) -> Iterable[Claim]:
+    """Answers shown at one place score higher, or lower, than others with the same label, by over a twentieth of the scale.
+
+    Places are named by a column such as `position`; the level is shared among them.
+    """
+    places = None if case.context is None else case.context.positions
+    advice = "show the same answers in another order: the place of an answer should not move its score"
+    yield from favoured(case, places, "favours-a-position", "answers at position {name}", advice)
+
+
+@diagnostic("position-bias", explains=("order-decides",))
+def position_bias(case: Case) -> Iterable[Claim]:
+    """A judge that compares two answers in both orders finds the first, or the second, better in over 55 % of its choices.
+
+    Over all its choices a half are for the first answer if the order does not matter, since each pair is asked in both
+    orders: Zheng 2023, arXiv 2306.05685.
+    """
+    rows, letters = _choices(case)
+    chosen = letters[np.isin(letters, _LETTERS)]
+    if not len(chosen):
+        return
+    prompts = np.repeat(case.groups[rows], _ORDERS).reshape(-1, _ORDERS)[np.isin(letters, _LETTERS)]
+    is_first = (chosen == "A").mean() >= 1 / 2
+    place = "first" if is_first else "second"
+    wins = share(chosen == ("A" if is_first else "B"), compact(prompts))
+    changed = rows[_depends_on_order(letters)]
+    message = (
+        f"favours the {place} of two answers, whichever that is: {wins.k:,} of {wins.n:,} choices fell on it, "
+        f"{percent(wins.value)}, where a half would be fair"
+    )
+    advice = "keep asking both orders, and count only what wins in both; a prompt that asks for reasons first, or another model, may lessen it"
+    finding = case.finding(
+        "position-bias", Severity.WARNING, "share of choices", message, advice, changed, unit="pair"
+    )
+    finding = replace(finding, value=wins.value, n=wins.n)
+    # Either place could have been the favoured one.
+    limit = 1 / 2 + _FIRST
+    p = min(1.0, 2 * wins.p_above(limit))
+    yield claim_of(finding, p, wins.interval, limit=limit, units=wins.units, plans=False)
+
+
+@diagnostic("order-decides")
+def order_decides(case: Case) -> Iterable[Claim]:
+    """For over 10 % of the pairs of answers the winner hangs on which is shown first (lower bound)."""
+    rows, letters = _choices(case)
+    if not len(rows):
+        return
+    changed = _depends_on_order(letters)
+    part = share(changed, compact(case.groups[rows]))
+    message = (
+        f"its verdict hangs on which of two answers is shown first: another winner in the other order for "
+        f"{part.k:,} of {part.n:,} pairs, {percent(part.value)}"
+    )
+    advice = "these pairs count as ties; ask the judge for reasons first, or use another model"
+    finding = case.finding(
+        "order-decides", Severity.WARNING, "share of pairs", message, advice, rows[changed], unit="pair"
+    )
+    yield share_claim(finding, part, _CHANGED)
+
+
+def _choices(case: Case) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """Rows that a pairwise judge compared in both orders, (m,), and the letter that won in each order, (m, 2)."""
+    none = np.empty(0, np.intp), np.empty((0, _ORDERS), "<U3")
+    if case.is_code or not case.grades.metadata:
+        return none
+    metadata = case.grades.metadata
+    found = {int(row): _letters(metadata[int(row)]) for row in case.rows if int(row) in metadata}
+    asked = {row: letters for row, letters in found.items() if letters}
+    return (np.array(list(asked), np.intp), np.array(list(asked.values()), "<U3")) if asked else none
+
+
+def _letters(metadata: Mapping[str, Any]) -> tuple[str, ...]:
+    """The letters of both orders as `PairwiseJudge` keeps them; () for any other grade."""
+    verdicts = metadata.get("verdicts")
+    if not isinstance(verdicts, list | tuple) or len(verdicts) != _ORDERS or "consistent" not in metadata:
+        return ()
+    return tuple(verdicts) if all(letter in (*_LETTERS, "TIE") for letter in verdicts) else ()
+
+
+def _depends_on_order(letters: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Whether both orders chose the same place, that is, another answer, (m,)."""
+    depends: np.ndarray[Any, Any] = (letters[:, 0] == letters[:, 1]) & np.isin(letters[:, 0], _LETTERS)
+    return depends

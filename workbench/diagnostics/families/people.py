@@ -1,0 +1,116 @@
+"""People who labelled the same rows: how far they agree among themselves bounds what any grader can be shown to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+import numpy as np
+
+from workbench.diagnostics.case import Case
+from workbench.diagnostics.claim import Claim, estimate_claim
+from workbench.diagnostics.families.human import KAPPA
+from workbench.diagnostics.finding import Finding, Severity
+from workbench.diagnostics.registry import diagnostic
+from workbench.diagnostics.votes import Raters
+from workbench.display_text import one_line
+from workbench.statistics import Estimate
+from workbench.statistics.raters import among_raters, ceiling_gap, with_raters
+
+__all__ = ["below_human_ceiling", "labels_disagree"]
+
+_FEWEST = 30  # rows that several people labelled: below it kappa's large-sample interval is not to be trusted
+_BELOW = 0.1  # of kappa, by which a grader may stay below people; this project's limit
+_CONSEQUENCES = ("too-lenient", "too-strict", "accepts-known-bad", "disagrees-with-labels")
+
+
+@diagnostic("labels-disagree", explains=_CONSEQUENCES)
+def labels_disagree(case: Case) -> Iterable[Claim]:
+    """The people who labelled the same rows agree too little: mean kappa of all pairs below 0.6 (upper bound).
+
+    From 30 rows on that several people labelled (Light 1971 for the mean of pairs). It explains mistakes of a grader that
+    is shown to agree with people about as well as they do with each other.
+    """
+    raters = _raters(case)
+    if raters is None:
+        return
+    among = among_raters(raters.votes, raters.groups)
+    if np.isnan(among.value):
+        return
+    with_one = with_raters(raters.verdicts, raters.votes, raters.groups)
+    disputed = raters.rows[(raters.votes == 1).any(1) & (raters.votes == 0).any(1)]
+    message = (
+        f"the labels contradict each other: the grader agrees with one of {_people(raters)} with a mean kappa of "
+        f"{with_one.value:.2f}, and they with one another, on {among.n:,} rows, with {among.value:.2f}"
+    )
+    advice = "write down what makes a row good, with these rows as examples, and label them again; no grader can be shown to do better"
+    finding = case.finding(
+        "labels-disagree",
+        Severity.WARNING,
+        "mean kappa among people",
+        message,
+        advice,
+        disputed,
+        unit="label",
+    )
+    is_ceiling = _is_kept(ceiling_gap(raters.verdicts, raters.votes, raters.groups))
+    finding = replace(finding, n=among.n, leads=is_ceiling)
+    yield estimate_claim(finding, among, KAPPA)
+
+
+@diagnostic("below-human-ceiling")
+def below_human_ceiling(case: Case) -> Iterable[Claim]:
+    """The grader agrees with people less than they do with each other: mean kappa lower by over 0.1 (upper bound).
+
+    Cleared where it is shown to be lower by at most 0.1: then better labels, not a better grader, are what is missing. From
+    30 rows on that several people labelled.
+    """
+    raters = _raters(case)
+    if raters is None:
+        return
+    gap = ceiling_gap(raters.verdicts, raters.votes, raters.groups)
+    among, with_one = (
+        among_raters(raters.votes, raters.groups),
+        with_raters(raters.verdicts, raters.votes, raters.groups),
+    )
+    if np.isnan(gap.value) or np.isnan(among.value):
+        return
+    kappas = f"mean kappa {with_one.value:.2f} with one of {_people(raters)}, {among.value:.2f} among them"
+    message = (
+        f"agrees with people less than they do with each other: {kappas}, a difference of {gap.value:.2f}"
+    )
+    advice = "read the rows on which it differs from what most of them say"
+    most = raters.votes.sum(1, where=raters.votes >= 0) * 2 > (raters.votes >= 0).sum(1)
+    differ = raters.rows[most != (raters.verdicts == 1)]
+    finding = case.finding(
+        "below-human-ceiling", Severity.WARNING, "kappa with people less kappa among them", message, advice,
+        differ, unit="label",
+    )  # fmt: skip
+    claim = estimate_claim(replace(finding, n=gap.n), gap, -_BELOW)
+    yield replace(claim, otherwise=_at_ceiling(claim.finding, gap, kappas)) if _is_kept(gap) else claim
+
+
+def _raters(case: Case) -> Raters | None:
+    raters = case.raters
+    return raters if raters is not None and len(raters.rows) >= _FEWEST else None
+
+
+def _is_kept(gap: Estimate) -> bool:
+    """Whether a grader is shown to agree with people about as well as they do (95 %, one-sided)."""
+    return gap.interval(0.9).lo > -_BELOW
+
+
+def _at_ceiling(finding: Finding, gap: Estimate, kappas: str) -> Finding:
+    bound = gap.interval(0.9).lo
+    lower = f", at most {-bound:.2f} lower" if bound < 0 else ""
+    message = f"cleared of being below the human ceiling: {kappas}{lower}"
+    advice = "where it still differs from labels, look at the labels"
+    return replace(
+        finding, severity=Severity.CLEARED, message=message, interval=gap.interval(), advice=advice, rows=()
+    )
+
+
+def _people(raters: Raters) -> str:
+    """Who they are: "Ann, Ben and Cyd", or how many."""
+    names = [one_line(name, 30) for name in raters.names]
+    return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) <= 4 else f"{len(names)} people"

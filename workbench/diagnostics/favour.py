@@ -1,0 +1,118 @@
+"""How much higher some rows score than others with the same label, and the claim that it is too much."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.diagnostics.case import Case
+from workbench.diagnostics.claim import Claim, claim_of
+from workbench.diagnostics.finding import Finding, Severity
+from workbench.display_text import one_line
+from workbench.statistics import Estimate, Interval
+from workbench.statistics.differences import within_levels
+
+__all__ = ["beyond", "favoured", "in_user_units"]
+
+Flags = NDArray[np.bool_]
+_FAVOUR = (
+    0.05  # of the scale; this project's limit, as for self-preference (Panickssery 2024, arXiv 2404.13076)
+)
+_FEWEST = 8  # labelled rows of a kind; chosen here
+_MOST_KINDS = 50  # a column of more values names no kinds
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """Labelled rows of one kind: those of a writer, or those shown at one place.
+
+    Attributes:
+        name: What the column says of them.
+        own: Which of the labelled rows they are, (m,).
+        found: How much higher they score than the others with the same label.
+    """
+
+    name: str
+    own: Flags
+    found: Estimate
+
+
+def favoured(
+    case: Case, names: Sequence[Hashable | None] | None, kind: str, what: str, advice: str
+) -> Iterator[Claim]:
+    """The claim that rows of one kind score higher, or lower, than others with the same label, by over a twentieth.
+
+    Args:
+        case: The grader's grades, with labels.
+        names: Which kind each row is of, (n,), None where it is of none; None for no column.
+        kind: The name of the finding.
+        what: Which answers, with "{name}", such as "the answers of {name}".
+        advice: What to do next.
+    """
+    labelled = case.labels[case.rows] >= 0
+    if names is None or not labelled.any() or not case.on_scale:
+        return
+    rows = case.rows[labelled]
+    kinds = list(_kinds(case, np.array([names[row] for row in rows], dtype=object), labelled))
+    if not kinds:
+        return
+    most = max(kinds, key=lambda each: (round(abs(each.found.value), 9), each.found.value))
+    finding = _finding(
+        case, kind, what.format(name=repr(one_line(most.name, 40))), advice, rows[most.own], most.found
+    )
+    yield in_user_units(beyond(finding, most.found, _FAVOUR, tried=2 * len(kinds)), case.span)
+
+
+def _kinds(case: Case, names: NDArray[np.object_], labelled: Flags) -> Iterator[_Kind]:
+    """The kinds of which enough rows are labelled; their level is shared."""
+    frequent = Counter(name for name in names if name is not None).most_common(_MOST_KINDS)
+    for name in (name for name, count in frequent if count >= _FEWEST):
+        own = names == name
+        found = _difference(case, own, labelled)
+        if not np.isnan(found.value):
+            yield _Kind(str(name), own, found)
+
+
+def _difference(case: Case, own: Flags, labelled: Flags) -> Estimate:
+    """How much higher these labelled rows score than others with the same label: who gives better answers is not favoured."""
+    scores, codes = case.scores[labelled], case.scored_groups[labelled]
+    return within_levels(scores, codes, case.labels[case.rows][labelled], own)
+
+
+def beyond(finding: Finding, found: Estimate, limit: float, *, tried: int = 2) -> Claim:
+    """The claim that an estimate is further from 0 than its limit; `tried` ways it could have been found share the level."""
+    up = found.value > 0
+    p = found.p_above(limit) if up else found.p_below(-limit)
+    signed = limit if up else -limit
+    return claim_of(
+        finding, min(1.0, tried * p), found.interval, limit=signed, units=found.units, plans=False
+    )
+
+
+def in_user_units(claim: Claim, span: float) -> Claim:
+    """A claim about a difference of scores, in the units of the user's scale."""
+
+    def interval(confidence: float) -> Interval:
+        lo, hi = claim.interval(confidence)
+        return Interval(lo * span, hi * span)
+
+    finding = replace(
+        claim.finding, value=claim.finding.value * span, limit=(claim.finding.limit or 0.0) * span
+    )
+    return replace(claim, finding=finding, interval=interval)
+
+
+def _finding(
+    case: Case, kind: str, what: str, advice: str, rows: NDArray[np.intp], found: Estimate
+) -> Finding:
+    verb, direction = ("favours", "higher") if found.value > 0 else ("is hard on", "lower")
+    size = abs(found.value) * case.span
+    message = f"{verb} {what}: they score {size:.2g} {direction} than others with the same label"
+    finding = case.finding(
+        kind, Severity.WARNING, "score beside others with the label", message, advice, rows
+    )
+    return replace(finding, value=found.value, n=found.n)

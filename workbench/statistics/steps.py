@@ -1,0 +1,97 @@
+"""A step in a column of scores: the row from which on they are higher, or lower, by how much, and how surely."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import hypot, inf, isnan
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.statistics.differences import within_levels
+from workbench.statistics.estimate import Estimate
+
+__all__ = ["Step", "find_step"]
+
+Floats = NDArray[np.float64]
+_CUTS = np.arange(1, 20) / 20  # where a step may be: each twentieth of the rows; chosen here
+_APART = 0.1  # of the rows, by which the cuts that the two halves of the prompts choose may differ
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step.
+
+    Attributes:
+        at: Place of the first row after it, among the rows there are.
+        found: How much higher the rows after it score, of 0 to 1.
+        explains_more: Whether it explains more of the scores than a straight line through them does.
+    """
+
+    at: int
+    found: Estimate
+    explains_more: bool
+
+
+def find_step(scores: Floats, levels: NDArray[np.int8], groups: NDArray[np.intp]) -> Step | None:
+    """The largest step in a column of scores, with other things held fixed.
+
+    Its size is measured on prompts that had no say in its place: one half of them chooses where, the other half says how
+    much, and the other way round (cross-fitting). Otherwise the largest of many differences would be shown, which is too
+    large. None where the two halves choose places that are far apart, or there are too few rows.
+
+    Args:
+        scores: (n,), of 0 to 1, in order.
+        levels: What is held fixed, (n,), such as the label.
+        groups: Prompts, integer codes (n,).
+    """
+    residuals = scores - _means_by(scores, levels)
+    cuts = np.unique((_CUTS * len(scores)).astype(np.intp))
+    odd = np.random.default_rng(0).permutation(int(groups.max(initial=-1)) + 1)[groups] % 2 == 1
+    if not len(scores) or odd.all() or not odd.any():
+        return None
+    chosen = [_best(residuals, part, cuts) for part in (odd, ~odd)]
+    if abs(chosen[0] - chosen[1]) > _APART * len(scores):
+        return None
+    measured = [
+        within_levels(scores[part], groups[part], levels[part], np.flatnonzero(part) >= cut)
+        for part, cut in zip((~odd, odd), chosen, strict=True)
+    ]
+    if any(isnan(each.value) for each in measured):
+        return None
+    at = _best(residuals, np.ones(len(scores), bool), cuts)
+    return Step(at, _mean_of(*measured), _explained(residuals, at) > _explained_by_line(residuals))
+
+
+def _mean_of(one: Estimate, other: Estimate) -> Estimate:
+    value, spread = (one.value + other.value) / 2, hypot(one.spread, other.spread) / 2
+    return Estimate(value, one.n + other.n, spread, value, spread, min(one.df, other.df, inf))
+
+
+def _means_by(scores: Floats, levels: NDArray[np.int8]) -> Floats:
+    """The mean score of each row's level, (n,)."""
+    codes = levels - levels.min(initial=0)
+    counts = np.bincount(codes)
+    means: Floats = np.bincount(codes, weights=scores) / np.maximum(counts, 1)
+    return means[codes]
+
+
+def _best(residuals: Floats, part: NDArray[np.bool_], cuts: NDArray[np.intp]) -> int:
+    """The cut that explains most of some of the rows."""
+    sums, counts = np.cumsum(residuals * part), np.cumsum(part)
+    before, n_before = sums[cuts - 1], counts[cuts - 1]
+    n_after = counts[-1] - n_before
+    with np.errstate(divide="ignore", invalid="ignore"):
+        between = before**2 / n_before + (sums[-1] - before) ** 2 / n_after
+    return int(cuts[np.argmax(np.where((n_before > 0) & (n_after > 0), between, -1.0))])
+
+
+def _explained(residuals: Floats, at: int) -> float:
+    """Sum of squares that a step explains."""
+    return sum(float(side.sum()) ** 2 / len(side) for side in (residuals[:at], residuals[at:]) if len(side))
+
+
+def _explained_by_line(residuals: Floats) -> float:
+    """Sum of squares that a straight line through the rows in their order explains."""
+    places = np.arange(len(residuals)) - (len(residuals) - 1) / 2
+    return float(places @ residuals) ** 2 / max(float(places @ places), 1.0)
