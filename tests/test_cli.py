@@ -129,6 +129,17 @@ def test_columns_and_labels_from_the_shell(files, capsys):
     assert "too lenient, accepts 100 of 100 known-bad rows" in capsys.readouterr().out
 
 
+def test_labels_of_several_people_from_the_shell(files, capsys):
+    """`--labels` once for each person: what most of them say counts, and how far they agree is told."""
+    rows = [f"q{i},yes,{i % 2},{i % 2},{(i // 2) % 2}" for i in range(200)]
+    (files / "m.csv").write_text("\n".join(["prompt,completion,ann,ben,cyd", *rows]), "utf-8")
+    people = [word for name in ("ann", "ben", "cyd") for word in ("--labels", name)]
+    assert main(["run", str(files / "g.py"), str(files / "m.csv"), *people, "--fail-on", "never"]) == 0
+    printed = capsys.readouterr().out
+    assert "too lenient, accepts 100 of 100 known-bad rows" in printed
+    assert "the grader agrees with one of ann, ben and cyd" in printed
+
+
 @pytest.mark.parametrize(
     "option", [["--report", "no/r.html"], ["--scores", "no/s.csv"], ["--draw", "-1"], ["--workers", "0"]]
 )

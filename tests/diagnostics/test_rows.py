@@ -53,3 +53,63 @@ def test_copies_of_an_answer_are_counted():
     assert (finding.severity, len(finding.rows)) == ("note", 10)
     assert "10 of 40 rows repeat another answer to the same prompt word for word, 25 %" in str(finding)
     assert "copied-answers" not in kinds(report("", answers=["same"] * N))  # each to another prompt
+
+
+def told(column, source, *, groups=None):
+    """Findings about a grader that agrees with the labels and whose code names a column."""
+    n = 200
+    good = [row % 2 == 0 for row in range(n)]
+    rows = [
+        {
+            "prompt": f"q{row if groups is None else row // groups}",
+            "completion": str(row),
+            "good": good[row],
+            "told": column(row, good[row]),
+        }
+        for row in range(n)
+    ]
+    grades = {"g": make_grades(np.array(good) * 1.0)}
+    return kinds(wb.Report(wb.read_samples(rows), grades, labels="good", sources={"g": source}))
+
+
+def test_a_column_of_opposites_holds_the_labels_too():
+    """True where the row is bad: it is the label, turned round."""
+    assert "reads-the-label" in told(lambda _, good: not good, "float(not row.metadata['told'])")
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        lambda row, good: (0.8 if good else 0.3) + row % 7 / 50,
+        lambda row, good: "fine" if good else ("typo", "wrong")[row % 3 % 2],
+    ],
+)
+@pytest.mark.parametrize("source", ["thread.metadata['told']", "return row.told", 'metadata.get("told")'])
+def test_a_column_that_gives_the_labels_away_is_told(column, source):
+    """A number, or a word, that alone tells good rows from bad ones, and that the code names."""
+    finding = told(column, source)["reads-a-giveaway"]
+    assert finding.severity == "warning"
+    assert "reads the column 'told', which alone tells the labels of 200 of 200 rows" in str(finding)
+    assert finding.interval.lo > 0.9
+    assert "reads-a-giveaway" not in told(column, "return 1.0")
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        lambda row, _: row,  # a number of its own for each row
+        lambda row, _: f"name {row}",
+        lambda row, _: row // 2 % 3,
+        lambda row, good: good if row % 5 else not good,  # tells four of five
+        lambda row, good: None,
+    ],
+)
+def test_a_column_that_tells_little_is_not(column):
+    """Names, positions, parts of the data, or a column that is often wrong."""
+    assert not {"reads-a-giveaway", "reads-the-label"} & set(told(column, "thread.metadata['told']"))
+
+
+def test_a_cell_of_the_same_prompt_gives_nothing_away():
+    """The topic of a prompt, all of whose answers are good: what tells is the prompt, which holds one cell only."""
+    finding = told(lambda row, good: f"{row // 2} {good}", "thread.metadata['told']", groups=2)
+    assert "reads-a-giveaway" not in finding

@@ -36,7 +36,10 @@ def add(commands: Commands) -> None:
         metavar="ROLE=NAME",
         help="which column plays a role, e.g. completion=out",
     )
-    run.add_argument("--labels", metavar="COLUMN", help="column that says which rows are known good or bad")
+    run.add_argument(
+        "--labels", metavar="COLUMN", action="append",
+        help="column that says which rows are known good or bad; once for each person where several labelled",
+    )  # fmt: skip
     run.add_argument("--workers", type=int, help="sandbox processes (default: cores - 1)")
     run.add_argument("--report", type=Path, metavar="HTML", help="write a self-contained report")
     run.add_argument("--scores", type=Path, metavar="CSV", help="write one row a grade")
@@ -73,7 +76,7 @@ def _run(options: argparse.Namespace) -> int:
     if options.draw is not None:
         samples = samples.draw(options.draw, seed=options.seed)
     report = graders.run(
-        samples, workers=options.workers, labels=options.labels, budget=options.budget, store=options.store,
+        samples, workers=options.workers, labels=_labels(options.labels), budget=options.budget, store=options.store,
         repeats=options.repeats, reduce=options.reduce,
     )  # fmt: skip
     say(report)
@@ -104,6 +107,11 @@ def _exit_code(report: Report, fail_on: str) -> int:
     if reasons:
         say(f"workbench: exit code 1: {'; '.join(reasons)}", error=True)
     return 1 if reasons else 0
+
+
+def _labels(names: list[str] | None) -> str | list[str] | None:
+    """The column of labels, or those of several people."""
+    return names[0] if names is not None and len(names) == 1 else names
 
 
 def _columns(pairs: Sequence[str]) -> dict[str, str | None]:

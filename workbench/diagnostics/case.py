@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from workbench.diagnostics.finding import Finding, Severity
 from workbench.diagnostics.row_numbers import RowNumbers
-from workbench.diagnostics.votes import Raters, Votes, raters_of
+from workbench.diagnostics.votes import Raters, Scored, Votes, raters_by_columns, raters_by_repeats
 from workbench.grades import SCORED, Grades
 from workbench.statistics import Interval, auroc, compact
 from workbench.statistics.spread import SAME
@@ -76,6 +76,7 @@ class Case:
         source: The grader's source text; "" where it has none, or it is not known.
         votes: Who gave which label, where several people labelled the rows and `labels` is what most of them say; else
             None.
+        others: Scores that other graders of the report gave the same rows, (n,) each, on the same scale, NaN without.
     """
 
     grader: str
@@ -87,6 +88,7 @@ class Case:
     context: RowContext | None = field(default=None, repr=False)
     source: str = field(default="", repr=False)
     votes: Votes | None = field(default=None, repr=False)
+    others: tuple[NDArray[np.float64], ...] = field(default=(), repr=False)
 
     @cached_property
     def rows(self) -> NDArray[np.intp]:
@@ -164,8 +166,17 @@ class Case:
 
     @cached_property
     def raters(self) -> Raters | None:
-        """The scored rows that two people or more labelled; None where there are none."""
-        return raters_of(self)
+        """The scored rows that two people or more labelled; None where there are none.
+
+        Labels come as a column a person, or as rows that repeat an answer with another label and, in a column such as
+        `annotator`, another name.
+        """
+        scored = Scored(self.rows, self.accepted, self.labels[self.rows], self.scored_groups)
+        if self.votes is not None:
+            return raters_by_columns(self.votes, scored)
+        if self.context is None or self.context.annotators is None:
+            return None
+        return raters_by_repeats(self.context.annotators, self.context.hashes_of, scored)
 
     @cached_property
     def varies(self) -> bool:

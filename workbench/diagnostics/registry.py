@@ -153,6 +153,7 @@ def diagnose(
         case = Case(
             name, grades, *codes_by_length[len(grades)], mark, scale, getattr(source, "columns", None),
             getattr(source, "sources", {}).get(name, ""), labels if isinstance(labels, Votes) else None,
+            tuple(other.scores for other in by_name.values() if other is not grades and len(other) == len(grades)),
         )  # fmt: skip
         results += [result for rule in rules.values() for result in rule(case)]
     if len(codes_by_length) == 1:

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, overload
+from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from workbench.statistics import compact
 
-if TYPE_CHECKING:
-    from workbench.diagnostics.case import Case
-
-__all__ = ["Raters", "Votes", "raters_of"]
+__all__ = ["Raters", "Scored", "Votes", "raters_by_columns", "raters_by_repeats"]
 
 _MOST_ROWS = 20_000  # kappa is known to 0.02 by then; reading the texts of more would take seconds
 _MOST_RATERS = 6  # those with the most labels: 15 pairs
@@ -60,6 +57,27 @@ def _label(code: int) -> bool | None:
 
 
 @dataclass(frozen=True, eq=False)
+class Scored:
+    """The scored rows of a grader, m of them.
+
+    Attributes:
+        rows: Number of each row in the report, (m,).
+        verdicts: The grader's, whether it accepts the row, (m,).
+        labels: 1 known good, 0 known bad, -1 unknown, (m,).
+        groups: Prompt of each row, integer codes (m,).
+    """
+
+    rows: NDArray[np.intp]
+    verdicts: NDArray[np.bool_]
+    labels: NDArray[np.int8]
+    groups: NDArray[np.intp]
+
+    def take(self, at: NDArray[np.intp]) -> Scored:
+        """Some of them, by their places."""
+        return Scored(self.rows[at], self.verdicts[at], self.labels[at], self.groups[at])
+
+
+@dataclass(frozen=True, eq=False)
 class Raters:
     """Rows that several people labelled, beside the grader's verdicts.
 
@@ -67,7 +85,7 @@ class Raters:
         names: Who labelled, (m,).
         votes: 1 good, 0 bad, -1 no label, int8 (n, m).
         verdicts: The grader's, 1 accepted, 0 refused, int8 (n,).
-        groups: Prompt of each row, integer codes (n,).
+        groups: Prompt of each row, integer codes (n,) from 0 on.
         rows: Number of each row in the report, (n,).
     """
 
@@ -78,50 +96,50 @@ class Raters:
     rows: NDArray[np.intp]
 
 
-def raters_of(case: Case) -> Raters | None:
-    """The scored rows that two people or more labelled; None where there are none.
+def raters_by_columns(votes: Votes, scored: Scored) -> Raters | None:
+    """The scored rows that two people or more labelled, each in a column; None where there are none."""
+    return _several(votes.names, votes.codes[scored.rows], scored)
 
-    Labels come as a column a person, or as rows that repeat an answer with another label and, in a column such as
-    `annotator`, another name.
+
+def raters_by_repeats(
+    people: Sequence[Hashable | None],
+    hashes_of: Callable[[NDArray[np.intp]], NDArray[np.int64]],
+    scored: Scored,
+) -> Raters | None:
+    """The answers that two people or more labelled, each in a row of its own; None where there are none.
+
+    Rows with the same prompt and answer are one row; the first of a person's labels of it counts.
+
+    Args:
+        people: Who gave the label of each row of the report, None where nobody is named.
+        hashes_of: Function from row numbers to a number for each answer, equal for equal texts.
+        scored: The scored rows.
     """
-    raters = _by_columns(case) if case.votes is not None else _by_repeated_rows(case)
-    if raters is None:
+    named = [
+        at for at in np.flatnonzero(scored.labels >= 0)[:_MOST_ROWS] if people[scored.rows[at]] is not None
+    ]
+    scored = scored.take(np.array(named, dtype=np.intp))
+    names = list(dict.fromkeys(people[row] for row in scored.rows))
+    if len(names) < 2 or len(np.unique(scored.groups)) == len(named):
         return None
-    several = (raters.votes >= 0).sum(1) > 1
-    kept = np.flatnonzero(several)[:_MOST_ROWS]
+    answers = np.column_stack([scored.groups, hashes_of(scored.rows)])
+    _, first, answer = np.unique(answers, axis=0, return_index=True, return_inverse=True)
+    votes = np.full((len(first), len(names)), -1, np.int8)
+    place = {name: at for at, name in enumerate(names)}
+    # Backwards, so that the first label of a person stays.
+    for at in reversed(range(len(named))):
+        votes[answer.ravel()[at], place[people[scored.rows[at]]]] = scored.labels[at]
+    return _several(tuple(map(str, names)), votes, scored.take(first))
+
+
+def _several(names: tuple[str, ...], votes: NDArray[np.int8], scored: Scored) -> Raters | None:
+    """The rows with labels of two people or more, and those people who gave most labels of them."""
+    kept = np.flatnonzero((votes >= 0).sum(1) > 1)[:_MOST_ROWS]
     if not len(kept):
         return None
-    busiest = np.sort(np.argsort(-(raters.votes[kept] >= 0).sum(0), kind="stable")[:_MOST_RATERS])
-    names = tuple(raters.names[rater] for rater in busiest)
+    busiest = np.sort(np.argsort(-(votes[kept] >= 0).sum(0), kind="stable")[:_MOST_RATERS])
+    scored = scored.take(kept)
     return Raters(
-        names, raters.votes[kept][:, busiest], raters.verdicts[kept], compact(raters.groups[kept]), raters.rows[kept]
+        tuple(names[rater] for rater in busiest), votes[np.ix_(kept, busiest)], scored.verdicts.astype(np.int8),
+        compact(scored.groups), scored.rows,
     )  # fmt: skip
-
-
-def _by_columns(case: Case) -> Raters:
-    assert case.votes is not None
-    rows = case.rows
-    return Raters(
-        case.votes.names, case.votes.codes[rows], case.accepted.astype(np.int8), case.scored_groups, rows
-    )
-
-
-def _by_repeated_rows(case: Case) -> Raters | None:
-    """Rows with the same prompt and answer are one row; the first of a person's labels of it counts."""
-    names = None if case.context is None else case.context.annotators
-    labelled = np.flatnonzero(case.labels[case.rows] >= 0)[:_MOST_ROWS]
-    if names is None or case.context is None or not len(labelled):
-        return None
-    rows = case.rows[labelled]
-    known = [at for at, row in enumerate(rows) if names[row] is not None]
-    people = list(dict.fromkeys(names[row] for row in rows[known]))
-    if len(people) < 2 or len(np.unique(case.groups[rows])) == len(rows):
-        return None
-    answers = np.column_stack([case.groups[rows], case.context.hashes_of(rows)])
-    _, first, item = np.unique(answers, axis=0, return_index=True, return_inverse=True)
-    votes = np.full((len(first), len(people)), -1, np.int8)
-    place = {name: at for at, name in enumerate(people)}
-    for at in reversed(known):
-        votes[item.ravel()[at], place[names[rows[at]]]] = case.labels[rows[at]]
-    accepted = case.accepted[labelled][first].astype(np.int8)
-    return Raters(tuple(map(str, people)), votes, accepted, compact(case.groups[rows[first]]), rows[first])

@@ -45,7 +45,7 @@ def find_step(scores: Floats, levels: NDArray[np.int8], groups: NDArray[np.intp]
         levels: What is held fixed, (n,), such as the label.
         groups: Prompts, integer codes (n,).
     """
-    residuals = scores - _means_by(scores, levels)
+    residuals: Floats = scores - _means_by(scores, levels)
     cuts = np.unique((_CUTS * len(scores)).astype(np.intp))
     odd = np.random.default_rng(0).permutation(int(groups.max(initial=-1)) + 1)[groups] % 2 == 1
     if not len(scores) or odd.all() or not odd.any():
@@ -73,7 +73,8 @@ def _means_by(scores: Floats, levels: NDArray[np.int8]) -> Floats:
     codes = levels - levels.min(initial=0)
     counts = np.bincount(codes)
     means: Floats = np.bincount(codes, weights=scores) / np.maximum(counts, 1)
-    return means[codes]
+    of_rows: Floats = means[codes]
+    return of_rows
 
 
 def _best(residuals: Floats, part: NDArray[np.bool_], cuts: NDArray[np.intp]) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +15,9 @@ from workbench.diagnostics.favour import beyond, in_user_units
 from workbench.diagnostics.finding import Severity
 from workbench.diagnostics.registry import diagnostic
 from workbench.diagnostics.row_numbers import RowNumbers
-from workbench.statistics import compact
+from workbench.statistics import Estimate, compact
 from workbench.statistics.partial import rank_correlation
+from workbench.statistics.ranks import ranks
 from workbench.statistics.steps import Step, find_step
 
 __all__ = ["drifts", "follows_length"]
@@ -27,7 +28,7 @@ _CONFOUNDED = 0.3
 """Rank correlation of column and label from which on quality may explain what is left: rows that come sorted by it, or
 long answers that are better. A label of two values does not hold quality fixed, so the finding is a note then."""
 _DRIVES = 0.7  # absolute rank correlation: the column is then most of the score; this project's limit
-_BESIDE_LABELS = 0.3  # absolute rank correlation with the label held fixed, from the register of statistics
+_BESIDE = 0.3  # absolute rank correlation with the label or other graders held fixed, from the register of statistics
 _ALONE = 0.6  # without labels, where good answers may well be longer; this project's limit
 _STEP = 0.1  # of the scale, between the rows before and after; this project's limit
 _MOST_TEXTS = (
@@ -41,7 +42,7 @@ def follows_length(case: Case) -> Iterable[Claim]:
     """The score goes with the length of the answer: rank correlation above 0.3 given the labels, 0.6 without any.
 
     Length is the best known bias of judges (Dubois 2024, arXiv 2404.04475). With labels, length may explain no more than
-    they do.
+    they do; without any, beside other graders that agree with this one, it is a note above 0.3.
     """
     if case.context is None or case.is_tiny or not case.varies:
         return
@@ -58,7 +59,7 @@ def drifts(case: Case) -> Iterable[Claim]:
     """
     if case.is_tiny or not case.varies:
         return
-    steps = list(_steps(case))
+    steps = list(_steps(case)) if case.on_scale else []
     severity = Severity.WARNING if _is_labelled(case) else Severity.NOTE
     yield from steps or _follows(
         case, lambda rows: rows.astype(np.float64), "drifts", "order of the rows", severity
@@ -73,36 +74,83 @@ def _has_both(labels: NDArray[np.int8]) -> bool:
     return bool((labels == 1).any() and (labels == 0).any())
 
 
+@dataclass(frozen=True)
+class _Fixed:
+    """What stands for the quality of the rows, and is held fixed.
+
+    Attributes:
+        rows: Places of the rows it is known of, among the scored ones, (m,).
+        values: What it says of them, (m,); None where nothing is known.
+        said: Over which rows the score is compared, in words.
+        severity: The highest a finding can have beside it.
+        limit: Absolute rank correlation that is too much.
+        is_sure: Whether what is held fixed has no bias of its own, which would show as the opposite bias in others.
+    """
+
+    rows: NDArray[np.intp]
+    values: Floats | None
+    said: str
+    severity: Severity
+    limit: float
+    is_sure: bool = True
+
+
+def _fixed(case: Case) -> _Fixed:
+    """Labels of both kinds, or else the mean of other graders that agree with this one, or else nothing."""
+    labels = case.labels[case.rows]
+    if _has_both(labels):
+        rows = drawn(labels >= 0, _MOST_TEXTS)
+        return _Fixed(rows, labels[rows].astype(float), "rows with the same label", Severity.WARNING, _BESIDE)
+    rows = drawn(np.ones(len(labels), bool), _MOST_TEXTS)
+    return _beside_others(case, rows) or _Fixed(rows, None, "all rows", Severity.WARNING, _ALONE)
+
+
+def _beside_others(case: Case, rows: NDArray[np.intp]) -> _Fixed | None:
+    """The mean rank that other graders give the rows; None where they do not agree with this one about quality."""
+    if not case.others:
+        return None
+    columns = [scores[case.rows[rows]] for scores in case.others]
+    known = ~np.isnan(columns).any(0)
+    others: Floats = np.mean([ranks(column[known]) for column in columns], axis=0)
+    if not rank_correlation(case.scores[rows[known]], others).value > _BESIDE:
+        return None
+    # Other graders may have the same bias, or another task: what is left is no verdict.
+    said = "rows that the other graders score alike"
+    return _Fixed(rows[known], others, said, Severity.NOTE, _BESIDE, is_sure=False)
+
+
 def _follows(
     case: Case, read: Callable[[NDArray[np.intp]], Floats], kind: str, noun: str, severity: Severity
 ) -> Iterator[Claim]:
-    labels = case.labels[case.rows]
-    is_beside = _has_both(labels)
-    part = drawn(labels >= 0 if is_beside else np.ones(len(labels), bool), _MOST_TEXTS)
-    column = read(case.rows[part])
-    found = rank_correlation(
-        case.scores[part], column,
-        given=labels[part].astype(np.float64) if is_beside else None, groups=compact(case.scored_groups[part]),
-    )  # fmt: skip
-    limit = _BESIDE_LABELS if is_beside else _ALONE
-    if not abs(found.value) > limit:  # also without a value
+    fixed = _fixed(case)
+    column = read(case.rows[fixed.rows])
+    codes = compact(case.scored_groups[fixed.rows])
+    found = rank_correlation(case.scores[fixed.rows], column, given=fixed.values, groups=codes)
+    if not abs(found.value) > fixed.limit or not _is_own(case, fixed, column, found):  # also without a value
         return
-    if is_beside and _goes_with(labels[part], column):
-        severity = Severity.NOTE
+    is_confounded = fixed.values is not None and _goes_with(fixed.values, column)
+    severities = (severity, fixed.severity, Severity.NOTE if is_confounded else severity)
     direction = "rises" if found.value > 0 else "falls"
-    beside = "rows with the same label" if is_beside else "all rows"
-    message = f"the score {direction} with the {noun} over {beside}, rank correlation {found.value:.2f}"
+    message = f"the score {direction} with the {noun} over {fixed.said}, rank correlation {found.value:.2f}"
     order = np.argsort(column, kind="stable")
     advice = f"compare these rows, which are in this order: the {noun} should not move the score"
-    rows = RowNumbers(case.rows[part][order if found.value < 0 else order[::-1]])
-    finding = case.finding(kind, severity, f"rank correlation with the {noun}", message, advice, rows)
+    rows = RowNumbers(case.rows[fixed.rows][order if found.value < 0 else order[::-1]])
+    least = max(severities, key=lambda each: each.rank)
+    finding = case.finding(kind, least, f"rank correlation with the {noun}", message, advice, rows)
     leads = abs(found.value) > _DRIVES
-    yield beyond(replace(finding, value=found.value, n=found.n, leads=leads), found, limit)
+    yield beyond(replace(finding, value=found.value, n=found.n, leads=leads), found, fixed.limit)
 
 
-def _goes_with(labels: NDArray[np.int8], column: Floats) -> bool:
+def _is_own(case: Case, fixed: _Fixed, column: Floats, found: Estimate) -> bool:
+    """Whether the scores follow a column by themselves too: a bias of the other graders shows as the opposite in this one."""
+    if fixed.is_sure:
+        return True
+    return bool(rank_correlation(case.scores[fixed.rows], column).value * np.sign(found.value) > fixed.limit)
+
+
+def _goes_with(quality: Floats, column: Floats) -> bool:
     """Whether a column goes with the labels, so that quality may explain what goes with the column."""
-    return abs(rank_correlation(labels.astype(np.float64), column).value) > _CONFOUNDED
+    return abs(rank_correlation(quality, column).value) > _CONFOUNDED
 
 
 def _steps(case: Case) -> Iterator[Claim]:
@@ -114,7 +162,7 @@ def _steps(case: Case) -> Iterator[Claim]:
     step = find_step(case.scores[part], levels, case.scored_groups[part])
     if step is None or not abs(step.found.value) > _STEP or not step.explains_more:
         return
-    is_sorted = is_beside and _goes_with(levels, np.arange(len(part), dtype=float))
+    is_sorted = is_beside and _goes_with(levels.astype(float), np.arange(len(part), dtype=float))
     severity = Severity.WARNING if is_beside and not is_sorted else Severity.NOTE
     finding = case.finding(
         "drifts", severity, "score after less before", _said(case, step, case.rows[part], beside=is_beside),
