@@ -4,7 +4,8 @@ Run it with `python benchmarks/verdicts.py [--runs 200] [--processes 2]`. Four t
 
 * false verdicts: healthy graders in reports of one and of ten; a verdict (error or warning) is false where the grader
   has no such fault. Wanted: at most 5 % of reports.
-* coverage: 95 % intervals of means, of paired differences, of standard deviations and of shares. Wanted: 94 %.
+* coverage: 95 % intervals of means, of paired differences, of standard deviations, of shares, and of kappas of several
+  people. Wanted: 94 %.
 * power: where "k more rows would settle it" is said of a grader with a fault, how often the verdict comes with so many
   rows. Wanted: 90 %.
 * causes: graders with one planted fault each, and which finding leads. Wanted: the fault.
@@ -21,20 +22,24 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from multiprocessing import Pool
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from workbench.diagnostics import diagnose
 from workbench.diagnostics.finding import Finding, Severity
+from workbench.diagnostics.votes import Votes
 from workbench.grades import Grades
-from workbench.statistics import mean_interval, paired_difference, share
+from workbench.statistics import Estimate, mean_interval, paired_difference, share
 from workbench.statistics.means import sd_interval
+from workbench.statistics.raters import among_raters, ceiling_gap
 
 Floats = NDArray[np.float64]
 RUBRIC = (0.0, 0.25, 0.5, 0.75, 1.0)
 SIZES = (5, 10, 20, 50, 100, 300, 1_000)
 ANSWERS = 8  # rows a prompt, where rows share prompts
+LABELLED = {0: "", 1: ", labelled", 3: ", labelled by three"}
 VERDICTS = {Severity.ERROR, Severity.WARNING}
 
 
@@ -46,6 +51,8 @@ class Draw:
     labels: NDArray[np.bool_] | None
     groups: NDArray[np.intp] | None
     failed: NDArray[np.bool_] | None = None
+    people: NDArray[np.int8] | None = None
+    """What each of several people says of each row, (n, m), in the place of `labels`."""
 
 
 # --- graders: quality of a row (0 to 1, uniform) to its score ---------------------------------------------------------
@@ -81,13 +88,21 @@ def qualities(n: int, groups: NDArray[np.intp] | None, rng: np.random.Generator)
     return np.array([0.5 * math.erfc(-value / math.sqrt(2)) for value in mixed])
 
 
-def healthy(name: str, n: int, rng: np.random.Generator, *, clustered: bool, labelled: bool) -> Draw:
-    """Rows of a grader without a fault: 1 % of failed rows, 1 % of wrong labels."""
+def healthy(name: str, n: int, rng: np.random.Generator, *, clustered: bool, people: int) -> Draw:
+    """Rows of a grader without a fault: 1 % of failed rows, 1 % of wrong labels of one person, 5 % of each of three."""
     groups = np.arange(n) // ANSWERS if clustered else None
     quality = qualities(n, groups, rng)
     scores = HEALTHY[name](quality, rng)
-    labels = (scores >= 0.5) ^ (rng.random(n) < 0.01) if labelled else None
-    return Draw(scores, labels, groups, rng.random(n) < 0.01)
+    labels = (scores >= 0.5) ^ (rng.random(n) < 0.01) if people == 1 else None
+    several = labels_of(scores >= 0.5, (0.05,) * people, rng) if people > 1 else None
+    return Draw(scores, labels, groups, rng.random(n) < 0.01, several)
+
+
+def labels_of(
+    good: NDArray[np.bool_], errors: tuple[float, ...], rng: np.random.Generator
+) -> NDArray[np.int8]:
+    """What people with these shares of wrong labels say of each row, (n, m)."""
+    return np.column_stack([good ^ (rng.random(len(good)) < error) for error in errors]).astype(np.int8)
 
 
 def grades_of(draw: Draw) -> Grades:
@@ -104,7 +119,10 @@ def grades_of(draw: Draw) -> Grades:
 
 def findings_of(draws: list[Draw], preset: str = "workbench") -> list[Finding]:
     """A report's findings; labels and prompts are those of the first grader."""
-    labels = None if draws[0].labels is None else draws[0].labels.tolist()
+    first = draws[0]
+    labels: Any = None if first.labels is None else first.labels.tolist()
+    if first.people is not None:
+        labels = Votes(tuple("abcdef"[: first.people.shape[1]]), first.people)
     by_name = {f"g{at}": grades_of(draw) for at, draw in enumerate(draws)}
     return diagnose(by_name, labels=labels, groups=draws[0].groups, preset=preset)
 
@@ -112,23 +130,23 @@ def findings_of(draws: list[Draw], preset: str = "workbench") -> list[Finding]:
 # --- the tables -------------------------------------------------------------------------------------------------------
 
 
-def false_verdicts(cell: tuple[str, int, bool, bool, int, int]) -> tuple[str, float, float, str]:
+def false_verdicts(cell: tuple[str, int, bool, int, int, int]) -> tuple[str, float, float, str]:
     """Share of reports with a false verdict, by the workbench and by the seed preset."""
-    name, n, clustered, labelled, graders, runs = cell
-    rng = np.random.default_rng([*name.encode(), n, clustered, labelled, graders])
+    name, n, clustered, people, graders, runs = cell
+    rng = np.random.default_rng([*name.encode(), n, clustered, people, graders])
     kinds: Counter[str] = Counter()
     ours = seed = 0
     for _ in range(runs):
-        first = healthy(name, n, rng, clustered=clustered, labelled=labelled)
-        others = [healthy(name, n, rng, clustered=clustered, labelled=False) for _ in range(graders - 1)]
+        first = healthy(name, n, rng, clustered=clustered, people=people)
+        others = [healthy(name, n, rng, clustered=clustered, people=0) for _ in range(graders - 1)]
         # Other graders of a labelled report differ from the first on 1 % of rows.
-        if first.labels is not None:
+        if people:
             others = [_like(first, rng) for _ in others]
         found = {finding.kind for finding in findings_of([first, *others]) if finding.severity in VERDICTS}
         kinds.update(found)
         ours += bool(found)
         seed += any(f.severity in VERDICTS for f in findings_of([first, *others], "seed"))
-    design = f"{name}, n={n:,}{', 8 a prompt' if clustered else ''}{', labelled' if labelled else ''}, {graders} graders"
+    design = f"{name}, n={n:,}{', 8 a prompt' if clustered else ''}{LABELLED[people]}, {graders} graders"
     return (
         design,
         ours / runs,
@@ -168,6 +186,8 @@ def coverage(cell: tuple[str, str, int, bool, int]) -> tuple[str, float, float]:
     """How often the interval holds the truth, and how often there is one."""
     statistic, name, n, clustered, runs = cell
     rng = np.random.default_rng([*statistic.encode(), *name.encode(), n, clustered])
+    if statistic in KAPPAS:
+        return _coverage_of_kappa(cell, rng)
     many = MEANS[name](400_000, rng)
     held = shown = 0
     for _ in range(runs):
@@ -185,6 +205,33 @@ def coverage(cell: tuple[str, str, int, bool, int]) -> tuple[str, float, float]:
         held += lo - 1e-9 <= truth <= hi + 1e-9
     unit = "prompts of 8" if clustered else "rows"
     return f"{statistic}, {name}, {n:,} {unit}", held / shown if shown else math.nan, shown / runs
+
+
+PEOPLE = {
+    "three careful people": (0.05, 0.05, 0.1),
+    "three careless people": (0.25, 0.25, 0.25),
+    "two people": (0.1, 0.1),
+}
+KAPPAS: dict[str, Callable[[NDArray[np.int8], NDArray[np.intp]], Estimate]] = {
+    "kappa among people": lambda votes, groups: among_raters(votes[:, 1:], groups),
+    "below the human ceiling": lambda votes, groups: ceiling_gap(votes[:, 0], votes[:, 1:], groups),
+}
+
+
+def _coverage_of_kappa(
+    cell: tuple[str, str, int, bool, int], rng: np.random.Generator
+) -> tuple[str, float, float]:
+    """The same of kappas of people, and of a grader that errs on a fifth of the rows beside them."""
+    statistic, name, n, clustered, runs = cell
+    errors, groups = (0.2, *PEOPLE[name]), np.arange(n) // (ANSWERS if clustered else 1)
+
+    def votes(rows: int) -> NDArray[np.int8]:
+        return labels_of(qualities(rows, groups if rows == n else None, rng) > 0.5, errors, rng)
+
+    truth = KAPPAS[statistic](votes(100_000), np.arange(100_000)).value
+    intervals = [KAPPAS[statistic](votes(n), groups).interval() for _ in range(runs)]
+    held = sum(lo <= truth <= hi for lo, hi in intervals)
+    return f"{statistic}, {name}, {n:,} rows{', 8 a prompt' if clustered else ''}", held / runs, 1.0
 
 
 # A grader with one fault: the finding that names it, and its rows.
@@ -227,6 +274,26 @@ FAULTS["dead prompts"] = (
     "dead-groups",
     lambda n, rng: Draw((np.repeat(rng.random(-(-n // 8)) < 0.5, 8)[:n]) * 1.0, None, np.arange(n) // 8),
 )
+FAULTS["0.3 lower from the middle on"] = (
+    "drifts",
+    lambda n, rng: replace(
+        draw := _labelled_scores(n, rng, good=0.75, bad=0.45),
+        scores=np.clip(draw.scores - 0.3 * (np.arange(n) >= n // 2), 0, 1),
+    ),
+)
+FAULTS["people who err on a quarter"] = (
+    "labels-disagree",
+    lambda n, rng: _labelled_by(n, rng, (0.25, 0.25, 0.25)),
+)
+FAULTS["one of three people labels upside down"] = (
+    "annotator-disagrees",
+    lambda n, rng: _labelled_by(n, rng, (0.05, 0.05, 0.95)),
+)
+
+
+def _labelled_by(n: int, rng: np.random.Generator, errors: tuple[float, ...]) -> Draw:
+    good = rng.random(n) < 0.5
+    return Draw(good * 1.0, None, None, None, labels_of(good, errors, rng))
 
 
 def _labelled(
@@ -304,9 +371,9 @@ def main() -> None:
     runs, start = settings.runs, time.perf_counter()
     with Pool(settings.processes) as pool:
         cells = [
-            (name, n, clustered, labelled, graders, runs if graders == 1 else runs // 4)
-            for name in HEALTHY for n in SIZES for clustered in (False, True) for labelled in (False, True)
-            for graders in (1, 10) if graders == 1 or n in (20, 100)
+            (name, n, clustered, people, graders, runs if graders == 1 else runs // 4)
+            for name in HEALTHY for n in SIZES for clustered in (False, True) for people in LABELLED
+            for graders in (1, 10) if (graders == 1 or n in (20, 100)) and (people < 2 or n >= 50)
         ]  # fmt: skip
         _report("false verdicts", [
             (ours > 0.05 + _error(0.05, cell[-1]), f"{ours:6.1%} seed {seed:6.1%}  {design}  {kinds}")
@@ -316,6 +383,11 @@ def main() -> None:
             (statistic, name, n, clustered, 2 * runs)
             for statistic in ("mean", "difference", "sd", "share") for name in MEANS for clustered in (False, True)
             for n in (2, 5, 10, 20, 50, 200) if statistic != "sd" or n >= 20
+        ]  # fmt: skip
+        intervals += [
+            (statistic, name, n, clustered, 2 * runs)
+            for statistic in KAPPAS for name in PEOPLE for clustered in (False, True) for n in (30, 100, 400)
+            if not clustered or n >= 100
         ]  # fmt: skip
         _report("coverage", [
             (held < 0.94 - _error(0.94, 2 * runs), f"{held:6.1%} of {shown:4.0%}  {design}")
