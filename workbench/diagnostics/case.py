@@ -41,6 +41,9 @@ class RowContext(Protocol):
     def hashes_of(self, rows: NDArray[np.intp], /) -> NDArray[np.int64]:
         """A number for the completion of each of these rows, (m,): equal for equal texts."""
 
+    def is_reference(self, rows: NDArray[np.intp], /) -> NDArray[np.bool_]:
+        """Whether the completions of these rows are the reference, word for word, (m,)."""
+
     def column(self, name: str, /) -> Sequence[Any] | None:
         """The cells of a column of the samples, (n,); None where there is none of that name."""
 

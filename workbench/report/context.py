@@ -87,6 +87,11 @@ class SampleColumns:
         self._read(rows)
         return self._known_hashes[rows]
 
+    def is_reference(self, rows: NDArray[np.intp]) -> NDArray[np.bool_]:
+        """Whether the completions of these rows are the reference, word for word, (m,). Each row is read once."""
+        self._read(rows)
+        return self._known_references[rows]
+
     def column(self, name: str) -> Sequence[Any] | None:
         """The cells of a column of the samples, (n,); None where there is none of that name."""
         frame = self.samples.frame
@@ -95,9 +100,14 @@ class SampleColumns:
     def _read(self, rows: NDArray[np.intp]) -> None:
         unread = rows[np.isnan(self._known_lengths[rows])]
         # Nothing reads the prompts here, so that joining their turns would be work for nothing.
-        texts = [texts[2] or "" for texts in row_texts(self.samples, unread, lambda _: "")]
+        read = row_texts(self.samples, unread, lambda _: "")
+        texts = [texts[2] or "" for texts in read]
         self._known_lengths[unread] = list(map(len, texts))
         self._known_hashes[unread] = list(map(hash, texts))
+        self._known_references[unread] = [
+            isinstance(reference, str) and reference.strip() == text.strip() != ""
+            for (*_, reference), text in zip(read, texts, strict=True)
+        ]
 
     @cached_property
     def _known_lengths(self) -> NDArray[np.float64]:
@@ -106,3 +116,7 @@ class SampleColumns:
     @cached_property
     def _known_hashes(self) -> NDArray[np.int64]:
         return np.zeros(len(self.samples), np.int64)
+
+    @cached_property
+    def _known_references(self) -> NDArray[np.bool_]:
+        return np.zeros(len(self.samples), np.bool_)

@@ -35,7 +35,7 @@ def too_lenient(case: Case) -> Iterable[Claim]:
     Lenient judges: Zhao 2025, arXiv 2507.08794; Thakur 2024, arXiv 2406.12624.
     Evidence: the accepted known-bad rows, highest score first.
     """
-    advice = "read these rows, say what they lack, and make the grader ask for it"
+    advice = "read these rows, say what they lack, and make the grader ask for it; where one is right after all, correct its label"
     yield from _mistakes(case, "too-lenient", "accepts {k} of {n} known-bad rows, {part}", advice)
 
 
@@ -46,7 +46,7 @@ def too_strict(case: Case) -> Iterable[Claim]:
     EvalGen's false failure rate: Shankar 2024, arXiv 2404.12272. Evidence: the rejected known-good
     rows, lowest score first.
     """
-    advice = "read these rows, and accept the forms of a right answer that the grader misses"
+    advice = "read these rows, and accept the forms of a right answer that the grader misses; where one is wrong after all, correct its label"
     yield from _mistakes(case, "too-strict", "rejects {k} of {n} known-good rows, {part}", advice)
 
 

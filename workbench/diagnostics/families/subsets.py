@@ -22,6 +22,7 @@ _FEWEST = 8  # labelled rows of a subset; chosen here
 _MOST_SUBSETS = 50  # a column with more values is no division into subsets
 _STUCK = 0.9  # share of scores on two levels
 _WHOLE_LEVELS = 4  # fewest whole numbers of a scale that is graded in levels: 1 to 4
+_MOST_LEVELS = 1_000  # of a scale that is graded in levels: 0 to 100 is
 
 
 @diagnostic(
@@ -78,9 +79,14 @@ def few_levels(case: Case) -> Iterable[Claim]:
     and not where the two are the ends: that is a verdict.
     """
     lo, hi = case.scale
-    whole = hi - lo + 1
+    whole = hi - lo + 1  # infinite on the widest scales, which nobody grades in levels
     scores = case.grades.scores[case.rows]
-    if case.is_tiny or whole < _WHOLE_LEVELS or not _all_whole(scores) or not case.on_scale:
+    if (
+        case.is_tiny
+        or not _WHOLE_LEVELS <= whole <= _MOST_LEVELS
+        or not _all_whole(scores)
+        or not case.on_scale
+    ):
         return
     levels, counts = np.unique(scores, return_counts=True)
     if len(levels) < 2:
