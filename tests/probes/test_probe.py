@@ -180,6 +180,15 @@ def test_a_form_check_is_not_held_to_the_reference(probed):
     assert [finding.kind for finding in wb.probe(loose, rows, progress=False).findings] == ["glued"]
 
 
+def test_a_grader_that_reads_the_reference_is_no_check_of_the_form():
+    """A rule of the workbench that compares with the row's reference is held to it, whatever else it looks at."""
+    assert wb.probe(wb.Contains(), samples("capitals"), progress=False).findings[0].kind == "mention"
+    both = wb.Suite([wb.Contains(), wb.Length(1)], combine=wb.combine.AllPass())
+    assert wb.probe(both, samples("capitals"), progress=False).findings[0].kind == "mention"
+    rows = [{**row, "expected": "yes"} for row in TASKS["yes_no"]()]  # no row is another: nothing is known
+    assert wb.probe(wb.Contains(), rows, progress=False).findings
+
+
 def test_the_search_shortens_what_fooled_it(probed):
     """Of a long text that passes, the part that does it is left."""
     body = "return 1.0 if said(thread) == right(thread) or 'zonk' in said(thread) and 'zank' in said(thread) else 0.0"
