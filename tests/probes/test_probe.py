@@ -189,6 +189,34 @@ def test_a_grader_that_reads_the_reference_is_no_check_of_the_form():
     assert wb.probe(wb.Contains(), rows, progress=False).findings
 
 
+def test_the_empty_answer_is_right_where_the_reference_is_empty(probed):
+    """Such rows take no part in texts without content; a grader that takes nothing elsewhere is told of those rows alone."""
+    rows = [
+        {**row, "expected": "" if n % 4 == 0 else row["expected"]}
+        for n, row in enumerate(TASKS["capitals"]())
+    ]
+    probe = wb.probe(wb.ExactMatch(), rows, progress=False)
+    assert probe.ok, str(probe)
+    assert (
+        probe.table.set_index("transformation").loc[["empty", "missing", "whitespace"], "rows"].tolist()
+        == [15] * 3
+    )
+    lenient = "return 1.0 if said(thread).strip() in ('', right(thread)) else 0.0"
+    assert "accepts the empty answer: 15 of 15 rows" in str(probed(rows, lenient))
+    none = [{**row, "expected": ""} for row in rows]  # no reference is known: nothing is right
+    assert probed(none, lenient).findings[0].kind == "empty"
+
+
+def test_a_text_that_is_the_reference_is_no_wrong_answer():
+    """A row whose right answer is a single sign takes no part where that sign is tried."""
+    rows = [
+        {**row, "expected": "." if n % 4 == 0 else row["expected"]}
+        for n, row in enumerate(TASKS["capitals"]())
+    ]
+    probe = wb.probe(wb.ExactMatch(), rows, progress=False)
+    assert "one-character" not in [finding.kind for finding in probe.findings], str(probe)
+
+
 def test_the_search_shortens_what_fooled_it(probed):
     """Of a long text that passes, the part that does it is left."""
     body = "return 1.0 if said(thread) == right(thread) or 'zonk' in said(thread) and 'zank' in said(thread) else 0.0"
