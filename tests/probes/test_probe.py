@@ -207,16 +207,6 @@ def test_the_empty_answer_is_right_where_the_reference_is_empty(probed):
     assert probed(none, lenient).findings[0].kind == "empty"
 
 
-def test_a_text_that_is_the_reference_is_no_wrong_answer():
-    """A row whose right answer is a single sign takes no part where that sign is tried."""
-    rows = [
-        {**row, "expected": "." if n % 4 == 0 else row["expected"]}
-        for n, row in enumerate(TASKS["capitals"]())
-    ]
-    probe = wb.probe(wb.ExactMatch(), rows, progress=False)
-    assert "one-character" not in [finding.kind for finding in probe.findings], str(probe)
-
-
 def test_the_search_shortens_what_fooled_it(probed):
     """Of a long text that passes, the part that does it is left."""
     body = "return 1.0 if said(thread) == right(thread) or 'zonk' in said(thread) and 'zank' in said(thread) else 0.0"
