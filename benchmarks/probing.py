@@ -14,7 +14,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import workbench as wb
-from tests.probes.healthy import HEALTHY
+from tests.probes.healthy import ALL_HEALTHY, probe_healthy
 from tests.probes.planted import PLANTED
 from tests.probes.tasks import samples
 
@@ -34,8 +34,8 @@ def main() -> None:
         if not {*kinds} & {*planted.kinds}:
             print(f"missed: {planted.name}; told: {', '.join(kinds) or 'nothing'}")
     middle, alarms = time.perf_counter(), 0
-    for name, (task, source) in HEALTHY.items():
-        probe = wb.probe(wb.FunctionGrader.from_source(source), samples(task), progress=False, **settings)
+    for name in ALL_HEALTHY:
+        probe = probe_healthy(name, **settings)
         texts, alarms = texts + probe.tries, alarms + bool(probe.findings)
         if probe.findings:
             print(f"alarm: {name}; told: {', '.join(finding.kind for finding in probe.findings)}")
@@ -43,7 +43,7 @@ def main() -> None:
     print(
         f"planted holes named    {found} of {len(PLANTED)}, {first} of them by the leading finding, in {middle - start:.1f} s"
     )
-    print(f"alarms, sound graders  {alarms} of {len(HEALTHY)}, in {end - middle:.1f} s")
+    print(f"alarms, sound graders  {alarms} of {len(ALL_HEALTHY)}, in {end - middle:.1f} s")
     print(f"texts graded           {texts:,}, {texts / (end - start):,.0f} a second")
 
 

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import workbench as wb
+from workbench.errors import ReportError
 from workbench.grade import ErrorKind, Grade
 from workbench.graders.repeats import REDUCERS, reduce_repeats, shuffled_rows
 from workbench.grades import Grades
@@ -174,12 +175,25 @@ def test_what_was_paid_is_added_up():
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"repeats": 0}, {"repeats": 1.5}, {"repeats": True}, {"repeats": 2, "reduce": "best"}]
+    ("wrong", "said"),
+    [
+        ({"repeats": 0}, "found: 0\n  expected: 1 to 1,000"),
+        ({"repeats": -1}, "found: -1"),
+        ({"repeats": "2"}, "found: '2'"),
+        ({"repeats": 1.5}, "found: 1.5"),
+        ({"repeats": True}, "found: True"),
+        ({"repeats": 2, "reduce": "best"}, "found: 'best'"),
+        ({"workers": 0}, "found: 0"),
+        ({"workers": "2"}, "found: '2'"),
+    ],
 )
-def test_wrong_settings_are_refused(wrong):
-    """Before anything is graded, with what would be right."""
-    with pytest.raises(ValueError, match=r"repeats must be a whole number|reduce must be one of 'first'"):
-        judge().run(ROWS, progress=False, **wrong)
+def test_wrong_settings_are_refused(wrong, said):
+    """Before anything is graded, with what was found, what would be right, and the next step."""
+    for run in (judge().run, wb.Suite([judge()]).run):
+        with pytest.raises(ReportError, match="must be") as refused:
+            run(ROWS, progress=False, **wrong)
+        assert said in str(refused.value)
+        assert "next step: " in str(refused.value)
 
 
 def test_a_stopped_run_keeps_what_was_graded():

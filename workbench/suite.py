@@ -228,7 +228,7 @@ class Suite:
             IsolationError: Imported source where the machine cannot confine it.
             StoreError: The store cannot be opened.
             BudgetError: A budget in money, and a judge's model without a price.
-            ValueError: Fewer than one worker or repeat, or no such way to reduce.
+            ReportError: Fewer than one worker or repeat, or no such way to reduce.
         """
         settings = RunSettings(workers, preset, labels, budget, store, repeats, reduce)
         report = self._run_suite(samples, progress, settings)

@@ -15,7 +15,13 @@ from workbench.errors import WorkbenchError
 from workbench.grade import ErrorKind, Grade
 from workbench.graders import Control
 from workbench.graders.combine import Entry, Outcome
-from workbench.graders.repeats import check_repeats, is_deterministic, reduce_repeats, shuffled_rows
+from workbench.graders.repeats import (
+    check_repeats,
+    check_workers,
+    is_deterministic,
+    reduce_repeats,
+    shuffled_rows,
+)
 from workbench.grades import Grades
 from workbench.judges.asking.budget import Budget, check_priced
 from workbench.judges.asking.circuit_breaker import NOT_ASKED, UNRECOVERABLE
@@ -64,7 +70,7 @@ class RunSettings:
     """The settings of a run, as `Suite.run` describes them.
 
     Raises:
-        ValueError: Fewer than one worker or repeat, or no such way to reduce.
+        ReportError: Fewer than one worker or repeat, or no such way to reduce.
     """
 
     workers: int | None = None
@@ -76,8 +82,7 @@ class RunSettings:
     reduce: str = "first"
 
     def __post_init__(self) -> None:
-        if self.workers is not None and self.workers < 1:
-            raise ValueError(f"workers must be 1 or more, not {self.workers!r}")
+        check_workers(self.workers)
         check_repeats(self.repeats, self.reduce)
 
 

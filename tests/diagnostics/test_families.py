@@ -108,16 +108,61 @@ class TestBroken:
     def test_rows_of_one_prompt_are_said_to_be(self, graded):
         """They do not show how the grader does on another."""
         finding = only(graded(np.linspace(0, 1, 40)), "one-prompt", groups=np.zeros(40, int))
-        assert (finding.severity, finding.message[:34]) == ("note", "all 40 scored rows are from one pr")
+        assert (finding.severity, finding.message[:34]) == ("note", "all 40 scored rows answer one prom")
         assert only(graded(np.linspace(0, 1, 40)), "one-prompt") is None
+
+    @pytest.mark.parametrize(
+        ("groups", "words"),
+        [
+            ([0], "1 scored row: too few"),
+            ([0, 1], "2 scored rows: too few"),
+            ([0] * 12, "12 scored rows, all of one prompt, which count as one independent row: too few"),
+            (
+                list(range(6)) * 2,
+                "12 scored rows, which count as 6 independent ones since prompts repeat: too few",
+            ),
+        ],
+    )
+    def test_few_rows_in_words(self, graded, groups, words):
+        """How many rows there are, and how many they count as where fewer."""
+        scores = np.array(groups) / 6 + 0.1
+        assert only(graded(scores), "few-rows", groups=np.array(groups)).message.startswith(words)
+
+    @pytest.mark.parametrize(
+        ("n", "failed", "words"),
+        [
+            (1, 1, "broken, the only row failed: "),
+            (2, 2, "broken, both rows failed: "),
+            (12, 12, "broken, all 12 rows failed: "),
+            (12, 5, "broken, 5 of 12 rows failed, 41.7 %: "),
+        ],
+    )
+    def test_failed_rows_in_words(self, graded, n, failed, words):
+        """All of them are no share."""
+        assert words in only(graded(np.ones(n), failed=range(failed)), "broken").message
+
+    def test_one_row_and_all_rows_in_words(self, graded):
+        """A single row is in the singular, and where all rows are skipped there is no rest."""
+        assert (
+            only(graded(np.ones(1), skipped=[0]), "nothing-scored").message
+            == "the only row was skipped: there is no score"
+        )
+        assert only(graded(np.ones(2), skipped=[0, 1]), "skipped").message == "both rows were skipped"
+        assert only(graded(np.ones(12), skipped=[3]), "skipped").message.startswith(
+            "1 of 12 rows was skipped, 8.3 %; all else"
+        )
+        assert only(graded(np.ones(2)), "one-prompt", groups=np.zeros(2, int)).message.startswith(
+            "both scored rows answer"
+        )
 
     @pytest.mark.parametrize(
         ("messages", "words"),
         [
-            (["a"], "all a"),
-            (["a", "b"], "such as a"),
-            (["a", "a"], "all a"),
-            (["b", "a", "a"], "most often a"),
+            (["a"], "runtime, a"),
+            (["a", "b"], "runtime 2, such as a"),
+            (["a", "a"], "runtime 2, both a"),
+            (["a", "a", "a"], "runtime 3, all a"),
+            (["b", "a", "a"], "runtime 3, most often a"),
         ],
     )
     def test_how_common_an_error_is(self, graded, messages, words):
@@ -125,7 +170,7 @@ class TestBroken:
         grades = graded(np.ones(20))
         for row, message in enumerate(messages):
             grades.fail(row, GradeError(ErrorKind.RUNTIME, message))
-        assert f"runtime {len(messages)}, {words}" in only(grades, "broken").message
+        assert words in only(grades, "broken").message
 
     def test_few_prompts_count_as_few_rows(self, graded):
         """100 equal answers to five prompts are worth five rows."""

@@ -188,6 +188,55 @@ def test_balanced_topics_are_a_note():
     assert rare.advice == "add rows of the rare topics before training"
 
 
+@pytest.mark.parametrize(
+    ("topics", "said"),
+    [
+        (["a"], "one topic alone, a, with 1 row: there is nothing to balance"),
+        (["a"] * 12, "one topic alone, a, with 12 rows: there is nothing to balance"),
+        (["a", "b"], "topics balanced, 2 of them with 1 row each"),
+        (["a"] * 5 + ["b"] * 4, "topics balanced, the smallest of 2, b, has 80 % as many rows as the largest, a: 4 against 5"),
+        (["a"] * 9 + ["b"], "topics unbalanced, the smallest of 2, b, has 11.1 % as many rows as the largest, a: 1 against 9"),
+        (
+            ["a"] * 8 + list("bcdefghijkl"),
+            "topics unbalanced, 11 of 12, such as b, have 12.5 % as many rows as the largest, a: 1 against 8",
+        ),
+    ],
+)  # fmt: skip
+def test_topics_in_words(topics, said):
+    """One topic, two and twelve, as one would say it."""
+    rows = [{"completion": "x", "topic": topic} for topic in topics]
+    findings = wb.Length(minimum=1).run(rows, progress=False, preset="vllora").findings
+    assert [found.message for found in findings if found.kind == "vllora-topics"] == [said]
+
+
+@pytest.mark.parametrize(
+    ("topics", "said"),
+    [
+        (["a"] * 3, "a topic's mean is below 0.15 (a)"),
+        (["a", "b", None], "the means of 3 topics are below 0.15 (a, b, rows without a topic)"),
+        (list("abcdefghijkl"), "the means of 12 topics are below 0.15 (a, b, c, d, e and 7 more)"),
+    ],
+)
+def test_low_topics_in_words(topics, said):
+    """In the plural where there are several; rows without a topic are called so."""
+    rows = [{"completion": "x", "topic": topic} for topic in topics]
+    findings = wb.Length(minimum=9).run(rows, progress=False, preset="vllora").findings
+    assert said in next(found.message for found in findings if found.kind == "vllora-dry-run")
+
+
+@pytest.mark.parametrize(
+    "scores", [[1e308] * 20, [1.7e308, -1.7e308] * 10, [1.7e308, 1.6e308, 1.79e308] * 10]
+)
+def test_huge_scores_have_finite_measures(scores):
+    """Mean, spread, percentiles and the correlation with length, where sums of the scores are infinite."""
+    result = dry_run(scores)
+    measures = (result.mean, result.std, result.median, *result.percentiles.values())
+    assert np.isfinite(measures).all()
+    assert result.mean == pytest.approx(np.mean(np.array(scores) / 1e10) * 1e10, abs=1e295)
+    checks = readiness(scores, lengths=list(range(len(scores)))).checks
+    assert np.isfinite([check.value for check in checks]).all()
+
+
 def test_without_a_column_of_topics_nothing_is_said_of_them():
     """Grades alone have no topics, and neither has a column by another name."""
     report = wb.Length(minimum=1).run([{"completion": "x", "subject": "a"}] * 60, progress=False)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import workbench as wb
 from tests.probes.planted import HEAD
+from tests.probes.tasks import samples
+from workbench.probes.result import Probe
 
 
 def _grader(body: str) -> str:
@@ -125,3 +128,44 @@ return 1.0 if text == wanted or text in aliases.get(wanted, []) else 0.0""")),
 from difflib import SequenceMatcher
 return SequenceMatcher(None, said(thread).strip().lower(), right(thread).lower()).ratio()""")),
 }  # fmt: skip
+
+
+def _check(name: str, returned: str, told: str = "") -> str:
+    """A check of the form: no helper that reads a reference beside it."""
+    said = "    text = thread.completion() or ''\n"
+    doc = f'    """{told}"""\n' if told else ""
+    return f"import json\nimport re\n\n\nasync def {name}(thread):\n{doc}{said}    return 1.0 if {returned} else 0.0\n"
+
+
+FORM_CHECKS = {
+    "at least a character": ("capitals", wb.Length(1)),
+    "at most 100 characters": ("capitals", wb.Length(None, 100)),
+    "10 to 100 characters": ("sentences", wb.Length(10, 100)),
+    "5 to 30 words": ("sentences", wb.Length(5, 30, unit="words")),
+    "printable ASCII": ("capitals", wb.AsciiPrintable()),
+    "a digit somewhere": ("arithmetic", wb.Regex(r"\d")),
+    "a date": ("dates", wb.Regex(r"^\d{4}-\d{2}-\d{2}$")),
+    "a box": ("boxes", wb.Regex(r"\\boxed\{[^}]*\}")),
+    "yes or no, labels": ("yes_no", wb.LabelSet(("yes", "no"))),
+    "yes alone": ("yes_no", wb.LabelSet(("yes", "no"), ("yes",))),
+    "keys of JSON": ("records", wb.JsonKeys(keys=("city", "country"))),
+    "JSON schema": ("records", wb.JsonSchema({"type": "object"})),
+    "a word": ("sentences", wb.Contains("report")),
+    "not a word": ("sentences", wb.StringCheck(operation="ne", reference="x")),
+    "all of it": ("capitals", wb.Suite([wb.Length(1), wb.AsciiPrintable()], combine=wb.combine.AllPass())),
+    "long enough, own": ("sentences", _check("long_enough", "len(text) > 40")),
+    "few lines, own": ("arithmetic", _check("line_count", "len(text.splitlines()) <= 3")),
+    "sentence count, told": ("sentences", _check("grade", "text.count('.') == 1", "One sentence, whatever it says.")),
+    "ASCII, own": ("capitals", _check("grade", "text.isascii()")),
+    "a date, own": ("dates", _check("date_format", "re.fullmatch(r'[0-9]{4}-[0-9]{2}-[0-9]{2}', text.strip())")),
+}  # fmt: skip
+"""Checks of the form: that a text without an answer passes is what they are for."""
+
+ALL_HEALTHY = {**HEALTHY, **FORM_CHECKS}
+
+
+def probe_healthy(name: str, **settings: int) -> Probe:
+    """The probe of a sound grader, on its task."""
+    task, given = ALL_HEALTHY[name]
+    grader = wb.FunctionGrader.from_source(given) if isinstance(given, str) else given
+    return wb.probe(grader, samples(task), progress=False, **settings)

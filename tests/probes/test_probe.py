@@ -180,6 +180,33 @@ def test_a_form_check_is_not_held_to_the_reference(probed):
     assert [finding.kind for finding in wb.probe(loose, rows, progress=False).findings] == ["glued"]
 
 
+def test_a_grader_that_reads_the_reference_is_no_check_of_the_form():
+    """A rule of the workbench that compares with the row's reference is held to it, whatever else it looks at."""
+    assert wb.probe(wb.Contains(), samples("capitals"), progress=False).findings[0].kind == "mention"
+    both = wb.Suite([wb.Contains(), wb.Length(1)], combine=wb.combine.AllPass())
+    assert wb.probe(both, samples("capitals"), progress=False).findings[0].kind == "mention"
+    rows = [{**row, "expected": "yes"} for row in TASKS["yes_no"]()]  # no row is another: nothing is known
+    assert wb.probe(wb.Contains(), rows, progress=False).findings
+
+
+def test_the_empty_answer_is_right_where_the_reference_is_empty(probed):
+    """Such rows take no part in texts without content; a grader that takes nothing elsewhere is told of those rows alone."""
+    rows = [
+        {**row, "expected": "" if n % 4 == 0 else row["expected"]}
+        for n, row in enumerate(TASKS["capitals"]())
+    ]
+    probe = wb.probe(wb.ExactMatch(), rows, progress=False)
+    assert probe.ok, str(probe)
+    assert (
+        probe.table.set_index("transformation").loc[["empty", "missing", "whitespace"], "rows"].tolist()
+        == [15] * 3
+    )
+    lenient = "return 1.0 if said(thread).strip() in ('', right(thread)) else 0.0"
+    assert "accepts the empty answer: 15 of 15 rows" in str(probed(rows, lenient))
+    none = [{**row, "expected": ""} for row in rows]  # no reference is known: nothing is right
+    assert probed(none, lenient).findings[0].kind == "empty"
+
+
 def test_the_search_shortens_what_fooled_it(probed):
     """Of a long text that passes, the part that does it is left."""
     body = "return 1.0 if said(thread) == right(thread) or 'zonk' in said(thread) and 'zank' in said(thread) else 0.0"

@@ -107,3 +107,20 @@ def test_one_of_ones_own_is_tried(probed):
         assert "shouted" in [finding.kind for finding in probe.findings]
     finally:
         del VARIANTS["shouted"]
+
+
+def test_a_text_that_is_the_reference_is_left_out(probed):
+    """A known-bad text that some row has as its reference is right there."""
+
+    @variant("city", "reject", "a city", alarm="always", rank=1, advice="ask for the right one")
+    def city(row):
+        """A city."""
+        return ["Paris", " Paris\n"]
+
+    try:
+        probe = probed("capitals", "return 1.0 if said(thread).strip() == right(thread) else 0.0", tries=0)
+        assert probe.ok, str(probe)
+        line = probe.table.set_index("transformation").loc["city"]
+        assert (line["rows"], line["wrong"]) == (19, 0)
+    finally:
+        del VARIANTS["city"]

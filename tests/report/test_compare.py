@@ -247,3 +247,27 @@ def test_graders_are_no_reports(asked):
     """What one types first: it says to run them, and how."""
     with pytest.raises(wb.errors.ReportError, match="reports are compared, not graders"):
         wb.compare(*asked)
+
+
+def test_a_grader_is_not_compared_with_itself():
+    """Refused by name, with those that there are, and how two versions are compared; None is no name."""
+    report = Report(make_samples(4), {name: make_grades([0.0, 1.0, 1.0, 0.0]) for name in "ab"})
+    for asked in (report.compare, lambda a, b: wb.compare(report, a, b)):
+        with pytest.raises(ReportError, match="not with itself") as refused:
+            asked("a", "a")
+        assert "found: 'a' twice" in str(refused.value)
+        assert "expected: 'b'" in str(refused.value)
+        assert "wb.compare(before, now, 'name')" in str(refused.value)
+    with pytest.raises(ReportError, match="no grader None"):
+        report.compare(None, "a")
+
+
+def test_one_row_in_words():
+    """Neither "1 rows" nor an interval of NaN."""
+    grades = {"a": make_grades([0.25]), "b": make_grades([7.5])}
+    said = str(Report(make_samples(1), grades).compare("a", "b"))
+    assert said.startswith("On 1 row b scores 7.250 higher than a on average (")
+    assert "nan" not in said
+    same = Report(make_samples(1), {name: make_grades([0.25]) for name in "ab"}).compare("a", "b")
+    assert "score the same on average" in str(same)
+    assert same.verdict == "a and b give the one row the same score."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -153,8 +154,8 @@ class Case:
 
     @property
     def span(self) -> float:
-        """Width of the scale."""
-        return self.scale[1] - self.scale[0]
+        """Width of the scale, the largest float at most."""
+        return min(self.scale[1] - self.scale[0], sys.float_info.max)
 
     def in_units(self, score: float) -> float:
         """A score of 0 to 1 in the units of the user's scale."""

@@ -10,6 +10,11 @@ import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
+from workbench.statistics import mean as mean_of
+from workbench.statistics.spread import rescaled
+
 __all__ = ["UNKNOWN_TOPIC", "DryRun", "balance", "code_reference_verdict", "dry_run"]
 
 UNKNOWN_TOPIC = "__unknown__"
@@ -130,11 +135,18 @@ def _topic_status(mean: float) -> str:
 
 
 def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values) if values else 0.0
+    """The script's mean; finite where its sum is not."""
+    plain = sum(values) / len(values) if values else 0.0
+    return plain if math.isfinite(plain) else mean_of(np.array(values))
 
 
 def _population_std(values: Sequence[float]) -> float:
-    return math.sqrt(_squares(values) / len(values)) if values else 0.0
+    """The script's standard deviation (ddof=0); finite where its squares are not."""
+    plain = math.sqrt(_squares(values) / len(values)) if values else 0.0
+    if math.isfinite(plain):
+        return plain
+    small, factor = rescaled(np.array(values))
+    return float(small.std()) * factor
 
 
 def _squares(values: Sequence[float]) -> float:
@@ -156,7 +168,10 @@ def _percentile(values: Sequence[float], share: float) -> float:
     place = share * (len(ordered) - 1)
     low = math.floor(place)
     high = min(low + 1, len(ordered) - 1)
-    return ordered[low] + (ordered[high] - ordered[low]) * (place - low)
+    step = ordered[high] - ordered[low]
+    if math.isinf(step):  # of two finite numbers: halved, it is finite
+        return 2 * (ordered[low] / 2 + (ordered[high] / 2 - ordered[low] / 2) * (place - low))
+    return ordered[low] + step * (place - low)
 
 
 def _distribution(values: Sequence[float]) -> dict[str, float]:

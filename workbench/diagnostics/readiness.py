@@ -16,7 +16,8 @@ from decimal import ROUND_HALF_UP, Decimal, localcontext
 
 import numpy as np
 
-from workbench.statistics import sample_sd
+from workbench.statistics import mean, sample_sd
+from workbench.statistics.spread import rescaled
 
 __all__ = ["Check", "Readiness", "readiness"]
 
@@ -104,12 +105,12 @@ def _verdict(checks: Sequence[Check]) -> str:
 
 def _hard(scores: np.ndarray[tuple[int], np.dtype[np.float64]], prompts: Sequence[Hashable]) -> list[Check]:
     unique, spread = len(set(prompts)), _number(sample_sd(scores))
-    mean = _number(scores.mean()) if len(scores) else 0.0
+    average = mean(scores) if len(scores) else 0.0
     zeros = _share(scores < 0.01)
     return [
         Check("sample_count", unique, 50, unique >= 50, hard=True, minimum=True),
         Check("score_std", spread, 0.10, spread > 0.10, hard=True, minimum=True),
-        Check("avg_score", mean, 0.05, mean > 0.05, hard=True, minimum=True),
+        Check("avg_score", average, 0.05, average > 0.05, hard=True, minimum=True),
         Check("zero_score_frac", zeros, 0.10, zeros < 0.10, hard=True),
     ]
 
@@ -159,7 +160,7 @@ def _length_check(
     column = np.asarray(lengths, np.float64)
     # A column that does not vary correlates with nothing: `corrcoef` would divide 0 by 0.
     flat = not (np.ptp(column) and np.ptp(scores))
-    value = 0.0 if flat else abs(float(np.corrcoef(scores, column)[0, 1]))
+    value = 0.0 if flat else abs(float(np.corrcoef(rescaled(scores)[0], column)[0, 1]))
     return [Check("score_length_corr", value, 0.30, value < 0.30)]
 
 

@@ -13,11 +13,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.errors import ReportError
 from workbench.grade import Grade
 from workbench.graders.base import Grader
 from workbench.grades import SCORED, Grades
 
-__all__ = ["REDUCERS", "check_repeats", "is_deterministic", "reduce_repeats", "shuffled_rows"]
+__all__ = [
+    "REDUCERS",
+    "check_repeats",
+    "check_workers",
+    "is_deterministic",
+    "reduce_repeats",
+    "shuffled_rows",
+]
 
 _SEED = 13
 """Of the orders of all repeats: a run that is resumed shows its graders the rows as the first one did."""
@@ -30,13 +38,33 @@ def check_repeats(repeats: object, reduce: object) -> None:
     """Refuse a number of repeats or a reducer that is none.
 
     Raises:
-        ValueError: It names what is expected.
+        ReportError: It names what was found and what is expected.
     """
-    whole = isinstance(repeats, int | np.integer) and not isinstance(repeats, bool)
-    if not whole or not 1 <= repeats <= _MOST:  # type: ignore[operator]
-        raise ValueError(f"repeats must be a whole number, 1 to {_MOST:,}, not {repeats!r}")
+    if not _is_whole(repeats) or not 1 <= repeats <= _MOST:  # type: ignore[operator]
+        raise ReportError(
+            "repeats must be a whole number", found=repr(repeats), expected=f"1 to {_MOST:,}",
+            hint="repeats=3 grades every row three times; leave it out for once",
+        )  # fmt: skip
     if reduce not in REDUCERS:
-        raise ValueError(f"reduce must be one of {', '.join(map(repr, REDUCERS))}, not {reduce!r}")
+        names = ", ".join(map(repr, REDUCERS))
+        raise ReportError(f"reduce must be one of {names}", found=repr(reduce), hint="reduce='mean'")
+
+
+def check_workers(workers: object) -> None:
+    """Refuse a number of sandbox processes that is none; None stands for one less than there are cores.
+
+    Raises:
+        ReportError: It names what was found and what is expected.
+    """
+    if workers is not None and (not _is_whole(workers) or workers < 1):  # type: ignore[operator]
+        raise ReportError(
+            "workers must be 1 or more", found=repr(workers), expected="a whole number, or None",
+            hint="leave it out for one less than there are cores",
+        )  # fmt: skip
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
 def is_deterministic(grader: Grader) -> bool:

@@ -93,6 +93,7 @@ def establish(
     """
     samples = board.samples
     texts, references = list(_texts(samples)), tuple(_references(samples, mined))
+    nothing = _empty_ones(samples, references)
     good = read_labels(labels, len(samples)) == 1
     others = [_others(row, references, seed) for row in range(len(samples))]
     known = [row for row, reference in enumerate(references) if reference]
@@ -114,7 +115,17 @@ def establish(
         text = completion if completion and is_good else right.get(row)
         rows.append(
             Row(
-                row, prompt, completion, references[row], others[row], mined, chosen, seed, text, chosen.mends
+                row,
+                prompt,
+                completion,
+                references[row],
+                others[row],
+                mined,
+                chosen,
+                seed,
+                text,
+                chosen.mends,
+                row in nothing,
             )
         )
     sentences = sum(tried.rate(shape, rule) >= _TOLERANT for shape in simple[1:])
@@ -217,6 +228,14 @@ def _references(samples: Samples, mined: Mined) -> list[str]:
         _first_of(value) if isinstance(value, list) and _are_choices(value, mined) else as_text(value)
         for value in values
     ]
+
+
+def _empty_ones(samples: Samples, references: Sequence[str]) -> set[int]:
+    """Rows whose right answer is the empty text; none where no row has another, since it then stands for not known."""
+    empty = {
+        row for row, value in enumerate(samples.references) if isinstance(value, str) and not value.strip()
+    }
+    return empty if any(references) else set()
 
 
 def _are_choices(value: Sequence[Any], mined: Mined) -> bool:

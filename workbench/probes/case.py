@@ -35,6 +35,8 @@ class ProbeCase:
         column: Name of the reference's column; "" without one.
         changed: Texts that got another score when they were graded once more.
         regraded: How many were.
+        alone: Whether the same text gets the same grade in rows that ask for something else.
+        form: Whether the grader is a check of the form by what is known of it.
     """
 
     grader: str
@@ -46,6 +48,13 @@ class ProbeCase:
     column: str = ""
     changed: Sequence[Pair] = ()
     regraded: int = 0
+    alone: bool = False
+    form: bool = False
+
+    @property
+    def is_form_check(self) -> bool:
+        """Whether it looks at the form alone, as it is meant to: then what it takes is told, and no alarm."""
+        return self.alone and self.form and not self.reads
 
     @cached_property
     def by_name(self) -> Mapping[str, Family]:
@@ -58,7 +67,13 @@ class ProbeCase:
         if self.judge or (self.mined.readable and self.mined.reads([self.column])):
             return True
         other = self.by_name.get("other-answer")
-        return other is not None and other.share.value < MOST and self.base.shape_rate >= HALF
+        return (
+            not self.alone and other is not None and other.share.value < MOST and self.base.shape_rate >= HALF
+        )
+
+    def takes(self, name: str) -> bool:
+        """Whether a text of a transformation was taken that should not be."""
+        return name in self.by_name and bool(self.by_name[name].wrong_rows)
 
     @cached_property
     def numbers(self) -> bool:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from workbench.diagnostics.finding import Finding, Severity
-from workbench.display_text import one_line
+from workbench.display_text import counted, one_line
 from workbench.probes.case import MOST, ProbeCase
 from workbench.probes.tried import Family
 
-__all__ = ["MENTIONS", "failing", "follows_from", "form_only", "leading"]
+__all__ = ["MENTIONS", "failing", "follows_from", "form_only", "leading", "says_more"]
 
 _NOTHING = ("empty", "whitespace", "one-character", "opener", "gibberish", "padding", "prompt-echo")
 """Transformations whose texts say nothing at all."""
@@ -70,7 +70,11 @@ def _unsteady(case: ProbeCase) -> Iterator[Finding]:
 def _accepts_anything(case: ProbeCase) -> Iterator[Finding]:
     """Nearly every text that says nothing passes."""
     families = [case.by_name[name] for name in _NOTHING if name in case.by_name]
-    if len(families) < _SEVERAL or not all(family.share.value >= MOST for family in families):
+    if (
+        case.is_form_check
+        or len(families) < _SEVERAL
+        or not all(family.share.value >= MOST for family in families)
+    ):
         return
     texts = [text for family in families for text in family.fooled]
     total = sum(len(family.texts) for family in families)
@@ -147,15 +151,33 @@ def _is_explained(family: Family, proven: Sequence[Family]) -> bool:
     return name in _ANY_ANSWER and shares.get("other-answer", 0.0) >= max(MOST, least)
 
 
+def says_more(family: Family) -> bool:
+    """Whether a note on a check of the form says more than that any text of that form passes."""
+    variant = family.variant
+    if variant.expects == "accept" or variant.alarm == "form":
+        return True
+    return variant.gross and variant.name not in _ANY_ANSWER | {"other-answer"}
+
+
 def form_only(case: ProbeCase) -> Iterator[Finding]:
-    """A grader that was given references and reads none: what only they can tell is not held against it."""
-    other = case.by_name.get("other-answer")
-    if case.reads or other is None or not case.base.distinct or not other.wrong_rows:
+    """A grader that looks at no reference: what only a reference can tell is not held against it."""
+    taken = case.by_name.get("other-answer")
+    other = taken is not None and bool(taken.wrong_rows) and bool(case.base.distinct)
+    if not other:
+        taken = _meaningless(case) if case.is_form_check else None
+    if case.reads or taken is None:
         return
-    taken = f"{len(other.wrong_rows):,} of {len(other.rows):,}"
-    message = f"looks at the form alone, not at the reference, and takes other rows' answers too: {taken}"
-    advice = "fine for a check of the form; beside it, another grader has to compare with the reference"
-    yield case.about("form-only", Severity.NOTE, message, advice, other, other.fooled)
+    what = "other rows' answers too" if other else taken.variant.says
+    count = f"{len(taken.wrong_rows):,} of {counted(len(taken.rows), 'row')}"
+    message = f"looks at the form alone, not at a reference, and takes {what}: {count}"
+    advice = "fine for a check of the form; beside it, another grader has to look at what is said"
+    yield case.about("form-only", Severity.NOTE, message, advice, taken, taken.fooled)
+
+
+def _meaningless(case: ProbeCase) -> Family | None:
+    """The texts without an answer of which the most passed."""
+    families = [case.by_name[name] for name in (*_NOTHING, "format-shell", "json-shell") if case.takes(name)]
+    return max(families, key=lambda family: family.share.value, default=None)
 
 
 def failing(case: ProbeCase) -> Iterator[Finding]:

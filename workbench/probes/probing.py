@@ -16,6 +16,7 @@ from workbench.probes.accepting import Rule, rule_of
 from workbench.probes.base import Base, establish
 from workbench.probes.board import Board, Pair, as_suite
 from workbench.probes.case import ProbeCase
+from workbench.probes.form import is_form_check, same_everywhere
 from workbench.probes.mining import Mined, mine
 from workbench.probes.monotone import monotone
 from workbench.probes.result import Probe
@@ -153,6 +154,9 @@ def _decision(plan: _Plan, base: Base, mined: Mined) -> Callable[[Sequence[Famil
     board = plan.board
     some = [] if plan.judge else _to_regrade(board, base)
     changed, column = board.changed(some), board.samples.columns.get("reference", "")
+    # A model that is asked costs money, and may say anything; a text that names the reference reads it.
+    alone = not (plan.judge or mined.reads([column])) and same_everywhere(board, base)
+    form = alone and is_form_check(board)
 
     def decide(found: Sequence[Family]) -> Verdicts:
         texts = [text for family in found for text in family.texts]
@@ -162,7 +166,19 @@ def _decision(plan: _Plan, base: Base, mined: Mined) -> Callable[[Sequence[Famil
             return [numbers[id(text)] for text in chosen]
 
         return verdicts(
-            ProbeCase(board.name, found, base, mined, plan.judge, numbers_of, column, changed, len(some))
+            ProbeCase(
+                board.name,
+                found,
+                base,
+                mined,
+                plan.judge,
+                numbers_of,
+                column,
+                changed,
+                len(some),
+                alone,
+                form,
+            )
         )
 
     return decide

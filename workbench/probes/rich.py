@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Callable, Mapping, Sequence
 
 import pandas as pd
 
 from workbench.diagnostics import Finding
-from workbench.display_text import shown
-from workbench.report.rich import STYLE, rows_table
+from workbench.report.rich import STYLE, escaped, rows_table
 
 __all__ = ["as_html"]
 
@@ -39,21 +37,19 @@ def as_html(
     items = [_item(finding, texts(finding)) for finding in findings[:_MOST_FINDINGS]]
     if len(findings) > _MOST_FINDINGS:
         items.append(f"<li class='quiet'>and {len(findings) - _MOST_FINDINGS:,} more in probe.findings</li>")
-    warnings = "".join(f"<p class='warning'>{_text(note, 400)}</p>" for note in run_notes)
+    warnings = "".join(f"<p class='warning'>{escaped(note, 400)}</p>" for note in run_notes)
     told = "".join(
         _folded(f"{len(some):,} {heading}", _quiet(some)) for heading, some in more.items() if some
     )
     return (
-        f"<div class='wb-report'><style>{STYLE}</style><p><b>{_text(head, 400)}</b></p>{warnings}"
+        f"<div class='wb-report'><style>{STYLE}</style><p><b>{escaped(head, 400)}</b></p>{warnings}"
         f"<ul>{''.join(items)}</ul>{told}{_folded('all transformations', rows_table(table, None))}</div>"
     )
 
 
 def _item(finding: Finding, texts: pd.DataFrame) -> str:
     badge = f"<span class='badge {finding.severity}'>{finding.severity}</span>"
-    sentence = (
-        f"{badge} {_text(finding.sentence, 1_000)} <span class='quiet'>{_text(finding.advice, 400)}</span>"
-    )
+    sentence = f"{badge} {escaped(finding.sentence, 1_000)} <span class='quiet'>{escaped(finding.advice, 400)}</span>"
     if not len(texts):
         return f"<li>{sentence}</li>"
     few = texts[_COLUMNS].head(_MOST_TEXTS)
@@ -61,13 +57,9 @@ def _item(finding: Finding, texts: pd.DataFrame) -> str:
 
 
 def _quiet(findings: Sequence[Finding]) -> str:
-    lines = (f"<li class='quiet'>{_text(finding.sentence, 600)}</li>" for finding in findings)
+    lines = (f"<li class='quiet'>{escaped(finding.sentence, 600)}</li>" for finding in findings)
     return f"<ul>{''.join(lines)}</ul>"
 
 
 def _folded(summary: str, inner: str) -> str:
-    return f"<details><summary>{_text(summary)}</summary>{inner}</details>"
-
-
-def _text(value: object, limit: int = 200) -> str:
-    return html.escape(shown(value, limit))
+    return f"<details><summary>{escaped(summary)}</summary>{inner}</details>"

@@ -10,7 +10,7 @@ from random import Random
 from typing import Any
 
 from workbench.probes.mining import Mined
-from workbench.probes.right import number_in, parsed_json
+from workbench.probes.right import number_in, parsed_json, plainly
 
 __all__ = ["Row"]
 
@@ -33,6 +33,7 @@ class Row:
         seed: Makes what is drawn for this row the same each time.
         good: A text known to be right, or else accepted by the grader; None where there is neither.
         mended: Whether that form takes back how the reference is written, such as its capital letters.
+        wants_nothing: Whether the reference is the empty text while others are not: an answer without content is right.
     """
 
     number: int
@@ -45,6 +46,7 @@ class Row:
     seed: int = 0
     good: str | None = None
     mended: bool = False
+    wants_nothing: bool = False
 
     @property
     def random(self) -> Random:
@@ -87,6 +89,13 @@ class Row:
         if self.value is not None or self.is_letter or self.is_code or self.json is not None:
             return ()
         return self.reference.split()
+
+    def is_right(self, text: str | None) -> bool:
+        """Whether a text is the row's reference itself, as it is written or in the form in which it is accepted."""
+        said = (text or "").strip()
+        if self.wants_nothing:
+            return not plainly(said) or said == self.say("").strip()
+        return bool(self.reference) and said in {self.reference, self.say(self.reference).strip()}
 
     @property
     def other(self) -> str:

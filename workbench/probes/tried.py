@@ -109,6 +109,8 @@ def texts_of(base: Base, *, judge: bool) -> Iterator[tuple[Variant, int, str | N
             if row.reference and len(row.others) < 1:
                 continue
             texts = list(dict.fromkeys(variant.make(row)))
+            if variant.expects == "reject":
+                texts = [text for text in texts if not row.is_right(text)]
             for text in texts[:1] if judge else texts:
                 yield variant, row.number, text
 

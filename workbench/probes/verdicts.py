@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from workbench.diagnostics.finding import Finding, Severity
 from workbench.probes.case import MOST, ProbeCase
-from workbench.probes.causes import failing, follows_from, form_only, leading
+from workbench.probes.causes import failing, follows_from, form_only, leading, says_more
 from workbench.probes.shapes import PLAIN
 from workbench.probes.tried import Family
 
@@ -46,6 +46,8 @@ def verdicts(case: ProbeCase) -> Verdicts:
     fooled = [family for family in sorted(case.found, key=lambda one: _order(case, one)) if family.wrong_rows]
     proven = [family for family in fooled if _is_alarm(case, family)]
     told = [family for family in fooled if family not in proven and _is_worth_telling(case, family)]
+    if case.is_form_check:
+        told = [family for family in told if says_more(family)]
     lead = leading(case, proven)
     follows = [family for family in proven if follows_from(family, lead, proven)]
     own = [case.finding(family, _severity(family)) for family in proven if family not in follows]
@@ -85,10 +87,16 @@ def _is_alarm(case: ProbeCase, family: Family) -> bool:
 
 
 def _is_meant(case: ProbeCase, family: Family) -> bool:
-    """Whether this grader may be held to it: see `Variant.alarm`."""
+    """Whether this grader may be held to it: see `Variant.alarm`.
+
+    A check of the form takes whatever has the form. Of one of your own it is still told that its pattern finds the form
+    inside other letters, unless letters are all it asks for; a rule of the workbench says in its settings where it looks.
+    """
     variant = family.variant
     if variant.distinct and not case.base.distinct:
         return False
+    if case.is_form_check:
+        return variant.alarm == "form" and case.mined.readable and not case.takes("gibberish")
     held = {
         "always": True,
         # A text out of its source that passes where no reference does is what it really looks for.

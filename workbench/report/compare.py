@@ -25,7 +25,7 @@ def compare(report: Report, a: str | Report, b: str | None = None) -> Comparison
         and labels (where it has any) are those of the first.
 
     Raises:
-        ReportError: An unknown grader, no name where one is needed, or reports over different samples.
+        ReportError: An unknown grader, one twice, no name where one is needed, or reports over different samples.
     """
     if not hasattr(report, "grades") or not (isinstance(a, str) or hasattr(a, "grades")):
         argument = a if hasattr(report, "grades") else report

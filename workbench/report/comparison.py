@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 from workbench.diagnostics.case import Case
 from workbench.diagnostics.finding import percent
 from workbench.diagnostics.repeats import repeats_of
-from workbench.display_text import encodable, one_line
+from workbench.display_text import counted, encodable, one_line
 from workbench.grades import Grades
 from workbench.report.frames import row_frame
 from workbench.report.joint import Joint, joint
 from workbench.report.protocols import SamplesLike
 from workbench.report.rich import STYLE, rows_table
+from workbench.report.terminal import interval_in_words, number, signed
 from workbench.statistics import (
     Difference,
     Estimate,
@@ -38,6 +39,9 @@ from workbench.statistics.spread import SAME
 __all__ = ["AgainstLabels", "Comparison", "compare_cases"]
 
 _MAX_ROWS_SHOWN = 8
+_MOST = float(np.finfo(np.float64).max)
+_LARGE = _MOST / 4
+"""Half a difference above which twice of it, or of a sum of two, may be infinite."""
 _SIGNIFICANCE = 0.05  # two-sided p value of McNemar's test, the level of the 95 % intervals beside it
 
 
@@ -135,9 +139,9 @@ class Comparison:
 
     def _of_scores(self) -> str:
         if self.equal == self.n:
-            return f"{one_line(self.a)} and {one_line(self.b)} give all {self.n:,} rows the same score"
+            return f"{one_line(self.a)} and {one_line(self.b)} give {'the one row' if self.n == 1 else f'all {self.n:,} rows'} the same score"
         lo, hi = self.interval
-        difference = f"{self.difference:+.3f} (95 % interval {lo:+.3f} to {hi:+.3f})"
+        difference = f"{signed(self.difference)} ({interval_in_words(self.interval)})"
         if lo > 0 or hi < 0:
             return f"{one_line(self.b)} scores {'higher' if lo > 0 else 'lower'} than {one_line(self.a)}: {difference}"
         return f"no difference shown: {one_line(self.b)} less {one_line(self.a)} is {difference}"
@@ -147,15 +151,14 @@ class Comparison:
         if not verdicts.only_a + verdicts.only_b:
             return f"{a} and {b} accept the same rows; {self._rates()}"
         counts = (
-            f"{b} accepts {verdicts.only_b:,} rows that {a} rejects, and rejects {verdicts.only_a:,} that {a} accepts "
+            f"{b} accepts {counted(verdicts.only_b, 'row')} that {a} rejects, and rejects {verdicts.only_a:,} that {a} accepts "
             f"({self._test}); {self._rates()}"
         )
         return counts if verdicts.p < _SIGNIFICANCE else f"no difference shown: {counts}"
 
     def _rates(self) -> str:
         gap = self.verdicts.difference
-        lo, hi = gap.interval
-        interval = "no interval" if math.isnan(lo) else f"95 % interval {lo:+.3f} to {hi:+.3f}"
+        interval = interval_in_words(gap.interval)
         return f"share accepted by {one_line(self.b)} less {one_line(self.a)} {gap.value:+.3f} ({interval})"
 
     @property
@@ -167,14 +170,10 @@ class Comparison:
         against = self.labels
         if against is None:
             return ""
-        gap, (lo, hi), (a, b) = (
-            against.difference,
-            against.difference.interval,
-            (one_line(self.a), one_line(self.b)),
-        )
+        gap, a, b = against.difference, one_line(self.a), one_line(self.b)
         rates = (
-            f"{b} is right on {percent(against.b.value)} of {gap.n:,} labelled rows and {a} on {percent(against.a.value)} "
-            f"(difference {gap.value:+.3f}, {lo:+.3f} to {hi:+.3f})"
+            f"{b} is right on {percent(against.b.value)} of {counted(gap.n, 'labelled row')} and {a} on {percent(against.a.value)} "
+            f"(difference {gap.value:+.3f}, {interval_in_words(gap.interval)})"
         )
         if gap.is_shown:
             return f"{rates}, so {b if gap.value > 0 else a} is closer to the labels"
@@ -184,17 +183,25 @@ class Comparison:
         """A few sentences."""
         if not self.n:
             return self.verdict
-        sentences = (
-            f"On {self.n:,} rows {one_line(self.b)} scores {abs(self.difference):.3f} "
-            f"{'higher' if self.difference >= 0 else 'lower'} than {one_line(self.a)} on average "
-            f"(95 % interval of the difference {self.interval.lo:+.3f} to {self.interval.hi:+.3f}); "
-            f"{self.equal:,} rows have the same score. {self._table()}"
-        )
+        a, b = one_line(self.a), one_line(self.b)
+        sentences = f"On {counted(self.n, 'row')} {self._means(a, b)}; {self._alike()}. {self._table()}"
         for more in filter(None, (self._of_noise(), self._of_labels())):
             sentences += f" {more[:1].upper()}{more[1:]}." if more.startswith("the ") else f" {more}."
         if not (self.only_a or self.only_b):
             return sentences
-        return f"{sentences} Not compared: {self.only_a:,} rows with a score from {one_line(self.a)} only, {self.only_b:,} from {one_line(self.b)} only."
+        return f"{sentences} Not compared: {counted(self.only_a, 'row')} with a score from {a} only, {self.only_b:,} from {b} only."
+
+    def _means(self, a: str, b: str) -> str:
+        size, way = number(abs(self.difference)), "higher" if self.difference > 0 else "lower"
+        interval = interval_in_words(self.interval, of="of the difference ")
+        if not self.difference:
+            return f"{b} and {a} score the same on average ({interval})"
+        return f"{b} scores {size} {way} than {a} on average ({interval})"
+
+    def _alike(self) -> str:
+        if self.equal == 1:
+            return "1 row has the same score" if self.n > 1 else "it has the same score"
+        return f"{self.equal:,} rows have the same score"
 
     def _table(self) -> str:
         verdicts = self.verdicts
@@ -236,7 +243,7 @@ def compare_cases(samples: SamplesLike, a: Case, b: Case) -> Comparison:
     gaps = _differences(a.grades, b.grades, rows)
     codes = compact(a.groups[rows])
     verdicts = Verdicts(_accepted(a, rows), _accepted(b, rows), codes)
-    difference = paired_difference(gaps, codes, span=max(case.scale[1] - case.scale[0] for case in (a, b)))
+    difference = _difference(a, b, rows, codes)
     return Comparison(
         a.grader,
         b.grader,
@@ -260,9 +267,7 @@ def compare_cases(samples: SamplesLike, a: Case, b: Case) -> Comparison:
 def _noise_floor(a: Case, b: Case, n: int) -> float:
     """On the graders' scale; NaN where one of the two graded every row once and may answer otherwise."""
     sds = [_grade_sd(case) for case in (a, b)]
-    return (
-        math.nan if any(map(math.isnan, sds)) else noise_floor(sds[0], sds[1], n) * (a.scale[1] - a.scale[0])
-    )
+    return math.nan if any(map(math.isnan, sds)) else noise_floor(sds[0], sds[1], n) * a.span
 
 
 def _grade_sd(case: Case) -> float:
@@ -286,6 +291,17 @@ def _against_labels(labels: NDArray[np.int8], verdicts: Verdicts) -> AgainstLabe
     codes = None if verdicts.groups is None else compact(verdicts.groups[is_labelled])
     gap = accuracy_difference(truth, a, b, codes)
     return AgainstLabels(share(a == truth, codes), share(b == truth, codes), gap)
+
+
+def _difference(a: Case, b: Case, rows: NDArray[np.intp], codes: NDArray[np.intp]) -> Difference:
+    """The mean difference and its interval; halved on the way where scores are so far apart that a difference is infinite."""
+    halves = 0.5 * np.array([case.grades.scores[rows] for case in (a, b)])
+    spans = [case.scale[1] / 2 - case.scale[0] / 2 for case in (a, b)]
+    if max(np.abs(halves[1] - halves[0]).max(initial=0.0), *spans) <= _LARGE:
+        return paired_difference(_differences(a.grades, b.grades, rows), codes, span=2 * max(spans))
+    found = paired_difference(halves[1] - halves[0], codes, span=max(spans))
+    lo, hi = (float(np.clip(2 * end, -_MOST, _MOST)) for end in found.interval)
+    return Difference(float(np.clip(2 * found.value, -_MOST, _MOST)), Interval(lo, hi), found.n)
 
 
 def _differences(a: Grades, b: Grades, rows: NDArray[np.intp]) -> NDArray[np.float64]:

@@ -33,6 +33,11 @@ class Line(NamedTuple):
     seconds: float
     cost: float
 
+    @property
+    def sd_text(self) -> str:
+        """The mean sd in three digits; a dash where only one score was ever seen, so that it is not known."""
+        return "-" if math.isnan(self.sd) else f"{self.sd:.3g}"
+
 
 @dataclass(frozen=True)
 class Selection:
@@ -166,7 +171,7 @@ def _line_cells(line: Line, *, is_best: bool) -> tuple[str, ...]:
         percent(line.live.value),
         f"{percent(lo)} to {percent(hi)}",
         line.basis,
-        "-" if math.isnan(line.sd) else f"{line.sd:.3g}",
+        line.sd_text,
         f"{line.rollouts:,}",
         "-" if math.isnan(line.seconds) else duration(line.seconds),
         "-" if math.isnan(line.cost) else money(line.cost),

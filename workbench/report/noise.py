@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -33,7 +34,7 @@ def noise_frame(report: ReportLike) -> pd.DataFrame:
 
 def _line(repeats: Repeats, scale: tuple[float, float]) -> dict[str, Any]:
     flips, icc = repeats.flip_share, repeats.reliability
-    span, n = scale[1] - scale[0], len(repeats.rows)
+    span, n = min(scale[1] - scale[0], sys.float_info.max), len(repeats.rows)
     flip_ends, icc_ends = flips.interval(), icc.interval()
     floor = noise_floor(repeats.grade_sd, repeats.grade_sd, n) * span
     values = (

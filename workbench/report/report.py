@@ -29,10 +29,10 @@ from workbench.report.noise import noise_frame, noise_lines
 from workbench.report.protocols import SamplesLike
 from workbench.report.rich import as_html
 from workbench.report.same import names_beside, require_same_rows
-from workbench.report.select import check_graders, default_order, ordered, select
+from workbench.report.select import check_graders, check_two_graders, default_order, ordered, select
 from workbench.report.settings import check_lengths, label_column
 from workbench.report.spending import spending_line
-from workbench.report.terminal import as_text, isolation_line
+from workbench.report.terminal import as_text, isolation_line, too_far_apart
 from workbench.report.weights import weights_frame
 from workbench.report.where import matching
 
@@ -180,8 +180,8 @@ class Report:
 
     @property
     def facts(self) -> tuple[str, ...]:
-        """Sentences about the whole run: how far graders agree with themselves, and what judges cost."""
-        return (*noise_lines(self.noise), *filter(None, [self.spending]))
+        """Sentences about the whole run: what has no number, how far graders agree with themselves, what judges cost."""
+        return (*too_far_apart(self.summary), *noise_lines(self.noise), *filter(None, [self.spending]))
 
     @cached_property
     def histograms(self) -> dict[str, Histogram]:
@@ -263,10 +263,10 @@ class Report:
         """Two graders on the rows both have scored: paired difference, verdicts, labels and disagreements.
 
         Raises:
-            ReportError: An unknown grader.
+            ReportError: An unknown grader, or the same one twice.
         """
-        (first,), (second,) = self._names(a), self._names(b)
-        cases = (labelled_case(self, name, self._codes) for name in (first, second))
+        check_two_graders(a, b, self.grades)
+        cases = (labelled_case(self, name, self._codes) for name in (a, b))
         return compare_cases(self.samples, *cases)
 
     def agreement(

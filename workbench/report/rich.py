@@ -17,7 +17,7 @@ from workbench.display_text import shown
 from workbench.report.bins import Histogram
 from workbench.report.terminal import DEAD, dead_cells, interval_text, isolation_line, number
 
-__all__ = ["STYLE", "as_html", "bars", "rows_table"]
+__all__ = ["STYLE", "as_html", "bars", "escaped", "rows_table"]
 
 MAX_FINDINGS = 12
 MAX_ROWS = 5
@@ -67,14 +67,14 @@ def as_html(
     items = [_finding(finding, evidence) for finding in findings[:MAX_FINDINGS]]
     items += [f"<li class='quiet'>and {more:,} more in report.findings</li>"] if more > 0 else []
     joint = joint_line(findings)
-    items += [f"<li class='quiet'>{_text(joint, 400)}</li>"] if joint else []
+    items += [f"<li class='quiet'>{escaped(joint, 400)}</li>"] if joint else []
     findings_html = f"<ul>{''.join(items)}</ul>" if items else "<p>no findings</p>"
-    isolation = _text(isolation_line(summary))
-    facts_html = "".join(f"<p>{_text(fact)}</p>" for fact in facts)
-    notes_html = "".join(f"<p class='warning'>{_text(note)}</p>" for note in notes)
+    isolation = escaped(isolation_line(summary))
+    facts_html = "".join(f"<p>{escaped(fact)}</p>" for fact in facts)
+    notes_html = "".join(f"<p class='warning'>{escaped(note)}</p>" for note in notes)
     return (
         f"<div class='wb-report'><style>{STYLE}</style>{_table(summary, bins)}{notes_html}{findings_html}"
-        f"{f'<p><b>{_text(gate)}</b></p>' if gate else ''}"
+        f"{f'<p><b>{escaped(gate)}</b></p>' if gate else ''}"
         f"{facts_html}<p class='quiet'>{isolation}</p></div>"
     )
 
@@ -95,7 +95,7 @@ def _summary_row(name: str, row: pd.Series[Any], histogram: Histogram, dead: lis
     counts = [f"{row[column]:,}" for column in ("scored", "failed", "skipped")]
     cells = [*counts, number(row["mean"]), interval, number(row["sd"]), *dead]
     numbers = "".join(f"<td class='num'>{cell}</td>" for cell in cells)
-    return f"<tr><td>{_text(name)}</td><td>{bars(histogram)}</td>{numbers}</tr>"
+    return f"<tr><td>{escaped(name)}</td><td>{bars(histogram)}</td>{numbers}</tr>"
 
 
 def bars(histogram: Histogram, *, width: int = 200, height: int = 36) -> str:
@@ -127,7 +127,9 @@ def _bar(at: int, count: int, histogram: Histogram, size: tuple[float, float, in
 
 def _finding(finding: Finding, evidence: Callable[[Finding, int], pd.DataFrame]) -> str:
     badge = f"<span class='badge {finding.severity}'>{finding.severity}</span>"
-    sentence = f"{badge} {_text(str(finding), 1_000)} <span class='quiet'>{_text(finding.advice, 400)}</span>"
+    sentence = (
+        f"{badge} {escaped(str(finding), 1_000)} <span class='quiet'>{escaped(finding.advice, 400)}</span>"
+    )
     item = "<li class='follows'>" if finding.cause else "<li>"
     if not finding.rows:
         return f"{item}{sentence}</li>"
@@ -147,13 +149,13 @@ def rows_table(frame: pd.DataFrame, scores: Sequence[str] | None = ("score",)) -
     names = ("sample", "prompt", "completion", "reference", *(scores or ()), "reasoning", "error")
     columns = [name for name in names if name in frame and frame[name].notna().any()]
     columns = columns if scores is not None else [name for name in frame if isinstance(name, str)]
-    head = "".join(f"<th>{_text(name)}</th>" for name in columns)
+    head = "".join(f"<th>{escaped(name)}</th>" for name in columns)
     body = "".join(f"<tr>{_text_cells(row[columns])}</tr>" for _, row in frame.iterrows())
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
 def _text_cells(values: Iterable[Any]) -> str:
-    return "".join(f"<td class='text'>{_text(_cell_value(value), 300)}</td>" for value in values)
+    return "".join(f"<td class='text'>{escaped(_cell_value(value), 300)}</td>" for value in values)
 
 
 def _cell_value(value: Any) -> Any:
@@ -162,5 +164,6 @@ def _cell_value(value: Any) -> Any:
     return value
 
 
-def _text(value: Any, limit: int = 200) -> str:
+def escaped(value: Any, limit: int = 200) -> str:
+    """A value as HTML: hidden characters visible, at most so many characters, nothing of it markup."""
     return html.escape(shown(value, limit))

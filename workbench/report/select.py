@@ -14,7 +14,7 @@ from workbench.grade import Status
 from workbench.grades import Grades
 from workbench.report.bins import within
 
-__all__ = ["check_graders", "default_order", "ordered", "select"]
+__all__ = ["check_graders", "check_two_graders", "default_order", "ordered", "select"]
 
 Rows = NDArray[np.intp]
 
@@ -46,11 +46,29 @@ def check_graders(names: Iterable[str], existing: Iterable[str]) -> None:
         ReportError: Names the first that is missing, and those that exist.
     """
     existing_names = list(existing)
-    missing = next((name for name in names if name not in existing_names), None)
-    if missing is not None:
+    missing = [name for name in names if name not in existing_names]
+    if missing:
         raise ReportError(
-            f"there is no grader {missing!r} in this report",
+            f"there is no grader {missing[0]!r} in this report",
             expected=" or ".join(map(repr, existing_names)) or "none: the report is empty",
+        )
+
+
+def check_two_graders(a: str, b: str, existing: Iterable[str]) -> None:
+    """Refuse two names that are not those of two graders of the report.
+
+    Raises:
+        ReportError: An unknown grader, or the same one twice.
+    """
+    existing_names = list(existing)
+    check_graders([a, b], existing_names)
+    if a == b:
+        others = [name for name in existing_names if name != a]
+        raise ReportError(
+            "a grader is compared with another one, not with itself",
+            found=f"{a!r} twice",
+            expected=" or ".join(map(repr, others)) or "a report of two graders; this one has one",
+            hint="two versions of one grader stand in two reports: wb.compare(before, now, 'name')",
         )
 
 

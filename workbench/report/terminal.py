@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,11 +12,24 @@ import pandas as pd
 from workbench.diagnostics import Finding
 from workbench.diagnostics.finding import joint_line, percent
 from workbench.display_text import counted, one_line
+from workbench.statistics import Interval
 
-__all__ = ["DEAD", "as_text", "dead_cells", "finding_line", "isolation_line", "number"]
+__all__ = [
+    "DEAD",
+    "as_text",
+    "dead_cells",
+    "finding_line",
+    "interval_in_words",
+    "interval_text",
+    "isolation_line",
+    "number",
+    "signed",
+    "too_far_apart",
+]
 
 DEAD = "dead prompts"
 """Heading: prompts with several answers that all get one score, which group-relative training learns nothing from."""
+_MOST = sys.float_info.max
 _COLUMNS = ("grader", "scored", "failed", "skipped", "mean", "95 % interval", "sd", "min", "median", "max")
 
 
@@ -47,6 +61,15 @@ def as_text(
     return "\n".join(
         [title, *_table(summary), *note_lines, *findings_text, *fact_lines, isolation_line(summary)]
     )
+
+
+def too_far_apart(summary: pd.DataFrame) -> list[str]:
+    """Why a grader with several scores has a dash for its sd."""
+    without = summary[(summary["scored"] > 1) & summary["sd"].isna()]
+    return [
+        f"sd: none for {one_line(str(name))}, whose scores lie further apart than the largest number ({_MOST:.3g})"
+        for name in without.index
+    ]
 
 
 def finding_line(finding: Finding) -> str:
@@ -97,6 +120,18 @@ def number(value: float) -> str:
     if math.isnan(value):
         return "-"
     return f"{value:.3f}" if abs(value) < 1e9 else f"{value:.3e}"
+
+
+def signed(value: float) -> str:
+    """A difference of scores, with its sign, as `number` writes scores."""
+    return number(value) if math.isnan(value) else f"{'-' if value < 0 else '+'}{number(abs(value))}"
+
+
+def interval_in_words(interval: Interval, *, of: str = "") -> str:
+    """The 95 % interval of a difference for a sentence; without one, that there is none."""
+    if math.isnan(interval.lo):
+        return f"no 95 % interval {of}from so few rows"
+    return f"95 % interval {of}{signed(interval.lo)} to {signed(interval.hi)}"
 
 
 def interval_text(lo: float, hi: float) -> str:

@@ -61,12 +61,14 @@ class AnswerSets:
 
     @cached_property
     def sds(self) -> Floats:
-        """Sample sd (ddof=1) of each prompt, (p,); NaN below two answers."""
+        """Sample sd (ddof=1) of each prompt, (p,); NaN below two answers and past the largest float."""
         small, factor = self._rescaled
         apart = small - (self.means / factor)[self.prompts]
         squares = np.bincount(self.prompts, weights=apart**2)
         sds: Floats = np.full(len(self.sizes), np.nan)
-        sds[self.several] = np.sqrt(squares[self.several] / (self.sizes[self.several] - 1)) * factor
+        with np.errstate(over="ignore"):
+            known = np.sqrt(squares[self.several] / (self.sizes[self.several] - 1)) * factor
+        sds[self.several] = np.where(np.isinf(known), np.nan, known)
         # A mean is rounded, so that equal scores may seem to lie apart.
         sds[self.several & (self.largest == self.sizes)] = 0.0
         return sds

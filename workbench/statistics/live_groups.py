@@ -126,7 +126,9 @@ class LiveGroups:
         if ends is not None and ends[0] == ends[1]:
             return 0.0 if size <= self.answers.most_counted else nan
         if ends is not None:
-            return (ends[1] - ends[0]) * float(_sd_of_passes(size, self.types.chances[0]) @ self.shares)
+            # Halved first: the difference of two finite scores may be infinite, half of it never is.
+            half = ends[1] / 2 - ends[0] / 2
+            return half * (2 * float(_sd_of_passes(size, self.types.chances[0]) @ self.shares))
         if size <= self.answers.most_counted:
             return self.answers.sd(size)
         return self._modelled_sd(size)

@@ -64,8 +64,9 @@ def mean_interval(
     ends = _ends(values, groups, scale)
     if ends is None:
         return Interval(math.nan, math.nan)
-    small, factor = rescaled(values)
-    low, high = ends[0] / factor, ends[1] / factor
+    # By the ends too: scores may be small on a scale that is not.
+    _, factor = rescaled(np.append(values, ends))
+    small, low, high = values / factor, ends[0] / factor, ends[1] / factor
     if np.isin(values, ends).all():
         at_top = share(values == ends[1], groups).interval(confidence)
         # As a weighted sum: the difference of two finite ends may be infinite.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -44,12 +45,13 @@ def mean(values: NDArray[np.float64]) -> float:
 
 
 def sample_sd(values: NDArray[np.float64]) -> float:
-    """The sample standard deviation (ddof=1), NaN below two values and exactly 0 for constants."""
+    """The sample standard deviation (ddof=1), exactly 0 for constants; NaN below two values and past the largest float."""
     if len(values) < 2:
         return float("nan")
     small, factor = rescaled(values)
     # Less the median first, which makes the sd of equal values exactly 0.
-    return float(np.std(small - np.median(small), ddof=1)) * factor
+    sd = float(np.std(small - np.median(small), ddof=1)) * factor
+    return sd if math.isfinite(sd) else float("nan")
 
 
 def quantiles(values: NDArray[np.float64], at: Sequence[float] = (0.25, 0.5, 0.75)) -> list[float]:

@@ -40,11 +40,13 @@ def broken(case: Case) -> Iterable[Claim]:
         return
     failed_share = share(failed[tried], compact(case.groups[tried]))
     details = f"{_kinds(case, rows)}, {_message(case, rows)}"
+    k, n = failed_share.k, failed_share.n
+    part = "" if k == n else f", {percent(failed_share.value)}"
     finding = case.finding(
         "broken",
         Severity.ERROR,
         "share failed",
-        f"broken, {failed_share.k:,} of {failed_share.n:,} rows failed, {percent(failed_share.value)}: {details}",
+        f"broken, {_rows(k, n)} failed{part}: {details}",
         _next_step(case, rows)
         or "read the errors of these rows; a failed row has no score and is in no mean",
         rows,
@@ -58,11 +60,10 @@ def nothing_scored(case: Case) -> Iterable[Finding]:
     if len(case.rows):
         return
     total, failed, skips = len(case.grades), case.grades.n_failed, case.grades.n_skipped
-    message = (
-        f"none of {total:,} rows has a score ({failed:,} failed, {skips:,} skipped)"
-        if total
-        else "there are no rows"
-    )
+    message = f"none of {total:,} rows has a score ({failed:,} failed, {skips:,} skipped)"
+    if total <= 1:
+        why = "failed" if failed else "was skipped" if skips else "was not graded"
+        message = f"the only row {why}: there is no score" if total else "there are no rows"
     advice = "read the errors, or why rows were skipped" if total else "draw some samples first"
     fact = _fact(case, "nothing-scored", message, advice, np.arange(total))
     yield replace(fact, severity=Severity.WARNING)
@@ -73,7 +74,7 @@ def unfinished(case: Case) -> Iterable[Finding]:
     """Some rows were never graded: the run was stopped, or its budget spent."""
     rows = np.flatnonzero(~_tried(case))
     if len(rows):
-        message = f"{len(rows):,} of {len(case.grades):,} rows were not graded"
+        message = f"{_rows(len(rows), len(case.grades))} {_were(len(rows))} not graded"
         yield _fact(case, "unfinished", message, "run these rows before you compare graders", rows)
 
 
@@ -84,7 +85,8 @@ def ungraded(case: Case) -> Iterable[Finding]:
     if len(rows):
         main_cause, _ = Counter(case.grades.ungraded.values()).most_common(1)[0]
         message = (
-            f"{len(rows):,} of {len(case.grades):,} rows have a score by rule, not by grading: {main_cause}"
+            f"{_rows(len(rows), len(case.grades))} {'has' if len(rows) == 1 else 'have'} a score by rule, not by grading: "
+            f"{main_cause}"
         )
         advice = "mend the cause; 'fail' in on_error, on_empty, on_no_reference or on_bad_pattern leaves such rows unscored"
         yield replace(_fact(case, "ungraded", message, advice, rows), severity=Severity.WARNING)
@@ -95,10 +97,9 @@ def skipped(case: Case) -> Iterable[Finding]:
     """The grader chose not to score some rows; all other findings are about the rest."""
     rows = np.flatnonzero(case.status == Status.SKIPPED)
     if len(rows):
-        part = percent(len(rows) / len(case.grades))
-        message = (
-            f"{len(rows):,} of {len(case.grades):,} rows were skipped, {part}; all else is about the rest"
-        )
+        message = f"{_rows(len(rows), len(case.grades))} {_were(len(rows))} skipped"
+        if len(rows) < len(case.grades):
+            message += f", {percent(len(rows) / len(case.grades))}; all else is about the rest"
         yield _fact(case, "skipped", message, "check that these rows are not the hard ones", rows)
 
 
@@ -109,9 +110,8 @@ def few_rows(case: Case) -> Iterable[Finding]:
     independent = effective_n(case.scores, case.scored_groups)
     if not n or independent >= _ENOUGH - 1e-9:  # effective_n may miss a whole number by rounding
         return
-    clause = "" if independent > n - 1 else f", worth {independent:.0f} independent ones since prompts repeat"
     message = (
-        f"{counted(n, 'scored row')}{clause}: too few to judge how the scores are spread, "
+        f"{counted(n, 'scored row')}{_worth(case, independent)}: too few to judge how the scores are spread, "
         f"which takes {_ENOUGH} independent rows at least"
     )
     finding = case.finding("few-rows", Severity.NOTE, "rows", message, "draw more samples")
@@ -123,11 +123,34 @@ def one_prompt(case: Case) -> Iterable[Finding]:
     """All scored rows answer one prompt: nothing shows how the grader does on another."""
     n = len(case.rows)
     if n > 1 and not case.scored_groups.any():
-        message = f"all {n:,} scored rows are from one prompt: they do not show how it grades others"
+        whole = "both" if n == 2 else f"all {n:,}"
+        message = f"{whole} scored rows answer one prompt: they do not show how it grades answers to others"
         finding = case.finding(
             "one-prompt", Severity.NOTE, "rows", message, "draw rows of many prompts", case.rows
         )
         yield replace(finding, value=n, n=n)
+
+
+def _worth(case: Case, independent: float) -> str:
+    """How many independent rows they count as, where that is fewer."""
+    n = len(case.rows)
+    if independent > n - 1:
+        return ""
+    count = max(round(independent), 1)
+    worth = "one independent row" if count == 1 else f"{count:,} independent ones"
+    reason = "" if case.scored_groups.any() else ", all of one prompt"
+    return f"{reason}, which count as {worth}{'' if reason else ' since prompts repeat'}"
+
+
+def _rows(k: int, n: int) -> str:
+    """Some of all rows in words: "3 of 40 rows", "all 40 rows", "both rows", "the only row"."""
+    if k < n:
+        return f"{k:,} of {counted(n, 'row')}"
+    return {1: "the only row", 2: "both rows"}.get(n, f"all {n:,} rows")
+
+
+def _were(count: int) -> str:
+    return "was" if count == 1 else "were"
 
 
 def _tried(case: Case) -> NDArray[np.bool_]:
@@ -144,6 +167,8 @@ def _failed(case: Case) -> NDArray[np.bool_]:
 def _kinds(case: Case, rows: NDArray[np.intp]) -> str:
     errors = case.grades.errors
     counts = Counter(str(errors[int(row)].kind) if int(row) in errors else "unknown" for row in rows)
+    if len(rows) == 1:
+        return next(iter(counts))
     return ", ".join(f"{kind} {count:,}" for kind, count in counts.most_common())
 
 
@@ -154,8 +179,10 @@ def _message(case: Case, rows: NDArray[np.intp]) -> str:
         return "without a message"
     message_text, count = counts.most_common(1)[0]
     excerpt = message_text if len(message_text) <= _MESSAGE else f"{message_text[:_MESSAGE]}…"
-    often = "such as" if count == 1 < len(rows) else "all" if count == len(rows) else "most often"
-    return f"{often} {excerpt.rstrip('.') or 'an empty message'}"
+    often = "such as" if count == 1 < len(rows) else "most often"
+    if count == len(rows):
+        often = {1: "", 2: "both"}.get(count, "all")
+    return f"{often} {excerpt.rstrip('.') or 'an empty message'}".strip()
 
 
 def _messages(case: Case, rows: NDArray[np.intp]) -> list[str]:

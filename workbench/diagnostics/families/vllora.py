@@ -8,12 +8,12 @@ from collections.abc import Hashable, Iterable, Sequence
 import numpy as np
 
 from workbench.diagnostics.case import Case
-from workbench.diagnostics.dry_run import DryRun, balance, code_reference_verdict, dry_run
-from workbench.diagnostics.finding import Finding, Severity
+from workbench.diagnostics.dry_run import UNKNOWN_TOPIC, DryRun, balance, code_reference_verdict, dry_run
+from workbench.diagnostics.finding import Finding, Severity, percent
 from workbench.diagnostics.readiness import readiness
 from workbench.diagnostics.registry import diagnostic
 from workbench.diagnostics.row_numbers import RowNumbers
-from workbench.display_text import one_line
+from workbench.display_text import counted, one_line
 
 __all__ = ["code_reference", "dry_run_verdict", "readiness_verdict", "topic_balance"]
 
@@ -45,10 +45,10 @@ def dry_run_verdict(case: Case) -> Iterable[Finding]:
     column = np.zeros(len(case.grades))
     column[case.rows] = case.scores
     result = dry_run(column.tolist(), _topics(case))
-    issues = "; ".join(_WORDS[issue.partition(":")[0]] for issue in result.issues) or "nothing stands out"
+    issues = "; ".join(_in_words(issue, result) for issue in result.issues) or "nothing stands out"
     missing = len(column) - len(case.rows)
-    counted = f", {missing:,} rows without a score counted as 0" if missing else ""
-    message = f"dry run {result.verdict}, mean {result.mean:.3g}, std {result.std:.3g}{counted}: {issues}{_low_topics(result)}"
+    zeros = f", {counted(missing, 'row')} without a score counted as 0" if missing else ""
+    message = f"dry run {result.verdict}, mean {result.mean:.3g}, std {result.std:.3g}{zeros}: {issues}{_low_topics(result)}"
     advice = (
         "go on to training" if result.verdict == "GO" else "mend the grader or the dataset, then run it again"
     )
@@ -64,9 +64,21 @@ def _topics(case: Case) -> Sequence[Hashable | None] | None:
 
 def _low_topics(result: DryRun) -> str:
     """Topics that are a problem, by name."""
-    names = [one_line(name, 40) for name, status in result.by_topic.items() if status == "problem"]
-    more = f" and {len(names) - _MAX_TOPICS} more" if len(names) > _MAX_TOPICS else ""
+    names = [_named(name) for name, status in result.by_topic.items() if status == "problem"]
+    more = f" and {len(names) - _MAX_TOPICS:,} more" if len(names) > _MAX_TOPICS else ""
     return f" ({', '.join(names[:_MAX_TOPICS])}{more})" if names else ""
+
+
+def _in_words(issue: str, result: DryRun) -> str:
+    name = issue.partition(":")[0]
+    low = sum(status == "problem" for status in result.by_topic.values())
+    if name == "topic_problem" and low > 1:
+        return f"the means of {low:,} topics are below 0.15"
+    return _WORDS[name]
+
+
+def _named(topic: str) -> str:
+    return "rows without a topic" if topic == UNKNOWN_TOPIC else one_line(topic, 40)
 
 
 @diagnostic("vllora-code-reference", presets=("vllora",))
@@ -89,11 +101,12 @@ def topic_balance(case: Case) -> Iterable[Finding]:
     counts = Counter(topic for topic in topics or () if topic is not None)
     if topics is None or not counts:
         return
-    value, (smallest, fewest) = balance(list(counts.values())), min(counts.items(), key=lambda pair: pair[1])
+    value, smallest = balance(list(counts.values())), min(counts, key=lambda topic: counts[topic])
     even = value > _BALANCED
     message = (
-        f"topics {'balanced' if even else 'unbalanced'}, {value:.3g} of the largest topic's rows in the smallest "
-        f"of {len(counts):,}: {one_line(str(smallest), 40)}, {fewest:,} rows"
+        f"topics {'balanced' if even else 'unbalanced'}, {_sizes(counts)}"
+        if len(counts) > 1
+        else _one(counts)
     )
     rows = RowNumbers(np.flatnonzero([topic == smallest for topic in topics]))
     severity = Severity.NOTE if even else Severity.WARNING
@@ -112,6 +125,29 @@ def topic_balance(case: Case) -> Iterable[Finding]:
         advice,
         rows,
     )
+
+
+def _one(counts: Counter[Hashable]) -> str:
+    ((topic, n),) = counts.items()
+    return (
+        f"one topic alone, {one_line(str(topic), 40)}, with {counted(n, 'row')}: there is nothing to balance"
+    )
+
+
+def _sizes(counts: Counter[Hashable]) -> str:
+    """The smallest topic beside the largest, or how many each has."""
+    (largest, most), *_, (_, fewest) = counts.most_common()
+    if fewest == most:
+        return f"{len(counts):,} of them with {counted(most, 'row')} each"
+    small = [topic for topic, n in counts.items() if n == fewest]
+    name, big = one_line(str(small[0]), 40), one_line(str(largest), 40)
+    one = len(small) == 1
+    few = (
+        f"the smallest of {len(counts):,}, {name}, has"
+        if one
+        else f"{len(small):,} of {len(counts):,}, such as {name}, have"
+    )
+    return f"{few} {percent(fewest / most)} as many rows as the largest, {big}: {fewest:,} against {most:,}"
 
 
 @diagnostic("vllora-readiness", presets=("vllora",))

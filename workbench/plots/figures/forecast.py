@@ -99,7 +99,7 @@ def _curve(one: Forecast, colour: str) -> Any:
 def _hover(one: Forecast, line: Line) -> str:
     lo, hi = line.live.interval
     share = f"{percent(line.live.value)} live ({percent(lo)} to {percent(hi)}), {line.basis}"
-    return f"{text(one.grader)}<br>G = {line.size}: {share}<br>mean sd {line.sd:.3g}"
+    return f"{text(one.grader)}<br>G = {line.size}: {share}<br>mean sd {line.sd_text}"
 
 
 def _band(one: Forecast, colour: str) -> Any:

@@ -77,7 +77,8 @@ def _bands(report: Report, name: str) -> list[_Band]:
     (lo, hi), row = report.scale, report.summary.iloc[report.graders.index(name)]
     bands = []
     if row["mean"] == row["mean"] and lo <= row["mean"] <= hi and row["mean_lo"] == row["mean_lo"]:
-        ends = [(row[column] - lo) / (hi - lo) for column in ("mean", "mean_lo", "mean_hi")]
+        # Halved: the difference of two finite numbers may be infinite.
+        ends = [(row[column] / 2 - lo / 2) / (hi / 2 - lo / 2) for column in ("mean", "mean_lo", "mean_hi")]
         scored = [{"grader": name, "status": "scored"}]
         bands.append(_Band("mean score", ends[0], Interval(*ends[1:]), scored))
     if report.labels is not None:

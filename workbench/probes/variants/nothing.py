@@ -211,7 +211,9 @@ def rubric_echo(row: Row) -> Iterable[str | None]:
     advice="look inside the form: it may be empty",
 )
 def format_shell(row: Row) -> Iterable[str | None]:
-    """Empty boxes, blocks and tags, and the row's own form around nothing."""
+    """Empty boxes, blocks and tags, and the row's own form around nothing; none where nothing is right."""
+    if row.wants_nothing:
+        return
     yield from _without(row, (text for text in (*_SHELLS, row.say("").strip(), row.say("N/A")) if text))
 
 
@@ -226,7 +228,7 @@ def format_shell(row: Row) -> Iterable[str | None]:
 )
 def json_shell(row: Row) -> Iterable[str | None]:
     """Valid JSON that says nothing. Only where the answer is JSON, or the grader reads JSON."""
-    if row.json is None and "json" not in row.mined.text.lower():
+    if row.wants_nothing or (row.json is None and "json" not in row.mined.text.lower()):
         return []
     texts = ["{}", "[]", "null", '""', '{"a": 1}', "[0]"]
     return (text for text in _without(row, texts) if text != row.reference)

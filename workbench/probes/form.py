@@ -1,0 +1,95 @@
+"""Whether a grader looks at the text of an answer alone, and whether it is a check of its form by what is known of it."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+
+from workbench.graders import Grader
+from workbench.graders.rule_grader import RuleGrader
+from workbench.probes.base import Base
+from workbench.probes.board import Board, Pair
+from workbench.probes.mining import mine
+from workbench.serialization import parts
+
+__all__ = ["is_form_check", "same_everywhere"]
+
+_MOVED = 24
+"""Texts that are put into another row too. Ours: with 24 alike, a grader that tells a tenth of the rows apart is missed
+in one of 12 cases."""
+_FORM = re.compile(
+    r"(?<![a-z])(?:length|long|longer|short|shorter|brief|concise|lines?|oneliner|words?|characters?|chars?|sentences?|"
+    r"paragraphs?|tokens?|forms?|format(?:s|ted|ting)?|layout|style|ascii|printable|unicode|json|xml|yaml|html|markdown|"
+    r"parses?|parseable|parsable|syntax|uppercase|lowercase|capitals?|punctuation|whitespace|nonempty|empty|blank)(?![a-z])"
+)
+"""Words by which a grader says of itself that it checks the form, in its name or docstrings."""
+_FORM_METHODS = re.compile(r"\.is(?:ascii|printable)\(")
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_CLASSES = re.compile(r"\[[^\]]*\]|\{[\d,]+\}")
+"""What stands in a pattern for characters of a kind, and for how many of them."""
+_WORD = re.compile(r"\w")
+_LEVELS = 2
+"""Scores of a check. With more it pays for more of the form; with one it looks at nothing."""
+
+
+def is_form_check(board: Board) -> bool:
+    """Whether the graders are checks of the form by what is known of them, and their scores are those of a check.
+
+    A rule of the workbench's own is, with settings that say in full what it takes. Any other grader is where its name or
+    docstrings say so and its text asks for no word and no reference: one that looks for "because" may be all that its
+    author has to tell right from wrong.
+
+    Args:
+        board: The graders, and what they said so far.
+    """
+    leaves = [leaf for entry in board.suite.entries for leaf in _leaves(entry.grader)]
+    if all(isinstance(leaf, RuleGrader) for leaf in leaves):
+        return True
+    scores = {round(one.score, 9) for one in board.outcomes.values() if not math.isnan(one.score)}
+    column = board.samples.columns.get("reference", "")
+    return len(scores) == _LEVELS and all(_is_form(leaf, column) for leaf in leaves)
+
+
+def _leaves(grader: Grader) -> Iterator[Grader]:
+    """The graders that look at rows themselves, rather than at others' scores."""
+    return (part for part in parts(grader) if len(list(parts(part))) == 1)
+
+
+def _is_form(grader: Grader, column: str) -> bool:
+    if isinstance(grader, RuleGrader):
+        return True
+    mined = mine(grader)
+    if any(_WORD.search(_CLASSES.sub("", word)) for word in mined.words) or mined.reads([column, "metadata"]):
+        return False
+    told = _CAMEL.sub("_", f"{grader.name} {mined.rubric}").lower()
+    return bool(_FORM.search(told) or _FORM_METHODS.search(mined.text))
+
+
+def same_everywhere(board: Board, base: Base) -> bool:
+    """Whether the same text gets the same grade in rows that ask for something else: only the text is looked at.
+
+    Texts that are right in one row, or that the row has, are graded in another row too. Where all references are the
+    same no row is another, and nothing is known.
+    """
+    pairs = _moved(base)
+    board.grade(pair for both in pairs for pair in both)
+    known = [both for both in pairs if all(pair in board.outcomes for pair in both)]
+    return bool(known) and all(_said(board, one) == _said(board, other) for one, other in known)
+
+
+def _moved(base: Base) -> list[tuple[Pair, Pair]]:
+    """Texts in their own row, and in the next one with another reference, or prompt where there are no references."""
+    asked = base.references if base.distinct else [row.prompt for row in base.rows]
+    found: list[tuple[Pair, Pair]] = []
+    for row in base.rows[:_MOVED]:
+        later = [*range(row.number + 1, len(base.rows)), *range(row.number)]
+        other = next((number for number in later if asked[number] != asked[row.number]), None)
+        texts = dict.fromkeys((base.right.get(row.number), row.good, row.completion, row.reference))
+        found += [((row.number, text), (other, text)) for text in texts if text and other is not None]
+    return found
+
+
+def _said(board: Board, pair: Pair) -> tuple[str, bool | None, bool]:
+    outcome = board.outcomes[pair]
+    return repr(outcome.score), outcome.passed, bool(outcome.error)
