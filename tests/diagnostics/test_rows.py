@@ -40,7 +40,17 @@ def test_a_grader_that_reads_the_labels_is_told_so():
     assert "reads the column 'good', which holds the labels" in str(finding)
 
 
-@pytest.mark.parametrize("text", ["", 'thread.metadata["expected"]', "thread.metadata['weak']", "good = 1"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        '"good" in thread.completion()',
+        "x.good()",
+        'thread.metadata["expected"]',
+        "thread.metadata['weak']",
+        "good = 1",
+    ],
+)
 def test_others_are_not(text):
     """Another column, one that differs in a row, or the bare word."""
     assert "reads-the-label" not in kinds(report(text))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import workbench as wb
@@ -30,8 +31,10 @@ def test_answers_that_are_the_reference_and_labelled_bad():
     finding = found["wrong-labels"]
     turned = int((right & (np.arange(N) % 5 == 0)).sum())
     assert finding.severity == "warning"
-    assert f"the rows contradict {turned} of {right.sum()} labels that can be checked" in str(finding)
-    assert f"({turned}: answers that are the reference and are labelled bad)" in str(finding)
+    assert (
+        f"{turned} call an answer bad that is the reference; that is {turned} of {right.sum()} labels"
+        in str(finding)
+    )
     assert {answers[row] for row in finding.rows} == {"right"}
     assert found["too-lenient"].cause == "wrong-labels"
 
@@ -44,7 +47,7 @@ def test_one_answer_with_two_labels():
     finding = kinds(answers, truth ^ turned, prompts=np.arange(N) // 3, scores=truth * 1.0)["wrong-labels"]
     last = {N - 2, N - 1}  # two rows with two labels: nothing tells which is wrong
     assert set(finding.rows) - last == set(np.flatnonzero(turned)) - last
-    assert "the same answer labelled otherwise" in str(finding)
+    assert "differ from others of the same answer" in str(finding)
 
 
 @pytest.mark.parametrize("answer", ["right", "other"])
@@ -53,6 +56,37 @@ def test_sound_labels_are_not_accused(answer):
     answers = [answer if row % 2 else f"no {row % 7}" for row in range(N)]
     labels = [text == "right" for text in answers]
     assert "wrong-labels" not in kinds(answers, labels, prompts=np.arange(N) // 8)
+
+
+def test_an_answer_that_is_the_reference_is_good_however_often_it_is_labelled_bad():
+    """Labelled good once and bad twice: the two are wrong, not the one."""
+    labels = np.arange(N) % 3 == 0
+    finding = kinds(["right"] * N, labels, prompts=np.arange(N) // 3)["wrong-labels"]
+    assert set(finding.rows) == set(np.flatnonzero(~labels))
+
+
+def distinct(**columns):
+    """Rows of which only a column that is not the answer says what was asked, with true labels that differ."""
+    rows = [{"prompt": f"q{row // 2}", "completion": "yes", "good": row % 2 == 0} for row in range(N)]
+    frame = pd.DataFrame(rows).assign(**columns)
+    report = wb.Report(
+        wb.read_samples(frame), {"g": make_grades([float(row % 2 == 0) for row in range(N)])}, labels="good"
+    )
+    return {finding.kind for finding in report.findings}
+
+
+@pytest.mark.filterwarnings("ignore::workbench.errors.SamplesWarning")
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"completion": [""] * N},
+        {"expected": ["yes" if row % 2 == 0 else "no" for row in range(N)]},
+        {"prompt": ["sort this mail"] * N, "mail": [f"mail {row}" for row in range(N)]},
+    ],
+)
+def test_rows_that_ask_for_something_else_are_not_the_same_answer(columns):
+    """No text at all, another reference, or one instruction for all: no label is called wrong, no answer a copy."""
+    assert not {"wrong-labels", "copied-answers"} & distinct(**columns)
 
 
 def test_the_same_answer_to_another_prompt_may_have_another_label():

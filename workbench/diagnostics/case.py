@@ -40,7 +40,7 @@ class RowContext(Protocol):
         """Characters of the completions of these rows, (m,)."""
 
     def hashes_of(self, rows: NDArray[np.intp], /) -> NDArray[np.int64]:
-        """A number for the completion of each of these rows, (m,): equal for equal texts."""
+        """A number for each of these rows, (m,), equal where completion and reference are; without text, of its own."""
 
     def is_reference(self, rows: NDArray[np.intp], /) -> NDArray[np.bool_]:
         """Whether the completions of these rows are the reference, word for word, (m,)."""

@@ -10,6 +10,7 @@ from typing import overload
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.diagnostics.drawn import drawn
 from workbench.statistics import compact
 
 __all__ = ["Raters", "Scored", "Votes", "raters_by_columns", "raters_by_repeats"]
@@ -112,12 +113,11 @@ def raters_by_repeats(
 
     Args:
         people: Who gave the label of each row of the report, None where nobody is named.
-        hashes_of: Function from row numbers to a number for each answer, equal for equal texts.
+        hashes_of: Function from row numbers to a number for each answer, equal for equal answers.
         scored: The scored rows.
     """
-    named = [
-        at for at in np.flatnonzero(scored.labels >= 0)[:_MOST_ROWS] if people[scored.rows[at]] is not None
-    ]
+    labelled = _of_some_prompts(np.flatnonzero(scored.labels >= 0), scored.groups)
+    named = [at for at in labelled if people[scored.rows[at]] is not None]
     scored = scored.take(np.array(named, dtype=np.intp))
     names = list(dict.fromkeys(people[row] for row in scored.rows))
     if len(names) < 2 or len(np.unique(scored.groups)) == len(named):
@@ -132,9 +132,19 @@ def raters_by_repeats(
     return _several(tuple(map(str, names)), votes, scored.take(first))
 
 
+def _of_some_prompts(at: NDArray[np.intp], groups: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Rows of so many prompts, drawn at random, that they are few enough: all labels of an answer stay together."""
+    if len(at) <= _MOST_ROWS:
+        return at
+    places = np.random.default_rng(0).permutation(int(groups.max()) + 1)[groups[at]]
+    # The prompts that come first in a random order, as many as there is room for.
+    kept: NDArray[np.intp] = at[places <= np.partition(places, _MOST_ROWS)[_MOST_ROWS]]
+    return kept
+
+
 def _several(names: tuple[str, ...], votes: NDArray[np.int8], scored: Scored) -> Raters | None:
     """The rows with labels of two people or more, and those people who gave most labels of them."""
-    kept = np.flatnonzero((votes >= 0).sum(1) > 1)[:_MOST_ROWS]
+    kept = drawn((votes >= 0).sum(1) > 1, _MOST_ROWS)
     if not len(kept):
         return None
     busiest = np.sort(np.argsort(-(votes[kept] >= 0).sum(0), kind="stable")[:_MOST_RATERS])

@@ -83,7 +83,10 @@ class SampleColumns:
         return self._known_lengths[rows]
 
     def hashes_of(self, rows: NDArray[np.intp]) -> NDArray[np.int64]:
-        """A number for the completion of each of these rows, (m,): equal for equal texts. Each row is read once."""
+        """A number for each of these rows, (m,), equal where completion and reference are. Each row is read once.
+
+        A row without text, such as one that ends with a call of a tool, equals no other.
+        """
         self._read(rows)
         return self._known_hashes[rows]
 
@@ -103,7 +106,10 @@ class SampleColumns:
         read = row_texts(self.samples, unread, lambda _: "")
         texts = [texts[2] or "" for texts in read]
         self._known_lengths[unread] = list(map(len, texts))
-        self._known_hashes[unread] = list(map(hash, texts))
+        self._known_hashes[unread] = [
+            hash((text, str(reference)) if text else (int(row),))
+            for row, (*_, reference), text in zip(unread, read, texts, strict=True)
+        ]
         self._known_references[unread] = [
             isinstance(reference, str) and reference.strip() == text.strip() != ""
             for (*_, reference), text in zip(read, texts, strict=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -55,7 +55,8 @@ def label_column(samples: SamplesLike, labels: Any) -> Any:
     Raises:
         ReportError: There is no such column, or one of several cannot be read as labels.
     """
-    if _are_names(labels) and any(name in samples.frame for name in labels):
+    if _are_names(labels) and (len(labels) != len(samples) or any(name in samples.frame for name in labels)):
+        _refuse_repeated(labels)
         columns = [label_column(samples, name) for name in labels]
         codes = [read_labels(column, len(samples)) for column in columns]
         return Votes(tuple(labels), np.column_stack(codes))
@@ -78,6 +79,15 @@ def _are_names(labels: Any) -> bool:
     if not isinstance(labels, list | tuple) or not labels or len(labels) > _MOST_NAMES:
         return False
     return all(isinstance(label, str) and not is_label(label) for label in labels)
+
+
+def _refuse_repeated(names: Sequence[str]) -> None:
+    """Refuse a column that is named twice: nobody agrees with somebody else by agreeing with herself."""
+    repeated = next((name for name in names if list(names).count(name) > 1), None)
+    if repeated is not None:
+        raise ReportError(
+            "a column of labels is named twice", found=repr(list(names)), expected=f"{repeated!r} once"
+        )
 
 
 def check_lengths(grades: Mapping[str, Grades], n: int) -> None:

@@ -5,7 +5,7 @@ mean kappa of all pairs of people (Light 1971, "Measures of response agreement f
 of the grader with each of them. Pairs count by the rows that both labelled.
 
 Standard errors are those of the infinitesimal jackknife over prompts (Efron 1982), which sees that pairs share rows and
-people, with Student's quantile. As for a single kappa (see `agreement`) half a row is added to each cell first: however
+people, times g / (g - 3) for g prompts since a table of two by two has three free shares, with Student's quantile. As for a single kappa (see `agreement`) half a row is added to each cell first: however
 equal the columns, the interval has a width. By simulation it holds the truth in 93 to 99 % of cases from 30 rows on.
 """
 
@@ -55,7 +55,7 @@ def with_raters(verdicts: Codes, votes: Codes, groups: NDArray[np.intp]) -> Esti
 
 
 def ceiling_gap(verdicts: Codes, votes: Codes, groups: NDArray[np.intp]) -> Estimate:
-    """How much better a column of verdicts agrees with people than they do with each other, by mean kappa, -2 to 2.
+    """How much better a column of verdicts agrees with people than they do with each other, by mean kappa, -2 to 1.
 
     Args:
         verdicts: 1 good, 0 bad, -1 none, (n,).

@@ -15,7 +15,7 @@ __all__ = ["Step", "find_step"]
 
 Floats = NDArray[np.float64]
 _CUTS = np.arange(1, 20) / 20  # where a step may be: each twentieth of the rows; chosen here
-_APART = 0.1  # of the rows, by which the cuts that the two halves of the prompts choose may differ
+_APART = 0.25  # of the rows, by which the cuts that the two halves of the prompts choose may differ
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,8 @@ __all__ = ["favours_a_position", "favours_a_writer", "order_decides", "position_
 
 _ORDERS = 2  # the completion first, then the other answer first
 _LETTERS = ("A", "B")
+_FLAT = ("order-decides", "same-score", "narrow-range", "no-variance", "collapsed")
+"""What follows: two orders that contradict each other are a tie, so that all scores are alike."""
 _FIRST = 0.05  # how far from a half the share of first answers among the winners may lie
 _CHANGED = 0.1  # share of pairs whose winner may hang on the order
 """Both limits: this project's, for what Zheng 2023 (arXiv 2306.05685) and Wang 2024 (arXiv 2305.17926) measure."""
@@ -47,7 +49,7 @@ def favours_a_position(case: Case) -> Iterable[Claim]:
     yield from favoured(case, places, "favours-a-position", "answers at position {name}", advice)
 
 
-@diagnostic("position-bias", explains=("order-decides",))
+@diagnostic("position-bias", explains=_FLAT)
 def position_bias(case: Case) -> Iterable[Claim]:
     """A judge that compares two answers in both orders finds the first, or the second, better in over 55 % of its choices.
 

@@ -12,7 +12,7 @@ from workbench.diagnostics.claim import Claim, estimate_claim
 from workbench.diagnostics.families.human import KAPPA
 from workbench.diagnostics.finding import Finding, Severity
 from workbench.diagnostics.registry import diagnostic
-from workbench.diagnostics.votes import Raters
+from workbench.diagnostics.votes import Raters, Votes
 from workbench.display_text import one_line
 from workbench.statistics import Estimate
 from workbench.statistics.raters import among_raters, ceiling_gap, with_raters
@@ -21,10 +21,14 @@ __all__ = ["below_human_ceiling", "labels_disagree"]
 
 _FEWEST = 30  # rows that several people labelled: below it kappa's large-sample interval is not to be trusted
 _BELOW = 0.1  # of kappa, by which a grader may stay below people; this project's limit
-_CONSEQUENCES = ("too-lenient", "too-strict", "accepts-known-bad", "disagrees-with-labels")
+_CONSEQUENCES = (
+    "too-lenient", "too-strict", "accepts-known-bad", "disagrees-with-labels", "no-better-than-chance",
+    "below-human-ceiling",
+)  # fmt: skip
+_NOT_SHOWN = 0.025  # p value above which people are not shown to agree beyond chance
 
 
-@diagnostic("labels-disagree", explains=_CONSEQUENCES)
+@diagnostic("labels-disagree", unless="annotator-disagrees", explains=_CONSEQUENCES)
 def labels_disagree(case: Case) -> Iterable[Claim]:
     """The people who labelled the same rows agree too little: mean kappa of all pairs below 0.6 (upper bound).
 
@@ -40,8 +44,8 @@ def labels_disagree(case: Case) -> Iterable[Claim]:
     with_one = with_raters(raters.verdicts, raters.votes, raters.groups)
     disputed = raters.rows[(raters.votes == 1).any(1) & (raters.votes == 0).any(1)]
     message = (
-        f"the labels contradict each other: the grader agrees with one of {_people(raters)} with a mean kappa of "
-        f"{with_one.value:.2f}, and they with one another, on {among.n:,} rows, with {among.value:.2f}"
+        f"the labels contradict each other: on {among.n:,} rows the grader agrees with {_people(raters)} by a mean kappa "
+        f"of {with_one.value:.2f}, and they with one another by {among.value:.2f}"
     )
     advice = "write down what makes a row good, with these rows as examples, and label them again; no grader can be shown to do better"
     finding = case.finding(
@@ -54,7 +58,9 @@ def labels_disagree(case: Case) -> Iterable[Claim]:
         unit="label",
     )
     is_ceiling = _is_kept(ceiling_gap(raters.verdicts, raters.votes, raters.groups))
-    finding = replace(finding, n=among.n, leads=is_ceiling)
+    # Labels that agree by chance alone show nothing about any grader.
+    leads = is_ceiling or among.p_above(0.0) > _NOT_SHOWN
+    finding = replace(finding, n=among.n, leads=leads)
     yield estimate_claim(finding, among, KAPPA)
 
 
@@ -75,13 +81,13 @@ def below_human_ceiling(case: Case) -> Iterable[Claim]:
     )
     if np.isnan(gap.value) or np.isnan(among.value):
         return
-    kappas = f"mean kappa {with_one.value:.2f} with one of {_people(raters)}, {among.value:.2f} among them"
+    kappas = f"mean kappa {with_one.value:.2f} with {_people(raters)}, {among.value:.2f} among them"
     message = (
         f"agrees with people less than they do with each other: {kappas}, a difference of {gap.value:.2f}"
     )
     advice = "read the rows on which it differs from what most of them say"
-    most = raters.votes.sum(1, where=raters.votes >= 0) * 2 > (raters.votes >= 0).sum(1)
-    differ = raters.rows[most != (raters.verdicts == 1)]
+    majority = Votes(raters.names, raters.votes).majority
+    differ = raters.rows[(majority >= 0) & (majority != raters.verdicts)]
     finding = case.finding(
         "below-human-ceiling", Severity.WARNING, "kappa with people less kappa among them", message, advice,
         differ, unit="label",
@@ -102,8 +108,8 @@ def _is_kept(gap: Estimate) -> bool:
 
 def _at_ceiling(finding: Finding, gap: Estimate, kappas: str) -> Finding:
     bound = gap.interval(0.9).lo
-    lower = f", at most {-bound:.2f} lower" if bound < 0 else ""
-    message = f"cleared of being below the human ceiling: {kappas}{lower}"
+    lower = f"at most {-bound:.2f} lower" if bound < 0 else "no lower"
+    message = f"cleared of being below the human ceiling, agrees with people {lower} than they with each other: {kappas}"
     advice = "where it still differs from labels, look at the labels"
     return replace(
         finding, severity=Severity.CLEARED, message=message, interval=gap.interval(), advice=advice, rows=()

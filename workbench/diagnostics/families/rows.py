@@ -22,9 +22,16 @@ from workbench.statistics import compact, share
 
 __all__ = ["copied_answers", "reads_a_giveaway", "reads_the_label"]
 
-_NAMED = re.compile(r"""(["'])([^"'\\\n]{1,60})\1|\.([A-Za-z_]\w*)""")
-"""A text in quotes, or a name after a point."""
+_NAMED = re.compile(
+    r"""\[\s*(?P<q>["'])(?P<key>[^"'\\\n]{1,60})(?P=q)\s*\]      # row["name"]
+    |\.get\(\s*(?P<p>["'])(?P<got>[^"'\\\n]{1,60})(?P=p)       # metadata.get("name")
+    |\.(?P<attribute>[A-Za-z_]\w*)\b(?!\s*\()                  # row.name, but no call""",
+    re.VERBOSE,
+)
+"""Where code reads a column, in Python as in JavaScript."""
 _GIVEN_AWAY = 0.9  # share of labels that a column may tell; this project's limit
+_SHOWN = ("too-lenient", "too-strict")
+"""What a grader that reads the labels may not be cleared of by them."""
 _FEW_VALUES = 8  # numbers of so few values are levels, not quantities
 _LEAK_ADVICE = "grade by the answer and the reference alone; in training there will be no such column"
 _COPIES = 0.2  # share of rows; this project's limit
@@ -32,12 +39,12 @@ _MOST_TEXTS = 5_000  # rows whose texts are compared: reading more would take se
 _FEWEST = 8  # labelled rows of which a column that equals the labels is no coincidence; chosen here
 
 
-@diagnostic("reads-the-label")
+@diagnostic("reads-the-label", explains=_SHOWN)
 def reads_the_label(case: Case) -> Iterable[Finding]:
     """The grader's code names a column that holds the labels: that it agrees with them shows nothing (a fact).
 
-    Label leakage: Kaufman 2012, "Leakage in data mining". Found where a text in quotes in its source, or a name after a
-    point, is the name of a column whose cells equal the labels of all labelled rows, or their opposites, both kinds among
+    Label leakage: Kaufman 2012, "Leakage in data mining". Found where its source reads, by a key or after a point,
+    a column whose cells equal the labels of all labelled rows, or their opposites, both kinds among
     them. The column of references is meant to be read, and no such column.
     """
     for name in _columns_read(case):
@@ -56,7 +63,7 @@ def _columns_read(case: Case) -> list[str]:
     labels = case.labels[case.labels >= 0]
     if len(labels) < _FEWEST or len(np.unique(labels)) < 2:
         return []
-    read = {match[2] or match[3] for match in _NAMED.finditer(case.source)}
+    read = {match["key"] or match["got"] or match["attribute"] for match in _NAMED.finditer(case.source)}
     return [name for name in case.context.names if name in read]
 
 
@@ -73,7 +80,7 @@ def _equals_labels(case: Case, name: str) -> bool:
     return bool((codes == labels).all() or (codes == 1 - labels).all())
 
 
-@diagnostic("reads-a-giveaway", unless="reads-the-label")
+@diagnostic("reads-a-giveaway", unless="reads-the-label", explains=_SHOWN)
 def reads_a_giveaway(case: Case) -> Iterator[Claim]:
     """The grader's code names a column that alone tells over 90 % of good rows from bad ones (lower bound).
 
@@ -152,7 +159,9 @@ def copied_answers(case: Case) -> Iterator[Finding]:
     first = np.unique(pairs, axis=0, return_index=True)[1]
     copies = np.delete(np.arange(len(case.rows)), first)
     share = len(copies) / len(case.rows)
-    if share <= _COPIES:
+    if (
+        share <= _COPIES or not case.scored_groups.any()
+    ):  # with one prompt for all, what is asked may stand elsewhere
         return
     message = f"{len(copies):,} of {len(case.rows):,} rows repeat another answer to the same prompt word for word, {percent(share)}"
     finding = case.finding(

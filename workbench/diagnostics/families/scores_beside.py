@@ -34,7 +34,7 @@ _STEP = 0.1  # of the scale, between the rows before and after; this project's l
 _MOST_TEXTS = (
     5_000  # for one rank correlation: known to 0.03 by then, and reading more texts would take seconds
 )
-_LABELLED = ("too-lenient", "too-strict", "disagrees-with-labels")
+_LABELLED = ("too-lenient", "too-strict", "disagrees-with-labels", "no-better-than-chance")
 
 
 @diagnostic("follows-length", explains=_LABELLED)

@@ -19,6 +19,7 @@ __all__ = ["wrong_labels"]
 
 _WRONG = 0.01  # share of labels that may be wrong, as in `agreement`
 _EXPLAINS = 0.05  # share of wrong labels from which on mistakes of a grader follow from them; this project's
+_FEWEST_PROMPTS = 2  # of which labels are contradicted
 _MOST_TEXTS = 5_000  # rows whose texts are read: reading more would take seconds
 
 
@@ -34,20 +35,23 @@ def wrong_labels(case: Case) -> Iterable[Claim]:
     5,000 labelled rows.
     """
     labels = case.labels[case.rows]
-    if case.context is None or not (labels >= 0).any() or case.raters is not None:
-        return  # where several people labelled, that they differ is another finding
+    if case.context is None or not (labels >= 0).any():
+        return
     part = drawn(labels >= 0, _MOST_TEXTS)
     rows, prompts, labels = case.rows[part], case.scored_groups[part], labels[part]
     repeated, rarer = _repeats(prompts, case.context.hashes_of(rows), labels)
+    if case.raters is not None:  # that several people differ is another finding
+        repeated, rarer = np.zeros_like(repeated), np.zeros_like(rarer)
     is_reference = case.context.is_reference(rows)
     refused = is_reference & (labels == 0)
-    checked, wrong = repeated | is_reference, rarer | refused
-    if not wrong.any():
+    checked, wrong = repeated | is_reference, refused | (rarer & ~is_reference)
+    # Within one prompt for all rows, what is asked may stand in a column that is not the prompt.
+    if not wrong.any() or len(np.unique(prompts[wrong])) < _FEWEST_PROMPTS:
         return
     found = share(wrong[checked], compact(prompts[checked]))
     message = (
-        f"labels are wrong: the rows contradict {found.k:,} of {found.n:,} labels that can be checked, "
-        f"{percent(found.value)} ({_ways(int(refused.sum()), int((wrong & ~refused).sum()))})"
+        f"labels are wrong: {_ways(int(refused.sum()), int((wrong & ~refused).sum()))}; that is {found.k:,} of "
+        f"{found.n:,} labels that the rows can contradict, {percent(found.value)}"
     )
     advice = "correct these labels and read some others: those that nothing contradicts will be wrong about as often"
     finding = case.finding(
@@ -72,7 +76,7 @@ def _repeats(
 def _ways(refused: int, differing: int) -> str:
     """What contradicts them, in words."""
     ways = [
-        (refused, "answers that are the reference and are labelled bad"),
-        (differing, "the same answer labelled otherwise"),
+        (refused, "call an answer bad that is the reference"),
+        (differing, "differ from others of the same answer"),
     ]
-    return ", ".join(f"{count:,}: {way}" for count, way in ways if count)
+    return ", ".join(f"{count:,} {way}" for count, way in ways if count)
