@@ -44,6 +44,15 @@ def test_answers_shown_first_that_score_higher_are_told():
     assert "favours-a-position" not in kinds(SCORES, position=places)
 
 
+def test_a_favour_that_makes_the_mistakes_leads():
+    """On a scale of 1 to 5, two points more for the first place: bad rows pass for that alone."""
+    places = np.arange(N) % 3
+    scores = np.where(GOOD, 4.0, 2.0) + np.where(places == 0, 1.5, 0.0) * ~GOOD
+    found = kinds(scores, scale=(1.0, 5.0), position=[int(place) for place in places])
+    assert found["too-lenient"].cause == "favours-a-position"
+    assert "they score 0." in str(found["favours-a-position"])
+
+
 def pairwise(answers, rows=60, swap=True):
     """What a judge's grades show that answers both orders by a function of the question's number and its texts."""
 

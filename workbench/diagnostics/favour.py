@@ -64,7 +64,20 @@ def favoured(
     finding = _finding(
         case, kind, what.format(name=repr(one_line(most.name, 40))), advice, rows[most.own], most.found
     )
+    finding = replace(finding, leads=_makes_the_mistakes(case, labelled, most))
     yield in_user_units(beyond(finding, most.found, _FAVOUR, tried=2 * len(kinds)), case.span)
+
+
+def _makes_the_mistakes(case: Case, labelled: Flags, kind: _Kind) -> bool:
+    """Whether half of the wrong verdicts, or more, would be right without the favour."""
+    rows = case.rows[labelled]
+    if (case.grades.passed[rows] >= 0).any():
+        return False  # a verdict of its own, which need not hang on the score
+    good = case.labels[rows] == 1
+    mark = (case.pass_threshold - case.scale[0]) / case.span
+    fair = case.scores[labelled] - np.where(kind.own, kind.found.value, 0.0) >= mark
+    wrong = case.accepted[labelled] != good
+    return bool(wrong.any()) and 2 * int((fair != good).sum()) <= int(wrong.sum())
 
 
 def _kinds(case: Case, names: NDArray[np.object_], labelled: Flags) -> Iterator[_Kind]:

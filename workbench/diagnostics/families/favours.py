@@ -19,6 +19,8 @@ __all__ = ["favours_a_position", "favours_a_writer", "order_decides", "position_
 
 _ORDERS = 2  # the completion first, then the other answer first
 _LETTERS = ("A", "B")
+_MISTAKES = ("too-lenient", "too-strict", "accepts-known-bad", "disagrees-with-labels")
+"""What follows, where the mistakes would go away without the favour."""
 _FLAT = ("order-decides", "same-score", "narrow-range", "no-variance", "collapsed")
 """What follows: two orders that contradict each other are a tie, so that all scores are alike."""
 _FIRST = 0.05  # how far from a half the share of first answers among the winners may lie
@@ -26,7 +28,7 @@ _CHANGED = 0.1  # share of pairs whose winner may hang on the order
 """Both limits: this project's, for what Zheng 2023 (arXiv 2306.05685) and Wang 2024 (arXiv 2305.17926) measure."""
 
 
-@diagnostic("favours-a-writer")
+@diagnostic("favours-a-writer", explains=_MISTAKES)
 def favours_a_writer(case: Case) -> Iterable[Claim]:
     """Answers of one model score higher, or lower, than others' with the same label, by over a twentieth of the scale.
 
@@ -38,7 +40,7 @@ def favours_a_writer(case: Case) -> Iterable[Claim]:
     yield from favoured(case, names, "favours-a-writer", "the answers of {name}", advice)
 
 
-@diagnostic("favours-a-position")
+@diagnostic("favours-a-position", explains=_MISTAKES)
 def favours_a_position(case: Case) -> Iterable[Claim]:
     """Answers shown at one place score higher, or lower, than others with the same label, by over a twentieth of the scale.
 
