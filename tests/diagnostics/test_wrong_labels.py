@@ -39,6 +39,15 @@ def test_answers_that_are_the_reference_and_labelled_bad():
     assert found["too-lenient"].cause == "wrong-labels"
 
 
+def test_few_wrong_labels_do_not_explain_many_mistakes():
+    """One label in ten is wrong, and the grader rejects all answers but few: that is its own fault."""
+    right = RNG.random(N) < 0.5
+    answers = ["right" if each else f"no {row}" for row, each in enumerate(right)]
+    found = kinds(answers, right ^ (np.arange(N) % 10 == 0), scores=(np.arange(N) % 9 == 0) * 1.0)
+    assert found["wrong-labels"].severity == "warning"
+    assert found["too-strict"].cause != "wrong-labels"
+
+
 def test_one_answer_with_two_labels():
     """Each answer stands there three times; where one label of three differs, it is the one."""
     answers = [f"answer {row // 3}" for row in range(N)]

@@ -18,7 +18,6 @@ from workbench.statistics import compact, share
 __all__ = ["wrong_labels"]
 
 _WRONG = 0.01  # share of labels that may be wrong, as in `agreement`
-_EXPLAINS = 0.05  # share of wrong labels from which on mistakes of a grader follow from them; this project's
 _FEWEST_PROMPTS = 2  # of which labels are contradicted
 _MOST_TEXTS = 5_000  # rows whose texts are read: reading more would take seconds
 
@@ -32,7 +31,7 @@ def wrong_labels(case: Case) -> Iterable[Claim]:
 
     Two things can be checked without a person: the same answer to the same prompt has one label, and an answer that is the
     reference, word for word, is a good one. Of answers with both labels the rarer one counts as wrong. Looked at in up to
-    5,000 labelled rows.
+    5,000 labelled rows. It explains the grader's mistakes where they are no more frequent than wrong labels may be.
     """
     labels = case.labels[case.rows]
     if case.context is None or not (labels >= 0).any():
@@ -57,7 +56,9 @@ def wrong_labels(case: Case) -> Iterable[Claim]:
     finding = case.finding(
         "wrong-labels", Severity.WARNING, "share of labels contradicted", message, advice, rows[wrong], unit="label"
     )  # fmt: skip
-    yield share_claim(replace(finding, leads=found.value > _EXPLAINS), found, _WRONG)
+    mistakes = float((case.accepted[part] != (labels == 1)).mean())
+    # Wrong labels explain as many mistakes as there may be of them, and no more.
+    yield share_claim(replace(finding, leads=mistakes <= found.interval().hi), found, _WRONG)
 
 
 def _repeats(
