@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.diagnostics.drawn import drawn
-from workbench.statistics import compact
+from workbench.statistics import Estimate, compact
+from workbench.statistics.raters import among_raters, ceiling_gap, with_raters
 
 __all__ = ["Raters", "Scored", "Votes", "raters_by_columns", "raters_by_repeats"]
 
@@ -95,6 +96,21 @@ class Raters:
     verdicts: NDArray[np.int8]
     groups: NDArray[np.intp]
     rows: NDArray[np.intp]
+
+    @cached_property
+    def among(self) -> Estimate:
+        """How far they agree with each other: mean kappa of all pairs."""
+        return among_raters(self.votes, self.groups)
+
+    @cached_property
+    def with_grader(self) -> Estimate:
+        """How far the grader agrees with one of them: mean kappa."""
+        return with_raters(self.verdicts, self.votes, self.groups)
+
+    @cached_property
+    def gap(self) -> Estimate:
+        """How much better the grader agrees with them than they do with each other."""
+        return ceiling_gap(self.verdicts, self.votes, self.groups)
 
 
 def raters_by_columns(votes: Votes, scored: Scored) -> Raters | None:

@@ -64,13 +64,19 @@ class SampleColumns:
     def names(self) -> list[str]:
         """Columns that are neither the prompt, the answer nor the reference, nor otherwise read into the thread."""
         roles = set(getattr(self.samples, "columns", {}).values())
-        return [str(name) for name in self.samples.frame if name not in roles]
+        return [str(name) for name in self._all_names if name not in roles]
+
+    @cached_property
+    def _all_names(self) -> list[Any]:
+        """Names of all columns: `samples.frame` is a copy each time, and most columns asked for are not there."""
+        return list(self.samples.frame)
 
     def _named(self, names: Sequence[str]) -> list[Any] | None:
         """The first of these columns that the samples have, as text, (n,)."""
-        frame = self.samples.frame
-        name = next((name for name in names if name in frame), None)
-        return None if name is None else [None if is_missing(cell) else str(cell) for cell in frame[name]]
+        name = next((name for name in names if name in self._all_names), None)
+        if name is None:
+            return None
+        return [None if is_missing(cell) else str(cell) for cell in self.samples.frame[name]]
 
     @cached_property
     def lengths(self) -> NDArray[np.float64]:
@@ -97,8 +103,7 @@ class SampleColumns:
 
     def column(self, name: str) -> Sequence[Any] | None:
         """The cells of a column of the samples, (n,); None where there is none of that name."""
-        frame = self.samples.frame
-        return frame[name].tolist() if name in frame else None
+        return self.samples.frame[name].tolist() if name in self._all_names else None
 
     def _read(self, rows: NDArray[np.intp]) -> None:
         unread = rows[np.isnan(self._known_lengths[rows])]

@@ -15,7 +15,6 @@ from workbench.diagnostics.registry import diagnostic
 from workbench.diagnostics.votes import Raters, Votes
 from workbench.display_text import one_line
 from workbench.statistics import Estimate
-from workbench.statistics.raters import among_raters, ceiling_gap, with_raters
 
 __all__ = ["below_human_ceiling", "labels_disagree"]
 
@@ -33,19 +32,17 @@ def labels_disagree(case: Case) -> Iterable[Claim]:
     """The people who labelled the same rows agree too little: mean kappa of all pairs below 0.6 (upper bound).
 
     From 30 rows on that several people labelled (Light 1971 for the mean of pairs). It explains mistakes of a grader that
-    is shown to agree with people about as well as they do with each other.
+    is shown to agree with people about as well as they do with each other, and those of any where people are not shown
+    to agree beyond chance.
     """
     raters = _raters(case)
-    if raters is None:
+    if raters is None or np.isnan(raters.among.value):
         return
-    among = among_raters(raters.votes, raters.groups)
-    if np.isnan(among.value):
-        return
-    with_one = with_raters(raters.verdicts, raters.votes, raters.groups)
+    among = raters.among
     disputed = raters.rows[(raters.votes == 1).any(1) & (raters.votes == 0).any(1)]
     message = (
         f"the labels contradict each other: on {among.n:,} rows the grader agrees with {_people(raters)} by a mean kappa "
-        f"of {with_one.value:.2f}, and they with one another by {among.value:.2f}"
+        f"of {raters.with_grader.value:.2f}, and they with one another by {among.value:.2f}"
     )
     advice = "write down what makes a row good, with these rows as examples, and label them again; no grader can be shown to do better"
     finding = case.finding(
@@ -57,9 +54,8 @@ def labels_disagree(case: Case) -> Iterable[Claim]:
         disputed,
         unit="label",
     )
-    is_ceiling = _is_kept(ceiling_gap(raters.verdicts, raters.votes, raters.groups))
     # Labels that agree by chance alone show nothing about any grader.
-    leads = is_ceiling or among.p_above(0.0) > _NOT_SHOWN
+    leads = _is_kept(raters.gap) or among.p_above(0.0) > _NOT_SHOWN
     finding = replace(finding, n=among.n, leads=leads)
     yield estimate_claim(finding, among, KAPPA)
 
@@ -72,16 +68,10 @@ def below_human_ceiling(case: Case) -> Iterable[Claim]:
     30 rows on that several people labelled.
     """
     raters = _raters(case)
-    if raters is None:
+    if raters is None or np.isnan(raters.gap.value) or np.isnan(raters.among.value):
         return
-    gap = ceiling_gap(raters.verdicts, raters.votes, raters.groups)
-    among, with_one = (
-        among_raters(raters.votes, raters.groups),
-        with_raters(raters.verdicts, raters.votes, raters.groups),
-    )
-    if np.isnan(gap.value) or np.isnan(among.value):
-        return
-    kappas = f"mean kappa {with_one.value:.2f} with {_people(raters)}, {among.value:.2f} among them"
+    gap, with_grader, among = raters.gap, raters.with_grader.value, raters.among.value
+    kappas = f"mean kappa {with_grader:.2f} with {_people(raters)}, {among:.2f} among them"
     message = (
         f"agrees with people less than they do with each other: {kappas}, a difference of {gap.value:.2f}"
     )

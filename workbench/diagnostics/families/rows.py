@@ -84,8 +84,8 @@ def _equals_labels(case: Case, name: str) -> bool:
 def reads_a_giveaway(case: Case) -> Iterator[Claim]:
     """The grader's code names a column that alone tells over 90 % of good rows from bad ones (lower bound).
 
-    A number by its order (AUROC, either way round); anything else by the label that most other rows with the same cell
-    have, of rows that answer other prompts. Only where the grader accepts what the column says is good, for over 90 % of
+    A number by which side of the middle between the means of good and bad rows it lies on; anything else by the label that
+    most other rows with the same cell have, of rows that answer other prompts. Only where the grader accepts what the column says is good, for over 90 % of
     the rows too.
     """
     labelled = case.labels[case.rows] >= 0
