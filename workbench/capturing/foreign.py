@@ -2,7 +2,9 @@
 
 `(sample, submission)` is Letta Evals', `(sample, item)` OpenAI's, and a function under `@osmosis_reward` or
 `@osmosis_rubric`, or one whose first parameters are `solution_str, ground_truth`, is Osmosis' older one.
-Everything else is taken for `(thread)`, and the checks say what is wrong with it.
+Trainers' reward functions are known by theirs: TRL's `prompts` and `completions`, verl's `data_source` and
+`solution_str`, OpenRLHF's `queries`, `prompts` and `labels`. Together's `prediction, target` could be anybody's, so
+that it has to be named. Everything else is taken for `(thread)`, and the checks say what is wrong with it.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ import ast
 
 from workbench.capturing.statements import parsed, statements
 
-__all__ = ["COMPATIBLE", "candidates", "signature_of"]
+__all__ = ["COMPATIBLE", "candidates", "signature_of", "signature_of_target"]
 
 COMPATIBLE = frozenset({"letta_evals", "osmosis_ai"})
 """Packages whose names the sandbox has classes of its own for."""
@@ -42,8 +44,26 @@ def candidates(functions: list[_Function]) -> list[_Function]:
     return marked or async_functions or foreign
 
 
+def signature_of_target(node: _Function) -> str:
+    """The trainer whose reward functions have a definition's parameters: "" where none has."""
+    names = [arg.arg for arg in [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]]
+    if (
+        names[:1] in (["prompts"], ["completions"])
+        and "completions" in names
+        and (len(names) > 1 or node.args.kwarg)
+    ):
+        return "trl"
+    if {"data_source", "solution_str"} <= set(names):
+        return "verl"
+    if {"queries", "prompts", "labels"} <= set(names):
+        return "openrlhf"
+    return "together" if names == ["prediction", "target"] else ""
+
+
 def _signature(node: _Function) -> str:
     names = tuple(arg.arg for arg in [*node.args.posonlyargs, *node.args.args])
+    if (target := signature_of_target(node)) and target != "together":
+        return target
     marks = {_last(mark) for mark in node.decorator_list}
     if marks & _LEGACY or names[:2] == ("solution_str", "ground_truth"):
         return "osmosis"

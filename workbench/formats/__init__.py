@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from workbench.discovery import load_modules
-from workbench.formats import platforms
+from workbench.formats import platforms, targets
 from workbench.formats.files import Converted, convert, detect, dumps, export, load, loads, save
 from workbench.formats.platforms.letta.trajectory import letta_thread
 from workbench.formats.platforms.native.read_write import read, schema, write
 from workbench.formats.shared.base import FORMATS, Document, Format, Loss, Losses, Reading, register
 
-# A format is found by being there: every module in `platforms` and its folders registers its own.
+# A format is found by being there: every module in `platforms` and its folders, and in `targets`, registers its own.
 load_modules(platforms)
+load_modules(targets)
 
 # Lists show our own format first, the others by name, whatever was imported first.
 for _name in sorted(FORMATS, key=lambda name: (name != "native", name)):

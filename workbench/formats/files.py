@@ -25,7 +25,9 @@ from workbench.formats.shared.base import (
 from workbench.formats.shared.detection import detect
 from workbench.formats.shared.parsing import to_json
 from workbench.formats.shared.writing import Converted, write_document
+from workbench.formats.targets.base import Target
 from workbench.graders import Grader
+from workbench.graders.base import is_number
 from workbench.graders.combine import Entry
 from workbench.samples import Sample, as_samples
 from workbench.serialization import limit_imported, parts
@@ -187,6 +189,7 @@ def export(
     format: str = "native",  # noqa: A002
     *,
     on_loss: str = "refuse",
+    on_error: str | float = "raise",
     allow_unvalidated: bool = False,
 ) -> Converted:
     """Write graders as a platform's file, atomically: the old file stays until the new one is whole.
@@ -197,6 +200,8 @@ def export(
         format: As `workbench formats` lists them.
         on_loss: "refuse" what the platform cannot say, naming grader, field and way out; or "report": drop
             it and write what was dropped to `<path>.losses.json`.
+        on_error: What a row without a score becomes on a target that has no word for one (verl, slime, OpenRLHF,
+            Gemini, Nova): "raise" there, or a number that stands for it.
         allow_unvalidated: Write graders that have not passed their checks.
 
     Raises:
@@ -210,11 +215,26 @@ def export(
     if not allow_unvalidated:
         require_proofs(suite)
     check_target(Path(path), chosen)
-    losses = Losses(chosen.name, refuse=on_loss == "refuse", stem=Path(path).stem)
-    if chosen.name in _THREADED:
+    losses = Losses(
+        chosen.name, refuse=on_loss == "refuse", stem=Path(path).stem, on_error=_number(on_error, chosen)
+    )
+    if chosen.name in _THREADED or isinstance(chosen, Target):
         suite = with_threads(suite, losses)
     document = chosen.variants.get(Path(path).suffix, chosen.write)(suite, losses)
     return write_document(Path(path), document, losses)
+
+
+def _number(on_error: str | float, chosen: Format) -> float | None:
+    """The number for rows without a score; None to raise."""
+    if on_error == "raise":
+        return None
+    if not is_number(on_error):
+        raise ValueError(f"on_error must be 'raise' or a finite number, not {on_error!r}")
+    if chosen.words:
+        raise ValueError(
+            f"on_error means nothing to {chosen.name}: it has a word of its own for a row without a score"
+        )
+    return float(on_error)
 
 
 def check_target(target: Path, chosen: Format) -> None:
@@ -254,6 +274,7 @@ def convert(
     to: str,
     *,
     on_loss: str = "refuse",
+    on_error: str | float = "raise",
     allow_unvalidated: bool = False,
     samples: Any = None,
     **reading: Any,
@@ -265,6 +286,7 @@ def convert(
         target: The file to write.
         to: Its platform.
         on_loss: See `export`.
+        on_error: See `export`.
         allow_unvalidated: Write sources that do not pass their checks.
         samples: Rows of your own to prove the sources on, as `read_samples` gives them, for graders that read
             columns the mock row lacks; the first five are tried.
@@ -286,7 +308,9 @@ def convert(
     if not allow_unvalidated:
         prove(suite, samples)
     try:
-        written = export(suite, target, to, on_loss=on_loss, allow_unvalidated=allow_unvalidated)
+        written = export(
+            suite, target, to, on_loss=on_loss, on_error=on_error, allow_unvalidated=allow_unvalidated
+        )
     except NotValidatedError as error:
         hint = error.hint if samples is not None else f"{error.hint}; {_ON_ROWS}"
         raise NotValidatedError(error.what, where=str(source), found=error.found, hint=hint) from error

@@ -70,12 +70,17 @@ class Losses:
         platform: Its name, for messages.
         refuse: Whether the first loss is an error; else they are kept.
         stem: Name of the main file without its ending: companions are named after it.
+        on_error: The number that is written for a row without a score, on a target without a word for one; None to
+            raise there.
     """
 
-    def __init__(self, platform: str, *, refuse: bool = True, stem: str = "") -> None:
+    def __init__(
+        self, platform: str, *, refuse: bool = True, stem: str = "", on_error: float | None = None
+    ) -> None:
         self.platform = platform
         self.refuse = refuse
         self.stem = stem
+        self.on_error = on_error
         self.found: list[Loss] = []
         self.notes: list[Loss] = []
 
@@ -262,6 +267,7 @@ class Format:
         handwritten: Whether people write such files themselves: they are never written over.
         releases: Whether `release` means something to the reader.
         example: A small document with one grader or more, which the tests over all formats read.
+        words: Whether it has a word of its own for a row without a score, so that `on_error` has nothing to say.
     """
 
     name: str
@@ -275,6 +281,7 @@ class Format:
     failed_is_zero: bool = False
     handwritten: bool = False
     example: str = ""
+    words: bool = True
 
 
 FORMATS: dict[str, Format] = {}

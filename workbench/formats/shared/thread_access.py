@@ -10,7 +10,7 @@ from workbench.capturing.statements import parsed
 from workbench.formats.shared.base import Losses
 from workbench.formats.shared.outcomes import note_outcomes
 
-__all__ = ["check_calls", "check_reads"]
+__all__ = ["check_calls", "check_reads", "looks_at_calls", "reads_beyond"]
 
 # What the lines around a grade function can give it of the thread.
 _READS = {
@@ -58,16 +58,21 @@ def check_reads(
         name: The grader's.
         allowed: Members that may be read because the platform's part of them is enough.
     """
-    nodes = list(ast.walk(parsed(text) or ast.Module([], [])))
-    # Whose attribute it is cannot be told from the text, so that all of these names count.
-    read = {node.attr for node in nodes if isinstance(node, ast.Attribute)} & _THREAD_NAMES
-    lacking = sorted(read - _READS[platform] - _optional(nodes) - set(allowed))
+    lacking = reads_beyond(text, _READS[platform] | set(allowed))
     for missing in lacking:
         losses.add(
             name, f"source (thread.{missing})", "the platform does not pass the whole conversation to code",
             way_out="read the completion and the metadata only, or use an endpoint",
         )  # fmt: skip
     return note_outcomes(text, platform, losses, name) and not lacking
+
+
+def reads_beyond(text: str, known: Collection[str]) -> list[str]:
+    """The members of a thread that a text reads, does not ask for with `hasattr` first, and that are not known."""
+    nodes = list(ast.walk(parsed(text) or ast.Module([], [])))
+    # Whose attribute it is cannot be told from the text, so that all of these names count.
+    read = {node.attr for node in nodes if isinstance(node, ast.Attribute)} & _THREAD_NAMES
+    return sorted(read - set(known) - _optional(nodes))
 
 
 def _optional(nodes: list[ast.AST]) -> set[str]:
@@ -81,13 +86,16 @@ def _optional(nodes: list[ast.AST]) -> set[str]:
 
 def check_calls(grader: Any, platform: str, losses: Losses, name: str) -> bool:
     """Whether a code grader does without tool calls, or the platform passes them to code; else it is told."""
-    if "tool_calls" in _READS[platform]:
-        return True
-    extractor = getattr(getattr(grader, "extractor", None), "name", "")
-    templates = f"{getattr(grader, 'input', '')}{getattr(grader, 'reference', '')}"
-    looks = grader.kind == "tool-call" or extractor in {"tool_arguments", "tool_output"}
-    if not (looks or "output_tools" in templates or "choices" in templates):
+    if "tool_calls" in _READS[platform] or not looks_at_calls(grader):
         return True
     losses.add(name, "kind", "the platform does not pass tool calls to code",
                way_out="export as umbraco, osmosis or openai")  # fmt: skip
     return False
+
+
+def looks_at_calls(grader: Any) -> bool:
+    """Whether a code grader's rule looks at tool calls."""
+    extractor = getattr(getattr(grader, "extractor", None), "name", "")
+    templates = f"{getattr(grader, 'input', '')}{getattr(grader, 'reference', '')}"
+    looks = grader.kind == "tool-call" or extractor in {"tool_arguments", "tool_output"}
+    return looks or "output_tools" in templates or "choices" in templates

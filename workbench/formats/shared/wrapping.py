@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import re
-from typing import Any
+from collections.abc import Collection
 
 from workbench.capturing.statements import parsed
 from workbench.errors import FormatError
@@ -17,13 +17,15 @@ from workbench.formats.shared.base import Losses
 from workbench.formats.shared.outcomes import CLASSES, outcomes_in, with_outcomes
 from workbench.formats.shared.own_imports import MARKS, with_own_names, without_own_names
 
-__all__ = ["MARK", "unwrap", "wrap", "wrapped"]
+__all__ = [
+    "BEGIN", "END", "MARK", "check_free", "framed", "names_in", "unframed", "unwrap", "wrap", "wrapped",
+]  # fmt: skip
 
 MARK = "Written by grader workbench"
 """Stands in the first line of every module that is written."""
 
-_BEGIN = "# --- grader workbench: the grader's own text begins ---"
-_END = "# --- grader workbench: the grader's own text ends ---"
+BEGIN = "# --- grader workbench: the grader's own text begins ---"
+END = "# --- grader workbench: the grader's own text ends ---"
 _MOVED_TO_TOP = "# moved to the top: "
 
 _THREAD = """
@@ -193,25 +195,48 @@ def wrap(text: str, platform: str, *, name: str = "grade") -> str:
     Raises:
         FormatError: The text holds one of our marks, or a name that the lines around it need.
     """
-    _check_free(text, platform, name)
-    own, future = _without_future(text)
-    own = with_own_names(own).rstrip()
+    check_free(text, {"letta": (name,), "osmosis": ("WorkbenchGrader",)}.get(platform, ()))
+    own, future = framed(text)
     head = f"# {MARK}. Edit the grader between the two marks.\n{future}{_HEADS[platform]}\n{_THREAD}"
     tail = _TAILS[platform].replace("NAME", name)
     if outcomes_in(text):
         head, tail = head + CLASSES, with_outcomes(tail, platform)
-    return f"{head}\n\n{_BEGIN}\n{own}\n{_END}\n{tail}"
+    return f"{head}\n\n{BEGIN}\n{own}\n{END}\n{tail}"
 
 
-def _check_free(text: str, platform: str, name: str) -> None:
+def framed(text: str) -> tuple[str, str]:
+    """A grader's text as it stands between the marks, and its future imports, which must come first of all.
+
+    Raises:
+        FormatError: An import of the workbench shares its line with other code.
+    """
+    own, future = _without_future(text)
+    return with_own_names(own).rstrip(), future
+
+
+def unframed(own: str) -> str:
+    """The author's text out of what `framed` made."""
+    return without_own_names(
+        "".join(line.removeprefix(_MOVED_TO_TOP) for line in own.splitlines(keepends=True))
+    )
+
+
+def check_free(text: str, reserved: Collection[str]) -> None:
+    """Refuse a text that cannot stand between the lines of a module as it is.
+
+    Args:
+        text: The grader's module.
+        reserved: Names that the lines around it bind, besides those that begin with `_wb_`.
+
+    Raises:
+        FormatError: It holds one of our marks, or a name that the lines around it need.
+    """
     if mark := next(
-        (known_mark for known_mark in (_BEGIN, _END, _MOVED_TO_TOP, *MARKS) if known_mark in text), ""
+        (known_mark for known_mark in (BEGIN, END, _MOVED_TO_TOP, *MARKS) if known_mark in text), ""
     ):
         raise FormatError("the grader's text holds the marks that this format needs", found=mark.strip())
     taken = re.findall(r"\b_wb_\w+", text)
-    reserved = {"letta": name, "osmosis": "WorkbenchGrader"}.get(platform)
-    nodes = ast.walk(parsed(text) or ast.Module([], []))
-    taken += [reserved for node in nodes if reserved and reserved in _names_of(node)]
+    taken += sorted(set(reserved) & names_in(text))
     if taken:
         raise FormatError(
             "the grader uses a name that the lines around it need", found=taken[0],
@@ -219,8 +244,11 @@ def _check_free(text: str, platform: str, name: str) -> None:
         )  # fmt: skip
 
 
-def _names_of(node: ast.AST) -> list[Any]:
-    return [getattr(node, field, None) for field in ("id", "name", "asname", "arg")]
+def names_in(text: str) -> set[str]:
+    """Every name that a text binds or reads."""
+    nodes = ast.walk(parsed(text) or ast.Module([], []))
+    found = (getattr(node, field, None) for node in nodes for field in ("id", "name", "asname", "arg"))
+    return {name for name in found if isinstance(name, str)}
 
 
 def wrapped(text: str, platform: str, entry: str, losses: Losses, *, name: str = "grade") -> str | None:
@@ -236,8 +264,8 @@ def unwrap(text: str, platform: str, *, name: str = "grade") -> str | None:
     """The grader's own text out of a module that `wrap` made; None for any other, or if its frame was changed."""
     # Line ends that an editor or Git has turned are no change of the frame.
     text = text.replace("\r\n", "\n")
-    head, begin, after_begin = text.partition(_BEGIN + "\n")
-    framed, end, tail = after_begin.partition(_END)
+    head, begin, after_begin = text.partition(BEGIN + "\n")
+    framed, end, tail = after_begin.partition(END)
     if not (begin and end):
         return None
     own = "".join(line.removeprefix(_MOVED_TO_TOP) for line in framed.splitlines(keepends=True))

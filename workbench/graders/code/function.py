@@ -34,6 +34,10 @@ class FunctionGrader(SourceGrader):
     | letta | `@grader def f(sample, submission) -> GradeResult` | Letta's sample; the last assistant text, or what the named `@extractor` finds |
     | openai | `def grade(sample, item) -> float` | `output_text`, `output_json`, `output_tools`, `choices`; the row's metadata with `reference` |
     | osmosis | `@osmosis_reward def f(solution_str, ground_truth, extra_info=None) -> float` | the last assistant text, the reference, the metadata |
+    | trl | `def f(prompts, completions, **columns) -> list` | a batch of one row; messages where the function names their keys, else texts; None is a skipped row |
+    | verl | `def compute_score(data_source, solution_str, ground_truth, extra_info=None)` | the last assistant text, the reference, the metadata; a number, or a dict with `score` |
+    | openrlhf | `def reward_func(queries, prompts, labels)` | a batch of one row; a dict with `rewards` |
+    | together | `def f(prediction, target) -> float` | the last assistant text, the reference; named by hand, since anybody's function may take these |
 
     Attributes:
         source: The captured module.

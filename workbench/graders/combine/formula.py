@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from workbench.errors import FormatError
 
-__all__ = ["FUNCTIONS", "Expression", "FormulaError"]
+__all__ = ["FUNCTIONS", "Expression", "FormulaError", "tokens"]
 
 Column = NDArray[np.float64]
 Step = Callable[[Mapping[str, Column]], Column]
@@ -102,7 +102,7 @@ class _Parser:
 
     def __init__(self, text: str, names: tuple[str, ...] | None) -> None:
         self._text, self._names = text, names
-        self._tokens = _tokens(text)
+        self._tokens = tokens(text)
         self._at = self._depth = 0
         self.used: list[str] = []
 
@@ -208,21 +208,26 @@ class _Parser:
         return _error(f"{self._text[:200]!r}, character {place + 1}", symbol, expected, flag)
 
 
-def _tokens(text: str) -> list[tuple[str, int]]:
+def tokens(text: str) -> list[tuple[str, int]]:
+    """The numbers, names and signs of a formula, each with its place.
+
+    Raises:
+        FormulaError: Something else stands in it, or it is longer than 10,000 characters.
+    """
     if not isinstance(text, str) or len(text) > _MAX_LENGTH:
         raise _error(
             "the formula", f"{len(str(text)):,} characters", f"text of at most {_MAX_LENGTH:,}", _PARSE
         )
-    tokens, at = [], 0
+    found, at = [], 0
     while text[at:].strip():
         match = _TOKEN.match(text, at)
         if match is None:
             start = at + len(text[at:]) - len(text[at:].lstrip())
             place = f"{text[:200]!r}, character {start + 1}"
             raise _error(place, repr(text[start]), "a number, a name, a bracket or one of + - * / ^", _PARSE)
-        tokens.append((match[0].strip(), match.end() - len(match[0].strip())))
+        found.append((match[0].strip(), match.end() - len(match[0].strip())))
         at = match.end()
-    return tokens
+    return found
 
 
 def _folded(values: Mapping[str, Column], first: Step, rest: list[tuple[Any, Step]]) -> Column:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workbench.graders.portable.python import portable
+from workbench.graders.portable.python import is_portable, portable
 from workbench.graders.portable.script import portable_javascript
 
-__all__ = ["portable", "portable_javascript"]
+__all__ = ["is_portable", "portable", "portable_javascript"]

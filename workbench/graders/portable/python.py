@@ -8,8 +8,9 @@ from workbench.graders.portable.rule import Portable
 from workbench.graders.portable.slices import sliced
 from workbench.samples.columns import ROLES
 
-__all__ = ["portable"]
+__all__ = ["is_portable", "portable"]
 
+_TITLE = " grader, written by the grader workbench."
 _BEFORE_NEGATION = "score_before_negation"
 
 
@@ -33,7 +34,7 @@ def portable(grader: Grader, *, reference_field: str | None = None, negate: bool
         raise refusal(grader, "", grader.why_not_portable)
     body = grader.python_body((reference_field,) if reference_field else ROLES["reference"])
     imports, pieces = sliced(list(map(_place, body.rules)))
-    title = f'"""{article(grader.kind).capitalize()} grader, written by the grader workbench."""'
+    title = f'"""{article(grader.kind).capitalize()}{_TITLE}"""'
     head = [title, "", "from __future__ import annotations", "", *imports]
     statements = "\n".join(f"    {line}" for line in body.lines)
     # The rule's lines return from several places, so that a function around them turns the score round.
@@ -42,6 +43,11 @@ def portable(grader: Grader, *, reference_field: str | None = None, negate: bool
         statements = f"    return 1.0 - {_BEFORE_NEGATION}(thread)"
     main = f"async def grade(thread: StringThread) -> float:\n{statements}\n"
     return "\n".join(head) + "\n\n\n" + "\n\n\n".join([*pieces, main])
+
+
+def is_portable(text: str) -> bool:
+    """Whether a module is one that `portable` wrote, by its first line: its rule sees the last answer alone."""
+    return text.partition("\n")[0].rstrip('"').endswith(_TITLE)
 
 
 def _place(rule: str) -> tuple[str, str]:

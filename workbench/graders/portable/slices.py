@@ -18,11 +18,11 @@ _SHIMS = {"_assistant_messages": ("threads", "_assistant_messages"), "Pattern": 
 
 @dataclass(frozen=True)
 class _File:
-    """A parsed source file: its top-level pieces, its imports by the name they bind."""
+    """A parsed source file: its top-level pieces, its imports by the name they bind: module, name, name in this file."""
 
     lines: tuple[str, ...]
     pieces: dict[str, ast.stmt]
-    imports: dict[str, tuple[str, str]]
+    imports: dict[str, tuple[str, str, str]]
 
     def text(self, name: str) -> str:
         """A piece as written; decorators of ours left out, others kept."""
@@ -41,17 +41,18 @@ def _is_ours(decorator: ast.expr) -> bool:
 def _file(module: str) -> _File:
     text = (_PACKAGE / (module.removeprefix("workbench.").replace(".", "/") + ".py")).read_text("utf-8")
     pieces: dict[str, ast.stmt] = {}
-    imports: dict[str, tuple[str, str]] = {}
+    imports: dict[str, tuple[str, str, str]] = {}
     for node in ast.parse(text).body:
         pieces.update(dict.fromkeys(_bound(node), node))
         if isinstance(node, ast.Import | ast.ImportFrom):
             origin = f"{node.module or ''}" if isinstance(node, ast.ImportFrom) else ""
-            imports.update({alias.asname or alias.name: (origin, alias.name) for alias in node.names})
+            bound = ((alias.asname or alias.name, alias.name) for alias in node.names)
+            imports.update({own: (origin, name, own) for own, name in bound})
     return _File(tuple(text.splitlines()), pieces, imports)
 
 
 def _bound(node: ast.stmt) -> list[str]:
-    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         return [node.name]
     if isinstance(node, ast.Assign):
         return [target.id for target in node.targets if isinstance(target, ast.Name)]
@@ -87,19 +88,21 @@ def _take(module: str, name: str, done: dict[str, tuple[str, str]], imports: set
         elif used in file.pieces and used != name:
             _take(module, used, done, imports)
         elif used in file.imports:
-            _follow(*file.imports[used], done, imports)
+            _follow(file.imports[used], done, imports)
     # Put in anew, so that it stands behind everything it uses.
     del done[name]
     done[name] = (module, file.text(name))
 
 
-def _follow(origin: str, name: str, done: dict[str, tuple[str, str]], imports: set[str]) -> None:
+def _follow(imported: tuple[str, str, str], done: dict[str, tuple[str, str]], imports: set[str]) -> None:
+    origin, name, own = imported
     if origin == "workbench.thread":
         return  # every module names StringThread on its own
     if origin.startswith("workbench."):
         _take(origin, name, done, imports)
     else:
-        imports.add(f"from {origin} import {name}" if origin else f"import {name}")
+        renamed = f" as {own}" if own != name else ""
+        imports.add(f"from {origin} import {name}{renamed}" if origin else f"import {name}{renamed}")
 
 
 def _names(node: ast.stmt) -> list[str]:

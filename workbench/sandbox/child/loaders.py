@@ -12,6 +12,7 @@ _legacy = sys.modules["_wb_osmosis_legacy"]
 _letta = sys.modules["_wb_letta"]
 _modules = sys.modules["_wb_modules"]
 _signatures = sys.modules["_wb_signatures"]
+_trainers = sys.modules["_wb_trainers"]
 _rollout = sys.modules["_wb_rollout"]
 _javascript = sys.modules["_wb_javascript"]
 _outcomes = sys.modules["_wb_outcomes"]
@@ -23,6 +24,10 @@ _LOADERS = {
     ("python", "letta"): _signatures.LettaLoading,
     ("python", "openai"): _signatures.OpenAILoading,
     ("python", "osmosis"): _signatures.OsmosisLoading,
+    ("python", "trl"): _trainers.TRLLoading,
+    ("python", "verl"): _trainers.VerlLoading,
+    ("python", "openrlhf"): _trainers.OpenRLHFLoading,
+    ("python", "together"): _trainers.TogetherLoading,
     ("javascript", "thread"): _javascript.ScriptLoading,
     ("rollout", "thread"): _rollout.RolloutLoading,
 }

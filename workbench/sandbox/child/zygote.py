@@ -123,6 +123,7 @@ def main(control_fd: int, engine: str) -> None:
         ("_wb_letta", ("..", "platforms", "letta.py")),
         ("_wb_modules", ("..", "platforms", "modules.py")),
         ("_wb_signatures", ("..", "platforms", "signatures.py")),
+        ("_wb_trainers", ("..", "platforms", "trainers.py")),
         ("_wb_rollout", ("..", "platforms", "rollout.py")),
         ("_wb_script_state", ("script_state.py",)),
         ("_wb_javascript", ("javascript.py",)),

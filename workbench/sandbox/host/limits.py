@@ -38,9 +38,10 @@ ISOLATION = {
 LANGUAGES = ("python", "javascript", "rollout")
 """What a worker can load: a Python function, a JavaScript function, an Osmosis `Grader` class."""
 
-SIGNATURES = ("thread", "letta", "openai", "osmosis")
+SIGNATURES = ("thread", "letta", "openai", "osmosis", "trl", "verl", "openrlhf", "together")
 """What a Python grade function takes: `(thread)`, `(sample, submission)`, `(sample, item)`,
-`(solution_str, ground_truth, extra_info)`."""
+`(solution_str, ground_truth, extra_info)`, and what trainers give: `(prompts, completions, **columns)`,
+`(data_source, solution_str, ground_truth, extra_info)`, `(queries, prompts, labels)`, `(prediction, target)`."""
 
 IMPORTED_SECONDS = 60.0
 """Seconds a row, or a call of a tool, that source from elsewhere may ask for: sixty times the default. Three workers that

@@ -1,0 +1,293 @@
+"""Every target: its file stands alone, is called as its target calls it, and gives the scores that were proved."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import workbench as wb
+from tests.graders.code_examples import CODE_EXAMPLES
+from workbench import background
+from workbench.errors import FormatError
+from workbench.formats import FORMATS
+from workbench.formats.targets.base import TEXT, Target
+from workbench.graders import Control
+from workbench.graders.combine.combined import combine
+
+TARGETS = {name: chosen for name, chosen in FORMATS.items() if isinstance(chosen, Target)}
+HERE = Path(__file__).parent
+ROWS = [
+    {"prompt": "2+2?", "completion": said, "expected": expected, "level": level}
+    for said, expected, level in [
+        ("4", "4", 1), (" 4\n", "4", 2), ("four", "4", 3), ("it is 4", "4", 4), ("", "4", 5), ("5 apples", "5", 6),
+        ('{"a": {"b": 1}, "c": null}', "a", 7), ("Ä ☕ 4", "Ä ☕", 8), ("no idea", "no", 0),
+    ]
+]  # fmt: skip
+SAMPLES = wb.Samples(ROWS)
+HEAD = "from __future__ import annotations\n\nimport re\nfrom dataclasses import dataclass\n\nimport workbench as wb\n\n\n"
+SOURCES = {
+    "found": "async def grade(thread):\n    return 1.0 if (thread.metadata or {}).get('expected', '?') in (thread.completion() or '') else 0.0\n",
+    "levels": (
+        HEAD + "@dataclass\nclass Found:\n    digits: int\n    asked: str = ''\n\n\nasync def grade(thread: wb.StringThread) -> float:\n"
+        "    found = Found(len(re.findall(r'\\d', thread.completion() or '')))\n    return found.digits / 2\n"
+    ),
+    "fails": "async def grade(thread):\n    return 1 / len(thread.completion())\n",
+    "skips": (
+        "import workbench as wb\n\n\nasync def grade(thread):\n    if not thread.completion():\n        raise wb.Skip('empty')\n"
+        "    return wb.Grade(0.25 * len(thread.completion()) % 1, reasoning='by length')\n"
+    ),
+}  # fmt: skip
+GRADERS = {name: wb.FunctionGrader.from_source(text, name=name) for name, text in SOURCES.items()}
+
+
+def called(jobs):
+    rows = [
+        {
+            "asked": [{"role": "user", "content": row["prompt"]}],
+            "said": [{"role": "assistant", "content": row["completion"]}],
+            "name": "expected", "reference": row["expected"],
+            "columns": {"expected": row["expected"], "level": row["level"]},
+        }
+        for row in ROWS
+    ]  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", str(HERE / "call_shapes.py")], input=json.dumps({"jobs": jobs, "rows": rows}),
+        capture_output=True, text=True, timeout=600, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-3000:]
+    return json.loads(done.stdout)
+
+
+def exported(suite, target, path, **how):
+    wb.export(suite, path, target, allow_unvalidated=True, **how)
+    settings = json.loads(path.read_text("utf-8").splitlines()[-1].removeprefix("# settings: "))
+    return {
+        "target": target,
+        "path": str(path),
+        "functions": [one["function"] for one in settings["graders"]],
+    }
+
+
+def here(suite):
+    """The combined scores, else those of the only grader; None for no score."""
+    grades = {
+        entry.name: background.run(entry.grade_all(SAMPLES, Control(workers=1))) for entry in suite.entries
+    }
+    whole = grades[suite.entries[0].name]
+    if suite.combine is not None:
+        whole = combine(suite.entries, grades, suite.combine)
+    return [whole[at].score for at in range(len(SAMPLES))]
+
+
+def close(found, expected):
+    return [None if one is None else round(one, 9) for one in found] == [
+        None if one is None else round(one, 9) for one in expected
+    ]
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_each_grader_scores_the_same(target, tmp_path):
+    """Functions and rules, alone in a file: the same scores row by row, no score where there is none, nothing changed."""
+    graders = GRADERS | {kind: make() for kind, make in CODE_EXAMPLES.items()}
+    jobs, expected = [], []
+    for name, grader in graders.items():
+        suite = wb.Suite([wb.Entry(grader, name)])
+        try:
+            jobs.append(exported(suite, target, tmp_path / f"{len(jobs)}.py"))
+        except FormatError as refusal:
+            assert refusal.hint, refusal
+            continue
+        expected.append((name, here(suite)))
+    assert set(SOURCES) <= {name for name, _ in expected}
+    assert len(jobs) >= (9 if set(TARGETS[target].reads) == TEXT else 11)
+    for (name, scores), found in zip(expected, called(jobs), strict=True):
+        assert close(found["scores"], scores), (name, found["scores"], scores)
+        assert found["changed"] == [], name
+
+
+RULES = {
+    "mean": wb.combine.Mean(),
+    "strict mean": wb.combine.Mean(strict=True),
+    "sum": wb.combine.Sum(),
+    "all pass": wb.combine.AllPass(),
+    "formula": wb.combine.Formula("min(found, 1 / levels) ^ 2 - 0.5 * short"),
+    "no names": wb.combine.Formula("2 ^ -1"),
+}
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_suites_score_the_same(rule, tmp_path):
+    """Weights, negation, thresholds and rules travel: each target's one number is the suite's."""
+    suite = wb.Suite(
+        [
+            wb.Entry(GRADERS["found"], weight=2.0),
+            wb.Entry(GRADERS["levels"], negate=rule == "sum", pass_threshold=0.5),
+            wb.Entry(GRADERS["fails"], weight=0.5, severity="warning", on_error="zero"),
+            wb.Entry(wb.Length(maximum=3), "short", negate=True, severity="info"),
+            wb.Entry(GRADERS["skips"], weight=0.25, severity="info"),
+        ],
+        combine=RULES[rule],
+    )
+    targets = [name for name in TARGETS if name not in {"gemini", "together"}]
+    jobs = [exported(suite, name, tmp_path / f"{at}.py") for at, name in enumerate(targets)]
+    scores = here(suite)
+    assert any(score is not None for score in scores)
+    for name, found in zip(targets, called(jobs), strict=True):
+        rows = found["scores"]
+        if name == "verifiers" and rule in {"mean", "sum"}:
+            # verifiers adds its rewards itself, and has no row where one of them has no score.
+            rows = [row if row is not None else score for row, score in zip(rows, scores, strict=True)]
+        assert close(rows, scores), (name, rows, scores)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_files_come_back(target, tmp_path):
+    """The graders' texts byte for byte, weights and rule; a line around them that was changed is noticed."""
+    suite = wb.Suite(
+        [wb.Entry(GRADERS["found"], weight=2.0), wb.Entry(GRADERS["levels"], negate=True)], combine=wb.combine.Mean(),
+        name="both",
+    )  # fmt: skip
+    path = tmp_path / "g.py"
+    wb.export(suite, path, target, allow_unvalidated=True)
+    assert [one.name for one in FORMATS.values() if one.detect(None, path.read_text("utf-8")) == 2] == [
+        target
+    ]
+    again = wb.load(path)
+    assert [one.source.text for one in again.graders] == [one.source.text for one in suite.graders]
+    assert all(one.source.imported for one in again.graders)
+    assert (again.combine, again.name) == (suite.combine, "both")
+    assert [(one.name, one.weight, one.negate) for one in again.entries] == [
+        ("found", 2.0, False),
+        ("levels", 1.0, True),
+    ]
+    text = path.read_text("utf-8")
+    wb.export(again, tmp_path / "again.py", target, allow_unvalidated=True)
+    assert (tmp_path / "again.py").read_text("utf-8") == text
+    path.write_text(text.replace("return answer\n", "return answer  # now\n", 1))
+    with pytest.raises(FormatError, match="changed by hand"):
+        wb.load(path)
+
+
+def test_two_graders_that_cannot_share_a_file_are_refused(tmp_path):
+    """A name that both bind to different things, or that one of them changes, is named with both graders."""
+    texts = {
+        "one": "LIMIT = 1\nSEEN = []\n\n\nasync def grade(thread):\n    return float(LIMIT)\n",
+        "two": "LIMIT = 2\n\n\nasync def grade(thread):\n    return float(LIMIT)\n",
+        "three": "LIMIT = 1\nSEEN = []\n\n\nasync def grade(thread):\n    SEEN.append(1)\n    return float(len(SEEN))\n",
+        "four": "async def grade(thread, deep=1):\n    return await grade(thread)\n",
+        "five": "LIMIT = 1\n\n\nasync def grade(thread):\n    return LIMIT / 2\n",
+    }
+    graders = {name: wb.FunctionGrader.from_source(text, name=name) for name, text in texts.items()}
+    for pair, told in {
+        ("one", "two"): "LIMIT",
+        ("one", "three"): "SEEN",
+        ("one", "four"): "calls itself",
+    }.items():
+        with pytest.raises(FormatError, match=told) as error:
+            wb.export([graders[name] for name in pair], tmp_path / "g.py", "trl", allow_unvalidated=True)
+        assert pair[1] in str(error.value)
+        assert error.value.hint
+    wb.export([graders["one"], graders["five"]], tmp_path / "g.py", "trl", allow_unvalidated=True)
+
+
+def test_what_a_target_takes_of_a_name_is_not_taken(tmp_path):
+    """A grader that binds or reads a name of the target's own is refused by that name; others get names beside it."""
+    taken = wb.FunctionGrader.from_source(
+        "def reward(x):\n    return x\n\n\nasync def grade(thread):\n    return reward(1.0)\n", name="t"
+    )
+    with pytest.raises(FormatError, match="reward"):
+        wb.export(taken, tmp_path / "g.py", "trl", allow_unvalidated=True)
+    helper = wb.FunctionGrader.from_source(
+        "def exact(x):\n    return x\n\n\nasync def grade(thread):\n    return exact(1.0)\n", name="exact"
+    )
+    job = exported(wb.Suite(helper), "trl", tmp_path / "h.py")
+    assert job["functions"] == ["exact_2"]
+    assert called([job])[0]["scores"] == [1.0] * len(ROWS)
+
+
+@pytest.mark.parametrize("target", [name for name, one in TARGETS.items() if not one.words])
+def test_on_error_chooses(target, tmp_path):
+    """Where a target has no word for no score, a number may stand for it, and both are told."""
+    raising = wb.export(GRADERS["fails"], tmp_path / "r.py", target, allow_unvalidated=True)
+    assert any("no word for a row without a score: the file raises" in note.what for note in raising.notes)
+    job = exported(wb.Suite(GRADERS["fails"]), target, tmp_path / "z.py", on_error=-0.5)
+    expected = [-0.5 if score is None else score for score in here(wb.Suite(GRADERS["fails"]))]
+    assert close(called([job])[0]["scores"], expected)
+    assert -0.5 in expected
+    for wrong in (float("nan"), True, "zero"):
+        with pytest.raises(ValueError, match="on_error"):
+            wb.export(GRADERS["fails"], tmp_path / "w.py", target, allow_unvalidated=True, on_error=wrong)
+
+
+def test_on_error_means_nothing_where_there_is_a_word(tmp_path):
+    """TRL leaves a None out: a number in its place would be a lie."""
+    for name in ("trl", "native", "inspect"):
+        with pytest.raises(ValueError, match="word of its own"):
+            wb.export(
+                GRADERS["fails"],
+                tmp_path / f"g{FORMATS[name].suffix}",
+                name,
+                allow_unvalidated=True,
+                on_error=0.0,
+            )
+
+
+def test_scores_outside_a_targets_range_are_told(tmp_path):
+    """A sum that may exceed what Gemini keeps is a loss; what nobody knows is a note; nothing is cut."""
+    rules = [wb.Contains("4", name="a"), wb.Contains("5", name="b")]
+    with pytest.raises(FormatError, match="0 to 2.*-1 to 1"):
+        wb.export(wb.Suite(rules, combine=wb.combine.Sum()), tmp_path / "g.py", "gemini")
+    done = wb.export(wb.Suite(rules, combine=wb.combine.Sum()), tmp_path / "g.py", "gemini", on_loss="report")
+    assert [loss.field for loss in done.losses] == ["range"]
+    assert not wb.export(wb.Suite(rules, combine=wb.combine.Mean()), tmp_path / "m.py", "gemini").losses
+    told = wb.export(GRADERS["levels"], tmp_path / "f.py", "gemini", allow_unvalidated=True).notes
+    assert any(note.field == "range" for note in told)
+
+
+@pytest.mark.parametrize("target", [name for name, one in TARGETS.items() if one.combines])
+def test_one_number_needs_a_rule(target, tmp_path):
+    """Several graders without a rule are refused where one number is taken, or written as their mean, and that is told."""
+    suite = wb.Suite([wb.Contains("4", name="a"), wb.Contains("5", name="b")])
+    with pytest.raises(FormatError, match="one number a row"):
+        wb.export(suite, tmp_path / "g.py", target)
+    done = wb.export(suite, tmp_path / "g.py", target, on_loss="report")
+    assert [loss.instead for loss in done.losses] == ["the weighted mean"]
+    assert wb.load(tmp_path / "g.py").combine == wb.combine.Mean()
+
+
+@pytest.mark.parametrize("target", [name for name, one in TARGETS.items() if set(one.reads) == TEXT])
+def test_what_is_not_passed_is_refused(target, tmp_path):
+    """A grader that reads more of the conversation than the target passes is named, with what it reads."""
+    reads = wb.FunctionGrader.from_source(
+        "async def grade(thread):\n    return float(len(thread.get_turns()))\n", name="n"
+    )
+    with pytest.raises(FormatError, match=r"thread\.get_turns"):
+        wb.export(reads, tmp_path / "g.py", target, allow_unvalidated=True)
+    with pytest.raises(FormatError, match="last answer alone"):
+        wb.export(wb.Contains("4", extractor="all_assistant"), tmp_path / "g.py", target)
+
+
+FOREIGN = {
+    "trl": "def f(prompts, completions, expected, **kwargs):\n    return [float(e in c) if c else None for c, e in zip(completions, expected)]\n",
+    "verl": "def compute_score(data_source, solution_str, ground_truth, extra_info=None):\n    return {'score': float(ground_truth in solution_str), 'level': extra_info['level']}\n",
+    "openrlhf": "def reward_func(queries, prompts, labels):\n    return {'rewards': [float(label in query[len(prompt):]) for query, prompt, label in zip(queries, prompts, labels)]}\n",
+    "together": "def exact(prediction, target):\n    return target in prediction\n",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("target", FOREIGN)
+def test_trainers_functions_are_read(target, tmp_path):
+    """A function by its trainer's signature is a grader that runs in the sandbox as the trainer calls it."""
+    path = tmp_path / "mine.py"
+    path.write_text(FOREIGN[target])
+    suite = wb.load(path, target if target == "together" else None)
+    assert suite[0].signature == target
+    assert suite[0].validate(SAMPLES[0]).ok
+    expected = [float(row["expected"] in row["completion"]) for row in ROWS]
+    if target == "trl":
+        expected[4] = None
+    assert [suite[0](sample).score for sample in SAMPLES] == expected
+    wb.save(suite, tmp_path / "g.json", allow_unvalidated=True)
+    assert wb.load(tmp_path / "g.json")[0].source == suite[0].source

@@ -1,0 +1,141 @@
+"""What a target is: a trainer or evaluator that takes graders as one Python file, described in one file of ours.
+
+To add one, write a module here that calls `register_target(Target("name", ...))`: its signature, what it passes of the
+conversation, its word for "no score", and the lines around the graders (`lines`). Everything else is shared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from workbench.errors import FormatError
+from workbench.formats.shared.base import FORMATS, Document, Format, Losses, Reading, register
+from workbench.graders.combine import CombiningRule
+from workbench.suite import Suite
+
+__all__ = ["ALL", "TEXT", "Part", "Plan", "Target", "register_target", "target_named"]
+
+TEXT = frozenset({"completion", "metadata"})
+"""What a target passes that gives code the answer and the row's columns alone."""
+ALL = TEXT | {
+    "messages", "get_turns", "last_content", "tool_calls", "tools", "turn_calls", "turn_answers",
+}  # fmt: skip
+"""What a target passes that gives code the whole conversation as chat messages."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """One grader of an exported file.
+
+    Attributes:
+        name: Its name in the suite.
+        function: What the file calls it: an identifier that no grader's text uses.
+        text: The grader's own module.
+        settings: What the file says of it, besides the text; JSON, defaults left out.
+    """
+
+    name: str
+    function: str
+    text: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def weight(self) -> float:
+        """Its weight in the suite."""
+        return float(self.settings.get("weight", 1.0))
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What one exported file holds.
+
+    Attributes:
+        parts: The graders, in the suite's order.
+        rule: What makes one number of several; None where the suite has no rule.
+        on_error: The number that stands for a row without a score; None to raise there.
+        title: The suite's name and description.
+        certificate: Lines that say what was proven of the graders, without their `# `.
+    """
+
+    parts: tuple[Part, ...]
+    rule: CombiningRule | None = None
+    on_error: float | None = None
+    title: Mapping[str, str] = field(default_factory=dict)
+    certificate: tuple[str, ...] = ()
+
+    @property
+    def weights(self) -> dict[str, float]:
+        """Grader to weight."""
+        return {part.name: part.weight for part in self.parts}
+
+
+@dataclass(frozen=True)
+class Target(Format):
+    """A trainer or evaluator that takes graders as one Python file.
+
+    Attributes:
+        use: How a file is given to the target: a plan to a line or more.
+        reads: What it passes of the conversation: `TEXT` or `ALL`.
+        lines: The lines behind the graders: a plan to source text.
+        imports: Names the file imports from the target's own package: lines of source.
+        public: Names that the file binds for the target, whatever the graders are called.
+        combines: Whether it takes one number a row, so that several graders need a rule.
+        no_score: Its word for "no score", and what it does with such a row; where it has none (`words`), what it does
+            with a reward that raises.
+        clips: The range that it cuts scores to, or refuses outside of; None for any finite number.
+        remarks: What a user should know of every file, in sentences.
+        signature: The signature of its own functions that `load` reads, as `FunctionGrader.signature` names it; "" where
+            only files of ours are read.
+    """
+
+    use: Callable[[Plan], str] = lambda _: ""
+    reads: Collection[str] = ALL
+    lines: Callable[[Plan], str] = lambda _: ""
+    imports: str = ""
+    public: tuple[str, ...] = ()
+    combines: bool = False
+    no_score: str = ""
+    clips: tuple[float, float] | None = None
+    remarks: tuple[str, ...] = ()
+    signature: str = ""
+
+
+def register_target(name: str, title: str, *, lines: Callable[[Plan], str], **settings: Any) -> Target:
+    """Make a target known, as a format with a reader and a writer that all targets share.
+
+    Args:
+        name: As users type it.
+        title: One line for people.
+        lines: See `Target.lines`.
+        settings: The other attributes of `Target`.
+    """
+    from workbench.formats.targets.reading import detects, read
+    from workbench.formats.targets.writing import write
+
+    def read_here(reading: Reading) -> Suite:
+        return read(target_named(name), reading)
+
+    def write_here(suite: Suite, losses: Losses) -> Document:
+        return write(target_named(name), suite, losses)
+
+    def detect(document: Any, text: str) -> int:
+        return detects(target_named(name), document, text)
+
+    target = Target(name, title, ".py", read_here, write_here, detect, lines=lines, **settings)
+    register(target)
+    return target
+
+
+def target_named(name: str) -> Target:
+    """A registered target.
+
+    Raises:
+        FormatError: There is none of that name; those that exist are listed.
+    """
+    target = FORMATS.get(name)
+    if not isinstance(target, Target):
+        known = ", ".join(sorted(one.name for one in FORMATS.values() if isinstance(one, Target)))
+        raise FormatError("unknown target", found=repr(name)[:80], expected=known)
+    return target

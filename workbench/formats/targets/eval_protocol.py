@@ -1,0 +1,70 @@
+"""Fireworks eval-protocol: an evaluation test over rows, which runs under pytest and in reinforcement fine-tuning.
+
+The rows stand in a file beside it: `messages` with the answer, `ground_truth`, and other columns under
+`input_metadata.dataset_info`. A row without a score has `is_score_valid=False` and its error; a grader without one is left
+out of the row's metrics, since eval-protocol averages invalid metrics like valid ones.
+
+Source: eval-protocol 0.3.33 (`pytest/evaluation_test.py`, `models.py`), read and run.
+"""
+
+from __future__ import annotations
+
+from workbench.formats.targets.base import Plan, register_target
+
+_IMPORTS = """from os import environ as _wb_environ
+
+from eval_protocol.models import EvaluateResult as _wb_Result
+from eval_protocol.models import EvaluationRow as _wb_Row
+from eval_protocol.models import MetricResult as _wb_Metric
+from eval_protocol.pytest import NoOpRolloutProcessor as _wb_NoRollout
+from eval_protocol.pytest import evaluation_test as _wb_test"""
+_LINES = """
+
+def _wb_row(row):
+    columns = {**(row.model_extra or {}), **(row.input_metadata.dataset_info or {})}
+    messages = [message.model_dump(exclude_none=True) for message in row.messages]
+    return _wb_thread_of(messages, _wb_with_reference(columns, row.ground_truth), row.tools or ())
+
+
+def _wb_evaluated(row):
+    answers = _wb_drive(_wb_ask(_wb_graders, _wb_row, row))
+    whole = _wb_whole(answers)
+    known = {name: answer for name, answer in answers.items() if answer.score is not None}
+    row.evaluation_result = _wb_Result(
+        score=whole.score or 0.0,  # 0.0 is no score where is_score_valid is False
+        is_score_valid=whole.score is not None,
+        reason=whole.reason or None,
+        error=_wb_why(whole) if whole.score is None else None,
+        metrics={name: _wb_Metric(score=one.score, reason=one.reason) for name, one in known.items()},
+    )
+    return row
+
+
+def test_graders(row):
+    return _wb_evaluated(row)
+
+
+# eval-protocol compares annotations with its classes, and under the import at the top they would be texts.
+test_graders.__annotations__ = {"row": _wb_Row, "return": _wb_Row}
+test_graders = _wb_test(
+    input_dataset=[_wb_environ.get("EVAL_DATASET", "dataset.jsonl")],
+    rollout_processor=_wb_NoRollout(),
+    mode="pointwise",
+)(test_graders)
+"""
+
+
+def _lines(plan: Plan) -> str:  # noqa: ARG001 (the same for every plan)
+    return _LINES
+
+
+register_target(
+    "eval-protocol",
+    "Fireworks eval-protocol test",
+    lines=_lines,
+    imports=_IMPORTS,
+    use=lambda _: "EVAL_DATASET=rows.jsonl pytest THIS_FILE.py; then: eval-protocol create rft",
+    public=("test_graders",),
+    combines=True,
+    no_score="is_score_valid=False with the error.",
+)

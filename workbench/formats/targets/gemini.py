@@ -1,0 +1,49 @@
+"""Gemini reinforcement fine-tuning: `evaluate(example, response)` as a code reward, cut to -1..1 there.
+
+It runs in a sandbox without network, 100 seconds a call; what raises is an error of that reward.
+
+Source: google-genai 3.4.0 (types), Google's documentation of `codeExecutionRewardScorer`.
+"""
+
+from __future__ import annotations
+
+from workbench.formats.targets.base import TEXT, Plan, register_target
+
+_LINES = """
+
+def _wb_said(content):
+    return "".join(part.get("text") or "" for part in content.get("parts") or [] if not part.get("thought"))
+
+
+def _wb_row(example, response):
+    roles = {"model": "assistant"}
+    turns = [(roles.get(one.get("role"), one.get("role") or "user"), _wb_said(one)) for one in example.get("contents") or []]
+    system = example.get("systemInstruction")
+    turns = [*([("system", _wb_said(system))] if system else []), *turns, ("assistant", _wb_said(response))]
+    references = example.get("references") or {}
+    only = next(iter(references.values())) if len(references) == 1 else None
+    return _wb_thread(turns, _wb_with_reference(references, only))
+
+
+def evaluate(example, response):
+    return _wb_number(_wb_whole(_wb_drive(_wb_ask(_wb_graders, _wb_row, example, response))), ON_ERROR)
+"""
+
+
+def _lines(plan: Plan) -> str:
+    return _LINES.replace("ON_ERROR", repr(plan.on_error))
+
+
+register_target(
+    "gemini",
+    "Gemini reinforcement fine-tuning: evaluate",
+    lines=_lines,
+    use=lambda _: '{"codeExecutionRewardScorer": {"pythonCodeSnippet": THE TEXT OF THIS FILE}}',
+    reads=TEXT | {"messages", "get_turns", "last_content"},
+    public=("evaluate",),
+    combines=True,
+    words=False,
+    no_score="Gemini reports the exception as the reward's error.",
+    clips=(-1.0, 1.0),
+    remarks=("references are texts there: a grader that reads a number finds its text",),
+)

@@ -1,0 +1,96 @@
+"""inspect_ai: a scorer each, over the task's state and target; `inspect score LOG --scorer FILE@NAME` scores old logs.
+
+A row without a score is `Score.unscored`, which inspect keeps and leaves out of every metric.
+
+Source: inspect_ai 0.3.285 (`scorer/_metric.py`), read and run.
+"""
+
+from __future__ import annotations
+
+from workbench.formats.targets.base import Plan, register_target
+from workbench.formats.targets.module import quoted
+
+_IMPORTS = """import json as _wb_json
+
+from inspect_ai.scorer import Score as _wb_Score
+from inspect_ai.scorer import mean as _wb_metric_mean
+from inspect_ai.scorer import scorer as _wb_scorer
+from inspect_ai.scorer import stderr as _wb_metric_stderr"""
+_ROW = """
+
+def _wb_call(call):
+    function = {"name": call.function, "arguments": _wb_json.dumps(call.arguments)}
+    return {"id": call.id, "type": "function", "function": function}
+
+
+def _wb_message(message):
+    calls = [_wb_call(call) for call in getattr(message, "tool_calls", None) or []]
+    answered = getattr(message, "tool_call_id", None)
+    return {"role": message.role, "content": message.text, "tool_calls": calls, "tool_call_id": answered}
+
+
+def _wb_row(state, target):
+    messages = [_wb_message(one) for one in state.messages]
+    if not any(one["role"] == "assistant" for one in messages):
+        messages.append({"role": "assistant", "content": state.output.completion})
+    texts = list(target)
+    reference = texts if len(texts) > 1 else (texts[0] if texts and texts[0] else None)
+    return _wb_thread_of(messages, _wb_with_reference(state.metadata, reference))
+
+
+def _wb_score(answer, state, parts=None):
+    note = {"answer": state.output.completion, "metadata": parts or answer.metadata}
+    if answer.score is None:
+        word = "scoring_failed" if answer.failure else "skipped"
+        return _wb_Score.unscored(reason=word, explanation=_wb_why(answer), **note)
+    return _wb_Score(value=answer.score, explanation=answer.reason or None, **note)
+"""
+_FUNCTION = """
+
+@_wb_scorer(metrics=[_wb_metric_mean(), _wb_metric_stderr()])
+def FUNCTION():
+    async def score(state, target):
+        answers = await _wb_ask({NAME: _wb_graders[NAME]}, _wb_row, state, target)
+        return _wb_score(answers[NAME], state)
+
+    return score
+"""
+_WHOLE = '''
+
+@_wb_scorer(metrics=[_wb_metric_mean(), _wb_metric_stderr()])
+def combined():
+    """RULE, with each grader's own score as metadata."""
+
+    async def score(state, target):
+        answers = await _wb_ask(_wb_graders, _wb_row, state, target)
+        return _wb_score(_wb_whole(answers), state, {name: answer.score for name, answer in answers.items()})
+
+    return score
+'''
+
+
+def _lines(plan: Plan) -> str:
+    functions = "".join(
+        _FUNCTION.replace("FUNCTION", part.function).replace("NAME", quoted(part.name)) for part in plan.parts
+    )
+    whole = _WHOLE.replace("RULE", f"The suite's {plan.rule.rule}") if plan.rule is not None else ""
+    return f"{_ROW}{functions}{whole}"
+
+
+def _use(plan: Plan) -> str:
+    name = plan.parts[0].function if plan.rule is None else "combined"
+    names = [part.function for part in plan.parts]
+    names += ["combined"] if plan.rule is not None else []
+    listed = ", ".join(f"{one}()" for one in names)
+    return f"Task(..., scorer=[{listed}]), or: inspect score LOG --scorer THIS_FILE.py@{name}"
+
+
+register_target(
+    "inspect",
+    "inspect_ai scorers",
+    lines=_lines,
+    imports=_IMPORTS,
+    use=_use,
+    public=("combined",),
+    no_score="Score.unscored, which inspect keeps and leaves out of every metric.",
+)

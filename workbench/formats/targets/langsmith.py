@@ -1,0 +1,56 @@
+"""LangSmith and openevals: an evaluator each, over inputs, outputs and reference outputs.
+
+A row without a score has `score: None` and says why in its comment.
+
+Source: LangSmith 0.15.0 (`evaluation/evaluator.py`), openevals 0.2.2, read and run.
+"""
+
+from __future__ import annotations
+
+from workbench.formats.targets.base import TEXT, Plan, register_target
+from workbench.formats.targets.module import quoted
+from workbench.formats.targets.records import RECORD_LINES
+
+_ROW = """
+
+def _wb_result(key, answer):
+    comment = _wb_why(answer) if answer.score is None else answer.reason
+    return {"key": key, "score": answer.score, "comment": comment or None}
+"""
+_FUNCTION = """
+
+def FUNCTION(inputs=None, outputs=None, reference_outputs=None):
+    answers = _wb_drive(_wb_ask({NAME: _wb_graders[NAME]}, _wb_record, inputs, outputs, reference_outputs))
+    return _wb_result(NAME, answers[NAME])
+"""
+_WHOLE = '''
+
+def combined(inputs=None, outputs=None, reference_outputs=None):
+    """RULE."""
+    answers = _wb_drive(_wb_ask(_wb_graders, _wb_record, inputs, outputs, reference_outputs))
+    return _wb_result("combined", _wb_whole(answers))
+'''
+
+
+def _lines(plan: Plan) -> str:
+    functions = "".join(
+        _FUNCTION.replace("FUNCTION", part.function).replace("NAME", quoted(part.name)) for part in plan.parts
+    )
+    whole = _WHOLE.replace("RULE", f"The suite's {plan.rule.rule}") if plan.rule is not None else ""
+    return f"{RECORD_LINES}{_ROW}{functions}{whole}\n\nevaluators = [{', '.join(_names(plan))}]\n"
+
+
+def _names(plan: Plan) -> list[str]:
+    return [*(part.function for part in plan.parts), *(["combined"] if plan.rule is not None else [])]
+
+
+register_target(
+    "langsmith",
+    "LangSmith and openevals evaluators",
+    lines=_lines,
+    imports="import json as _wb_json",
+    use=lambda _: "client.evaluate(target, data=..., evaluators=evaluators)",
+    reads=TEXT | {"messages", "get_turns", "last_content"},
+    public=("combined", "evaluators"),
+    no_score="score None, with the reason as the comment.",
+)

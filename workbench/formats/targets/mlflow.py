@@ -1,0 +1,66 @@
+"""MLflow: a scorer each, which gives a `Feedback` with its value and its reason.
+
+A row without a score is `Feedback(error=...)`: MLflow records it and leaves it out of the aggregates.
+
+Source: MLflow 3.17.2 (`genai/scorers`), read and run.
+"""
+
+from __future__ import annotations
+
+from workbench.formats.targets.base import TEXT, Plan, register_target
+from workbench.formats.targets.module import quoted
+from workbench.formats.targets.records import RECORD_LINES
+
+_IMPORTS = """import json as _wb_json
+
+from mlflow.entities import AssessmentError as _wb_Error
+from mlflow.entities import Feedback as _wb_Feedback
+from mlflow.genai.scorers import scorer as _wb_scorer"""
+_ROW = """
+
+def _wb_feedback(answer, parts=None):
+    if answer.score is None:
+        word = "GRADER_FAILED" if answer.failure else "GRADER_SKIPPED"
+        return _wb_Feedback(error=_wb_Error(error_code=word, error_message=_wb_why(answer)))
+    metadata = {name: str(value) for name, value in (parts or answer.metadata or {}).items()}
+    return _wb_Feedback(value=answer.score, rationale=answer.reason or None, metadata=metadata or None)
+"""
+_FUNCTION = """
+
+@_wb_scorer(name=NAME)
+def FUNCTION(*, inputs=None, outputs=None, expectations=None):
+    answers = _wb_drive(_wb_ask({NAME: _wb_graders[NAME]}, _wb_record, inputs, outputs, expectations))
+    return _wb_feedback(answers[NAME])
+"""
+_WHOLE = '''
+
+@_wb_scorer(name="combined")
+def combined(*, inputs=None, outputs=None, expectations=None):
+    """RULE, with each grader's own score as metadata."""
+    answers = _wb_drive(_wb_ask(_wb_graders, _wb_record, inputs, outputs, expectations))
+    return _wb_feedback(_wb_whole(answers), {name: answer.score for name, answer in answers.items()})
+'''
+
+
+def _lines(plan: Plan) -> str:
+    functions = "".join(
+        _FUNCTION.replace("FUNCTION", part.function).replace("NAME", quoted(part.name)) for part in plan.parts
+    )
+    whole = _WHOLE.replace("RULE", f"The suite's {plan.rule.rule}") if plan.rule is not None else ""
+    return f"{RECORD_LINES}{_ROW}{functions}{whole}\n\nscorers = [{', '.join(_names(plan))}]\n"
+
+
+def _names(plan: Plan) -> list[str]:
+    return [*(part.function for part in plan.parts), *(["combined"] if plan.rule is not None else [])]
+
+
+register_target(
+    "mlflow",
+    "MLflow scorers",
+    lines=_lines,
+    imports=_IMPORTS,
+    use=lambda _: "mlflow.genai.evaluate(data=..., scorers=scorers)",
+    reads=TEXT | {"messages", "get_turns", "last_content"},
+    public=("combined", "scorers"),
+    no_score="Feedback(error=...), which MLflow records and leaves out of the aggregates.",
+)

@@ -1,0 +1,192 @@
+"""One Python file out of a plan: the graders' own texts between marks, and as much around them as they need.
+
+The file imports the standard library and the target's own package, changes nothing outside itself, and ends with its
+settings as a line of JSON, from which it can be made again: on the way back a file whose lines were edited is noticed.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Iterable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from workbench.formats.shared.outcomes import outcomes_in
+from workbench.formats.shared.wrapping import BEGIN, END, MARK, framed, unframed
+from workbench.formats.targets import runtime
+from workbench.formats.targets.base import Part, Plan, Target
+from workbench.formats.targets.formulas import formula_in_python
+from workbench.graders.combine import AllPass, CombiningRule, Formula, Mean, Sum
+from workbench.graders.portable.slices import sliced
+
+__all__ = ["SETTINGS", "compose", "decompose", "listed", "mapped", "quoted"]
+
+SETTINGS = "# settings: "
+"""Begins the last line, which says what the file was made of."""
+_CERTIFICATE = "# certificate: "
+_RUNTIME = runtime.__name__
+_WIDTH = 116
+_TYPING = """
+# Some loaders do not enter a file in `sys.modules`, where dataclasses look for the module of quoted annotations.
+if __name__ not in _wb_modules:
+    __name__ = "typing"
+"""
+
+
+def compose(target: Target, plan: Plan) -> str:
+    """The file's text."""
+    frames = [framed(part.text) for part in plan.parts]
+    texts = [own for own, _ in frames]
+    before = _before(texts)
+    behind = _table(plan, texts) + _combining_lines(plan) + target.lines(plan)
+    imports, pieces = _pieces([*before, *_runtime_names(behind)])
+    head_pieces = _pieces(before)[1]
+    quoted = bool(future := _joined(future for _, future in frames)) and any(
+        "dataclass" in own for own in texts
+    )
+    if quoted:
+        imports = [*imports, "from sys import modules as _wb_modules"]
+    head = [
+        f"# {MARK} for {target.title}. Edit the grader{'s' * (len(texts) > 1)} between the marks.",
+        *(f"# {line}".rstrip() for line in target.use(plan).splitlines()),
+        *(_CERTIFICATE + line for line in plan.certificate),
+        future + "\n".join([*imports, *target.imports.splitlines()]),
+    ]
+    blocks = [*_trimmed(head_pieces, texts), *([_names_class(texts)] if _imports_ours(texts) else [])]
+    top = "\n".join(head) + "\n" + (_TYPING if quoted else "")
+    texts_between = [f"{BEGIN}\n{own}\n{END}\n_wb_own_{at} = grade" for at, own in enumerate(texts)]
+    rest = [piece for piece in pieces if piece not in head_pieces]
+    settings = SETTINGS + json.dumps(_settings(target, plan))
+    return "\n\n\n".join([top.rstrip(), *blocks, *texts_between, *rest, behind.strip()]) + f"\n\n{settings}\n"
+
+
+def decompose(text: str) -> tuple[Mapping[str, Any], list[str], tuple[str, ...]] | None:
+    """Settings, the graders' texts and the certificate's lines out of a file; None where it has no such lines."""
+    lines = text.splitlines()
+    settings = next((line for line in reversed(lines) if line.startswith(SETTINGS)), "")
+    try:
+        found = json.loads(settings.removeprefix(SETTINGS)) if settings else None
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(found, dict):
+        return None
+    texts = [part.partition(f"\n{END}\n")[0] for part in text.split(f"{BEGIN}\n")[1:]]
+    certificate = tuple(line.removeprefix(_CERTIFICATE) for line in lines if line.startswith(_CERTIFICATE))
+    return found, [unframed(own) + "\n" for own in texts], certificate
+
+
+def _settings(target: Target, plan: Plan) -> dict[str, Any]:
+    graders = [{"name": part.name, "function": part.function, **part.settings} for part in plan.parts]
+    rule = {} if plan.rule is None else {"combine": plan.rule.spec()}
+    on_error = {} if plan.on_error is None else {"on_error": plan.on_error}
+    return {"target": target.name, "version": 1, **plan.title, **rule, **on_error, "graders": graders}
+
+
+def _before(texts: Iterable[str]) -> list[str]:
+    """What of the runtime the graders' own texts need before them."""
+    named = set().union(*map(outcomes_in, texts))
+    return ["StringThread", *sorted(named)]
+
+
+def _imports_ours(texts: Iterable[str]) -> bool:
+    return any("_wb_names" in own for own in texts)
+
+
+def _names_class(texts: Iterable[str]) -> str:
+    names = ["StringThread", *sorted(set().union(*map(outcomes_in, texts)))]
+    title = '    """What the graders below import from the workbench; no module is made or changed."""'
+    return "\n".join(["class _wb_names:", title, "", *(f"    {name} = {name}" for name in names)])
+
+
+def _runtime_names(text: str) -> list[str]:
+    return sorted(set(re.findall(r"\b_wb_\w+\b", text)) & _known())
+
+
+@cache
+def _known() -> frozenset[str]:
+    tree = ast.parse(Path(runtime.__file__).read_text("utf-8"))
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    named = {node.name for node in tree.body if isinstance(node, kinds)}
+    return frozenset(named | {"_wb_Answer", "_wb_Thread", "_wb_Grade", "_wb_Skip"})
+
+
+def _pieces(names: Iterable[str]) -> tuple[list[str], list[str]]:
+    return sliced([(_RUNTIME, name) for name in dict.fromkeys(names)])
+
+
+def _trimmed(pieces: Iterable[str], texts: Iterable[str]) -> list[str]:
+    """The pieces, the class of threads without the methods that no grader names."""
+    named = set(re.findall(r"\w+", "\n".join(texts)))
+    return [
+        _without_methods(piece, named) if piece.startswith("class StringThread") else piece
+        for piece in pieces
+    ]
+
+
+def _without_methods(text: str, named: set[str]) -> str:
+    (node,) = ast.parse(text).body
+    assert isinstance(node, ast.ClassDef)
+    lines = text.split("\n")
+    for method in reversed(node.body):
+        if isinstance(method, ast.FunctionDef) and method.name not in {*named, "__init__"}:
+            del lines[method.lineno - 2 : method.end_lineno]
+    return "\n".join(lines)
+
+
+def _joined(futures: Iterable[str]) -> str:
+    lines = dict.fromkeys(line for future in futures for line in future.splitlines() if line)
+    return "".join(f"{line}\n" for line in lines) + ("\n" if lines else "")
+
+
+def _table(plan: Plan, texts: list[str]) -> str:
+    """The graders by name, each as a function that answers and never raises."""
+    rows = [
+        f"    {quoted(part.name)}: {_answering(part, own, at)},\n"
+        for at, (part, own) in enumerate(zip(plan.parts, texts, strict=True))
+    ]
+    return "_wb_graders = {\n" + "".join(rows) + "}\n"
+
+
+def _answering(part: Part, own: str, at: int) -> str:
+    full = "_in_full" if outcomes_in(own) else ""
+    answering = f"_wb_answering{full}(_wb_own_{at})"
+    known = ("verdict", "negate", "pass_threshold", "on_error", "opposite")
+    settings = [f"{key}={part.settings[key]!r}" for key in known if key in part.settings]
+    return f"_wb_entry({answering}, {', '.join(settings)})" if settings else answering
+
+
+def _combining_lines(plan: Plan) -> str:
+    """The lines that make one answer of several; for one grader, its own."""
+    return f"\n\ndef _wb_whole(answers):\n    return {_combined(plan, plan.rule)}\n"
+
+
+def quoted(name: str) -> str:
+    """A text as Python spells it, in double quotes."""
+    return json.dumps(name, ensure_ascii=False)
+
+
+def listed(names: Iterable[str]) -> str:
+    """A list of texts as Python spells it."""
+    return f"[{', '.join(map(quoted, names))}]"
+
+
+def mapped(values: Mapping[str, float]) -> str:
+    """A dict of numbers as Python spells it."""
+    return "{" + ", ".join(f"{quoted(name)}: {value!r}" for name, value in values.items()) + "}"
+
+
+def _combined(plan: Plan, rule: CombiningRule | None) -> str:
+    if isinstance(rule, Mean | Sum):
+        called = "_wb_mean" if isinstance(rule, Mean) else "_wb_sum"
+        return f"{called}(answers, {mapped(plan.weights)}{', strict=True' if rule.strict else ''})"
+    if isinstance(rule, AllPass):
+        blocking = [part.name for part in plan.parts if part.settings.get("severity", "error") == "error"]
+        return f"_wb_all_pass(answers, {listed(blocking)})"
+    if isinstance(rule, Formula):
+        names, value = formula_in_python(rule.text)
+        asked = names or tuple(part.name for part in plan.parts)
+        return f"_wb_formula(answers, {listed(asked)}, {value})"
+    return f"answers[{quoted(plan.parts[0].name)}]"

@@ -1,0 +1,55 @@
+"""OpenRLHF: a `reward_func` over lists of one query, prompt and label; the file's path is given as the reward's URL.
+
+A query is the prompt and the answer with special tokens, so that the answer is what follows the prompt, up to the tokens
+that end it. Only the label comes with a row.
+
+Source: OpenRLHF 0.11.2 (`utils/agent.py`), read and run.
+"""
+
+from __future__ import annotations
+
+from workbench.formats.targets.base import TEXT, Plan, register_target
+
+_LINES = r'''
+
+_WB_ENDS = _wb_re.compile(r"(?:<\|[^|<>]{1,40}\|>|</s>|<eos>|<pad>|<end_of_turn>)+\s*\Z")
+
+
+def _wb_completion(query, prompt):
+    """What follows the prompt, without the special tokens that end it."""
+    return _WB_ENDS.sub("", query.removeprefix(prompt))
+
+
+def reward_func(queries, prompts, labels, **kwargs):
+    found = []
+    for query, prompt, label in zip(queries, prompts, labels, strict=True):
+        turns = [("assistant", _wb_completion(query, prompt))]
+        found.append(_wb_drive(_wb_ask(_wb_graders, _wb_thread, turns, _wb_with_reference({}, label))))
+    scores = [_wb_number(_wb_whole(answers), ON_ERROR) for answers in found]
+    parts = {name: [_wb_number(answers[name], _wb_math.nan) for answers in found] for name in _wb_graders}
+    if len(scores) > 1:
+        return {"rewards": scores, "scores": scores, "extra_logs": parts}
+    logs = {name: values[0] for name, values in parts.items()}
+    return {"rewards": scores[0], "scores": scores[0], "extra_logs": logs}
+'''
+
+
+def _lines(plan: Plan) -> str:
+    return _LINES.replace("ON_ERROR", repr(plan.on_error))
+
+
+register_target(
+    "openrlhf",
+    "OpenRLHF reward_func",
+    lines=_lines,
+    imports="import re as _wb_re",
+    use=lambda _: "--reward.remote_url THIS_FILE.py --data.label_key REFERENCE_COLUMN",
+    reads=TEXT,
+    public=("reward_func",),
+    combines=True,
+    words=False,
+    no_score="OpenRLHF logs the exception, and the run ends later.",
+    remarks=("a row brings its label alone: other columns that a grader reads are not there",),
+    signature="openrlhf",
+    example="def reward_func(queries, prompts, labels):\n    return {'rewards': [float(l in q) for q, l in zip(queries, labels)]}\n",
+)

@@ -1,0 +1,203 @@
+"""What of a suite a target's file can hold: each grader's text and settings, or the loss that names it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from workbench.capturing.statements import parsed
+from workbench.errors import FormatError
+from workbench.extractors import Extractor
+from workbench.formats.shared.base import Losses
+from workbench.formats.shared.thread_access import looks_at_calls, reads_beyond
+from workbench.formats.shared.unsupported import add_kind_loss, check_entry, check_signature, identifier
+from workbench.formats.shared.wrapping import check_free, framed, names_in
+from workbench.formats.targets.base import Part, Target
+from workbench.graders import FunctionGrader, Grader
+from workbench.graders.combine import Entry
+from workbench.graders.portable import is_portable, portable
+from workbench.graders.rule_grader import RuleGrader
+
+__all__ = ["parts_of"]
+
+_WAY_OUT = "write it as a function grader, or leave it out"
+_ENTRY = ("weight", "severity", "negate", "pass_threshold")
+_LIMITS = ("timeout", "memory_mb", "description")
+
+
+def parts_of(target: Target, entries: Sequence[Entry], losses: Losses) -> tuple[Part, ...]:
+    """The graders that the target's file can hold; the others are told, each by its name.
+
+    Raises:
+        FormatError: Losses are refused, or two graders' texts cannot stand in one file.
+    """
+    texts = [(entry, text) for entry in entries if (text := _text(target, entry, losses)) is not None]
+    reserved = set(target.public).union(*(names_in(text) for _, text in texts))
+    functions: list[str] = []
+    for entry, _ in texts:
+        functions.append(identifier(entry.name, [*reserved, *functions]))
+    check_together([(entry.name, text) for entry, text in texts])
+    return tuple(
+        Part(entry.name, function, text, _settings(entry))
+        for (entry, text), function in zip(texts, functions, strict=True)
+    )
+
+
+def _text(target: Target, entry: Entry, losses: Losses) -> str | None:
+    grader = entry.grader
+    if not isinstance(grader, FunctionGrader | RuleGrader):
+        add_kind_loss(entry, losses, way_out=_WAY_OUT)
+        return None
+    if not check_entry(entry, losses, knows=_ENTRY) or not _sees_enough(target, entry, losses):
+        return None
+    try:
+        text = grader.source.text if isinstance(grader, FunctionGrader) else portable(grader)
+        check_free(text, target.public)
+        framed(text)
+    except FormatError as error:
+        losses.add(entry.name, error.where or "source", _told(error), way_out=error.hint or _WAY_OUT)
+        return None
+    return _enough_of_thread(target, entry, text, losses)
+
+
+def _told(error: FormatError) -> str:
+    return f"{error.what}: {error.found}" if error.found else error.what
+
+
+def _sees_enough(target: Target, entry: Entry, losses: Losses) -> bool:
+    if isinstance(entry.grader, FunctionGrader):
+        return check_signature(entry, losses)
+    extractor = getattr(entry.grader, "extractor", None)
+    if "get_turns" not in target.reads and extractor is not None and extractor != Extractor():
+        losses.add(entry.name, "extractor", f"the target passes the last answer alone, and {extractor.name!r} may look at more",
+                   way_out='use the extractor "last_assistant", or a target that passes messages, such as trl')  # fmt: skip
+        return False
+    if "tool_calls" in target.reads or not looks_at_calls(entry.grader):
+        return True
+    losses.add(entry.name, "kind", "the target does not pass tool calls to code",
+               way_out="export to a target that passes chat messages, such as trl or inspect")  # fmt: skip
+    return False
+
+
+def _enough_of_thread(target: Target, entry: Entry, text: str, losses: Losses) -> str | None:
+    # A rule of ours reads the last answer alone, by way of all turns; what it needs besides was asked above.
+    is_rule = isinstance(entry.grader, RuleGrader) or is_portable(text)
+    known = {*target.reads, *({"get_turns", "turn_calls"} if is_rule else ())}
+    lacking = reads_beyond(text, known)
+    for missing in lacking:
+        losses.add(
+            entry.name, f"source (thread.{missing})", "the target does not pass the whole conversation to code",
+            way_out="read the completion and the metadata only, or export to a target that passes messages",
+        )  # fmt: skip
+    return None if lacking else text
+
+
+def _settings(entry: Entry) -> dict[str, Any]:
+    """What is said of a grader besides its text, defaults left out."""
+    plain = Entry(entry.grader)
+    changed = {name: getattr(entry, name) for name in _ENTRY if getattr(entry, name) != getattr(plain, name)}
+    if entry.on_error != "fail":
+        changed |= {"on_error": entry.on_error, **({"opposite": True} if _opposite(entry) else {})}
+    if getattr(entry.grader, "gives_verdict", False) and (entry.negate or entry.pass_threshold is not None):
+        changed["verdict"] = True
+    return changed | _limits(entry.grader)
+
+
+def _opposite(entry: Entry) -> bool:
+    return entry.negate and entry.negate_errors
+
+
+def _limits(grader: Grader) -> dict[str, Any]:
+    if not isinstance(grader, FunctionGrader):
+        return {}
+    plain = replace(grader, timeout=1.0, memory_mb=512, description="")
+    return {name: value for name in _LIMITS if (value := getattr(grader, name)) != getattr(plain, name)}
+
+
+def check_together(texts: Sequence[tuple[str, str]]) -> None:
+    """Refuse graders whose modules cannot be one: a name that two of them bind to different things.
+
+    Args:
+        texts: Name of the grader, its module.
+
+    Raises:
+        FormatError: Names both graders and the name, with the way out.
+    """
+    if len(texts) < 2:
+        return
+    trees = {grader: parsed(text) or ast.Module([], []) for grader, text in texts}
+    changed = set().union(*map(_changed_names, trees.values()))
+    seen: dict[str, tuple[str, str]] = {}
+    for grader, tree in trees.items():
+        if "grade" in _read_names(tree):
+            raise _apart(grader, "it calls itself, and each grader of the file is called grade")
+        for name, binding in _bound(tree):
+            other, before = seen.setdefault(name, (grader, binding))
+            if other != grader and (before != binding or name in changed):
+                raise _apart(grader, f"it and {other!r} both have a {name!r} of their own")
+
+
+def _apart(grader: str, what: str) -> FormatError:
+    return FormatError(
+        "two graders cannot stand in one file", where=f"grader {grader!r}, source", found=what,
+        hint="give one of them another name, or export each grader to a file of its own",
+    )  # fmt: skip
+
+
+def _bound(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    """The names that the top of a module binds, each with what it is bound to; `grade` left out."""
+    for node in tree.body:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            yield from _imported(node)
+        else:
+            yield from ((name, ast.unparse(node)) for name in _names_bound_by(node) if name != "grade")
+
+
+def _imported(node: ast.Import | ast.ImportFrom) -> Iterator[tuple[str, str]]:
+    """Each name alone: `import json, re` and `import re` bind the same `re`."""
+    module = getattr(node, "module", "") or ""
+    for alias in node.names if module != "__future__" else ():
+        yield alias.asname or alias.name.partition(".")[0], f"{module}:{alias.name}"
+
+
+def _names_bound_by(node: ast.stmt) -> Iterable[str]:
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return [node.name]
+    stored = (one for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store))
+    return dict.fromkeys(one.id for one in stored)
+
+
+def _read_names(tree: ast.Module) -> set[str]:
+    return {
+        node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
+    }
+
+
+def _changed_names(tree: ast.Module) -> set[str]:
+    """Names of the module that its functions may change: what two graders shared would then go from one to the other."""
+    changed: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Global):
+            changed |= set(node.names)
+        elif isinstance(node, ast.Subscript | ast.Attribute) and not isinstance(node.ctx, ast.Load):
+            changed |= _name_of(node.value)
+        elif (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr in _CHANGING
+        ):
+            changed |= _name_of(node.func.value)
+    return changed
+
+
+def _name_of(node: ast.expr) -> set[str]:
+    return {node.id} if isinstance(node, ast.Name) else set()
+
+
+_CHANGING = frozenset({
+    "append", "extend", "insert", "add", "update", "discard", "remove", "pop", "popitem", "clear", "setdefault",
+    "sort", "reverse", "send",
+})  # fmt: skip
+"""Methods that change what they are called on."""

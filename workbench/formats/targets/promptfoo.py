@@ -1,0 +1,58 @@
+"""promptfoo: `get_assert(output, context)` for a `python` assertion, and a function each for single graders.
+
+What raises counts as score 0 and not passed there: promptfoo has no word for "no score" in a Python assertion.
+
+Source: promptfoo 0.123.1 (`assertions/python`), read and run.
+"""
+
+from __future__ import annotations
+
+from workbench.formats.targets.base import TEXT, Plan, register_target
+from workbench.formats.targets.module import quoted
+
+_ROW = """
+
+def _wb_row(output, context):
+    text = output if isinstance(output, str) else _wb_json.dumps(output, ensure_ascii=False)
+    turns = [("user", context.get("prompt") or ""), ("assistant", text)]
+    return _wb_thread(turns, context.get("vars") or {})
+
+
+def _wb_result(answer, answers):
+    score = _wb_number(answer, ON_ERROR)
+    passed = score > 0 if answer.passed is None else answer.passed  # as promptfoo reads a bare number
+    parts = {name: one.score for name, one in answers.items() if one.score is not None}
+    return {"pass": passed, "score": score, "reason": answer.reason or f"score {score:g}", "namedScores": parts}
+
+
+def get_assert(output, context):
+    answers = _wb_drive(_wb_ask(_wb_graders, _wb_row, output, context))
+    return _wb_result(_wb_whole(answers), answers)
+"""
+_FUNCTION = """
+
+def FUNCTION(output, context):
+    answers = _wb_drive(_wb_ask({NAME: _wb_graders[NAME]}, _wb_row, output, context))
+    return _wb_result(answers[NAME], answers)
+"""
+
+
+def _lines(plan: Plan) -> str:
+    functions = "".join(
+        _FUNCTION.replace("FUNCTION", part.function).replace("NAME", quoted(part.name)) for part in plan.parts
+    )
+    return _ROW.replace("ON_ERROR", repr(plan.on_error)) + (functions if len(plan.parts) > 1 else "")
+
+
+register_target(
+    "promptfoo",
+    "promptfoo Python assertions",
+    lines=_lines,
+    imports="import json as _wb_json",
+    use=lambda _: "assert: [{type: python, value: 'file://THIS_FILE.py'}]",
+    reads=TEXT | {"messages", "get_turns", "last_content"},
+    public=("get_assert",),
+    combines=True,
+    words=False,
+    no_score="promptfoo counts an exception as score 0, not passed.",
+)

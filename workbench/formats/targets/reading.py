@@ -1,0 +1,159 @@
+"""A target's file read back: the graders of a file of ours, or a trainer's own function by its signature."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from pathlib import PurePath
+from typing import Any
+
+from workbench.capturing.foreign import signature_of_target
+from workbench.capturing.statements import parsed
+from workbench.errors import FormatError
+from workbench.formats.shared.base import Reading
+from workbench.formats.shared.node import Node
+from workbench.formats.shared.other_python import no_grader
+from workbench.formats.shared.parsing import MAX_PYTHON, parse_python
+from workbench.formats.targets.base import Part, Plan, Target
+from workbench.formats.targets.module import SETTINGS, compose, decompose
+from workbench.graders import FunctionGrader
+from workbench.graders.combine import CombiningRule, Entry
+from workbench.suite import Suite
+
+__all__ = ["detects", "read"]
+
+_ENTRY = ("weight", "severity", "negate", "pass_threshold", "on_error")
+_LIMITS = ("timeout", "memory_mb", "description")
+_TEXT = ("target", "version", "name", "description", "combine", "on_error", "graders")
+_KNOWN = ("name", "function", *_ENTRY, *_LIMITS, "opposite", "verdict")
+
+
+def read(target: Target, reading: Reading) -> Suite:
+    """The suite of a target's file.
+
+    Raises:
+        FormatError: No grader in it, or lines of ours that somebody has changed.
+    """
+    parse_python(reading.text, reading.where)
+    text = reading.text.replace("\r\n", "\n")
+    found = decompose(text)
+    if found is not None:
+        return _own(target, found, text, reading)
+    if f"\n{SETTINGS}" in text:
+        raise FormatError(
+            "the settings of this file cannot be read", where=reading.where, expected="a line of JSON",
+            hint="export the graders again",
+        )  # fmt: skip
+    if target.signature and (name := _function(text, target.signature)):
+        return _theirs(target, name, reading)
+    raise no_grader(text, reading.where, f"{target.title}: a file that `wb.export` wrote is read")
+
+
+def detects(target: Target, document: Any, text: str) -> int:
+    """How sure a text is of this target: 2 for a file of ours, and for a function only this target has."""
+    if document is not None or len(text) > MAX_PYTHON:
+        return 0
+    if f"\n{SETTINGS}" in text:
+        found = decompose(text)
+        return 2 if found is not None and found[0].get("target") == target.name else 0
+    return 2 if target.signature and _function(text, target.signature) else 0
+
+
+def _function(text: str, signature: str) -> str:
+    """The name of the first top-level function of that signature; "" without one."""
+    tree = parsed(text)
+    functions = [
+        node
+        for node in (tree.body if tree else ())
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
+    names = [node.name for node in functions if signature_of_target(node) == signature]
+    return names[-1] if names else ""
+
+
+def _theirs(target: Target, name: str, reading: Reading) -> Suite:
+    # Nothing in a module names the grader; its file does, where there is one and the function has a name for all.
+    stem = PurePath(reading.where).stem if reading.folder and name == "compute_score" else ""
+    try:
+        grader = FunctionGrader.from_source(
+            reading.text, imported=True, function=name, signature=target.signature, name=stem or name
+        )
+    except ValueError as error:
+        if isinstance(error, FormatError):
+            raise
+        raise FormatError(
+            "the module cannot be taken", where=reading.where, found=str(error)[:300]
+        ) from error
+    return Suite(grader.trusted() if reading.trust else grader)
+
+
+def _own(
+    target: Target, found: tuple[Mapping[str, Any], list[str], tuple[str, ...]], text: str, reading: Reading
+) -> Suite:
+    settings, texts, certificate = found
+    node = Node(settings, f"{reading.where}, settings").only(*_TEXT)
+    if settings.get("target") != target.name:
+        raise node.at("target").refuse(
+            "this file was written for another target",
+            found=repr(settings.get("target"))[:80],
+            expected=target.name,
+        )
+    graders = [one.only(*_KNOWN) for one in node.items("graders")]
+    if not graders or len(graders) != len(texts):
+        raise node.refuse(
+            "the settings and the graders between the marks do not fit",
+            found=f"{len(texts)} texts", expected=f"{len(graders)}",
+            hint="export the graders again, or keep the marks as they were",
+        )  # fmt: skip
+    rule = CombiningRule.build(settings["combine"]) if node.has("combine") else None
+    _check_frame(target, _plan(node, graders, texts, rule, certificate), text, reading)
+    entries = [_entry(one, own, reading) for one, own in zip(graders, texts, strict=True)]
+    title = {key: node.text(key) for key in ("name", "description") if node.has(key)}
+    return Suite(entries, combine=rule, **title)
+
+
+def _plan(
+    node: Node,
+    graders: list[Node],
+    texts: list[str],
+    rule: CombiningRule | None,
+    certificate: tuple[str, ...],
+) -> Plan:
+    parts = tuple(
+        Part(one.text("name"), one.text("function"), own, _rest(one))
+        for one, own in zip(graders, texts, strict=True)
+    )
+    title = {key: node.text(key) for key in ("name", "description") if node.has(key)}
+    return Plan(parts, rule, node.number("on_error", None), title, certificate)
+
+
+def _rest(grader: Node) -> dict[str, Any]:
+    return {key: value for key, value in grader.mapping().items() if key not in {"name", "function"}}
+
+
+def _check_frame(target: Target, plan: Plan, text: str, reading: Reading) -> None:
+    """Made again and compared: a line that somebody changed does something, and must not be left out."""
+    try:
+        same = compose(target, plan) == text
+    except (FormatError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        same = False
+    if not same:
+        raise FormatError(
+            "lines around the graders were changed by hand", where=reading.where,
+            expected="the lines as the workbench wrote them: what they do now is not read back",
+            hint="move the change into a grader, between its marks, or export the graders again",
+        )  # fmt: skip
+
+
+def _entry(node: Node, text: str, reading: Reading) -> Entry:
+    limits = {key: node.value[key] for key in _LIMITS if node.has(key)}
+    try:
+        grader = FunctionGrader.from_source(text, imported=True, name=node.text("name"), **limits)
+        settings = {key: node.value[key] for key in _ENTRY if node.has(key)}
+        if node.boolean("opposite", False):
+            settings["negate_errors"] = True
+        return Entry(grader.trusted() if reading.trust else grader, **settings)
+    except (ValueError, TypeError) as error:
+        if isinstance(error, FormatError):
+            raise
+        raise node.refuse("the grader cannot be made", found=str(error)[:200]) from error

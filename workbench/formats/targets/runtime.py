@@ -1,0 +1,313 @@
+"""What stands around graders in exported files: as much of it as a file needs, and the standard library only.
+
+Nothing here is called by the workbench. Each name begins with `_wb_`, so that a grader's own names stay free, and
+what is imported has such a name as well.
+"""
+# mypy: ignore-errors
+
+from __future__ import annotations
+
+import math as _wb_math
+from collections import namedtuple as _wb_namedtuple
+
+_wb_Turn = _wb_namedtuple("Turn", "role content")
+_wb_Answer = _wb_namedtuple(
+    "Answer", "score passed reason failure metadata", defaults=(None, None, "", "", None)
+)
+
+
+class StringThread:
+    """The conversation as the graders below read it."""
+
+    def __init__(self, turns=(), metadata=None):
+        self._turns = [_wb_Turn(role, content) for role, content in turns]
+        self.metadata = metadata
+        self.tools = []
+        self._calls = {}
+        self._answers = {}
+
+    def completion(self):
+        last = self._turns[-1] if self._turns else None
+        return last.content if last and last.role == "assistant" else None
+
+    def messages(self):
+        ends = self._turns and self._turns[-1].role == "assistant"
+        return self._turns[:-1] if ends else list(self._turns)
+
+    def get_turns(self):
+        return list(self._turns)
+
+    def last_content(self):
+        return self._turns[-1].content
+
+    def tool_calls(self):
+        return [call for index in sorted(self._calls) for call in self._calls[index]]
+
+    def turn_calls(self, index):
+        return list(self._calls.get(index) or [])
+
+    def turn_answers(self, index):
+        return self._answers.get(index)
+
+
+_wb_Thread = StringThread
+
+
+class Skip(Exception):
+    """Raised where a grader below does not apply to a row."""
+
+
+class Grade:
+    """What a grader below may return in the place of a number."""
+
+    def __init__(self, score=None, *, passed=None, reasoning=None, error=None, metadata=None, **rest):
+        self.score, self.passed, self.reasoning, self.error = score, passed, reasoning, error
+        self.metadata = dict(metadata or {})
+
+    @classmethod
+    def failed(cls, kind, message, **rest):
+        return cls(error=f"{kind}: {message}", **rest)
+
+    @classmethod
+    def skipped(cls, reasoning=None, **rest):
+        return cls(reasoning=reasoning, **rest)
+
+
+_wb_Grade = Grade
+_wb_Skip = Skip
+
+
+def _wb_scored(value):
+    if type(value) not in (int, float) or not _wb_math.isfinite(value):
+        raise TypeError(f"grade must return a finite number, not {value!r:.80}")
+    return _wb_Answer(float(value))
+
+
+def _wb_graded(value):
+    if type(value) is not _wb_Grade:
+        return _wb_scored(value)
+    note = {"reason": value.reasoning or "", "passed": value.passed, "metadata": value.metadata or None}
+    if value.error is not None:
+        return _wb_Answer(failure=str(value.error), **note)
+    return _wb_Answer(**note) if value.score is None else _wb_scored(value.score)._replace(**note)
+
+
+def _wb_answering(grade):
+    """The grader as a function that never raises: what fails is this row's failure and no other's."""
+
+    async def answer(thread):
+        try:
+            return _wb_scored(await grade(thread))
+        except (Exception, SystemExit) as error:
+            return _wb_Answer(failure=f"{type(error).__name__}: {error}")
+
+    return answer
+
+
+def _wb_answering_in_full(grade):
+    """The grader as a function that never raises; it may return a `Grade` or raise `Skip`."""
+
+    async def answer(thread):
+        try:
+            return _wb_graded(await grade(thread))
+        except _wb_Skip as skip:
+            return _wb_Answer(reason=str(skip))
+        except (Exception, SystemExit) as error:
+            return _wb_Answer(failure=f"{type(error).__name__}: {error}")
+
+    return answer
+
+
+def _wb_entry(answer, *, verdict=False, negate=False, pass_threshold=None, on_error="fail", opposite=False):
+    """The grader with the settings that it has in its suite."""
+
+    async def counted(thread):
+        found = await answer(thread)
+        if found.failure and on_error != "fail":
+            value = float(opposite) if on_error == "zero" else None
+            return _wb_Answer(value, value == 1.0, reason=found.failure)
+        if found.score is None:
+            return found
+        passed = found.score >= 1.0 if verdict else found.passed
+        passed = passed if pass_threshold is None else found.score >= pass_threshold
+        if not negate:
+            return found._replace(passed=passed)
+        return found._replace(score=1.0 - found.score, passed=None if passed is None else not passed)
+
+    return counted
+
+
+def _wb_copied(value):
+    """Plain values of its own for each grader, so that none changes what another sees."""
+    value = value.tolist() if hasattr(value, "tolist") else value
+    if isinstance(value, dict):
+        return {key: _wb_copied(one) for key, one in value.items()}
+    return [_wb_copied(one) for one in value] if isinstance(value, list) else value
+
+
+async def _wb_ask(graders, thread_of, *row):
+    """Every grader's answer on one row, each on a thread of its own."""
+    try:
+        threads = {name: thread_of(*row) for name in graders}
+    except Exception as error:
+        return {name: _wb_Answer(failure=f"{type(error).__name__}: {error}") for name in graders}
+    return {name: await answer(threads[name]) for name, answer in graders.items()}
+
+
+def _wb_thread(turns, metadata):
+    return _wb_Thread(turns, _wb_copied(metadata))
+
+
+def _wb_text(content):
+    if content is None or isinstance(content, str):
+        return content or ""
+    return "".join(map(_wb_part_text, content))
+
+
+def _wb_part_text(part):
+    if isinstance(part, str):
+        return part
+    return part.get("text") or ("[image]" if "image" in str(part.get("type", "")) else "")
+
+
+def _wb_thread_of(messages, metadata, tools=()):
+    """The conversation out of chat messages: dicts with role, content and perhaps tool_calls."""
+    turns = [(message["role"], _wb_text(message.get("content"))) for message in messages]
+    thread = _wb_thread(turns, metadata)
+    thread.tools = list(tools or ())
+    thread._calls = {at: list(one["tool_calls"]) for at, one in enumerate(messages) if one.get("tool_calls")}
+    thread._answers = {at: one["tool_call_id"] for at, one in enumerate(messages) if one.get("tool_call_id")}
+    return thread
+
+
+def _wb_with_reference(metadata, reference):
+    """The row's columns, with the reference under each name that graders know it by."""
+    names = () if reference is None else ("reference", "expected", "ground_truth", "label", "answer")
+    return {**dict.fromkeys(names, reference), **(metadata or {})}
+
+
+def _wb_drive(coroutine):
+    """Run a grader's coroutine to its end here: it waits for nothing."""
+    try:
+        while coroutine.send(None) is None:  # `await asyncio.sleep(0)`
+            pass
+        coroutine.throw(RuntimeError("the grader waits for something, and there is no event loop here"))
+    except StopIteration as done:
+        return done.value
+
+
+def _wb_missing(answers):
+    """The combined answer where a grader failed; None where none did."""
+    failed = [f"{name} failed ({answer.failure})" for name, answer in answers.items() if answer.failure]
+    return _wb_Answer(failure="; ".join(failed)) if failed else None
+
+
+def _wb_combined(score):
+    if not _wb_math.isfinite(score):
+        return _wb_Answer(failure=f"the combined score is {score}, which is no score")
+    return _wb_Answer(float(score))
+
+
+def _wb_mean(answers, weights, strict=False):
+    """The weighted mean, over the graders that answered."""
+    there = {name: answer.score for name, answer in answers.items() if answer.score is not None}
+    total = sum(weights[name] for name in there)
+    if missing := _wb_missing(answers):
+        return missing
+    if not total or (strict and len(there) < len(answers)):
+        return _wb_Answer(reason="not scored: graders skipped this row")
+    return _wb_combined(sum(weights[name] * score for name, score in there.items()) / total)
+
+
+def _wb_sum(answers, weights, strict=False):
+    """The weighted sum; a grader that skipped the row adds nothing."""
+    there = {name: answer.score for name, answer in answers.items() if answer.score is not None}
+    if missing := _wb_missing(answers):
+        return missing
+    if not there or (strict and len(there) < len(answers)):
+        return _wb_Answer(reason="not scored: graders skipped this row")
+    return _wb_combined(sum(weights[name] * score for name, score in there.items()))
+
+
+def _wb_all_pass(answers, blocking):
+    """1.0 where every grader of severity "error" passes, else 0.0."""
+    asked = {name: answers[name] for name in blocking}
+    if missing := _wb_missing(asked):
+        return missing
+    if any(answer.score is None for answer in asked.values()):
+        return _wb_Answer(reason="not scored: graders skipped this row")
+    passed = all(answer.score >= 1.0 if answer.passed is None else answer.passed for answer in asked.values())
+    return _wb_Answer(float(passed), passed)
+
+
+def _wb_formula(answers, names, value):
+    """The formula over the scores of the graders it names; failed where it has no number for them."""
+    asked = {name: answers[name] for name in names}
+    if missing := _wb_missing(asked):
+        return missing
+    if any(answer.score is None for answer in asked.values()):
+        return _wb_Answer(reason="not scored: graders skipped this row")
+    return _wb_combined(value(*(answer.score for answer in asked.values())))
+
+
+def _wb_divide(one, other):
+    """As in columns of floats: a division by 0 is infinite, or no number."""
+    if other:
+        return one / other
+    return one * _wb_math.copysign(_wb_math.inf, other) if one else _wb_math.nan
+
+
+def _wb_power(base, exponent):
+    try:
+        return _wb_math.pow(base, exponent)
+    except OverflowError:
+        return -_wb_math.inf if base < 0 and exponent % 2 else _wb_math.inf
+    except ValueError:  # 0 to a negative power is infinite, a root of a negative number is none
+        return _wb_math.nan if base else _wb_math.inf
+
+
+def _wb_min(*values):
+    return _wb_math.nan if any(map(_wb_math.isnan, values)) else min(values)
+
+
+def _wb_max(*values):
+    return _wb_math.nan if any(map(_wb_math.isnan, values)) else max(values)
+
+
+def _wb_exp(value):
+    try:
+        return _wb_math.exp(value)
+    except OverflowError:
+        return _wb_math.inf
+
+
+def _wb_sqrt(value):
+    return _wb_math.sqrt(value) if value >= 0 else _wb_math.nan
+
+
+def _wb_log(value):
+    if value > 0:
+        return _wb_math.log(value)
+    return _wb_math.nan if value else -_wb_math.inf
+
+
+def _wb_floor(value):
+    return float(_wb_math.floor(value)) if _wb_math.isfinite(value) else value
+
+
+def _wb_ceil(value):
+    return float(_wb_math.ceil(value)) if _wb_math.isfinite(value) else value
+
+
+def _wb_number(answer, on_error):
+    """The score; where there is none, what the file was written to do: raise, or a number."""
+    if answer.score is not None:
+        return answer.score
+    if on_error is None:
+        raise RuntimeError(f"no score: {_wb_why(answer)}")
+    return on_error
+
+
+def _wb_why(answer):
+    """Why there is no score, in words."""
+    return answer.failure or f"skipped: {answer.reason or 'the grader does not apply to this row'}"

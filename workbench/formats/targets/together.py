@@ -1,0 +1,36 @@
+"""Together's reinforcement learning: a function of the prediction and the target, in 0..1.
+
+Source: Together's RL cookbook.
+"""
+
+from __future__ import annotations
+
+from workbench.formats.targets.base import TEXT, Plan, register_target
+
+_LINES = """
+
+def reward(prediction, target):
+    turns, metadata = [("assistant", prediction)], _wb_with_reference({}, target)
+    return _wb_number(_wb_whole(_wb_drive(_wb_ask(_wb_graders, _wb_thread, turns, metadata))), ON_ERROR)
+"""
+
+
+def _lines(plan: Plan) -> str:
+    return _LINES.replace("ON_ERROR", repr(plan.on_error))
+
+
+register_target(
+    "together",
+    "Together reward function",
+    lines=_lines,
+    use=lambda _: "the reward function of a data set in the registry",
+    reads=TEXT,
+    public=("reward",),
+    combines=True,
+    words=False,
+    no_score="the exception fails the job's call.",
+    clips=(0.0, 1.0),
+    remarks=("a row brings its target alone: other columns that a grader reads are not there",),
+    signature="together",
+    example="def exact(prediction, target):\n    return float(prediction.strip() == target.strip())\n",
+)

@@ -1,0 +1,95 @@
+"""TRL: a list of reward functions for `GRPOTrainer` and its kin; Unsloth takes the same.
+
+A function gets the whole batch and gives a list of floats, None for a row without a score; every column of the data set
+comes as a list. TRL adds the functions' scores by `reward_weights`, over those that answered.
+
+Source: TRL 1.16 (`GRPOTrainer._calculate_rewards`), read and run on a CPU.
+"""
+
+from __future__ import annotations
+
+from workbench.formats.targets.base import Plan, register_target
+from workbench.formats.targets.module import quoted
+from workbench.graders.combine import Mean, Sum
+
+_ROW = """
+
+_WB_NOT_COLUMNS = {"completion_ids", "prompt_ids", "trainer_state", "log_extra", "log_metric", "environments"}
+
+
+def _wb_row(prompt, completion, columns):
+    asked = [{"role": "user", "content": prompt}] if isinstance(prompt, str) else prompt
+    said = [{"role": "assistant", "content": completion}] if isinstance(completion, str) else completion
+    return _wb_thread_of([*asked, *said], columns)
+
+
+def _wb_answers(graders, prompts, completions, columns):
+    own = {key: values for key, values in columns.items() if key not in _WB_NOT_COLUMNS}
+    rows = [{key: values[at] for key, values in own.items()} for at in range(len(prompts))]
+    return [_wb_drive(_wb_ask(graders, _wb_row, *row)) for row in zip(prompts, completions, rows, strict=True)]
+
+
+def _wb_scores(name, prompts, completions, columns):
+    graders = {name: _wb_graders[name]}
+    return [answers[name].score for answers in _wb_answers(graders, prompts, completions, columns)]
+"""
+_FUNCTION = """
+
+def FUNCTION(prompts, completions, **columns):
+    return _wb_scores(NAME, prompts, completions, columns)
+"""
+_WHOLE = '''
+
+def reward(prompts, completions, log_extra=None, log_metric=None, **columns):
+    """RULE; each grader's own score is a column of the log."""
+    answers = _wb_answers(_wb_graders, prompts, completions, columns)
+    for name in _wb_graders if log_extra else ():
+        log_extra(name, [row[name].score for row in answers])
+    return [_wb_whole(row).score for row in answers]
+'''
+_USE = "GRPOTrainer(reward_funcs=reward_funcs, args=GRPOConfig(reward_weights=reward_weights, ...), ...)"
+_WHOLE_USE = (
+    "TRL adds the scores of the graders that answered. The suite's own rule, which leaves a row without a score where\n"
+    "a grader failed: GRPOTrainer(reward_funcs=[reward], ...)"
+)
+
+
+def _lines(plan: Plan) -> str:
+    functions = "".join(_function(part.name, part.function) for part in plan.parts)
+    names = ", ".join(part.function for part in plan.parts)
+    weights = _weights(plan)
+    if plan.rule is None or len(plan.parts) == 1:
+        return f"{_ROW}{functions}\n\nreward_funcs = [{names}]\nreward_weights = {weights}\n"
+    whole = _WHOLE.replace("RULE", f"The suite's {plan.rule.rule}")
+    if weights:
+        return f"{_ROW}{functions}{whole}\n\nreward_funcs = [{names}]\nreward_weights = {weights}\n"
+    return f"{_ROW}{whole}\n\nreward_funcs = [reward]\nreward_weights = [1.0]\n"
+
+
+def _use(plan: Plan) -> str:
+    both = plan.rule is not None and len(plan.parts) > 1 and bool(_weights(plan))
+    return f"{_USE}\n{_WHOLE_USE}" if both else _USE
+
+
+def _function(name: str, function: str) -> str:
+    return _FUNCTION.replace("FUNCTION", function).replace("NAME", quoted(name))
+
+
+def _weights(plan: Plan) -> list[float]:
+    """What TRL multiplies each score with; none where the rule is no weighted sum."""
+    weights = [part.weight for part in plan.parts]
+    if isinstance(plan.rule, Mean):
+        return [weight / sum(weights) for weight in weights]
+    return weights if plan.rule is None or isinstance(plan.rule, Sum) else []
+
+
+register_target(
+    "trl",
+    "TRL reward functions (GRPO, RLOO; Unsloth)",
+    lines=_lines,
+    use=_use,
+    public=("reward", "reward_funcs", "reward_weights"),
+    no_score="None, which TRL leaves out of the row's sum.",
+    signature="trl",
+    example="def reward(prompts, completions, answer, **kwargs):\n    return [float(a in c) for a, c in zip(answer, completions)]\n",
+)

@@ -1,0 +1,79 @@
+"""verifiers 0.4, and prime-rl with it: async rewards that a task's config names, each with its weight.
+
+A reward gets the task's data, whose own fields are the row's columns, and the trace of the rollout. Where one raises, the
+rollout is an error, and no reward of it counts: verifiers tries it again or drops it.
+
+Source: verifiers 0.4.0 (`v1/task.py`, `v1/trace.py`), read and run (`Task.score`).
+"""
+
+from __future__ import annotations
+
+from workbench.formats.targets.base import Plan, register_target
+from workbench.formats.targets.module import mapped, quoted
+from workbench.graders.combine import Mean, Sum
+
+_ROW = """
+
+def _wb_message(message):
+    own = message.model_dump()
+    calls = own.get("tool_calls") or []
+    own["tool_calls"] = [{"id": one["id"], "type": "function", "function": one} for one in calls]
+    return own
+
+
+def _wb_row(task, trace):
+    branches = trace.branches
+    return _wb_thread_of([_wb_message(one) for one in (branches[-1].messages if branches else [])], task.model_dump())
+
+
+async def _wb_score(name, task, trace):
+    answers = await _wb_ask({name: _wb_graders[name]}, _wb_row, task, trace)
+    return _wb_number(answers[name], None)
+"""
+_FUNCTION = """
+
+async def FUNCTION(task, trace) -> float:
+    return await _wb_score(NAME, task, trace)
+"""
+_WHOLE = '''
+
+async def reward(task, trace) -> float:
+    """RULE."""
+    return _wb_number(_wb_whole(await _wb_ask(_wb_graders, _wb_row, task, trace)), None)
+'''
+
+
+def _lines(plan: Plan) -> str:
+    functions = "".join(
+        _FUNCTION.replace("FUNCTION", part.function).replace("NAME", quoted(part.name)) for part in plan.parts
+    )
+    whole = _WHOLE.replace("RULE", f"The suite's {plan.rule.rule}") if plan.rule is not None else ""
+    return f"{_ROW}{functions}{whole}\n\nREWARDS = {mapped(_rewards(plan))}\n"
+
+
+def _rewards(plan: Plan) -> dict[str, float]:
+    """Function to weight: verifiers adds up what they give."""
+    weights = {part.function: part.weight for part in plan.parts}
+    if plan.rule is None or isinstance(plan.rule, Sum):
+        return weights
+    if isinstance(plan.rule, Mean):
+        return {name: weight / sum(weights.values()) for name, weight in weights.items()}
+    return {"reward": 1.0}
+
+
+def _use(plan: Plan) -> str:
+    rewards = [
+        f'{name} = {{ fn = "THIS_FILE.py:{name}", weight = {weight!r} }}'
+        for name, weight in _rewards(plan).items()
+    ]
+    return "\n".join(["In the config of the environment:", "[env.taskset.task.rewards]", *rewards])
+
+
+register_target(
+    "verifiers",
+    "verifiers rewards (prime-rl)",
+    lines=_lines,
+    use=_use,
+    public=("reward", "REWARDS"),
+    no_score="an exception, which makes the rollout an error: it is tried again or dropped.",
+)

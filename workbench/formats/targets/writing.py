@@ -1,0 +1,130 @@
+"""A suite as a target's file: what cannot be said is told, then one plan becomes one text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from workbench.errors import FormatError
+from workbench.formats.shared.base import Document, Losses
+from workbench.formats.shared.unsupported import add_gate_loss, binary, without_unused_settings
+from workbench.formats.targets.base import Part, Plan, Target
+from workbench.formats.targets.module import compose
+from workbench.formats.targets.parts import parts_of
+from workbench.graders.combine import AllPass, CombiningRule, Entry, Formula, Mean, Sum
+from workbench.graders.combine.formula import Expression
+from workbench.graders.rule_grader import RuleGrader
+from workbench.suite import Suite
+
+__all__ = ["write"]
+
+Range = tuple[float, float]
+_KEEPS = ("name", "description", "weight", "severity")
+_RULES = (Mean, Sum, AllPass, Formula)
+
+
+def write(target: Target, suite: Suite, losses: Losses) -> Document:
+    """The target's file.
+
+    Raises:
+        FormatError: Losses are refused, or nothing is left to write.
+    """
+    suite = without_unused_settings(suite, losses, keeps=_KEEPS)
+    add_gate_loss(suite, losses)
+    parts = parts_of(target, suite.entries, losses)
+    if not parts:
+        raise FormatError(
+            "nothing is left to write", where="the suite",
+            hint=f"{target.title} takes code graders: functions, and rules such as exact match",
+        )  # fmt: skip
+    rule = _rule(target, suite, parts, losses)
+    title = {key: text for key in ("name", "description") if (text := getattr(suite, key))}
+    plan = Plan(parts, rule, losses.on_error, title)
+    _tell_range(target, suite, plan, losses)
+    _tell_rest(target, losses)
+    return Document(compose(target, plan))
+
+
+def _rule(target: Target, suite: Suite, parts: Sequence[Part], losses: Losses) -> CombiningRule | None:
+    """The suite's rule, where it can be kept; a mean where the target needs one and there is none."""
+    rule, names = suite.combine, {part.name for part in parts}
+    if isinstance(rule, Formula) and (missing := sorted(set(Expression.read(rule.text).names) - names)):
+        losses.add(
+            "", "combine", f"the formula names {missing[0]!r}, which is left out", instead="the weighted mean"
+        )
+        rule = Mean()
+    if rule is not None and not isinstance(rule, _RULES):
+        losses.add("", "combine", f"the rule {rule.rule!r} has no form there", instead="the weighted mean")
+        rule = Mean()
+    if rule is None and target.combines and len(parts) > 1:
+        losses.add(
+            "", "combine", "it takes one number a row, and the suite has no rule that makes one of several",
+            way_out="give the suite a rule, such as combine=wb.combine.Mean()", instead="the weighted mean",
+        )  # fmt: skip
+        rule = Mean()
+    if isinstance(rule, Mean | Sum) and not any(part.weight for part in parts):
+        raise FormatError("the graders that are left have no weight", where="the suite, combine")
+    return rule
+
+
+def _tell_range(target: Target, suite: Suite, plan: Plan, losses: Losses) -> None:
+    """Tell scores that the target would cut or refuse: nothing is cut here."""
+    if target.clips is None:
+        return
+    low, high = target.clips
+    known = _range_of(suite, plan)
+    allowed = f"{low:g} to {high:g}"
+    if known is None:
+        losses.note(
+            "", "range", f"{target.name} takes scores of {allowed}; nobody knows yet what these graders give"
+        )
+    elif known[0] < low or known[1] > high:
+        losses.add(
+            "", "range", f"scores may be {known[0]:g} to {known[1]:g}, and {target.name} takes {allowed}",
+            way_out="choose weights so that the combined score fits", instead="the scores as they are",
+        )  # fmt: skip
+
+
+def _range_of(suite: Suite, plan: Plan) -> Range | None:
+    """The lowest and highest score that the file may give; None where a function may give any."""
+    names = {part.name for part in plan.parts}
+    ranges = {entry.name: _entry_range(entry) for entry in suite.entries if entry.name in names}
+    if isinstance(plan.rule, AllPass):
+        return 0.0, 1.0
+    known = {name: one for name, one in ranges.items() if one is not None}
+    if len(known) < len(ranges) or isinstance(plan.rule, Formula):
+        return None
+    return _summed(known, plan.weights) if isinstance(plan.rule, Sum) else _hull(known.values())
+
+
+def _entry_range(entry: Entry) -> Range | None:
+    unit = binary(entry.grader) or isinstance(entry.grader, RuleGrader)
+    return (0.0, 1.0) if unit else None
+
+
+def _summed(ranges: Mapping[str, Range], weights: Mapping[str, float]) -> Range:
+    return (
+        sum(weights[name] * low for name, (low, _) in ranges.items()),
+        sum(weights[name] * high for name, (_, high) in ranges.items()),
+    )
+
+
+def _hull(ranges: object) -> Range:
+    lows, highs = zip(*list(ranges), strict=True)  # type: ignore[call-overload]
+    return min(lows), max(highs)
+
+
+def _tell_rest(target: Target, losses: Losses) -> None:
+    for remark in target.remarks:
+        losses.note("", target.name, remark)
+    if target.words:
+        return
+    done = (
+        "the file raises there"
+        if losses.on_error is None
+        else f"{losses.on_error:g} stands for it, as you chose"
+    )
+    losses.note(
+        "", "no score",
+        f"{target.name} has no word for a row without a score: {done}. {target.no_score} "
+        'on_error= chooses: "raise", or a number',
+    )  # fmt: skip

@@ -1,0 +1,165 @@
+"""Reward functions of trainers, called on one row as the trainer calls them. Loaded by its path in the sandbox.
+
+`(prompts, completions, **columns)` is TRL's, `(data_source, solution_str, ground_truth, extra_info)` verl's,
+`(queries, prompts, labels)` OpenRLHF's, `(prediction, target)` Together's. Sync and async both work. Where a trainer
+takes a batch, it is a batch of one row.
+
+Source: TRL 1.16, verl 0.9.1, OpenRLHF 0.11.2, Together's RL cookbook.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from typing import Any
+
+_checks = sys.modules["_wb_checks"]
+_drive = sys.modules["_wb_drive"]
+_signatures = sys.modules["_wb_signatures"]
+CheckFailed = _checks.CheckFailed
+
+_FROM_A_TRAINER = ("completion_ids", "prompt_ids", "trainer_state", "environments")
+
+
+class TrainerLoading(_signatures.CalledLoading):  # type: ignore[misc, name-defined]  # loaded by path
+    """Checks of a reward function; a subclass says which parameters it has and what they are given."""
+
+    needed: tuple[str, ...] = ()
+
+    def _signature(self) -> str:
+        names, _ = self._parameters()
+        if missing := [name for name in self.needed if name not in names]:
+            raise CheckFailed(f"grade must take {self.usage}; {missing[0]} is missing")
+        return f"parameters {', '.join(names)}"
+
+    def _parameters(self) -> tuple[tuple[str, ...], bool]:
+        """The parameters by name, and whether any other is taken."""
+        args = self._definition.args
+        named = [*args.posonlyargs, *args.args, *args.kwonlyargs]
+        return tuple(arg.arg for arg in named), args.kwarg is not None
+
+    def _accepted(self, given: dict[str, Any]) -> dict[str, Any]:
+        """What the function takes of it; a trainer's data set has the columns that its rewards name."""
+        names, rest = self._parameters()
+        return given if rest else {name: value for name, value in given.items() if name in names}
+
+    def _read(self, value: Any) -> Any:
+        # Trainers take True for 1.0.
+        return float(value) if type(value) is bool else value
+
+
+class TRLLoading(TrainerLoading):
+    """`f(prompts, completions, **columns) -> list[float | None]`: None is a row without a score."""
+
+    usage = "grade(prompts, completions, **columns)"
+    needed = ("completions",)
+
+    def _signature(self) -> str:
+        message: str = super()._signature()
+        args = self._definition.args
+        required = [arg.arg for arg in args.args[: len(args.args) - len(args.defaults)]]
+        if unknown := [name for name in required if name in _FROM_A_TRAINER]:
+            raise CheckFailed(
+                f"grade reads {unknown[0]}, which only a trainer has; give it a default of None"
+            )
+        self._chat = _reads_messages(self._tree)
+        return message + ("; completions are lists of messages" if self._chat else "; completions are texts")
+
+    def _call(self, function: Any, row: Any) -> Any:
+        asked, said = _split(row.thread)
+        metadata = row.thread.metadata if isinstance(row.thread.metadata, dict) else {}
+        columns = {name: [value] for name, value in metadata.items()}
+        given = {
+            **columns,
+            "prompts": [asked if self._chat else "\n".join(one["content"] for one in asked)],
+            "completions": [said if self._chat else row.answer()],
+            "log_extra": _nowhere,
+            "log_metric": _nowhere,
+        }
+        return function(**self._accepted(given))
+
+    def _read(self, value: Any) -> Any:
+        if not isinstance(value, list | tuple) or len(value) != 1:
+            raise _drive.Refused(
+                "return_type", f"grade must return a list of one score a row, not {value!r:.80}"
+            )
+        if value[0] is None:
+            return _drive.Noted(None, {"reasoning": "None: no score"})
+        return super()._read(value[0])
+
+
+class VerlLoading(TrainerLoading):
+    """`f(data_source, solution_str, ground_truth, extra_info=None) -> float | dict` with the key `score`."""
+
+    usage = "grade(data_source, solution_str, ground_truth, extra_info=None)"
+    needed = ("data_source", "solution_str")
+
+    def _call(self, function: Any, row: Any) -> Any:
+        metadata = row.metadata if isinstance(row.metadata, dict) else {}
+        given = {
+            "data_source": metadata.get("data_source", ""),
+            "solution_str": row.answer(),
+            "ground_truth": row.reference,
+            "extra_info": metadata,
+        }
+        return function(**self._accepted(given))
+
+    def _read(self, value: Any) -> Any:
+        if not isinstance(value, dict):
+            return super()._read(value)
+        if "score" not in value:
+            raise _drive.Refused(
+                "return_type", f"the dict has no score; its keys are {', '.join(map(str, value))[:80]}"
+            )
+        parts = {key: part for key, part in value.items() if key != "score"}
+        return _drive.Noted(super()._read(value["score"]), {"metadata": parts} if parts else {})
+
+
+class OpenRLHFLoading(TrainerLoading):
+    """`f(queries, prompts, labels) -> {"rewards": ..., "scores": ..., "extra_logs": ...}`, lists of one row."""
+
+    usage = "grade(queries, prompts, labels)"
+    needed = ("queries", "prompts", "labels")
+
+    def _call(self, function: Any, row: Any) -> Any:
+        asked, _ = _split(row.thread)
+        prompt = "\n".join(one["content"] for one in asked)
+        return function(queries=[prompt + row.answer()], prompts=[prompt], labels=[row.reference])
+
+    def _read(self, value: Any) -> Any:
+        rewards = value.get("rewards") if isinstance(value, dict) else value
+        if isinstance(rewards, list | tuple) and len(rewards) == 1:
+            rewards = rewards[0]
+        logs = value.get("extra_logs") if isinstance(value, dict) else None
+        return _drive.Noted(
+            super()._read(rewards), {"metadata": dict(logs)} if isinstance(logs, dict) and logs else {}
+        )
+
+
+class TogetherLoading(TrainerLoading):
+    """`f(prediction, target) -> float`."""
+
+    usage = "grade(prediction, target)"
+    needed = ("prediction", "target")
+
+    def _call(self, function: Any, row: Any) -> Any:
+        return function(row.answer(), row.reference)
+
+
+def _nowhere(*_: Any) -> None:
+    """What is logged while a row is tried goes nowhere."""
+
+
+def _reads_messages(tree: ast.AST) -> bool:
+    """Whether a function reads completions as messages: it names their keys."""
+    return any(
+        isinstance(node, ast.Constant) and node.value in {"content", "role"} for node in ast.walk(tree)
+    )
+
+
+def _split(thread: Any) -> tuple[list[dict[str, str]], list[dict[str, str]]]:
+    """The messages of the prompt, and those that answer it: what follows the last user turn."""
+    turns = [{"role": turn.role, "content": turn.content} for turn in thread.get_turns()]
+    users = [at for at, turn in enumerate(turns) if turn["role"] == "user"]
+    first = users[-1] + 1 if users else 0
+    return turns[:first], turns[first:]
