@@ -13,6 +13,7 @@ from tests.graders.examples import ALTERNATIVES, EXAMPLES, scripted
 from workbench import background
 from workbench.errors import FormatError
 from workbench.formats import FORMATS
+from workbench.formats.targets.base import Target
 from workbench.graders import Control
 from workbench.graders.combine.combined import combine
 
@@ -21,13 +22,13 @@ __all__ = ["PLATFORMS", "SAMPLES", "ZERO", "cell", "conversion_table", "outcomes
 PLATFORMS = {
     name: (chosen.name, ending)
     for chosen in FORMATS.values()
-    if not chosen.handwritten
+    if not chosen.handwritten and not isinstance(chosen, Target)
     for name, ending in [
         (chosen.name, chosen.suffix),
         *((f"{chosen.name} {other}", other) for other in chosen.variants),
     ]
 }
-"""Column to format and ending: every platform there is, with each of its endings."""
+"""Column to format and ending: every platform there is, with each of its endings; `targets/` has the others."""
 ZERO = {chosen.name for chosen in FORMATS.values() if chosen.failed_is_zero}
 """Platforms that count a failed grader as 0.0: what is read back from them does so too."""
 

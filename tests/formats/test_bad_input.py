@@ -20,6 +20,7 @@ from workbench.formats.platforms.native.read_write import write as native_write
 from workbench.formats.shared import writing
 from workbench.formats.shared.parsing import parse_json, parse_python, parse_yaml
 from workbench.formats.shared.wrapping import wrap
+from workbench.formats.targets.base import Target
 from workbench.suite import Suite
 
 JSON_PLATFORMS = [
@@ -380,6 +381,10 @@ def test_reading_executes_nothing(platform, tmp_path):
         "vllora": json.dumps({"type": "script", "script": "throw 1; function grade(input) { return 1; }"}),
         "letta": "graders: {a: {kind: tool, function: 'mine.py:mentions'}}",
     }.get(platform, module or FORMATS[platform].example)  # fmt: skip
+    if isinstance(FORMATS[platform], Target):
+        grader = wb.FunctionGrader.from_source(f"{evil}async def grade(thread):\n    return 1.0\n", name="f")
+        wb.export(grader, tmp_path / "written.py", platform, allow_unvalidated=True)
+        text = (tmp_path / "written.py").read_text("utf-8")
     assert text, f"the format {platform} has no example= that tests could read"
     path = tmp_path / ("suite.yaml" if platform == "letta" else "g")
     path.write_text(text)

@@ -70,14 +70,12 @@ def test_a_python_file_without_graders_says_what_was_looked_for(tmp_path):
 
 
 OTHERS = {
-    "TRL": "def reward(completions, **kwargs):\n    return [1.0 for _ in completions]\n",
-    "verl": "def compute_score(data_source, solution_str, ground_truth, extra_info=None):\n    return 1.0\n",
     "inspect_ai": (
         "from inspect_ai.scorer import Score, accuracy, scorer\n\n\n@scorer(metrics=[accuracy()])\ndef mine():\n"
         "    async def score(state, target):\n        return Score(value=1)\n\n    return score\n"
     ),
     "LangSmith": "def correct(inputs: dict, outputs: dict, reference_outputs: dict) -> bool:\n    return True\n",
-    "OpenRLHF": "async def reward_func(queries, prompts, labels):\n    return {'rewards': 1.0}\n",
+    "MLflow": "def correct(outputs, expectations):\n    return outputs == expectations['expected']\n",
 }
 
 

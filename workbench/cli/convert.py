@@ -27,12 +27,23 @@ def add(commands: Commands) -> None:
         help="what FORMAT cannot say: refuse, or drop it and report",
     )
     convert.add_argument(
+        "--on-error",
+        type=_on_error,
+        default="raise",
+        metavar="NUMBER",
+        help="what a row without a score becomes where FORMAT has no word for it: a number (default: raise there)",
+    )
+    convert.add_argument(
         "--allow-unvalidated", action="store_true", help="write sources that fail their checks"
     )
     convert.add_argument(
         "--trust", action="store_true", help="run the sources even where they cannot be confined"
     )
     convert.set_defaults(command=_convert)
+
+
+def _on_error(text: str) -> str | float:
+    return text if text == "raise" else float(text)
 
 
 def _convert(options: argparse.Namespace) -> int:
@@ -48,6 +59,7 @@ def _convert(options: argparse.Namespace) -> int:
         options.to,
         format=options.format,
         on_loss=options.on_loss,
+        on_error=options.on_error,
         allow_unvalidated=options.allow_unvalidated,
         trust=options.trust,
         release=options.release,

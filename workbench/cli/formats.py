@@ -28,6 +28,7 @@ def _formats(_: argparse.Namespace) -> int:
                 format_.title + ("; --release chooses the release" if format_.releases else ""),
             )
         )
+    width = max(len(name) for name, _, _ in rows) + 2
     for name, endings, title in rows:
-        say(f"{name:<12}{endings:<13}{title}")
+        say(f"{name:<{width}}{endings:<13}{title}")
     return 0

@@ -246,7 +246,8 @@ def graded(job, rows):
         try:
             score, own = CALLS[job["target"]](module, {**row, "functions": job["functions"]})
         except RuntimeError as error:
-            assert str(error).startswith("no score: "), error  # the word of targets without one
+            if not str(error).startswith("no score: "):  # the word of targets without one
+                raise
             score, own = None, {}
         scores.append(score)
         parts.append(

@@ -71,6 +71,26 @@ _ADVICE_FOR: dict[str, dict[str, str]] = {
         "signature": "take (solution_str, ground_truth, extra_info=None)",
         "test_run": _ROWS.format(what="a float"),
     },
+    "trl": {
+        "structure": "define the reward function at the top level",
+        "signature": "take (prompts, completions, **columns)",
+        "test_run": _ROWS.format(what="a list of one number a row"),
+    },
+    "verl": {
+        "structure": "define compute_score at the top level",
+        "signature": "take (data_source, solution_str, ground_truth, extra_info=None)",
+        "test_run": _ROWS.format(what="a number, or a dict with score"),
+    },
+    "openrlhf": {
+        "structure": "define reward_func at the top level",
+        "signature": "take (queries, prompts, labels)",
+        "test_run": _ROWS.format(what="a dict with rewards"),
+    },
+    "together": {
+        "structure": "define the reward function at the top level",
+        "signature": "take (prediction, target)",
+        "test_run": _ROWS.format(what="a number"),
+    },
 }
 
 
