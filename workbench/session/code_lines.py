@@ -114,10 +114,19 @@ def compare_code(first: str, second: str, *, versions: bool) -> str:
     return call(f"app.{'versions' if versions else 'report'}.compare", first, second)
 
 
-def export_code(suite: str, target: str, format: str, *, on_loss: str, allow_unvalidated: bool) -> str:  # noqa: A002
+def export_code(
+    suite: str,
+    target: str,
+    format: str,  # noqa: A002
+    *,
+    on_loss: str,
+    on_error: str | float,
+    allow_unvalidated: bool,
+) -> str:
     """A file written; settings that are as usual are left out."""
     unusual = {
         "on_loss": on_loss if on_loss != "refuse" else None,
+        "on_error": on_error if on_error != "raise" else None,
         "allow_unvalidated": allow_unvalidated or None,
     }
     return call("wb.export", _Code(suite), target, format, **unusual)

@@ -22,6 +22,7 @@ from workbench.suite import Suite
 __all__ = [
     "Preview",
     "WrittenFiles",
+    "chooses_on_error",
     "file_name",
     "format_names",
     "preview",
@@ -102,6 +103,11 @@ def _replaced(place: Path) -> str:
     return f"{place.name} is there already and would be replaced{holds}"
 
 
+def chooses_on_error(format: str) -> bool:  # noqa: A002
+    """Whether a format has no word for a row without a score, so that `on_error` says what is written for one."""
+    return not get_format(format).words
+
+
 def format_names() -> list[tuple[str, str]]:
     """(title, name) of every registered format that can be written, the native one first."""
     return [(f"{format_.name}: {format_.title}", format_.name) for format_ in FORMATS.values()]
@@ -113,6 +119,7 @@ def preview(
     format: str = "native",  # noqa: A002
     *,
     on_loss: str = "refuse",
+    on_error: str | float = "raise",
     allow_unvalidated: bool = False,
 ) -> Preview:
     """Export into an empty folder that is thrown away, and read what was written: exactly what `export` writes.
@@ -122,6 +129,7 @@ def preview(
         name: Of the main file, without a folder; the format's ending is put behind it where it has none.
         format: Its platform.
         on_loss: As in `export`.
+        on_error: As in `export`.
         allow_unvalidated: As in `export`.
     """
     try:
@@ -131,8 +139,9 @@ def preview(
     with tempfile.TemporaryDirectory(prefix="workbench-preview-") as folder:
         try:
             exported = export(
-                suite, Path(folder) / target, format, on_loss=on_loss, allow_unvalidated=allow_unvalidated
-            )
+                suite, Path(folder) / target, format, on_loss=on_loss, on_error=on_error,
+                allow_unvalidated=allow_unvalidated,
+            )  # fmt: skip
         except (WorkbenchError, ValueError, OSError) as error:
             # The folder is thrown away, and its name would mean nothing to a reader.
             return Preview(problem=str(error).replace(f"{folder}/", ""))

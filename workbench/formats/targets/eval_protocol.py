@@ -47,7 +47,7 @@ def test_graders(row):
 # eval-protocol compares annotations with its classes, and under the import at the top they would be texts.
 test_graders.__annotations__ = {"row": _wb_Row, "return": _wb_Row}
 test_graders = _wb_test(
-    input_dataset=[_wb_environ.get("EVAL_DATASET", "dataset.jsonl")],
+    input_dataset=[_wb_environ.get("EVAL_DATASET", "rows.jsonl")],
     rollout_processor=_wb_NoRollout(),
     mode="pointwise",
 )(test_graders)

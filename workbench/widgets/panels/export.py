@@ -16,6 +16,7 @@ from workbench.session.code_lines import export_code, grader_code
 from workbench.session.export_preview import (
     Preview,
     WrittenFiles,
+    chooses_on_error,
     file_name,
     format_names,
     preview,
@@ -31,6 +32,7 @@ _LEXERS = {".json": "json", ".py": "python", ".yaml": "yaml", ".js": "javascript
 
 _DROP, _UNPROVED = "leave out what the format cannot say, and say so", "also graders that are not validated"
 
+_ON_ERROR = [("raises an error there", "raise"), ("counts as 0.0", 0.0), ("counts as -1.0", -1.0)]
 _CONTROLS = {"pass allow_unvalidated=True": f"tick '{_UNPROVED}'", 'on_loss="report"': f"'{_DROP}'"}
 """What a way out in code is called in the panel."""
 
@@ -51,6 +53,11 @@ class ExportPanel(Panel):
         self.path = widgets.Text("graders", description="File", continuous_update=False, layout=wide)
         self.drop = widgets.Checkbox(False, description=_DROP, indent=False)
         self.unproved = widgets.Checkbox(False, description=_UNPROVED, indent=False)
+        self.on_error = widgets.Dropdown(
+            description="No score",
+            options=options(_ON_ERROR),
+            tooltip="what a row without a score becomes there",
+        )
         self.proofs, self.losses, self.outcome = widgets.HTML(), widgets.HTML(), widgets.HTML()
         self.prove = widgets.Button(description="Validate all", icon="check")
         self.write = widgets.Button(description="Write the file", button_style="primary", icon="save")
@@ -62,7 +69,7 @@ class ExportPanel(Panel):
         add_classes(in_the_way=self.conflicts, replace=self.replace)
         self._preview, self._written = Preview(), WrittenFiles()
         self._conflicts: tuple[str, ...] = ("",)  # the target, and a sentence for each file in the way
-        for control in (self.format, self.path, self.drop, self.unproved):
+        for control in (self.format, self.path, self.drop, self.unproved, self.on_error):
             control.observe(self.callback(self.refresh), "value")
         self.replace.observe(self.callback(self._show_conflicts), "value")
         self.file.observe(self.callback(self._show_file), "value")
@@ -72,19 +79,20 @@ class ExportPanel(Panel):
         self.watch(self._show_proofs, self.session.graders, "unrun")
         self.watch(self._show_proofs, self.session.results, "report")
         return [
-            self.format, self.path, row(self.drop, self.unproved), row(self.proofs, self.prove), self.losses,
+            self.format, self.path, row(self.drop, self.unproved), self.on_error, row(self.proofs, self.prove), self.losses,
             self.file, self.view, row(self.conflicts, self.replace), row(self.write, self.outcome),
         ]  # fmt: skip
 
     def refresh(self) -> None:
         """See `Panel`."""
         self.outcome.value = ""
+        self.on_error.layout.display = "" if chooses_on_error(self.format.value) else "none"
         if not self.session.graders.chosen:
             self._preview = Preview(problem="no grader is chosen: choose some in Run")
         else:
             self._preview = preview(
                 self.session.graders.chosen_suite(), self.path.value, self.format.value,
-                on_loss=self._on_loss, allow_unvalidated=self.unproved.value,
+                **self._choices,
             )  # fmt: skip
         self._show_proofs()
         self._show_losses()
@@ -95,8 +103,10 @@ class ExportPanel(Panel):
         self._show_file()
 
     @property
-    def _on_loss(self) -> str:
-        return "report" if self.drop.value else "refuse"
+    def _choices(self) -> dict[str, Any]:
+        on_error = self.on_error.value if chooses_on_error(self.format.value) else "raise"
+        on_loss = "report" if self.drop.value else "refuse"
+        return {"on_loss": on_loss, "on_error": on_error, "allow_unvalidated": self.unproved.value}
 
     def _show_proofs(self) -> None:
         states = proof_states(self.session.graders.chosen_suite()) if self.session.graders.chosen else []
@@ -180,10 +190,7 @@ class ExportPanel(Panel):
         self.outcome.value = ""  # what stands here is of this click
         target = file_name(self.path.value, self.format.value)
         self._check_conflicts()
-        exported = export(
-            self.session.graders.chosen_suite(), target, self.format.value,
-            on_loss=self._on_loss, allow_unvalidated=self.unproved.value,
-        )  # fmt: skip
+        exported = export(self.session.graders.chosen_suite(), target, self.format.value, **self._choices)
         self._written.note(exported.paths)
         self._show_conflicts()
         folder = remark(f"in {Path(target).resolve().parent}")
@@ -192,9 +199,8 @@ class ExportPanel(Panel):
             [f"<b>{text(what)}</b> {folder}", *(text(one, 600) for one in losses[:20])]
         )
         self.session.code.text = export_code(
-            self.session.graders.suite_code(), target, self.format.value,
-            on_loss=self._on_loss, allow_unvalidated=self.unproved.value,
-        )  # fmt: skip
+            self.session.graders.suite_code(), target, self.format.value, **self._choices
+        )
 
 
 def _mark(name: str, proved: bool, words: str, change: str = "") -> str:
