@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from workbench.certificates import Certificate
 from workbench.display_text import visible
 from workbench.errors import FormatError, NotValidatedError
 from workbench.formats.platforms.native import read_write as native
@@ -37,28 +38,40 @@ Graders = Grader | Entry | Iterable[Grader | Entry] | Suite
 """What can be written."""
 
 
-def save(graders: Graders, path: str | os.PathLike[str], *, allow_unvalidated: bool = False) -> Path:
+def save(
+    graders: Graders,
+    path: str | os.PathLike[str],
+    *,
+    allow_unvalidated: bool = False,
+    certificate: Certificate | None = None,
+) -> Path:
     """Write graders to a native JSON file: `export(graders, path, "native")`, with the path as the answer.
 
     Args:
         graders: One grader or entry, a list of them, or a `Suite`.
         path: The file; its folder must exist.
         allow_unvalidated: Write graders that have not passed their checks, marked as such.
+        certificate: What was proven of them, from `workbench.certificate`, to travel along. One that came with a loaded
+            suite is kept as long as all of it holds.
 
     Raises:
         NotValidatedError: A grader is not validated; nothing is written.
-        FormatError: A file of another kind is in the way, or the folder is missing or cannot be written.
+        FormatError: A file of another kind is in the way, the folder is missing or cannot be written, or the certificate
+            does not hold for these graders.
     """
-    return export(graders, path, allow_unvalidated=allow_unvalidated).paths[0]
+    settings: dict[str, Any] = {"allow_unvalidated": allow_unvalidated, "certificate": certificate}
+    return export(graders, path, **settings).paths[0]
 
 
-def dumps(graders: Graders, *, allow_unvalidated: bool = False) -> str:
+def dumps(
+    graders: Graders, *, allow_unvalidated: bool = False, certificate: Certificate | None = None
+) -> str:
     """The text that `save` writes, and `loads` reads. See `save`.
 
     Raises:
         NotValidatedError: A grader is not validated.
     """
-    return native.write(graders, allow_unvalidated=allow_unvalidated)
+    return native.write(graders, allow_unvalidated=allow_unvalidated, certificate=certificate)
 
 
 def load(
@@ -72,7 +85,8 @@ def load(
 
     Sources in it count as *imported*: they run only where the kernel confines them, unless `trust` is given, and
     ask for at most 60 s a row and 2,048 MiB; a limit that is cut is told in a warning. A rubric with a place such as
-    `{input}` that its release's rules do not fill is told in a printed note.
+    `{input}` that its release's rules do not fill is told in a printed note, and so is each part of a certificate that
+    no longer holds (`suite.certificate`).
 
     Args:
         path: The file.
@@ -109,11 +123,13 @@ def _cautions(suite: Suite) -> list[Loss]:
         "reaches the judge as it stands: the rules of this release fill nothing in there, and question, expected "
         "answer and submission follow the rubric in sections of their own"
     )
-    return [
+    prompts = [
         Loss(name, "prompt", f"{', '.join(names)} {effect}", _FILLING)
         for name, names in holes.items()
         if names
     ]
+    broken = () if suite.certificate is None else suite.certificate.check(suite)
+    return prompts + [Loss("", "certificate", f"it no longer holds: {part}") for part in broken]
 
 
 def _opened(
@@ -188,6 +204,7 @@ def export(
     *,
     on_loss: str = "refuse",
     allow_unvalidated: bool = False,
+    certificate: Certificate | None = None,
 ) -> Converted:
     """Write graders as a platform's file, atomically: the old file stays until the new one is whole.
 
@@ -198,10 +215,12 @@ def export(
         on_loss: "refuse" what the platform cannot say, naming grader, field and way out; or "report": drop
             it and write what was dropped to `<path>.losses.json`.
         allow_unvalidated: Write graders that have not passed their checks.
+        certificate: As in `save`; a format without a place for it leaves it out, which a note says.
 
     Raises:
         NotValidatedError: A grader is not validated; nothing is written.
-        FormatError: What the platform cannot say, an unknown format, or a folder that cannot be written.
+        FormatError: What the platform cannot say, an unknown format, a folder that cannot be written, or a certificate
+            that does not hold for these graders.
     """
     if on_loss not in {"refuse", "report"}:
         raise ValueError(f"on_loss must be 'refuse' or 'report', not {on_loss!r}")
@@ -210,7 +229,12 @@ def export(
     if not allow_unvalidated:
         require_proofs(suite)
     check_target(Path(path), chosen)
-    losses = Losses(chosen.name, refuse=on_loss == "refuse", stem=Path(path).stem)
+    sent = native.certificate_for(suite, certificate)
+    losses = Losses(chosen.name, refuse=on_loss == "refuse", stem=Path(path).stem, certificate=sent)
+    if certificate is not None and not chosen.takes_certificate:
+        losses.note(
+            "", "certificate", "the format has no place for it: certificate.to_html(path) sends it along"
+        )
     if chosen.name in _THREADED:
         suite = with_threads(suite, losses)
     document = chosen.variants.get(Path(path).suffix, chosen.write)(suite, losses)

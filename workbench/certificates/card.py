@@ -1,0 +1,36 @@
+"""A certificate in a notebook: a quiet card, every text escaped, in light and dark themes."""
+
+from __future__ import annotations
+
+from html import escape
+
+from workbench.certificates.parts import CertificateLike
+from workbench.certificates.words import NO_SIGNATURE, Facts, facts, facts_of, heading, title
+from workbench.report.rich import STYLE
+
+__all__ = ["as_html"]
+
+_MOST = 12  # graders shown; a card is no list
+
+
+def as_html(certificate: CertificateLike) -> str:
+    """The card."""
+    shown = certificate.graders[:_MOST]
+    more = len(certificate.graders) - len(shown)
+    sections = "".join(
+        f"<p><b>{escape(heading(grader))}</b></p>{_table(facts_of(grader))}" for grader in shown
+    )
+    rest = f"<p class='quiet'>and {more:,} more in .graders</p>" if more else ""
+    return (
+        f"<div class='wb-report' role='group' aria-label='Certificate'><style>{STYLE}</style>"
+        f"<p><b>{escape(title(certificate))}</b></p>{_table(facts(certificate))}{sections}{rest}"
+        f"<p class='quiet'>Intervals are at 95 %. {escape(NO_SIGNATURE)}</p></div>"
+    )
+
+
+def _table(pairs: Facts) -> str:
+    rows = "".join(
+        f"<tr><td class='quiet'>{escape(name)}</td><td class='text'>{escape(text)}</td></tr>"
+        for name, text in pairs
+    )
+    return f"<table><tbody>{rows}</tbody></table>"
