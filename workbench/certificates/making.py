@@ -84,6 +84,7 @@ def certificate(
         ReportError: The report is not of these graders as they are now: one was changed since, or was not run. Or a
             probe is of another grader.
         CaptureError: A grader cannot be written as data.
+        TypeError: No graders, or no report.
 
     Example:
         >>> import workbench as wb
@@ -93,6 +94,8 @@ def certificate(
         >>> certificate["exact-match"].false_positive_rate.value, certificate.check(exact)
         (0.0, ())
     """
+    if not isinstance(report, Report):
+        raise TypeError(f"a certificate is of graders and their report, not of {type(report).__name__}")
     entries = entries_of(graders)
     _require_proofs(entries)
     settings = {entry.name: fingerprint(entry) for entry in entries} | suite_fingerprints(graders)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from workbench.certificates.parts import CertificateLike, Certified, Probed, Rate
+from workbench.diagnostics.finding import percent
 from workbench.display_text import counted, one_line
 from workbench.sandbox.host.limits import CHECKS
 
@@ -81,7 +82,7 @@ def _check_lines(grader: Certified) -> Iterator[tuple[str, str]]:
 
 def _counts(grader: Certified) -> str:
     rows = grader.scored + grader.failed + grader.skipped
-    share = f" ({grader.scored / rows:.1%})" if rows else ""
+    share = f" ({percent(grader.scored / rows)})" if rows else ""
     return f"{grader.scored:,} of {counted(rows, 'row')}{share}, {grader.failed:,} failed, {grader.skipped:,} skipped"
 
 

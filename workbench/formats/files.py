@@ -107,7 +107,8 @@ def load(
 
 def _with_printed_notes(suite: Suite) -> Suite:
     """The suite, with what a person should know of it printed."""
-    for note in _cautions(suite):
+    broken = [f"the certificate no longer holds: {part}" for part in _broken(suite)]
+    for note in [*map(str, _cautions(suite)), *broken]:
         print(visible(f"note: {note}"))  # noqa: T201 (as notes of a run: nothing else shows them)
     return suite
 
@@ -123,13 +124,16 @@ def _cautions(suite: Suite) -> list[Loss]:
         "reaches the judge as it stands: the rules of this release fill nothing in there, and question, expected "
         "answer and submission follow the rubric in sections of their own"
     )
-    prompts = [
+    return [
         Loss(name, "prompt", f"{', '.join(names)} {effect}", _FILLING)
         for name, names in holes.items()
         if names
     ]
-    broken = () if suite.certificate is None else suite.certificate.check(suite)
-    return prompts + [Loss("", "certificate", f"it no longer holds: {part}") for part in broken]
+
+
+def _broken(suite: Suite) -> tuple[str, ...]:
+    """What no longer holds of the certificate that came with a suite."""
+    return () if suite.certificate is None else suite.certificate.check(suite)
 
 
 def _opened(
@@ -314,7 +318,8 @@ def convert(
     except NotValidatedError as error:
         hint = error.hint if samples is not None else f"{error.hint}; {_ON_ROWS}"
         raise NotValidatedError(error.what, where=str(source), found=error.found, hint=hint) from error
-    return replace(written, notes=(*read.notes, *_cautions(suite), *written.notes))
+    broken = [Loss("", "certificate", f"no longer holds and is left out: {part}") for part in _broken(suite)]
+    return replace(written, notes=(*read.notes, *_cautions(suite), *broken, *written.notes))
 
 
 _ON_ROWS = (
