@@ -159,6 +159,18 @@ def test_a_certificate_that_cannot_be_is_refused_before_the_run(files, capsys):
         assert "isolation:" not in said.out
 
 
+def test_a_grader_of_columns_is_certified_on_its_rows(files, capsys):
+    """What reads columns that the mock row lacks is proved on the first rows of the run."""
+    (files / "c.py").write_text(
+        'def grade(sample, item):\n    return float(item["wanted"] == sample["output_text"])\n', "utf-8"
+    )
+    rows = [{"prompt": "p", "completion": "a", "wanted": "a"}] * 20
+    (files / "c.jsonl").write_text("\n".join(map(json.dumps, rows)), "utf-8")
+    command = ["run", str(files / "c.py"), str(files / "c.jsonl"), "--fail-on", "never"]
+    assert main([*command, "--certificate", str(files / "c.md")]) == 0, capsys.readouterr()
+    assert "all 5 passed" in (files / "c.md").read_text("utf-8")
+
+
 def test_labels_of_several_people_from_the_shell(files, capsys):
     """`--labels` once for each person: what most of them say counts, and how far they agree is told."""
     rows = [f"q{i},yes,{i % 2},{i % 2},{(i // 2) % 2}" for i in range(200)]

@@ -13,6 +13,7 @@ from workbench.certificates.record import Certificate
 from workbench.errors import CaptureError, NotValidatedError, ReportError
 from workbench.report import Report
 from workbench.sandbox.host.limits import CHECKS
+from workbench.session.merged_reports import merge
 
 
 @pytest.fixture(scope="module")
@@ -195,6 +196,22 @@ def test_some_graders_of_a_report_are_certified(grader):
     data = wb.Samples(rows())
     merged = ran(grader, data).merge(ran(rule, data))
     assert len(wb.certificate([grader, rule], merged).graders) == 2
+
+
+def test_a_report_that_the_app_merged_certifies_all_of_its_graders(grader):
+    """Graders that kept the grades of an earlier run keep what that run knew of them."""
+    data, rule = wb.Samples(rows()), wb.ExactMatch()
+    both = merge(ran(grader, data), ran(rule, data), ["exact-match"], ["exact-match", "says_yes"])
+    assert [part.scored for part in wb.certificate([rule, grader], both).graders] == [60, 60]
+
+
+def test_labels_of_several_people_are_what_most_of_them_say(grader):
+    """Rates are against the majority, as in the report's findings."""
+    data = [{**row, "ann": row["good"], "ben": row["good"], "cyd": True} for row in rows()]
+    several = wb.certificate(grader, ran(grader, data, ["ann", "ben", "cyd"]))
+    one = wb.certificate(grader, ran(grader, data))
+    assert several.labels == one.labels
+    assert several["says_yes"].youden_j == one["says_yes"].youden_j
 
 
 def test_a_probe_goes_along(grader, report):

@@ -62,14 +62,22 @@ def test_a_claim_is_called_one():
 
 
 def test_the_words_say_all_that_is_known():
-    """Text, Markdown and card have source, checks, counts, rates by both of their names, and what digests are worth."""
+    """Text, Markdown and card have checks, counts, rates by both of their names, and what digests are worth."""
     for text in (str(MINE), MINE.markdown.replace("\\", ""), MINE._repr_html_()):
         for part in (
-            MINE.graders[0].sha256, MINE.data_sha256, MINE.sha256, "all 5 passed", "60 of 60 rows (100 %)",
-            "true positive rate (TPR)", "true negative rate (TNR)", "false positive rate (rho_0)", "false negative rate (rho_1)",
-            "J = TPR + TNR - 1", "none needed", "no signature", "probe",
+            "all 5 passed", "60 of 60 rows (100 %)", "true positive rate (TPR)", "true negative rate (TNR)", "J = TPR + TNR - 1",
+            "false positive rate (rho_0)", "false negative rate (rho_1)", "none needed", "no signature", "probe",
         ):  # fmt: skip
             assert part in text
+
+
+def test_digests_are_whole_where_they_can_be_copied():
+    """Text and Markdown have all digits of source, data and record; the card has the first sixteen."""
+    for sha256 in (MINE.graders[0].sha256, MINE.data_sha256, MINE.sha256):
+        assert sha256 in str(MINE)
+        assert sha256 in MINE.markdown
+        assert sha256 not in MINE._repr_html_()
+        assert f"{sha256[:16]}…" in MINE._repr_html_()
 
 
 @pytest.mark.parametrize("name", HOSTILE)

@@ -1,7 +1,8 @@
-"""A certificate in a notebook: a quiet card, every text escaped, in light and dark themes."""
+"""A certificate in a notebook: a quiet card, digests cut short, every text escaped, in light and dark themes."""
 
 from __future__ import annotations
 
+import re
 from html import escape
 
 from workbench.certificates.parts import CertificateLike
@@ -11,6 +12,7 @@ from workbench.report.rich import STYLE
 __all__ = ["as_html"]
 
 _MOST = 12  # graders shown; a card is no list
+_DIGEST = re.compile(r"\b([0-9a-f]{16})[0-9a-f]{48}\b")
 
 
 def as_html(certificate: CertificateLike) -> str:
@@ -30,7 +32,11 @@ def as_html(certificate: CertificateLike) -> str:
 
 def _table(pairs: Facts) -> str:
     rows = "".join(
-        f"<tr><td class='quiet'>{escape(name)}</td><td class='text'>{escape(text)}</td></tr>"
+        f"<tr><td class='quiet'>{escape(name)}</td><td class='text'>{escape(_cut(text))}</td></tr>"
         for name, text in pairs
     )
     return f"<table><tbody>{rows}</tbody></table>"
+
+
+def _cut(text: str) -> str:
+    return _DIGEST.sub(r"\1…", text)

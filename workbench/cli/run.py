@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import workbench as wb
-from workbench.cli.certify import check_certifiable, write_certificate
+from workbench.cli.certify import check_place, prove_all, write_certificate
 from workbench.cli.options import add_reading, read_suite
 from workbench.cli.output import Commands, say
 from workbench.display_text import counted, without_controls
@@ -76,12 +76,14 @@ def _run(options: argparse.Namespace) -> int:
     # Whatever could prevent the output is checked first: grading may have taken an hour by the time it is written.
     for path in filter(None, (options.report, options.scores)):
         check_writable(path)
-    graders = read_suite(options.graders, options)
     if options.certificate:
-        check_certifiable(options.certificate, graders)
+        check_place(options.certificate)
+    graders = read_suite(options.graders, options)
     samples = wb.read_samples(options.samples, columns=_columns(options.columns))
     if options.draw is not None:
         samples = samples.draw(options.draw, seed=options.seed)
+    if options.certificate:
+        prove_all(graders, samples)
     report = graders.run(
         samples, workers=options.workers, labels=_labels(options.labels), budget=options.budget, store=options.store,
         repeats=options.repeats, reduce=options.reduce,
