@@ -29,3 +29,20 @@ def ran(graders, data=None, labels="good", **settings):
 
 def certified(graders, **settings):
     return wb.certificate(graders, ran(graders), **settings)
+
+
+def leaves(value, path=()):
+    """The place of every value that is no object or list."""
+    items = (
+        value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else None
+    )
+    if items is None or not value:
+        return [path]
+    return [leaf for key, item in items for leaf in leaves(item, (*path, key))]
+
+
+def at(document, path):
+    """What stands at a place."""
+    for key in path:
+        document = document[key]
+    return document

@@ -1,6 +1,6 @@
 """`wb.certificate`: what it says is what the report shows, and only of the graders that were run."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 import numpy as np
@@ -155,6 +155,37 @@ def test_what_is_no_grader_or_report_is_refused(grader, report):
     custom = wb.CustomGrader(lambda _: 1.0, name="c")
     with pytest.raises(CaptureError, match="import path"):
         wb.certificate(custom, ran(custom))
+
+
+def test_no_graders_and_two_of_one_name_are_refused(grader, report):
+    """A certificate is of at least one grader, and each has a name of its own."""
+    with pytest.raises(ValueError, match="grader"):
+        wb.certificate([], report)
+    with pytest.raises(ValueError, match="says_yes"):
+        wb.certificate([grader, function(TEXT + "\n")], report)
+
+
+def test_a_kind_that_is_no_plain_data_runs_and_is_not_certified():
+    """Somebody's own kind with an object in a field, or a spec that fails, costs no run; to certify it is refused."""
+
+    @dataclass(frozen=True, kw_only=True)
+    class Odd(wb.Grader):
+        thing: object = None
+
+        async def grade(self, sample):
+            return 1.0
+
+    @dataclass(frozen=True, kw_only=True)
+    class Broken(Odd):
+        def spec(self):
+            raise ZeroDivisionError
+
+    odd = Odd(thing=object(), name="odd")
+    report = ran([odd, Broken(name="broken")])
+    assert report.summary["scored"].tolist() == [60, 60]
+    assert set(report.fingerprints) == {""}
+    with pytest.raises(ReportError, match="'odd' cannot be written as data"):
+        wb.certificate(odd, report)
 
 
 def test_rules_judges_and_scripts_are_certified():

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 import workbench as wb
-from tests.certificates.making import TEXT, certified, function, rows
+from tests.certificates.making import TEXT, at, certified, function, leaves, rows
 from tests.graders.examples import EXAMPLES
 from workbench.certificates import fingerprints_of
 from workbench.certificates.parts import Certified
@@ -22,22 +22,6 @@ GRADERS = wb.Suite([function(), wb.ExactMatch(ignore_case=True)], combine=wb.com
 CERTIFICATE = certified(GRADERS, probes=wb.probe(GRADERS, rows(), progress=False, tries=0))
 SPEC = CERTIFICATE.spec()
 LIMITS = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=150)
-
-
-def leaves(value, path=()):
-    """The place of every value that is no object or list."""
-    items = (
-        value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else None
-    )
-    if items is None or not value:
-        return [path]
-    return [leaf for key, item in items for leaf in leaves(item, (*path, key))]
-
-
-def at(document, path):
-    for key in path:
-        document = document[key]
-    return document
 
 
 def changed(path, value):

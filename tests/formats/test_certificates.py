@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 import workbench as wb
-from tests.certificates.making import TEXT, certified, function, ran, rows
+from tests.certificates.making import TEXT, at, certified, function, leaves, ran, rows
 from workbench.certificates.record import schema as certificate_schema
 from workbench.errors import FormatError, NotValidatedError
 from workbench.formats import FORMATS, schema
@@ -102,6 +102,49 @@ def test_a_changed_setting_is_named(document, capsys):
     assert notes == [
         "note: the certificate no longer holds: the setting 'timeout' of 'says_yes' has changed since"
     ]
+
+
+SUITE = wb.Suite(
+    [wb.Entry(function(timeout=5.0, description="d"), weight=0.3, pass_threshold=0.4, negate=True), wb.Contains(expected="4", ignore_case=True)],
+    combine=wb.combine.Mean(), name="both", description="two",
+)  # fmt: skip
+FILE = json.loads(wb.dumps(SUITE, certificate=certified(SUITE)))
+NO_SETTINGS = {
+    "origin",
+    "function",
+    "imports",
+    "helpers",
+    "constants",
+    "sha256",
+    "validation",
+    "certificate",
+    "format",
+    "version",
+}
+"""What says where a source came from, or is refused when it changes."""
+SETTINGS = [path for path in leaves(FILE) if not NO_SETTINGS & {*path}]
+
+
+@pytest.mark.parametrize("path", SETTINGS, ids=lambda path: ".".join(map(str, path)))
+def test_every_setting_of_a_file_is_certified(path, capsys):
+    """Whichever setting of a grader, an entry or the suite is edited in the file, it is refused or named."""
+    edited = json.loads(json.dumps(FILE))
+    old = at(edited, path)
+    new = {bool: not old, int: old, float: 0.125, str: f"{old}2"}[type(old)]
+    at(edited, path[:-1])[path[-1]] = 1 - old if path[-1] == "grader" else new
+    try:
+        wb.loads(json.dumps(edited))
+    except (FormatError, ValueError):
+        return
+    said = capsys.readouterr().out
+    assert "the certificate no longer holds" in said
+    assert str(path[-1]) in said or path[-1] in {"grader", "kind", "name"}
+
+
+def test_settings_of_a_file_are_many():
+    """The test above looks at settings of graders, entries and the suite."""
+    assert {path[0] for path in SETTINGS} == {"graders", "suite"}
+    assert len(SETTINGS) > 10
 
 
 def test_one_that_does_not_hold_is_not_written(tmp_path):

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.display_text import one_line
 from workbench.errors import ReportError, WorkbenchError
 from workbench.graders import Grader
 from workbench.graders.combine import Entry
@@ -120,8 +121,20 @@ def fingerprint(entry: Entry) -> dict[str, str]:
     Where a text was captured, such as "cell 3", is no setting: the same text from another cell is the same grader.
 
     Raises:
-        WorkbenchError: It cannot be written as data, such as a function without an import path.
+        CaptureError: It cannot be written as data, such as a function without an import path.
+        ReportError: A field of it is no plain data.
     """
+    try:
+        return _fingerprint(entry)
+    except (TypeError, ValueError, RecursionError) as error:
+        if isinstance(error, WorkbenchError):
+            raise
+        raise ReportError(
+            f"grader {one_line(repr(entry.name), 80)} cannot be written as data", found=str(error)[:200]
+        ) from None
+
+
+def _fingerprint(entry: Entry) -> dict[str, str]:
     spec = spec_of(entry.grader)
     source = getattr(entry.grader, "source", None)
     settings = {
@@ -149,11 +162,11 @@ def _without_origin(value: Any) -> Any:
 def fingerprints_of(graders: Any) -> dict[str, dict[str, str]]:
     """`fingerprint` by name for all graders, the combined score and the suite's own settings (`SUITE`).
 
-    A grader that cannot be written as data is left out.
+    A grader that cannot be written as data is left out: no run fails because of it.
     """
     found = {}
     for entry in entries_of(graders):
-        with suppress(WorkbenchError, TypeError):
+        with suppress(Exception):  # `spec` of somebody's own kind may raise anything
             found[entry.name] = fingerprint(entry)
     return found | suite_fingerprints(graders)
 

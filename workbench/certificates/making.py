@@ -26,6 +26,7 @@ from workbench.diagnostics.registry import group_codes, pass_mark
 from workbench.display_text import one_line
 from workbench.errors import NotValidatedError, ReportError, WorkbenchError
 from workbench.graders.combine import Entry
+from workbench.graders.combine.combined import check_names
 from workbench.judges import Judge
 from workbench.report import Report
 from workbench.report.cases import label_codes
@@ -84,7 +85,8 @@ def certificate(
         ReportError: The report is not of these graders as they are now: one was changed since, or was not run. Or a
             probe is of another grader.
         CaptureError: A grader cannot be written as data.
-        TypeError: No graders, or no report.
+        TypeError: Something that is no grader or no report.
+        ValueError: No graders, or two of one name.
 
     Example:
         >>> import workbench as wb
@@ -97,6 +99,7 @@ def certificate(
     if not isinstance(report, Report):
         raise TypeError(f"a certificate is of graders and their report, not of {type(report).__name__}")
     entries = entries_of(graders)
+    check_names(entries)
     _require_proofs(entries)
     settings = {entry.name: fingerprint(entry) for entry in entries} | suite_fingerprints(graders)
     _require_as_run(settings, report.fingerprints)

@@ -128,10 +128,10 @@ class Certificate:
 
     def _differences(self, graders: Any) -> Iterator[tuple[str, str, str]]:
         """Graders that are not the certified ones: grader, field of the record and sentence."""
-        here = {entry.name for entry in entries_of(graders)}
+        here = [entry.name for entry in entries_of(graders)]
         current = fingerprints_of(graders)
         certified = {SUITE: self.suite, **{grader.name: grader.settings for grader in self.graders}}
-        for name in [*here, *(name for name in current if name not in here)]:
+        for name in dict.fromkeys([*here, *current]):
             if name not in certified:
                 yield name, "graders", f"the grader {one_line(repr(name), 80)} is not certified"
         for name, settings in certified.items():
