@@ -129,6 +129,48 @@ def test_columns_and_labels_from_the_shell(files, capsys):
     assert "too lenient, accepts 100 of 100 known-bad rows" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("name", "part"),
+    [("c.html", "<h1>Certificate of"), ("c.md", "# Certificate of"), ("c.json", '"certificate"')],
+)
+def test_a_run_writes_its_certificate(files, capsys, name, part):
+    """A module is proved, run and certified in one command: as a page, as Markdown, or with its graders."""
+    assert main(["run", str(files / "g.py"), str(files / "s.jsonl"), "--certificate", str(files / name)]) == 0
+    assert f"wrote {files / name}" in capsys.readouterr().out
+    assert part in (files / name).read_text("utf-8")
+    if name.endswith(".json"):
+        assert wb.load(files / name).certificate.rows == 60
+
+
+def test_a_certificate_that_cannot_be_is_refused_before_the_run(files, capsys):
+    """Another ending, a folder that is not there, and a grader that fails its checks cost no grading."""
+    (files / "bad.py").write_text("async def grade(thread):\n    return None\n", "utf-8")
+    for grader, name, part in (
+        ("g.py", "c.txt", ".html or .md or .json"),
+        ("g.py", "none/c.md", "no folder"),
+        ("bad.py", "c.md", "is not validated"),
+    ):
+        assert (
+            main(["run", str(files / grader), str(files / "s.jsonl"), "--certificate", str(files / name)])
+            == 1
+        )
+        said = capsys.readouterr()
+        assert part in said.err
+        assert "isolation:" not in said.out
+
+
+def test_a_grader_of_columns_is_certified_on_its_rows(files, capsys):
+    """What reads columns that the mock row lacks is proved on the first rows of the run."""
+    (files / "c.py").write_text(
+        'def grade(sample, item):\n    return float(item["wanted"] == sample["output_text"])\n', "utf-8"
+    )
+    rows = [{"prompt": "p", "completion": "a", "wanted": "a"}] * 20
+    (files / "c.jsonl").write_text("\n".join(map(json.dumps, rows)), "utf-8")
+    command = ["run", str(files / "c.py"), str(files / "c.jsonl"), "--fail-on", "never"]
+    assert main([*command, "--certificate", str(files / "c.md")]) == 0, capsys.readouterr()
+    assert "all 5 passed" in (files / "c.md").read_text("utf-8")
+
+
 def test_labels_of_several_people_from_the_shell(files, capsys):
     """`--labels` once for each person: what most of them say counts, and how far they agree is told."""
     rows = [f"q{i},yes,{i % 2},{i % 2},{(i // 2) % 2}" for i in range(200)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html.parser
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ import workbench as wb
 from workbench.errors import FormatError
 from workbench.grade import Grade
 from workbench.grades import Grades
-from workbench.html import render_html, write_html
+from workbench.html import render_certificate, render_html, write_html
 from workbench.report import Report
 from workbench.samples import Samples
 
@@ -185,3 +186,32 @@ def test_empty_reports_can_be_written(rows):
     samples = Samples([{"prompt": "a", "completion": "b"}]).take(range(rows))
     assert "nothing was run" in render_html(Report(samples, {}))
     assert "quality" in render_html(Report(samples, {"quality": Grades.empty(rows)}))
+
+
+def certificate_named(name):
+    from tests.certificates.making import certified, function
+
+    made = certified([function()])
+    grader = replace(made.graders[0], name=name, kind=name, models=(name,))
+    return replace(made, graders=(grader,), workbench=name)
+
+
+@pytest.mark.parametrize("text", CORPUS)
+def test_a_certificate_page_has_no_markup_of_others(text):
+    """Names are text, the page asks for nothing and runs nothing, and every fact is on it."""
+    certificate = certificate_named(text)
+    written = render_certificate(certificate)
+    page = Page(written)
+    assert set(page.tags) <= TAGS
+    assert not any(name.startswith("on") or name in {"src", "href"} for name, _ in page.attributes)
+    assert "default-src 'none'" in written
+    assert "false positive rate (rho_0)" in written
+    assert certificate.graders[0].sha256 in written
+
+
+def test_a_certificate_page_is_written_whole(tmp_path):
+    """`to_html` writes what is rendered, and refuses a folder that is not there."""
+    certificate = certificate_named("quality")
+    assert certificate.to_html(tmp_path / "c.html").read_text("utf-8") == render_certificate(certificate)
+    with pytest.raises(FormatError, match="no folder"):
+        certificate.to_html(tmp_path / "none" / "c.html")

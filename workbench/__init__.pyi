@@ -3,6 +3,7 @@ from . import errors as errors
 from . import judges as judges
 from . import widgets as widgets
 from .capturing import capture as capture
+from .certificates import certificate as certificate
 from .demo import demo_samples as demo_samples
 from .formats import convert as convert
 from .formats import dumps as dumps

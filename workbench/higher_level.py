@@ -18,6 +18,7 @@ _FUNCTIONS = {
     "figures_for": ("workbench.plots", "figures_for"),
     "draw_forecast": ("workbench.plots.figures.forecast", "draw_forecast"),
     "write_html": ("workbench.html", "write_html"),
+    "write_certificate": ("workbench.html", "write_certificate"),
 }
 
 

@@ -19,7 +19,7 @@ from workbench.sandbox.host.limits import IMPORTED_MB, IMPORTED_SECONDS
 from workbench.sandbox.host.text import clean
 from workbench.sandbox.host.validation import Check, Validation
 
-__all__ = ["from_record", "limit_imported", "parts", "record_of", "spec_of"]
+__all__ = ["from_record", "is_data_field", "limit_imported", "parts", "record_of", "spec_of"]
 
 _TRUST_FIELDS = frozenset({"trusted_sha256", "imported", "trust"})
 """Fields about origin and trust, which whoever reads a grader decides anew."""
@@ -36,6 +36,11 @@ def parts(grader: Grader) -> Iterator[Grader]:
     wrapped = getattr(grader, "grader", None)
     for inner_grader in [*inner, *([wrapped] if isinstance(wrapped, Grader) else [])]:
         yield from parts(inner_grader)
+
+
+def is_data_field(name: str) -> bool:
+    """Whether a field of a spec holds a user's data, in which nothing is a grader or a source."""
+    return name in _DATA
 
 
 def spec_of(grader: Grader) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from typing import Any, Self
 
 from workbench import background
+from workbench.certificates import Certificate, fingerprints_of
 from workbench.diagnostics import SuiteParts
 from workbench.display_text import visible
 from workbench.errors import FormatError
@@ -39,6 +40,10 @@ from workbench.thread import StringThread
 __all__ = ["Suite", "SuiteOutcome", "run"]
 
 
+_SETTINGS = ("combine", "gate", "name", "description")
+"""Fields of a suite beside its entries that say what it does."""
+
+
 @with_call_help
 @dataclass(frozen=True, repr=False)
 class Suite:
@@ -50,6 +55,7 @@ class Suite:
         gate: Judges a whole run; its verdict is `report.gate`.
         name: Name of the combined column, "combined" by default.
         description: One sentence for people.
+        certificate: What a file claims of the graders; None without. `certificate.check(suite)` says what no longer holds.
 
     Raises:
         ValueError: No grader, two with the same name, or a rule or gate that does not fit the entries.
@@ -71,6 +77,7 @@ class Suite:
     gate: Gate | None = None
     name: str = ""
     description: str = field(default="", compare=False)
+    certificate: Certificate | None = field(default=None, compare=False)
 
     def __init__(
         self,
@@ -80,9 +87,10 @@ class Suite:
         gate: Gate | None = None,
         name: str = "",
         description: str = "",
+        certificate: Certificate | None = None,
     ) -> None:
         items = (graders,) if isinstance(graders, Grader | Entry) else tuple(graders)
-        names, values = ("combine", "gate", "name", "description"), (combine, gate, name, description)
+        names, values = (*_SETTINGS, "certificate"), (combine, gate, name, description, certificate)
         object.__setattr__(self, "entries", tuple(map(as_entry, items)))
         for attribute, value in zip(names, values, strict=True):
             object.__setattr__(self, attribute, value)
@@ -138,7 +146,7 @@ class Suite:
     def __repr__(self) -> str:
         """The call that makes it, and how to get the grader where there is only one."""
         items = [entry.grader if entry == Entry(entry.grader) else entry for entry in self.entries]
-        changed = {f.name: getattr(self, f.name) for f in fields(self)[1:] if getattr(self, f.name)}
+        changed = {name: value for name in _SETTINGS if (value := getattr(self, name))}
         parts = [repr(items), *(f"{name}={value!r}" for name, value in changed.items())]
         return f"Suite({', '.join(parts)})" + (
             "  # its grader: .grader" if self.plain and len(items) == 1 else ""
@@ -271,12 +279,13 @@ class Suite:
         spending = Spending(as_budget(settings.budget))
         for entry in self.entries:
             check_ready(entry, spending.budget)
+        fingerprints = fingerprints_of(self)  # of what runs: a dict in a grader may be changed later
         with open_run_store(settings.store) as run_store:
             judge_run = JudgeRun(spending, None if run_store is None else run_store.replies)
             run = Run(self.entries, data, settings, judge_run)
             with Bar(run.total, show=progress is True) as bar:
                 grades, stopped = run.go(progress if callable(progress) else bar)
-            report = self._report(data, grades, **shown)
+            report = self._report(data, grades, fingerprints=fingerprints, **shown)
             notes = store_summary(run_store, report, self.name) if run_store is not None else []
         ending_notes = ending_notes_of(run, judge_run, interrupted=stopped)
         return replace(report, notes=(*notes, *ending_notes, *run.notes))
@@ -289,9 +298,7 @@ class Suite:
         return Report(data, grades, sources=sources, gate=gate, suite=self._parts(), **settings)
 
     def _parts(self) -> SuiteParts:
-        return SuiteParts(
-            self.entries, self.combine, self.column if self.combine is not None else "", self.gate
-        )
+        return SuiteParts(self.entries, self.combine, self.column if self.combine else "", self.gate)
 
     def _judge(self, grades: Mapping[str, Grades]) -> GateResult | None:
         if self.gate is None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import workbench as wb
+from workbench.cli.certify import check_place, prove_all, write_certificate
 from workbench.cli.options import add_reading, read_suite
 from workbench.cli.output import Commands, say
 from workbench.display_text import counted, without_controls
@@ -43,6 +44,10 @@ def add(commands: Commands) -> None:
     run.add_argument("--workers", type=int, help="sandbox processes (default: cores - 1)")
     run.add_argument("--report", type=Path, metavar="HTML", help="write a self-contained report")
     run.add_argument("--scores", type=Path, metavar="CSV", help="write one row a grade")
+    run.add_argument(
+        "--certificate", type=Path, metavar="FILE",
+        help="write what was proven, to send along: .html, .md, or .json for the graders with it",
+    )  # fmt: skip
     run.add_argument("--store", metavar="URL", help="keep judges' answers there, and ask for nothing twice")
     run.add_argument("--budget", type=float, metavar="DOLLARS", help="the most that judges may spend")
     run.add_argument(
@@ -71,10 +76,14 @@ def _run(options: argparse.Namespace) -> int:
     # Whatever could prevent the output is checked first: grading may have taken an hour by the time it is written.
     for path in filter(None, (options.report, options.scores)):
         check_writable(path)
+    if options.certificate:
+        check_place(options.certificate)
     graders = read_suite(options.graders, options)
     samples = wb.read_samples(options.samples, columns=_columns(options.columns))
     if options.draw is not None:
         samples = samples.draw(options.draw, seed=options.seed)
+    if options.certificate:
+        prove_all(graders, samples)
     report = graders.run(
         samples, workers=options.workers, labels=_labels(options.labels), budget=options.budget, store=options.store,
         repeats=options.repeats, reduce=options.reduce,
@@ -84,6 +93,8 @@ def _run(options: argparse.Namespace) -> int:
         say(f"wrote {report.to_html(options.report)}")
     if options.scores:
         say(f"wrote {write_atomically(options.scores, _scores_text(report))}")
+    if options.certificate:
+        say(f"wrote {write_certificate(options.certificate, graders, report)}")
     return _exit_code(report, options.fail_on)
 
 

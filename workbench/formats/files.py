@@ -8,12 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from workbench.certificates import Certificate
 from workbench.display_text import visible
 from workbench.errors import FormatError, NotValidatedError
 from workbench.formats.platforms.native import read_write as native
 from workbench.formats.platforms.openai.thread_graders import with_threads
 from workbench.formats.shared.base import (
-    FORMATS,
     Format,
     Loss,
     Losses,
@@ -24,7 +24,7 @@ from workbench.formats.shared.base import (
 )
 from workbench.formats.shared.detection import detect
 from workbench.formats.shared.parsing import to_json
-from workbench.formats.shared.writing import Converted, write_document
+from workbench.formats.shared.writing import Converted, check_target, write_document
 from workbench.formats.targets.base import Target
 from workbench.graders import Grader
 from workbench.graders.base import is_number
@@ -33,34 +33,46 @@ from workbench.samples import Sample, as_samples
 from workbench.serialization import limit_imported, parts
 from workbench.suite import Suite
 
-__all__ = ["Converted", "convert", "detect", "dumps", "export", "load", "loads", "save"]
+__all__ = ["Converted", "check_target", "convert", "detect", "dumps", "export", "load", "loads", "save"]
 
 Graders = Grader | Entry | Iterable[Grader | Entry] | Suite
 """What can be written."""
 
 
-def save(graders: Graders, path: str | os.PathLike[str], *, allow_unvalidated: bool = False) -> Path:
+def save(
+    graders: Graders,
+    path: str | os.PathLike[str],
+    *,
+    allow_unvalidated: bool = False,
+    certificate: Certificate | None = None,
+) -> Path:
     """Write graders to a native JSON file: `export(graders, path, "native")`, with the path as the answer.
 
     Args:
         graders: One grader or entry, a list of them, or a `Suite`.
         path: The file; its folder must exist.
         allow_unvalidated: Write graders that have not passed their checks, marked as such.
+        certificate: What was proven of them, from `workbench.certificate`, to travel along. One that came with a loaded
+            suite is kept as long as all of it holds.
 
     Raises:
         NotValidatedError: A grader is not validated; nothing is written.
-        FormatError: A file of another kind is in the way, or the folder is missing or cannot be written.
+        FormatError: A file of another kind is in the way, the folder is missing or cannot be written, or the certificate
+            does not hold for these graders.
     """
-    return export(graders, path, allow_unvalidated=allow_unvalidated).paths[0]
+    settings: dict[str, Any] = {"allow_unvalidated": allow_unvalidated, "certificate": certificate}
+    return export(graders, path, **settings).paths[0]
 
 
-def dumps(graders: Graders, *, allow_unvalidated: bool = False) -> str:
+def dumps(
+    graders: Graders, *, allow_unvalidated: bool = False, certificate: Certificate | None = None
+) -> str:
     """The text that `save` writes, and `loads` reads. See `save`.
 
     Raises:
         NotValidatedError: A grader is not validated.
     """
-    return native.write(graders, allow_unvalidated=allow_unvalidated)
+    return native.write(graders, allow_unvalidated=allow_unvalidated, certificate=certificate)
 
 
 def load(
@@ -74,7 +86,8 @@ def load(
 
     Sources in it count as *imported*: they run only where the kernel confines them, unless `trust` is given, and
     ask for at most 60 s a row and 2,048 MiB; a limit that is cut is told in a warning. A rubric with a place such as
-    `{input}` that its release's rules do not fill is told in a printed note.
+    `{input}` that its release's rules do not fill is told in a printed note, and so is each part of a certificate that
+    no longer holds (`suite.certificate`).
 
     Args:
         path: The file.
@@ -95,7 +108,8 @@ def load(
 
 def _with_printed_notes(suite: Suite) -> Suite:
     """The suite, with what a person should know of it printed."""
-    for note in _cautions(suite):
+    broken = [f"the certificate no longer holds: {part}" for part in _broken(suite)]
+    for note in [*map(str, _cautions(suite)), *broken]:
         print(visible(f"note: {note}"))  # noqa: T201 (as notes of a run: nothing else shows them)
     return suite
 
@@ -116,6 +130,11 @@ def _cautions(suite: Suite) -> list[Loss]:
         for name, names in holes.items()
         if names
     ]
+
+
+def _broken(suite: Suite) -> tuple[str, ...]:
+    """What no longer holds of the certificate that came with a suite."""
+    return () if suite.certificate is None else suite.certificate.check(suite)
 
 
 def _opened(
@@ -191,6 +210,7 @@ def export(
     on_loss: str = "refuse",
     on_error: str | float = "raise",
     allow_unvalidated: bool = False,
+    certificate: Certificate | None = None,
 ) -> Converted:
     """Write graders as a platform's file, atomically: the old file stays until the new one is whole.
 
@@ -203,10 +223,12 @@ def export(
         on_error: What a row without a score becomes on a target that has no word for one (verl, slime, OpenRLHF,
             Gemini, Nova): "raise" there, or a number that stands for it.
         allow_unvalidated: Write graders that have not passed their checks.
+        certificate: As in `save`; a format without a place for it leaves it out, which a note says.
 
     Raises:
         NotValidatedError: A grader is not validated; nothing is written.
-        FormatError: What the platform cannot say, an unknown format, or a folder that cannot be written.
+        FormatError: What the platform cannot say, an unknown format, a folder that cannot be written, or a certificate
+            that does not hold for these graders.
     """
     if on_loss not in {"refuse", "report"}:
         raise ValueError(f"on_loss must be 'refuse' or 'report', not {on_loss!r}")
@@ -215,9 +237,15 @@ def export(
     if not allow_unvalidated:
         require_proofs(suite)
     check_target(Path(path), chosen)
+    sent = native.certificate_for(suite, certificate)
     losses = Losses(
-        chosen.name, refuse=on_loss == "refuse", stem=Path(path).stem, on_error=_number(on_error, chosen)
-    )
+        chosen.name, refuse=on_loss == "refuse", stem=Path(path).stem, on_error=_number(on_error, chosen),
+        certificate=sent,
+    )  # fmt: skip
+    if certificate is not None and not chosen.takes_certificate:
+        losses.note(
+            "", "certificate", "the format has no place for it: certificate.to_html(path) sends it along"
+        )
     if chosen.name in _THREADED or isinstance(chosen, Target):
         suite = with_threads(suite, losses)
     document = chosen.variants.get(Path(path).suffix, chosen.write)(suite, losses)
@@ -235,37 +263,6 @@ def _number(on_error: str | float, chosen: Format) -> float | None:
             f"on_error means nothing to {chosen.name}: it has a word of its own for a row without a score"
         )
     return float(on_error)
-
-
-def check_target(target: Path, chosen: Format) -> None:
-    """Refuse an ending that is another format's, and to write over what is no grader file.
-
-    Raises:
-        FormatError: Either; also over Python or JavaScript that somebody wrote by hand.
-    """
-    endings = _endings(chosen)
-    # An ending that no format knows is the user's own choice; only another format's is refused.
-    if target.suffix not in endings and any(target.suffix in _endings(other) for other in FORMATS.values()):
-        raise FormatError(
-            f"{chosen.name} is not written to {target.suffix} files", where=str(target),
-            expected=" or ".join(sorted(endings)), hint="name the file so, or another format",
-        )  # fmt: skip
-    if not target.is_file() or not target.stat().st_size:
-        return
-    try:
-        existing = detect(read_text(target), str(target)).name
-    except FormatError:
-        existing = ""
-    # Python over a Python grader is a save; another format over it would destroy code that is nowhere else.
-    if not existing or (FORMATS[existing].handwritten and existing != chosen.name):
-        raise FormatError(
-            "a file is in the way that is not a grader file", where=str(target),
-            found=f"a {existing} file somebody wrote" if existing else "", hint="move it, or write to another name",
-        )  # fmt: skip
-
-
-def _endings(chosen: Format) -> set[str]:
-    return {chosen.suffix, *chosen.variants} | ({".yml"} if chosen.suffix == ".yaml" else set())
 
 
 def convert(
@@ -314,7 +311,8 @@ def convert(
     except NotValidatedError as error:
         hint = error.hint if samples is not None else f"{error.hint}; {_ON_ROWS}"
         raise NotValidatedError(error.what, where=str(source), found=error.found, hint=hint) from error
-    return replace(written, notes=(*read.notes, *_cautions(suite), *written.notes))
+    broken = [Loss("", "certificate", f"no longer holds and is left out: {part}") for part in _broken(suite)]
+    return replace(written, notes=(*read.notes, *_cautions(suite), *broken, *written.notes))
 
 
 _ON_ROWS = (

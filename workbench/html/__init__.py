@@ -1,5 +1,6 @@
-"""A report as one HTML file that needs nothing else."""
+"""A report, and a certificate, as one HTML file that needs nothing else."""
 
+from workbench.html.certificate import render_certificate, write_certificate
 from workbench.html.page import render_html, write_html
 
-__all__ = ["render_html", "write_html"]
+__all__ = ["render_certificate", "render_html", "write_certificate", "write_html"]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from workbench.diagnostics import Finding
     from workbench.report import Report
 
-__all__ = ["render_html", "write_html"]
+__all__ = ["render_html", "template", "write_html"]
 
 _MAX_ROWS, _MAX_ROWS_IN_ALL = 10, 60  # rows shown with one finding, and about so many in all
 _MAX_COMPLETION, _MAX_OTHER_TEXT = 2_000, 500  # characters of a completion, and of any other text
@@ -73,30 +73,27 @@ def render_html(
     interactive: bool = False,
 ) -> str:
     """The page as text; see `write_html`."""
-    page = (
-        _environment()
-        .get_template("report.html")
-        .render(
-            title=title,
-            generated=generated or f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
-            versions=_versions() if versions is None else dict(versions),
-            rows=len(report),
-            isolation=report.isolation,
-            gate="" if report.gate is None else str(report.gate),
-            facts=report.facts,
-            notes=report.samples.notes,
-            graders=[_grader(report, name) for name in report.graders],
-            findings=[_finding(report, finding) for finding in report.findings],
-            joint=joint_line(report.findings),
-            sources=_sources(report),
-            figures=_figures(report) if interactive else [],
-        )
+    page = template("report.html").render(
+        title=title,
+        generated=generated or f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
+        versions=_versions() if versions is None else dict(versions),
+        rows=len(report),
+        isolation=report.isolation,
+        gate="" if report.gate is None else str(report.gate),
+        facts=report.facts,
+        notes=report.samples.notes,
+        graders=[_grader(report, name) for name in report.graders],
+        findings=[_finding(report, finding) for finding in report.findings],
+        joint=joint_line(report.findings),
+        sources=_sources(report),
+        figures=_figures(report) if interactive else [],
     )
     # A lone surrogate in a text that did not pass through `visible`, such as the title, must not prevent the writing.
     return str(page).encode("utf-8", "backslashreplace").decode()
 
 
-def _environment() -> Any:
+def template(name: str) -> Any:
+    """A page of this folder to fill in, everything in it escaped."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     loader = PackageLoader("workbench.html", "")
@@ -104,7 +101,7 @@ def _environment() -> Any:
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters.update(shown=shown, number=number)
-    return environment
+    return environment.get_template(name)
 
 
 def _versions() -> dict[str, str]:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from workbench.certificates import fingerprints_of
 from workbench.diagnostics.labels import read_labels
 from workbench.judges.asking.budget import as_budget
 from workbench.judges.base import Judge
@@ -117,7 +118,7 @@ class _Plan:
 
 
 def _probed(plan: _Plan) -> Probe:
-    board = plan.board
+    board, fingerprints = plan.board, fingerprints_of(plan.board.suite)
     mined = _mined(board.suite, [str(name) for name in board.samples.frame.columns])
     threshold = plan.run.pass_threshold
     base = establish(
@@ -137,7 +138,7 @@ def _probed(plan: _Plan) -> Probe:
     return Probe(
         board.name, board.samples, decided.findings, decided.notes, decided.consequences, tuple(board.notes),
         tries=sum(outcome.tried for outcome in board.outcomes.values()), _families=tuple(found), _base=base,
-        _held=decided.held,
+        _held=decided.held, fingerprints=fingerprints,
     )  # fmt: skip
 
 

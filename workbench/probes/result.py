@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -42,6 +42,7 @@ class Probe:
         run_notes: Sentences about the run itself, such as that a budget was spent.
         seconds: How long it took.
         tries: Texts that were graded.
+        fingerprints: Digests of the settings of what was probed, as in `Report`.
     """
 
     grader: str
@@ -52,6 +53,7 @@ class Probe:
     run_notes: tuple[str, ...] = ()
     seconds: float = 0.0
     tries: int = 0
+    fingerprints: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     _families: tuple[Family, ...] = field(default=(), repr=False)
     _base: Base | None = field(default=None, repr=False)
     _held: frozenset[str] = field(default=frozenset(), repr=False)

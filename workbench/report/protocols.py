@@ -78,6 +78,14 @@ class ReportLike(Protocol):
         """Label of each row, (n,): True known good, False known bad, None unknown. None without labels."""
 
     @property
+    def groups(self) -> Sequence[Hashable] | NDArray[Any]:
+        """The prompt each row answers, (n,)."""
+
+    @property
+    def fingerprints(self) -> Mapping[str, Mapping[str, str]]:
+        """Digests of the settings that each grader ran with, by its name."""
+
+    @property
     def pass_threshold(self) -> float | None:
         """Pass mark, on the scale; None for the middle of the scale."""
 

@@ -28,7 +28,7 @@ from workbench.report.frames import long_frame, row_frame, score_frame, summary_
 from workbench.report.noise import noise_frame, noise_lines
 from workbench.report.protocols import SamplesLike
 from workbench.report.rich import as_html
-from workbench.report.same import names_beside, require_same_rows
+from workbench.report.same import merged_fields
 from workbench.report.select import check_graders, check_two_graders, default_order, ordered, select
 from workbench.report.settings import check_lengths, label_column
 from workbench.report.spending import spending_line
@@ -54,6 +54,7 @@ class Report:
             0.5 of 0 to 1. Where a grader gives a verdict of its own, that counts instead.
         scale: Lowest and highest score of the graders' scale.
         sources: Source text by grader name, for the HTML report.
+        fingerprints: Digests of the settings that each grader ran with, by its name: what a certificate is checked by.
         gate: The result of the suite's gate; None without a gate.
         notes: Sentences about the run itself: that it was stopped, or that a judge could not be reached.
         suite: How the graders belong together: weights, combining rule and gate; None where that is not known.
@@ -69,6 +70,7 @@ class Report:
     pass_threshold: float | None = field(default=None, kw_only=True)
     scale: tuple[float, float] = field(default=(0.0, 1.0), kw_only=True)
     sources: Mapping[str, str] = field(default_factory=dict, kw_only=True)
+    fingerprints: Mapping[str, Mapping[str, str]] = field(default_factory=dict, kw_only=True)
     gate: GateResult | None = field(default=None, kw_only=True)
     notes: tuple[str, ...] = field(default=(), kw_only=True)
     suite: SuiteParts | None = field(default=None, kw_only=True)
@@ -305,14 +307,7 @@ class Report:
         Raises:
             ReportError: Other samples (the first row that differs is named), or a name that both have even with the suffix.
         """
-        require_same_rows(self.samples, other.samples)
-        names = names_beside(self.grades, other.grades, suffix)
-        sources = {names.get(name, name): text for name, text in other.sources.items()}
-        grades = {names[name]: columns for name, columns in other.grades.items()}
-        labels = other.labels if self.labels is None else self.labels
-        return replace(
-            self, grades={**self.grades, **grades}, labels=labels, sources={**self.sources, **sources}
-        )
+        return replace(self, **merged_fields(self, other, suffix))
 
     def plot(self, graders: str | Sequence[str] | None = None, *, figure: str = "scores") -> Any:
         """A plotly figure: the distribution of each grader's scores with the findings above it, or another one.

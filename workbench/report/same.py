@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -10,12 +10,32 @@ import numpy as np
 from workbench.display_text import one_line
 from workbench.errors import ReportError, SamplesError
 from workbench.packed import BATCH_ROWS
-from workbench.report.protocols import SampleLike, SamplesLike
+from workbench.report.protocols import ReportLike, SampleLike, SamplesLike
 
-__all__ = ["names_beside", "require_same_rows"]
+__all__ = ["contents", "merged_fields", "require_same_rows"]
 
 
-def names_beside(names: Collection[str], others: Iterable[str], suffix: str) -> dict[str, str]:
+def merged_fields(report: ReportLike, other: ReportLike, suffix: str) -> dict[str, Any]:
+    """The fields of a report that has the graders of both; see `Report.merge`.
+
+    Raises:
+        ReportError: Other samples, or a name that both have even with the suffix.
+    """
+    require_same_rows(report.samples, other.samples)
+    names = _names_beside(report.grades, other.grades, suffix)
+    fields = ("grades", "sources", "fingerprints")
+    merged: dict[str, Any] = {
+        name: {**getattr(report, name), **_renamed(getattr(other, name), names)} for name in fields
+    }
+    return {**merged, "labels": other.labels if report.labels is None else report.labels}
+
+
+def _renamed(values: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    """What belongs to graders, by their new names; what belongs to no grader is left out."""
+    return {names[name]: value for name, value in values.items() if name in names}
+
+
+def _names_beside(names: Collection[str], others: Iterable[str], suffix: str) -> dict[str, str]:
     """The name each of the others gets beside `names`: its own, or with the suffix where that is taken.
 
     Raises:
@@ -38,7 +58,7 @@ def require_same_rows(samples: SamplesLike, other: SamplesLike) -> None:
         return
     if list(samples.ids) != list(other.ids):
         raise _different(f"{len(samples):,} and {len(other):,} rows with other ids")
-    for row, (a, b) in enumerate(zip(_contents(samples), _contents(other), strict=True)):
+    for row, (a, b) in enumerate(zip(contents(samples), contents(other), strict=True)):
         # As text where unequal: a NaN in the metadata is not equal to itself.
         if a != b and repr(a) != repr(b):
             raise _different(_first_difference(repr(a), repr(b)), f"row {row}")
@@ -54,7 +74,8 @@ def _different(difference: str, where: str = "") -> ReportError:
     )
 
 
-def _contents(samples: SamplesLike) -> Iterator[Any]:
+def contents(samples: SamplesLike) -> Iterator[Any]:
+    """The thread (as a wire tuple) and reference of each row, in order; of one that cannot be read, why not."""
     for start in range(0, len(samples), BATCH_ROWS):
         rows = np.arange(start, min(start + BATCH_ROWS, len(samples)), dtype=np.intp)
         try:

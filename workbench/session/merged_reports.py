@@ -54,10 +54,12 @@ def merge(report: Report, before: Report, names: Sequence[str], order: Sequence[
     rank = {name: position for position, name in enumerate(order)}
     ordered = sorted(grades, key=lambda name: rank.get(name, len(rank)))
     sources = {name: before.sources[name] for name in names if name in before.sources}
+    kept = {name: before.fingerprints[name] for name in names if name in before.fingerprints}
     cut_off = any(before.grades[name].cut_off for name in names)  # the notes of their run say why
     return replace(
         report,
         grades={name: grades[name] for name in ordered},
         sources={**sources, **report.sources},
+        fingerprints={**kept, **report.fingerprints},
         notes=tuple(dict.fromkeys((*report.notes, *(before.notes if cut_off else ())))),
     )

@@ -10,6 +10,7 @@ import pytest
 import workbench as wb
 from tests.graders.code_examples import CODE_EXAMPLES
 from workbench import background
+from workbench.certificates import comment_lines
 from workbench.errors import FormatError
 from workbench.formats import FORMATS
 from workbench.formats.targets.base import TEXT, Target
@@ -292,3 +293,23 @@ def test_trainers_functions_are_read(target, tmp_path):
     assert [suite[0](sample).score for sample in SAMPLES] == expected
     wb.save(suite, tmp_path / "g.json", allow_unvalidated=True)
     assert wb.load(tmp_path / "g.json")[0].source == suite[0].source
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_certificates_travel(target, tmp_path):
+    """What was proven stands in the file in words, comes back, and no longer holds for another text."""
+    grader = wb.FunctionGrader.from_source(SOURCES["found"], name="found")
+    grader.validate()
+    proven = wb.certificate(grader, grader.run(SAMPLES, progress=False))
+    path = tmp_path / "g.py"
+    assert not wb.export(grader, path, target, certificate=proven).losses
+    text = path.read_text("utf-8")
+    assert f"# certificate: {comment_lines(proven)[0]}" in text
+    again = wb.load(path)
+    assert again.certificate.spec() == proven.spec()
+    assert again.certificate.check(again) == ()
+    path.write_text(text.replace("'?'", "'!'"))
+    assert any("source" in part for part in wb.load(path).certificate.check(wb.load(path)))
+    path.write_text(text.replace("# certificate: ", "# certificate: not ", 1))
+    with pytest.raises(FormatError, match="changed by hand"):
+        wb.load(path)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from workbench.certificates import Certificate
 from workbench.errors import FormatError
 from workbench.serialization import parts
 from workbench.suite import Suite
@@ -72,15 +73,23 @@ class Losses:
         stem: Name of the main file without its ending: companions are named after it.
         on_error: The number that is written for a row without a score, on a target without a word for one; None to
             raise there.
+        certificate: What goes with the graders, for formats that have a place for it.
     """
 
     def __init__(
-        self, platform: str, *, refuse: bool = True, stem: str = "", on_error: float | None = None
+        self,
+        platform: str,
+        *,
+        refuse: bool = True,
+        stem: str = "",
+        on_error: float | None = None,
+        certificate: Certificate | None = None,
     ) -> None:
         self.platform = platform
         self.refuse = refuse
         self.stem = stem
         self.on_error = on_error
+        self.certificate = certificate
         self.found: list[Loss] = []
         self.notes: list[Loss] = []
 
@@ -266,6 +275,7 @@ class Format:
         failed_is_zero: Whether the platform counts a failed grader as 0.0; what is read from it does so, too.
         handwritten: Whether people write such files themselves: they are never written over.
         releases: Whether `release` means something to the reader.
+        takes_certificate: Whether its files have a place for a certificate.
         example: A small document with one grader or more, which the tests over all formats read.
         words: Whether it has a word of its own for a row without a score, so that `on_error` has nothing to say.
     """
@@ -280,6 +290,7 @@ class Format:
     releases: bool = False
     failed_is_zero: bool = False
     handwritten: bool = False
+    takes_certificate: bool = False
     example: str = ""
     words: bool = True
 

@@ -9,11 +9,12 @@ from pathlib import Path
 
 from workbench.errors import FormatError
 from workbench.files import check_writable, write_atomically
-from workbench.formats.shared.base import MAX_FILE_BYTES, Document, Loss, Losses, read_text
+from workbench.formats.shared.base import FORMATS, MAX_FILE_BYTES, Document, Format, Loss, Losses, read_text
+from workbench.formats.shared.detection import detect
 from workbench.formats.shared.parsing import to_json
 from workbench.formats.shared.wrapping import MARK
 
-__all__ = ["Converted", "write_document"]
+__all__ = ["Converted", "check_target", "write_document"]
 
 
 @dataclass(frozen=True)
@@ -120,3 +121,34 @@ def _owner(place: Path, target: Path) -> str:
         if named.search(other.read_text("utf-8", errors="replace")):
             return other.name
     return ""
+
+
+def check_target(target: Path, chosen: Format) -> None:
+    """Refuse an ending that is another format's, and to write over what is no grader file.
+
+    Raises:
+        FormatError: Either; also over Python or JavaScript that somebody wrote by hand.
+    """
+    endings = _endings(chosen)
+    # An ending that no format knows is the user's own choice; only another format's is refused.
+    if target.suffix not in endings and any(target.suffix in _endings(other) for other in FORMATS.values()):
+        raise FormatError(
+            f"{chosen.name} is not written to {target.suffix} files", where=str(target),
+            expected=" or ".join(sorted(endings)), hint="name the file so, or another format",
+        )  # fmt: skip
+    if not target.is_file() or not target.stat().st_size:
+        return
+    try:
+        existing = detect(read_text(target), str(target)).name
+    except FormatError:
+        existing = ""
+    # Python over a Python grader is a save; another format over it would destroy code that is nowhere else.
+    if not existing or (FORMATS[existing].handwritten and existing != chosen.name):
+        raise FormatError(
+            "a file is in the way that is not a grader file", where=str(target),
+            found=f"a {existing} file somebody wrote" if existing else "", hint="move it, or write to another name",
+        )  # fmt: skip
+
+
+def _endings(chosen: Format) -> set[str]:
+    return {chosen.suffix, *chosen.variants} | ({".yml"} if chosen.suffix == ".yaml" else set())

@@ -1,6 +1,6 @@
 """What a target is: a trainer or evaluator that takes graders as one Python file, described in one file of ours.
 
-To add one, write a module here that calls `register_target(Target("name", ...))`: its signature, what it passes of the
+To add one, write a module here that calls `registering.register_target("name", ...)`: its signature, what it passes of the
 conversation, its word for "no score", and the lines around the graders (`lines`). Everything else is shared.
 """
 
@@ -10,12 +10,10 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from workbench.errors import FormatError
-from workbench.formats.shared.base import FORMATS, Document, Format, Losses, Reading, register
+from workbench.formats.shared.base import Format
 from workbench.graders.combine import CombiningRule
-from workbench.suite import Suite
 
-__all__ = ["ALL", "TEXT", "Part", "Plan", "Target", "register_target", "target_named"]
+__all__ = ["ALL", "TEXT", "Part", "Plan", "Target"]
 
 TEXT = frozenset({"completion", "metadata"})
 """What a target passes that gives code the answer and the row's columns alone."""
@@ -57,6 +55,7 @@ class Plan:
         on_error: The number that stands for a row without a score; None to raise there.
         title: The suite's name and description.
         certificate: Lines that say what was proven of the graders, without their `# `.
+        claims: The certificate itself, as JSON; None where it could not be compared with what is read back.
     """
 
     parts: tuple[Part, ...]
@@ -64,6 +63,7 @@ class Plan:
     on_error: float | None = None
     title: Mapping[str, str] = field(default_factory=dict)
     certificate: tuple[str, ...] = ()
+    claims: Mapping[str, Any] | None = None
 
     @property
     def weights(self) -> dict[str, float]:
@@ -100,42 +100,3 @@ class Target(Format):
     clips: tuple[float, float] | None = None
     remarks: tuple[str, ...] = ()
     signature: str = ""
-
-
-def register_target(name: str, title: str, *, lines: Callable[[Plan], str], **settings: Any) -> Target:
-    """Make a target known, as a format with a reader and a writer that all targets share.
-
-    Args:
-        name: As users type it.
-        title: One line for people.
-        lines: See `Target.lines`.
-        settings: The other attributes of `Target`.
-    """
-    from workbench.formats.targets.reading import detects, read
-    from workbench.formats.targets.writing import write
-
-    def read_here(reading: Reading) -> Suite:
-        return read(target_named(name), reading)
-
-    def write_here(suite: Suite, losses: Losses) -> Document:
-        return write(target_named(name), suite, losses)
-
-    def detect(document: Any, text: str) -> int:
-        return detects(target_named(name), document, text)
-
-    target = Target(name, title, ".py", read_here, write_here, detect, lines=lines, **settings)
-    register(target)
-    return target
-
-
-def target_named(name: str) -> Target:
-    """A registered target.
-
-    Raises:
-        FormatError: There is none of that name; those that exist are listed.
-    """
-    target = FORMATS.get(name)
-    if not isinstance(target, Target):
-        known = ", ".join(sorted(one.name for one in FORMATS.values() if isinstance(one, Target)))
-        raise FormatError("unknown target", found=repr(name)[:80], expected=known)
-    return target

@@ -7,7 +7,8 @@ Source: google-genai 3.4.0 (types), Google's documentation of `codeExecutionRewa
 
 from __future__ import annotations
 
-from workbench.formats.targets.base import TEXT, Plan, register_target
+from workbench.formats.targets.base import TEXT, Plan
+from workbench.formats.targets.registering import register_target
 
 _LINES = """
 

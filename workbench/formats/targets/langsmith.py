@@ -7,9 +7,10 @@ Source: LangSmith 0.15.0 (`evaluation/evaluator.py`), openevals 0.2.2, read and 
 
 from __future__ import annotations
 
-from workbench.formats.targets.base import TEXT, Plan, register_target
+from workbench.formats.targets.base import TEXT, Plan
 from workbench.formats.targets.module import quoted
 from workbench.formats.targets.records import RECORD_LINES
+from workbench.formats.targets.registering import register_target
 
 _ROW = """
 

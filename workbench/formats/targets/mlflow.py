@@ -7,9 +7,10 @@ Source: MLflow 3.17.2 (`genai/scorers`), read and run.
 
 from __future__ import annotations
 
-from workbench.formats.targets.base import TEXT, Plan, register_target
+from workbench.formats.targets.base import TEXT, Plan
 from workbench.formats.targets.module import quoted
 from workbench.formats.targets.records import RECORD_LINES
+from workbench.formats.targets.registering import register_target
 
 _IMPORTS = """import json as _wb_json
 

@@ -82,7 +82,16 @@ def _settings(target: Target, plan: Plan) -> dict[str, Any]:
     graders = [{"name": part.name, "function": part.function, **part.settings} for part in plan.parts]
     rule = {} if plan.rule is None else {"combine": plan.rule.spec()}
     on_error = {} if plan.on_error is None else {"on_error": plan.on_error}
-    return {"target": target.name, "version": 1, **plan.title, **rule, **on_error, "graders": graders}
+    claims = {} if plan.claims is None else {"certificate": plan.claims}
+    return {
+        "target": target.name,
+        "version": 1,
+        **plan.title,
+        **rule,
+        **on_error,
+        "graders": graders,
+        **claims,
+    }
 
 
 def _before(texts: Iterable[str]) -> list[str]:

@@ -8,7 +8,8 @@ Source: Amazon's documentation of reward functions, amzn-nova-forge 1.4.10.
 
 from __future__ import annotations
 
-from workbench.formats.targets.base import Plan, register_target
+from workbench.formats.targets.base import Plan
+from workbench.formats.targets.registering import register_target
 
 _LINES = """
 

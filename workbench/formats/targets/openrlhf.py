@@ -8,7 +8,8 @@ Source: OpenRLHF 0.11.2 (`utils/agent.py`), read and run.
 
 from __future__ import annotations
 
-from workbench.formats.targets.base import TEXT, Plan, register_target
+from workbench.formats.targets.base import TEXT, Plan
+from workbench.formats.targets.registering import register_target
 
 _LINES = r'''
 

@@ -7,8 +7,9 @@ Source: promptfoo 0.123.1 (`assertions/python`), read and run.
 
 from __future__ import annotations
 
-from workbench.formats.targets.base import TEXT, Plan, register_target
+from workbench.formats.targets.base import TEXT, Plan
 from workbench.formats.targets.module import quoted
+from workbench.formats.targets.registering import register_target
 
 _ROW = """
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import PurePath
 from typing import Any
 
 from workbench.capturing.foreign import signature_of_target
 from workbench.capturing.statements import parsed
+from workbench.certificates import Certificate, comment_lines
 from workbench.errors import FormatError
 from workbench.formats.shared.base import Reading
 from workbench.formats.shared.node import Node
@@ -24,7 +26,7 @@ __all__ = ["detects", "read"]
 
 _ENTRY = ("weight", "severity", "negate", "pass_threshold", "on_error")
 _LIMITS = ("timeout", "memory_mb", "description")
-_TEXT = ("target", "version", "name", "description", "combine", "on_error", "graders")
+_TEXT = ("target", "version", "name", "description", "combine", "on_error", "graders", "certificate")
 _KNOWN = ("name", "function", *_ENTRY, *_LIMITS, "opposite", "verdict")
 
 
@@ -109,7 +111,24 @@ def _own(
     _check_frame(target, _plan(node, graders, texts, rule, certificate), text, reading)
     entries = [_entry(one, own, reading) for one, own in zip(graders, texts, strict=True)]
     title = {key: node.text(key) for key in ("name", "description") if node.has(key)}
-    return Suite(entries, combine=rule, **title)
+    claims = node.at("certificate")
+    claimed = (
+        None
+        if claims.value is None
+        else _claimed(Certificate.build(claims.value, claims.path), certificate, reading)
+    )
+    return Suite(entries, combine=rule, certificate=claimed, **title)
+
+
+def _claimed(claim: Certificate, lines: tuple[str, ...], reading: Reading) -> Certificate:
+    """The certificate, if the words at the top of the file are its own."""
+    words = [tuple(comment_lines(replace(claim, claimed=claimed))) for claimed in (True, False)]
+    if lines not in words:
+        raise FormatError(
+            "the certificate's words were changed by hand", where=f"{reading.where}, # certificate",
+            hint="export the graders again, with certificate=",
+        )  # fmt: skip
+    return claim
 
 
 def _plan(
@@ -124,7 +143,8 @@ def _plan(
         for one, own in zip(graders, texts, strict=True)
     )
     title = {key: node.text(key) for key in ("name", "description") if node.has(key)}
-    return Plan(parts, rule, node.number("on_error", None), title, certificate)
+    claims = node.at("certificate").value
+    return Plan(parts, rule, node.number("on_error", None), title, certificate, claims)
 
 
 def _rest(grader: Node) -> dict[str, Any]:

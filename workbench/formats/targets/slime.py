@@ -5,7 +5,8 @@ Source: slime 624b824 (`rollout/rm_hub`), read; it has no release to install.
 
 from __future__ import annotations
 
-from workbench.formats.targets.base import TEXT, Plan, register_target
+from workbench.formats.targets.base import TEXT, Plan
+from workbench.formats.targets.registering import register_target
 
 _LINES = """
 

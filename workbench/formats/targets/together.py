@@ -5,7 +5,8 @@ Source: Together's RL cookbook.
 
 from __future__ import annotations
 
-from workbench.formats.targets.base import TEXT, Plan, register_target
+from workbench.formats.targets.base import TEXT, Plan
+from workbench.formats.targets.registering import register_target
 
 _LINES = """
 

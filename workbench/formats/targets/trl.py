@@ -8,8 +8,9 @@ Source: TRL 1.16 (`GRPOTrainer._calculate_rewards`), read and run on a CPU.
 
 from __future__ import annotations
 
-from workbench.formats.targets.base import Plan, register_target
+from workbench.formats.targets.base import Plan
 from workbench.formats.targets.module import quoted
+from workbench.formats.targets.registering import register_target
 from workbench.graders.combine import Mean, Sum
 
 _ROW = """

@@ -8,8 +8,9 @@ Source: verifiers 0.4.0 (`v1/task.py`, `v1/trace.py`), read and run (`Task.score
 
 from __future__ import annotations
 
-from workbench.formats.targets.base import Plan, register_target
+from workbench.formats.targets.base import Plan
 from workbench.formats.targets.module import mapped, quoted
+from workbench.formats.targets.registering import register_target
 from workbench.graders.combine import Mean, Sum
 
 _ROW = """

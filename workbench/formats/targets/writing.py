@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
+from workbench.certificates import comment_lines
 from workbench.errors import FormatError
 from workbench.formats.shared.base import Document, Losses
 from workbench.formats.shared.unsupported import add_gate_loss, binary, without_unused_settings
 from workbench.formats.targets.base import Part, Plan, Target
 from workbench.formats.targets.module import compose
 from workbench.formats.targets.parts import parts_of
+from workbench.graders import FunctionGrader
 from workbench.graders.combine import AllPass, CombiningRule, Entry, Formula, Mean, Sum
 from workbench.graders.combine.formula import Expression
 from workbench.graders.rule_grader import RuleGrader
@@ -38,10 +41,20 @@ def write(target: Target, suite: Suite, losses: Losses) -> Document:
         )  # fmt: skip
     rule = _rule(target, suite, parts, losses)
     title = {key: text for key in ("name", "description") if (text := getattr(suite, key))}
-    plan = Plan(parts, rule, losses.on_error, title)
+    plan = Plan(parts, rule, losses.on_error, title, *_certificate(suite, losses))
     _tell_range(target, suite, plan, losses)
     _tell_rest(target, losses)
     return Document(compose(target, plan))
+
+
+def _certificate(suite: Suite, losses: Losses) -> tuple[tuple[str, ...], Mapping[str, Any] | None]:
+    """The certificate in words, and itself where every grader comes back as what it is: as its own text."""
+    certificate = losses.certificate
+    if certificate is None:
+        return (), None
+    lines = tuple(comment_lines(certificate))
+    whole = not losses.found and all(isinstance(grader, FunctionGrader) for grader in suite.graders)
+    return lines, certificate.spec() if whole else None
 
 
 def _rule(target: Target, suite: Suite, parts: Sequence[Part], losses: Losses) -> CombiningRule | None:

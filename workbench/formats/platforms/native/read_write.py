@@ -6,7 +6,8 @@
 ```
 
 Reading executes nothing. The schema is `native.schema.json` beside this file; the hash of every source
-is checked, and a validation record counts only for the very text it was made for.
+is checked, and a validation record counts only for the very text it was made for. A `certificate` says in digests what
+it was made for; what of it no longer holds is told, and it is no proof either.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from functools import cache, partial
 from importlib.resources import files
 from typing import Any, TypeVar
 
+from workbench.certificates import Certificate
 from workbench.errors import FormatError
 from workbench.formats.shared.base import Document, Format, Losses, Reading, register, require_proofs
 from workbench.formats.shared.parsing import parse_json, to_json
@@ -26,7 +28,7 @@ from workbench.judges import Judge
 from workbench.serialization import from_record, parts, record_of
 from workbench.suite import Suite
 
-__all__ = ["FORMAT", "VERSION", "read", "schema", "write"]
+__all__ = ["FORMAT", "VERSION", "as_suite", "certificate_for", "read", "schema", "write"]
 
 FORMAT, VERSION = "grader-workbench", 1
 
@@ -39,24 +41,49 @@ def schema() -> dict[str, Any]:
 
 
 def write(
-    graders: Grader | Entry | Iterable[Grader | Entry] | Suite, *, allow_unvalidated: bool = False
+    graders: Grader | Entry | Iterable[Grader | Entry] | Suite,
+    *,
+    allow_unvalidated: bool = False,
+    certificate: Certificate | None = None,
 ) -> str:
     """The graders as text of the format, the same text for the same graders.
 
     Raises:
         NotValidatedError: A grader is not validated and `allow_unvalidated` is not set.
-        FormatError: No graders, two of one name, or a value JSON cannot hold.
+        FormatError: No graders, two of one name, a value JSON cannot hold, or a certificate that does not hold.
     """
     suite = as_suite(graders)
     if not allow_unvalidated:
         require_proofs(suite)
-    return _text(suite)
+    return _text(suite, certificate_for(suite, certificate))
 
 
-def _text(suite: Suite) -> str:
+def _text(suite: Suite, certificate: Certificate | None) -> str:
     records = [record_of(grader) for grader in suite.graders]
     document = {"format": FORMAT, "version": VERSION, "graders": records}
-    return to_json(document if suite.plain else {**document, "suite": _suite_record(suite)})
+    if not suite.plain:
+        document["suite"] = _suite_record(suite)
+    if certificate is not None:
+        document["certificate"] = certificate.spec()
+    return to_json(document)
+
+
+def certificate_for(suite: Suite, certificate: Certificate | None) -> Certificate | None:
+    """The certificate to write with a suite: the one given, or the one it came with as long as all of that holds.
+
+    Raises:
+        FormatError: The one given does not hold for these graders.
+    """
+    if certificate is None:
+        came = suite.certificate
+        return came if came is not None and not came.check(suite) else None
+    if broken := certificate.check(suite):
+        more = f" and {len(broken) - 3} more" if len(broken) > 3 else ""
+        raise FormatError(
+            "the certificate does not hold for these graders", where=repr(certificate),
+            found="; ".join(broken[:3]) + more, hint="make it anew: wb.certificate(graders, report)",
+        )  # fmt: skip
+    return certificate
 
 
 def as_suite(graders: Grader | Entry | Iterable[Grader | Entry] | Suite) -> Suite:
@@ -109,10 +136,10 @@ def read(text: str, *, where: str = "text", trust: bool = False) -> Suite:
     graders = [
         _grader(record, f"{where}, graders[{i}]", trust=trust) for i, record in enumerate(document["graders"])
     ]
-    record = document.get("suite")
-    return _made(
-        lambda: Suite(graders) if record is None else _suite(record, graders, where), f"{where}, suite"
-    )
+    claim = document.get("certificate")
+    certificate = None if claim is None else Certificate.build(claim, f"{where}, certificate")
+    record = document.get("suite") or {"entries": [{"grader": at} for at in range(len(graders))]}
+    return _made(lambda: _suite(record, graders, where, certificate), f"{where}, suite")
 
 
 T = TypeVar("T")
@@ -131,7 +158,9 @@ def _made(make: Callable[[], T], where: str) -> T:
         raise FormatError("this part cannot be made", where=where, found=str(error)[:300]) from None
 
 
-def _suite(record: Mapping[str, Any], graders: list[Grader], where: str) -> Suite:
+def _suite(
+    record: Mapping[str, Any], graders: list[Grader], where: str, certificate: Certificate | None
+) -> Suite:
     for at, entry in enumerate(record["entries"]):
         if entry["grader"] >= len(graders):
             raise FormatError(
@@ -148,6 +177,7 @@ def _suite(record: Mapping[str, Any], graders: list[Grader], where: str) -> Suit
         gate=None if gate is None else _made(lambda: Gate.build(gate), f"{where}, suite.gate"),
         name=record.get("name", ""),
         description=record.get("description", ""),
+        certificate=certificate,
     )
 
 
@@ -185,7 +215,7 @@ def _note_models(suite: Suite, losses: Losses) -> None:
 
 def _write(suite: Suite, losses: Losses) -> Document:
     _note_models(suite, losses)
-    return Document(_text(suite))
+    return Document(_text(suite, losses.certificate))
 
 
 def _read(reading: Reading) -> Suite:
@@ -196,4 +226,6 @@ def _detect(document: Any, text: str) -> int:  # noqa: ARG001
     return 2 if isinstance(document, dict) and document.get("format") == FORMAT else 0
 
 
-register(Format("native", "grader workbench's own JSON", ".json", _read, _write, _detect))
+register(
+    Format("native", "grader workbench's own JSON", ".json", _read, _write, _detect, takes_certificate=True)
+)

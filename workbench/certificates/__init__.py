@@ -1,0 +1,8 @@
+"""Certificates: what was proven of graders, on which data and with which error rates, as data that travels with them."""
+
+from workbench.certificates.digests import fingerprints_of
+from workbench.certificates.making import certificate
+from workbench.certificates.record import Certificate
+from workbench.certificates.words import comment_lines
+
+__all__ = ["Certificate", "certificate", "comment_lines", "fingerprints_of"]

@@ -1,0 +1,53 @@
+"""Making a target known: a format whose reader and writer all targets share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from workbench.errors import FormatError
+from workbench.formats.shared.base import FORMATS, Document, Losses, Reading, register
+from workbench.formats.targets.base import Plan, Target
+from workbench.formats.targets.reading import detects, read
+from workbench.formats.targets.writing import write
+from workbench.suite import Suite
+
+__all__ = ["register_target", "target_named"]
+
+
+def register_target(name: str, title: str, *, lines: Callable[[Plan], str], **settings: Any) -> Target:
+    """Make a target known, as a format with a reader and a writer that all targets share.
+
+    Args:
+        name: As users type it.
+        title: One line for people.
+        lines: See `Target.lines`.
+        settings: The other attributes of `Target`.
+    """
+
+    def read_here(reading: Reading) -> Suite:
+        return read(target_named(name), reading)
+
+    def write_here(suite: Suite, losses: Losses) -> Document:
+        return write(target_named(name), suite, losses)
+
+    def detect(document: Any, text: str) -> int:
+        return detects(target_named(name), document, text)
+
+    settings = {"takes_certificate": True, **settings}
+    target = Target(name, title, ".py", read_here, write_here, detect, lines=lines, **settings)
+    register(target)
+    return target
+
+
+def target_named(name: str) -> Target:
+    """A registered target.
+
+    Raises:
+        FormatError: There is none of that name; those that exist are listed.
+    """
+    target = FORMATS.get(name)
+    if not isinstance(target, Target):
+        known = ", ".join(sorted(one.name for one in FORMATS.values() if isinstance(one, Target)))
+        raise FormatError("unknown target", found=repr(name)[:80], expected=known)
+    return target
