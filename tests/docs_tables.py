@@ -17,6 +17,7 @@ from tests.formats.matrix import conversion_table
 from workbench import diagnostics
 from workbench.extractors import EXTRACTORS
 from workbench.formats import FORMATS
+from workbench.formats.targets.base import ALL, TEXT, Target
 from workbench.graders import KINDS
 from workbench.probes import VARIANTS
 
@@ -76,8 +77,22 @@ def transformations_table() -> str:
 def formats_table() -> str:
     """One line a format: its name, the endings of its files, and what it is."""
     lines = ["| format | files | what it is |", "| --- | --- | --- |"]
-    for chosen in FORMATS.values():
+    platforms = (chosen for chosen in FORMATS.values() if not isinstance(chosen, Target))
+    for chosen in platforms:
         lines.append(f"| {chosen.name} | {', '.join([chosen.suffix, *chosen.variants])} | {chosen.title} |")
+    return "\n".join(lines)
+
+
+def targets_table() -> str:
+    """One line a trainer or evaluator: what it passes, and what becomes of a row without a score."""
+    lines = ["| target | what is written | passes | a row without a score |", "| --- | --- | --- | --- |"]
+    for chosen in FORMATS.values():
+        if isinstance(chosen, Target):
+            passes = {TEXT: "answer", ALL: "conversation, tool calls"}.get(
+                frozenset(chosen.reads), "conversation"
+            )
+            word = chosen.no_score if chosen.words else f"no word: `on_error=` chooses. {chosen.no_score}"
+            lines.append(f"| {chosen.name} | {chosen.title} | {passes} | {word} |")
     return "\n".join(lines)
 
 
@@ -104,6 +119,7 @@ GENERATED: dict[str, tuple[str, Callable[[], str]]] = {
     "suite findings": ("combine.md", suite_findings_table),
     "transformations": ("probe.md", transformations_table),
     "formats": ("convert.md", formats_table),
+    "targets": ("targets.md", targets_table),
     "conversion matrix": ("convert.md", conversion_table),
     "public names": ("public-names.md", names_section),
 }
