@@ -313,3 +313,23 @@ def test_certificates_travel(target, tmp_path):
     path.write_text(text.replace("# certificate: ", "# certificate: not ", 1))
     with pytest.raises(FormatError, match="changed by hand"):
         wb.load(path)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_trainers_functions_go_to_every_target(target, tmp_path):
+    """What one trainer's function gives here it gives in the file of any other, and it comes back as it was."""
+    for at, (name, text) in enumerate(FOREIGN.items()):
+        suite = wb.loads(text.replace("extra_info['level']", "extra_info.get('level')"), name, trust=True)
+        job = exported(suite, target, tmp_path / f"{at}.py")
+        (found,) = called([job])
+        assert found["scores"] == [suite[0](sample).score for sample in SAMPLES], name
+        assert wb.load(tmp_path / f"{at}.py")[0].source.text == suite[0].source.text
+        assert wb.load(tmp_path / f"{at}.py")[0].signature == name
+    chat = "def f(prompts, completions, **kwargs):\n    return [len(c[-1]['content']) / len(p[-1]['content']) for p, c in zip(prompts, completions)]\n"
+    suite = wb.loads(chat, "trl", trust=True)
+    if "messages" not in TARGETS[target].reads:
+        with pytest.raises(FormatError, match="does not pass the prompt"):
+            exported(suite, target, tmp_path / "chat.py")
+        return
+    (found,) = called([exported(suite, target, tmp_path / "chat.py")])
+    assert close(found["scores"], [suite[0](sample).score for sample in SAMPLES])

@@ -13,7 +13,7 @@ from typing import Any
 from workbench.formats.shared.base import Format
 from workbench.graders.combine import CombiningRule
 
-__all__ = ["ALL", "TEXT", "Part", "Plan", "Target"]
+__all__ = ["ALL", "TEXT", "TRAINERS", "Part", "Plan", "Target"]
 
 TEXT = frozenset({"completion", "metadata"})
 """What a target passes that gives code the answer and the row's columns alone."""
@@ -21,6 +21,10 @@ ALL = TEXT | {
     "messages", "get_turns", "last_content", "tool_calls", "tools", "turn_calls", "turn_answers",
 }  # fmt: skip
 """What a target passes that gives code the whole conversation as chat messages."""
+
+
+TRAINERS = ("trl", "verl", "openrlhf", "together")
+"""Signatures of trainers' own functions that files of any target can call."""
 
 
 @dataclass(frozen=True)

@@ -55,10 +55,13 @@ def compose(target: Target, plan: Plan) -> str:
         *(_CERTIFICATE + line for line in plan.certificate),
         future + "\n".join([*imports, *target.imports.splitlines()]),
     ]
-    blocks = [*_trimmed(head_pieces, texts), *([_names_class(texts)] if _imports_ours(texts) else [])]
+    rest = [piece for piece in pieces if piece not in head_pieces]
+    blocks = [
+        *_trimmed(head_pieces, [*texts, *rest]),
+        *([_names_class(texts)] if _imports_ours(texts) else []),
+    ]
     top = "\n".join(head) + "\n" + (_TYPING if quoted else "")
     texts_between = [f"{BEGIN}\n{own}\n{END}\n_wb_own_{at} = grade" for at, own in enumerate(texts)]
-    rest = [piece for piece in pieces if piece not in head_pieces]
     settings = SETTINGS + json.dumps(_settings(target, plan))
     return "\n\n\n".join([top.rstrip(), *blocks, *texts_between, *rest, behind.strip()]) + f"\n\n{settings}\n"
 
@@ -127,7 +130,7 @@ def _pieces(names: Iterable[str]) -> tuple[list[str], list[str]]:
 
 
 def _trimmed(pieces: Iterable[str], texts: Iterable[str]) -> list[str]:
-    """The pieces, the class of threads without the methods that no grader names."""
+    """The pieces, the class of threads without the methods that nothing calls."""
     named = set(re.findall(r"\w+", "\n".join(texts)))
     return [
         _without_methods(piece, named) if piece.startswith("class StringThread") else piece
@@ -162,9 +165,18 @@ def _table(plan: Plan, texts: list[str]) -> str:
 def _answering(part: Part, own: str, at: int) -> str:
     full = "_in_full" if outcomes_in(own) else ""
     answering = f"_wb_answering{full}(_wb_own_{at})"
+    if "signature" in part.settings:
+        chat = "_chat" if part.settings["signature"] == "trl" and _names_message_keys(own) else ""
+        answering = f"_wb_answering_as(_wb_as_{part.settings['signature']}{chat}, _wb_own_{at})"
     known = ("verdict", "negate", "pass_threshold", "on_error", "opposite")
     settings = [f"{key}={part.settings[key]!r}" for key in known if key in part.settings]
     return f"_wb_entry({answering}, {', '.join(settings)})" if settings else answering
+
+
+def _names_message_keys(text: str) -> bool:
+    """Whether a reward function reads completions as messages, as the sandbox decides it: it names their keys."""
+    nodes = ast.walk(ast.parse(text))
+    return any(isinstance(node, ast.Constant) and node.value in {"content", "role"} for node in nodes)
 
 
 def _combining_lines(plan: Plan) -> str:

@@ -14,7 +14,7 @@ from workbench.formats.shared.base import Losses
 from workbench.formats.shared.thread_access import looks_at_calls, reads_beyond
 from workbench.formats.shared.unsupported import add_kind_loss, check_entry, check_signature, identifier
 from workbench.formats.shared.wrapping import check_free, framed, names_in
-from workbench.formats.targets.base import Part, Target
+from workbench.formats.targets.base import TRAINERS, Part, Target
 from workbench.graders import FunctionGrader, Grader
 from workbench.graders.combine import Entry
 from workbench.graders.portable import is_portable, portable
@@ -68,7 +68,7 @@ def _told(error: FormatError) -> str:
 
 def _sees_enough(target: Target, entry: Entry, losses: Losses) -> bool:
     if isinstance(entry.grader, FunctionGrader):
-        return check_signature(entry, losses)
+        return _can_be_called(target, entry, losses)
     extractor = getattr(entry.grader, "extractor", None)
     if "get_turns" not in target.reads and extractor is not None and extractor != Extractor():
         losses.add(entry.name, "extractor", f"the target passes the last answer alone, and {extractor.name!r} may look at more",
@@ -79,6 +79,19 @@ def _sees_enough(target: Target, entry: Entry, losses: Losses) -> bool:
     losses.add(entry.name, "kind", "the target does not pass tool calls to code",
                way_out="export to a target that passes chat messages, such as trl or inspect")  # fmt: skip
     return False
+
+
+def _can_be_called(target: Target, entry: Entry, losses: Losses) -> bool:
+    """Whether a function of this form can be called from the target's file."""
+    signature = getattr(entry.grader, "signature", "thread")
+    if signature not in TRAINERS:
+        return check_signature(entry, losses)
+    text = getattr(entry.grader, "source").text  # noqa: B009 (a function grader has one)
+    if signature == "trl" and "messages" not in target.reads and "prompts" in _read_names(ast.parse(text)):
+        losses.add(entry.name, "source (prompts)", "the target does not pass the prompt to code",
+                   way_out="export to a target that passes messages, such as slime or inspect")  # fmt: skip
+        return False
+    return True
 
 
 def _enough_of_thread(target: Target, entry: Entry, text: str, losses: Losses) -> str | None:
@@ -100,6 +113,8 @@ def _settings(entry: Entry) -> dict[str, Any]:
     changed = {name: getattr(entry, name) for name in _ENTRY if getattr(entry, name) != getattr(plain, name)}
     if entry.on_error != "fail":
         changed |= {"on_error": entry.on_error, **({"opposite": True} if _opposite(entry) else {})}
+    if (signature := getattr(entry.grader, "signature", "thread")) != "thread":
+        changed["signature"] = signature
     if getattr(entry.grader, "gives_verdict", False) and (entry.negate or entry.pass_threshold is not None):
         changed["verdict"] = True
     return changed | _limits(entry.grader)

@@ -27,7 +27,7 @@ __all__ = ["detects", "read"]
 _ENTRY = ("weight", "severity", "negate", "pass_threshold", "on_error")
 _LIMITS = ("timeout", "memory_mb", "description")
 _TEXT = ("target", "version", "name", "description", "combine", "on_error", "graders", "certificate")
-_KNOWN = ("name", "function", *_ENTRY, *_LIMITS, "opposite", "verdict")
+_KNOWN = ("name", "function", *_ENTRY, *_LIMITS, "opposite", "verdict", "signature")
 
 
 def read(target: Target, reading: Reading) -> Suite:
@@ -168,7 +168,10 @@ def _check_frame(target: Target, plan: Plan, text: str, reading: Reading) -> Non
 def _entry(node: Node, text: str, reading: Reading) -> Entry:
     limits = {key: node.value[key] for key in _LIMITS if node.has(key)}
     try:
-        grader = FunctionGrader.from_source(text, imported=True, name=node.text("name"), **limits)
+        signature = node.text("signature", "thread")
+        grader = FunctionGrader.from_source(
+            text, imported=True, name=node.text("name"), signature=signature, **limits
+        )
         settings = {key: node.value[key] for key in _ENTRY if node.has(key)}
         if node.boolean("opposite", False):
             settings["negate_errors"] = True

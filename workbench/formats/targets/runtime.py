@@ -118,6 +118,88 @@ def _wb_answering_in_full(grade):
     return answer
 
 
+def _wb_answering_as(call, grade):
+    """A trainer's own function as one that never raises: `call` gives it one row as that trainer does."""
+
+    async def answer(thread):
+        try:
+            value, read = call(grade, thread)
+            value = read(await value if hasattr(value, "__await__") else value)
+            if value is None:
+                return _wb_Answer(reason="None: no score")
+            return _wb_scored(float(value) if type(value) is bool else value)
+        except (Exception, SystemExit) as error:
+            return _wb_Answer(failure=f"{type(error).__name__}: {error}")
+
+    return answer
+
+
+def _wb_accepted(grade, given):
+    """What a function takes of it, by its parameters' names."""
+    code = grade.__code__
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    return given if code.co_flags & 8 else {key: value for key, value in given.items() if key in names}
+
+
+def _wb_reply(thread):
+    return next((turn.content for turn in reversed(thread.get_turns()) if turn.role == "assistant"), "")
+
+
+def _wb_asked(thread):
+    """The turns of the prompt, as messages, and those that answer it."""
+    turns = [{"role": turn.role, "content": turn.content} for turn in thread.get_turns()]
+    first = max((at + 1 for at, turn in enumerate(turns) if turn["role"] == "user"), default=0)
+    return turns[:first], turns[first:]
+
+
+def _wb_reference(thread):
+    names = ("reference", "expected", "ground_truth", "label", "answer")
+    return next((thread.metadata[name] for name in names if name in thread.metadata), None)
+
+
+def _wb_only(values):
+    (value,) = values
+    return value
+
+
+def _wb_as_trl_chat(grade, thread):
+    return _wb_as_trl(grade, thread, chat=True)
+
+
+def _wb_as_trl(grade, thread, chat=False):
+    asked, said = _wb_asked(thread)
+    columns = {key: [value] for key, value in thread.metadata.items()}
+    texts = ["\n".join(turn["content"] for turn in asked)], [_wb_reply(thread)]
+    prompts, completions = ([asked], [said]) if chat else texts
+    logs = {"log_extra": lambda *_: None, "log_metric": lambda *_: None}
+    return grade(
+        **_wb_accepted(grade, {**columns, "prompts": prompts, "completions": completions, **logs})
+    ), _wb_only
+
+
+def _wb_as_verl(grade, thread):
+    given = {"data_source": thread.metadata.get("data_source", ""), "solution_str": _wb_reply(thread)}
+    given = {**given, "ground_truth": _wb_reference(thread), "extra_info": dict(thread.metadata)}
+    return grade(
+        **_wb_accepted(grade, given)
+    ), lambda value: value["score"] if isinstance(value, dict) else value
+
+
+def _wb_as_openrlhf(grade, thread):
+    prompt = "\n".join(turn["content"] for turn in _wb_asked(thread)[0])
+    value = grade(queries=[prompt + _wb_reply(thread)], prompts=[prompt], labels=[_wb_reference(thread)])
+    return value, _wb_rewards
+
+
+def _wb_rewards(value):
+    value = value["rewards"] if isinstance(value, dict) else value
+    return _wb_only(value) if isinstance(value, list) else value
+
+
+def _wb_as_together(grade, thread):
+    return grade(_wb_reply(thread), _wb_reference(thread)), lambda value: value
+
+
 def _wb_entry(answer, *, verdict=False, negate=False, pass_threshold=None, on_error="fail", opposite=False):
     """The grader with the settings that it has in its suite."""
 
