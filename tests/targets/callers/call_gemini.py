@@ -64,7 +64,7 @@ def main() -> None:
     source = Path(exported).read_text(encoding="utf-8")
     # How the service runs it is not documented: here under a name that is no module, which is the harder way.
     snippet = python_types.ModuleType("snippet").__dict__
-    exec(compile(source, "snippet", "exec"), snippet)
+    exec(compile(source, "snippet", "exec", dont_inherit=True), snippet)
     clipped = 0
     for index, row in enumerate(rows):
         request = plain(request_of(source, row))

@@ -74,7 +74,7 @@ def main() -> None:
     exported, rows, target = arguments()
     scores, other = Scores(len(rows)), Scores(len(rows))
     namespace: dict = {}
-    exec(Path(exported).read_text(encoding="utf-8"), namespace)
+    exec(compile(Path(exported).read_text(encoding="utf-8"), exported, "exec", dont_inherit=True), namespace)
     handler = namespace["lambda_handler"]
     invoke(handler, rows, scores, bedrock=False)
     invoke(handler, rows, other, bedrock=True)
