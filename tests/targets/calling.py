@@ -26,7 +26,14 @@ ENVIRONMENT = {
 }
 """The environment whose Python runs a target's caller. slime, Nova and promptfoo's module need the standard library alone."""
 
-LEFT_OUT = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "PYTEST_ADDOPTS", "PYTEST_CURRENT_TEST", "PYTEST_PLUGINS")
+LEFT_OUT = (
+    "PYTHONPATH",
+    "PYTHONHOME",
+    "VIRTUAL_ENV",
+    "PYTEST_ADDOPTS",
+    "PYTEST_CURRENT_TEST",
+    "PYTEST_PLUGINS",
+)
 """Variables that would bring the workbench, or this run of pytest, into a caller."""
 
 

@@ -7,7 +7,6 @@ gigabytes for one test as well), to a folder, or to several of these with commas
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import shutil
@@ -115,6 +114,7 @@ def made(name: str, make: Callable[[Path], None]) -> Path:
 @contextmanager
 def _alone(name: str) -> Iterator[None]:
     """Holds the lock of one environment."""
+    fcntl = pytest.importorskip("fcntl", reason="environments are made where files have POSIX locks")
     folder().mkdir(parents=True, exist_ok=True)
     with (folder() / f"{name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

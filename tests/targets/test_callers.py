@@ -141,9 +141,7 @@ def test_parts(target: str, found: Any) -> None:
     """Every part has its own score, and none where its grader failed or was left out."""
     for name in WEIGHTS:
         expected = [
-            None
-            if target in ALL_OR_NOTHING and index in FAILS
-            else parts(row)[name]
+            None if target in ALL_OR_NOTHING and index in FAILS else parts(row)[name]
             for index, row in enumerate(rows())
         ]
         assert close(found(target)["parts"][name], expected), name

@@ -74,7 +74,12 @@ def main() -> None:
     target = str(Path(target).resolve())
     scores = Scores(len(rows))
     with tempfile.TemporaryDirectory() as folder:
-        os.environ.update(HOME=folder, EP_DISABLE_AUTO_BROWSER="1", LITELLM_LOCAL_MODEL_COST_MAP="True", DISABLE_EP_SQLITE_LOG="1")
+        os.environ.update(
+            HOME=folder,
+            EP_DISABLE_AUTO_BROWSER="1",
+            LITELLM_LOCAL_MODEL_COST_MAP="True",
+            DISABLE_EP_SQLITE_LOG="1",
+        )
         code, results = run_pytest(exported, folder, rows)
         os.chdir("/")
     scores.facts["exit"] = code

@@ -29,7 +29,9 @@ def example_of(row: dict) -> types.ReinforcementTuningExample:
             for turn in messages
             if turn["role"] != "system"
         ],
-        system_instruction=types.Content(parts=[types.Part(text=text) for text in system]) if system else None,
+        system_instruction=types.Content(parts=[types.Part(text=text) for text in system])
+        if system
+        else None,
         references={name: value for name, value in row["columns"].items() if isinstance(value, str)},
     )
 

@@ -104,7 +104,9 @@ def main() -> None:
             | {"unscored": one.unscored_samples}
             for one in log.results.scores
         }
-    except Exception as error:  # What one scorer raises ends the scoring of the log: the rows one by one, then.
+    except (
+        Exception
+    ) as error:  # What one scorer raises ends the scoring of the log: the rows one by one, then.
         scores.facts["raised"] = repr(error)
         for index, sample in enumerate(samples):
             try:

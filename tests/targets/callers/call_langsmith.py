@@ -9,10 +9,12 @@ from __future__ import annotations
 import os
 import sys
 import uuid
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 
-os.environ.update(LANGSMITH_TRACING="false", LANGSMITH_ENDPOINT="http://localhost:9", LANGSMITH_API_KEY="none")
+os.environ.update(
+    LANGSMITH_TRACING="false", LANGSMITH_ENDPOINT="http://localhost:9", LANGSMITH_API_KEY="none"
+)
 
 from langsmith.evaluation import run_evaluator
 from langsmith.schemas import Example, Run
@@ -20,23 +22,35 @@ from langsmith.schemas import Example, Run
 sys.path.insert(0, str(Path(__file__).parent))
 from common import Scores, arguments, completion_messages, import_file, messages_of
 
-NOW = datetime(2026, 1, 1, tzinfo=timezone.utc)
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def example_of(row: dict) -> Example:
     """The data set's example: inputs, and all columns as reference outputs."""
     prompt = row["prompt"]
     inputs = {"prompt": prompt} if isinstance(prompt, str) else {"messages": messages_of(prompt)}
-    return Example(id=uuid.uuid4(), inputs=inputs, outputs=row["columns"], created_at=NOW, dataset_id=uuid.uuid4())
+    return Example(
+        id=uuid.uuid4(), inputs=inputs, outputs=row["columns"], created_at=NOW, dataset_id=uuid.uuid4()
+    )
 
 
 def run_of(row: dict, example: Example) -> Run:
     """The run of the application under test: what it was given and what it gave back."""
     completion = row["completion"]
-    outputs = {"output": completion} if isinstance(completion, str) else {"messages": completion_messages(completion)}
+    outputs = (
+        {"output": completion}
+        if isinstance(completion, str)
+        else {"messages": completion_messages(completion)}
+    )
     made = uuid.uuid4()
     return Run(
-        id=made, trace_id=made, name="rows", run_type="chain", start_time=NOW, inputs=example.inputs, outputs=outputs
+        id=made,
+        trace_id=made,
+        name="rows",
+        run_type="chain",
+        start_time=NOW,
+        inputs=example.inputs,
+        outputs=outputs,
     )
 
 

@@ -19,9 +19,8 @@ os.environ.update(
     MLFLOW_GENAI_EVAL_MAX_WORKERS="2",
 )
 sys.path.insert(0, str(Path(__file__).parent))
-from common import Scores, arguments, completion_messages, import_file, messages_of
-
 import mlflow
+from common import Scores, arguments, completion_messages, import_file, messages_of
 from mlflow.entities import Expectation
 from mlflow.genai.evaluation import harness
 from mlflow.genai.evaluation.entities import EvalItem

@@ -41,7 +41,11 @@ def checked(results: object, samples: list[dict]) -> list[dict]:
         if number(result["aggregate_reward_score"]) is None:
             raise ValueError("aggregate_reward_score is no number")
         for metric in result.get("metrics_list") or []:
-            if number(metric["value"]) is None or metric["type"] not in {"Metric", "Reward"} or not metric["name"]:
+            if (
+                number(metric["value"]) is None
+                or metric["type"] not in {"Metric", "Reward"}
+                or not metric["name"]
+            ):
                 raise ValueError(f"not a metric: {metric}")
     return results
 
@@ -49,7 +53,9 @@ def checked(results: object, samples: list[dict]) -> list[dict]:
 def invoke(handler, rows: list[dict], scores: Scores, *, bedrock: bool) -> None:
     """Calls the handler by batches; what it raises is the failure of its whole batch, whose rows are then sent alone."""
     for at in range(0, len(rows), BATCH):
-        samples = [sample_of(row, at + index, bedrock=bedrock) for index, row in enumerate(rows[at : at + BATCH])]
+        samples = [
+            sample_of(row, at + index, bedrock=bedrock) for index, row in enumerate(rows[at : at + BATCH])
+        ]
         try:
             note(checked(handler(samples, {}), samples), scores)
         except Exception:

@@ -16,6 +16,9 @@ from types import SimpleNamespace
 from openrlhf.utils import agent
 from openrlhf.utils.agent import SingleTurnAgentExecutor
 
+sys.path.insert(0, str(Path(__file__).parent))
+from common import Scores, arguments, byte_tokenizer, number, reference_of, text_of
+
 
 class LeftOut(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """Gives an empty module for each of vLLM, which needs a GPU, and of which nothing is used in what is called here."""
@@ -27,15 +30,6 @@ class LeftOut(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
     def exec_module(self, module) -> None:
         vars(module)["__getattr__"] = lambda name: type(name, (), {})
-
-
-if importlib.util.find_spec("vllm") is None:
-    sys.meta_path.append(LeftOut())
-
-from openrlhf.trainer.ppo_utils.samples_generator import SamplesGenerator
-
-sys.path.insert(0, str(Path(__file__).parent))
-from common import Scores, arguments, byte_tokenizer, messages_of, number, reference_of, text_of
 
 
 class Engine:
@@ -76,12 +70,22 @@ async def score(executor, row: dict, tokenizer) -> dict:
     return await executor.execute(prompt, reference_of(row), params, 1 << 20, tokenizer, Engine(tokens))
 
 
+def samples_generator():
+    """OpenRLHF's class that makes a response into an experience."""
+    if importlib.util.find_spec("vllm") is None:
+        sys.meta_path.append(LeftOut())
+    from openrlhf.trainer.ppo_utils.samples_generator import SamplesGenerator
+
+    return SamplesGenerator
+
+
 def main() -> None:
     exported, rows, target = arguments()
     scores = Scores(len(rows))
     complaints = Complaints()
     agent.logger.addHandler(complaints)
     agent.logger.setLevel(logging.INFO)
+    generator = samples_generator()
     executor = SingleTurnAgentExecutor([exported])
     tokenizer = byte_tokenizer()
     for index, row in enumerate(rows):
@@ -90,7 +94,7 @@ def main() -> None:
         if complaints.last:
             scores.error(index, complaints.last)
         try:
-            experience = SamplesGenerator._process_response_into_experience(None, response, max_len=1 << 20)
+            experience = generator._process_response_into_experience(None, response, max_len=1 << 20)
         except Exception as error:
             scores.error(index, error)
             continue

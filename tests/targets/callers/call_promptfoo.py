@@ -32,7 +32,7 @@ module.exports = class {
 
 
 def wrapper_of(package: Path):
-    """promptfoo's own Python module, loaded from its package."""
+    """Promptfoo's own Python module, loaded from its package."""
     spec = importlib.util.spec_from_file_location("wrapper", package / "dist/src/python/wrapper.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -41,7 +41,9 @@ def wrapper_of(package: Path):
 
 def vars_of(row: dict) -> dict:
     """A test's variables: the columns, the prompt (a text, or its messages as JSON), and the completion."""
-    prompt = row["prompt"] if isinstance(row["prompt"], str) else json.dumps(row["prompt"], ensure_ascii=False)
+    prompt = (
+        row["prompt"] if isinstance(row["prompt"], str) else json.dumps(row["prompt"], ensure_ascii=False)
+    )
     return row["columns"] | {"prompt": prompt, "completion": text_of(row["completion"])}
 
 
@@ -86,7 +88,9 @@ def evaluate(exported: str, rows: list[dict], package: Path, node: str, folder: 
     command = [node, str(package / "dist/src/entrypoint.js"), "eval", "-c", "config.json", "-o", "out.json"]
     command += ["--no-cache", "--no-table", "--no-progress-bar"]
     # 100 is its exit code where assertions fail, as they do where a function raises.
-    done = subprocess.run(command, cwd=folder, env=os.environ | settings, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, cwd=folder, env=os.environ | settings, capture_output=True, text=True, check=False
+    )
     if done.returncode not in {0, 100}:
         raise RuntimeError(done.stdout[-2000:] + done.stderr[-2000:])
     results = json.loads(Path(folder, "out.json").read_text(encoding="utf-8"))["results"]["results"]
@@ -110,7 +114,9 @@ def main() -> None:
     for index, row in enumerate(rows):
         try:
             with contextlib.redirect_stdout(None):
-                found = wrapper.call_method(exported, "get_assert", text_of(row["completion"]), context_of(row))
+                found = wrapper.call_method(
+                    exported, "get_assert", text_of(row["completion"]), context_of(row)
+                )
             note(json.loads(json.dumps(found)), index, scores)
         except Exception as error:
             scores.error(index, error)

@@ -21,7 +21,7 @@ KEY = "score"
 
 
 def load_function(path: str):
-    """slime's own: `slime/utils/misc.py`."""
+    """Slime's own: `slime/utils/misc.py`."""
     module_path, _, attr = path.rpartition(".")
     return getattr(importlib.import_module(module_path), attr)
 

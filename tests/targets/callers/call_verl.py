@@ -100,8 +100,6 @@ def note(found: list, data: list[DataProto], scores: Scores) -> None:
             scores.part(name, row, value)
 
 
-
-
 def main() -> None:
     exported, rows, target = arguments()
     scores = Scores(len(rows))

@@ -10,7 +10,9 @@ def completion_of(outputs):
 
 @scorer(timeout=0)
 def exact(*, inputs, outputs, expectations):
-    return Feedback(value=float(completion_of(outputs).strip() == expectations["expected"]), rationale="compared")
+    return Feedback(
+        value=float(completion_of(outputs).strip() == expectations["expected"]), rationale="compared"
+    )
 
 
 @scorer(timeout=0)

@@ -7,7 +7,7 @@ ENDS = ("<|im_end|>", "<|endoftext|>", "<|eot_id|>", "<|end_of_text|>", "<end_of
 
 
 def completion_of(query, prompt):
-    completion = query[len(prompt) :] if query.startswith(prompt) else query
+    completion = query.removeprefix(prompt)
     for end in ENDS:
         completion = completion.removesuffix(end)
     return completion
