@@ -172,26 +172,35 @@ def test_files_come_back(target, tmp_path):
         wb.load(path)
 
 
-def test_two_graders_that_cannot_share_a_file_are_refused(tmp_path):
-    """A name that both bind to different things, or that one of them changes, is named with both graders."""
-    texts = {
-        "one": "LIMIT = 1\nSEEN = []\n\n\nasync def grade(thread):\n    return float(LIMIT)\n",
-        "two": "LIMIT = 2\n\n\nasync def grade(thread):\n    return float(LIMIT)\n",
-        "three": "LIMIT = 1\nSEEN = []\n\n\nasync def grade(thread):\n    SEEN.append(1)\n    return float(len(SEEN))\n",
-        "four": "async def grade(thread, deep=1):\n    return await grade(thread)\n",
-        "five": "LIMIT = 1\n\n\nasync def grade(thread):\n    return LIMIT / 2\n",
-    }
-    graders = {name: wb.FunctionGrader.from_source(text, name=name) for name, text in texts.items()}
-    for pair, told in {
-        ("one", "two"): "LIMIT",
-        ("one", "three"): "SEEN",
-        ("one", "four"): "calls itself",
-    }.items():
-        with pytest.raises(FormatError, match=told) as error:
-            wb.export([graders[name] for name in pair], tmp_path / "g.py", "trl", allow_unvalidated=True)
-        assert pair[1] in str(error.value)
-        assert error.value.hint
-    wb.export([graders["one"], graders["five"]], tmp_path / "g.py", "trl", allow_unvalidated=True)
+TOGETHER = {
+    "one": "LIMIT = 1\nSEEN = []\n\n\nasync def grade(thread):\n    return float(LIMIT + len(SEEN))\n",
+    "other limit": "LIMIT = 2\n\n\nasync def grade(thread):\n    return float(LIMIT)\n",
+    "changes": "LIMIT = 1\nSEEN = []\n\n\nasync def grade(thread):\n    SEEN.append(1)\n    return float(LIMIT)\n",
+    "calls itself": "async def grade(thread, deep=1):\n    return 1.0 if not deep else await grade(thread, 0)\n",
+    "own sum": "def sum(values):\n    return 7.0\n\n\nasync def grade(thread):\n    return sum([1])\n",
+    "their sum": "async def grade(thread):\n    return float(sum([1, 2]))\n",
+    "typed": HEAD
+    + "@dataclass\nclass SEEN:\n    digits: int\n\n\nasync def grade(thread: wb.StringThread) -> float:\n    return float(SEEN(3).digits)\n",
+    "same limit": "import json, re\nLIMIT = 1\n\n\nasync def grade(thread):\n    return LIMIT / 2 if re and json else 0.0\n",
+}
+
+
+def test_graders_that_share_a_file_keep_their_names(tmp_path):
+    """A name that two bind to different things, or that one changes, is each grader's own; the texts come back."""
+    graders = [wb.FunctionGrader.from_source(text, name=name) for name, text in TOGETHER.items()]
+    job = exported(wb.Suite(graders), "trl", tmp_path / "g.py")
+    text = (tmp_path / "g.py").read_text("utf-8")
+    assert text.count("_wb_alone(\n    globals()") == 5
+    parts = called([job])[0]["parts"]
+    assert [set(values) for values in zip(*(part.values() for part in parts), strict=True)] == [
+        {1.0}, {2.0}, {1.0}, {1.0}, {7.0}, {3.0}, {3.0}, {0.5}
+    ]  # fmt: skip
+    assert [grader.source.text for grader in wb.load(tmp_path / "g.py").graders] == list(TOGETHER.values())
+    quotes = wb.FunctionGrader.from_source(
+        TOGETHER["other limit"] + "A = ''''', '\"\"\"'\nB = '''''', \"\"\"\"\"\"\n", name="q"
+    )
+    with pytest.raises(FormatError, match="triple quotes"):
+        exported(wb.Suite([graders[0], quotes]), "trl", tmp_path / "q.py")
 
 
 def test_what_a_target_takes_of_a_name_is_not_taken(tmp_path):

@@ -15,10 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from workbench.formats.shared.outcomes import outcomes_in
+from workbench.formats.shared.own_imports import with_own_names
 from workbench.formats.shared.wrapping import BEGIN, END, MARK, framed, unframed
 from workbench.formats.targets import runtime
 from workbench.formats.targets.base import Part, Plan, Target
 from workbench.formats.targets.formulas import formula_in_python
+from workbench.formats.targets.names import quoted_block, stand_apart
 from workbench.graders.combine import AllPass, CombiningRule, Formula, Mean, Sum
 from workbench.graders.portable.slices import sliced
 
@@ -38,15 +40,19 @@ if __name__ not in _wb_modules:
 
 def compose(target: Target, plan: Plan) -> str:
     """The file's text."""
-    frames = [framed(part.text) for part in plan.parts]
+    apart = stand_apart([part.text for part in plan.parts])
+    frames = [
+        (with_own_names(part.text).rstrip(), "") if alone else framed(part.text)
+        for part, alone in zip(plan.parts, apart, strict=True)
+    ]
     texts = [own for own, _ in frames]
     before = _before(texts)
     behind = _table(plan, texts) + _combining_lines(plan) + target.lines(plan)
+    before += ["_wb_alone"] if any(apart) else []
     imports, pieces = _pieces([*before, *_runtime_names(behind)])
     head_pieces = _pieces(before)[1]
-    quoted = bool(future := _joined(future for _, future in frames)) and any(
-        "dataclass" in own for own in texts
-    )
+    future = _joined(future for _, future in frames)
+    quoted = any("__future__" in own and "dataclass" in own for own in texts)
     if quoted:
         imports = [*imports, "from sys import modules as _wb_modules"]
     head = [
@@ -61,9 +67,20 @@ def compose(target: Target, plan: Plan) -> str:
         *([_names_class(texts)] if _imports_ours(texts) else []),
     ]
     top = "\n".join(head) + "\n" + (_TYPING if quoted else "")
-    texts_between = [f"{BEGIN}\n{own}\n{END}\n_wb_own_{at} = grade" for at, own in enumerate(texts)]
+    texts_between = [
+        _between(at, own, alone) for at, (own, alone) in enumerate(zip(texts, apart, strict=True))
+    ]
     settings = SETTINGS + json.dumps(_settings(target, plan))
     return "\n\n\n".join([top.rstrip(), *blocks, *texts_between, *rest, behind.strip()]) + f"\n\n{settings}\n"
+
+
+def _between(at: int, own: str, alone: bool) -> str:
+    """A grader's text between its marks: as it stands, or as a string where it needs names of its own."""
+    block = f"{BEGIN}\n{own}\n{END}\n"
+    if not alone:
+        return f"{block}_wb_own_{at} = grade"
+    begin, end = quoted_block(own)
+    return f"_wb_own_{at} = _wb_alone(\n    globals(),\n    {begin}\n{block}{end},\n)"
 
 
 def decompose(text: str) -> tuple[Mapping[str, Any], list[str], tuple[str, ...]] | None:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from workbench.capturing.statements import parsed
 from workbench.errors import FormatError
 from workbench.extractors import Extractor
 from workbench.formats.shared.base import Losses
@@ -15,6 +14,7 @@ from workbench.formats.shared.thread_access import looks_at_calls, reads_beyond
 from workbench.formats.shared.unsupported import add_kind_loss, check_entry, check_signature, identifier
 from workbench.formats.shared.wrapping import check_free, framed, names_in
 from workbench.formats.targets.base import TRAINERS, Part, Target
+from workbench.formats.targets.names import quoted_block, read_names
 from workbench.graders import FunctionGrader, Grader
 from workbench.graders.combine import Entry
 from workbench.graders.portable import is_portable, portable
@@ -31,14 +31,13 @@ def parts_of(target: Target, entries: Sequence[Entry], losses: Losses) -> tuple[
     """The graders that the target's file can hold; the others are told, each by its name.
 
     Raises:
-        FormatError: Losses are refused, or two graders' texts cannot stand in one file.
+        FormatError: Losses are refused.
     """
     texts = [(entry, text) for entry in entries if (text := _text(target, entry, losses)) is not None]
     reserved = set(target.public).union(*(names_in(text) for _, text in texts))
     functions: list[str] = []
     for entry, _ in texts:
         functions.append(identifier(entry.name, [*reserved, *functions]))
-    check_together([(entry.name, text) for entry, text in texts])
     return tuple(
         Part(entry.name, function, text, _settings(entry))
         for (entry, text), function in zip(texts, functions, strict=True)
@@ -56,6 +55,7 @@ def _text(target: Target, entry: Entry, losses: Losses) -> str | None:
         text = grader.source.text if isinstance(grader, FunctionGrader) else portable(grader)
         check_free(text, target.public)
         framed(text)
+        quoted_block(text)
     except FormatError as error:
         losses.add(entry.name, error.where or "source", _told(error), way_out=error.hint or _WAY_OUT)
         return None
@@ -87,7 +87,7 @@ def _can_be_called(target: Target, entry: Entry, losses: Losses) -> bool:
     if signature not in TRAINERS:
         return check_signature(entry, losses)
     text = getattr(entry.grader, "source").text  # noqa: B009 (a function grader has one)
-    if signature == "trl" and "messages" not in target.reads and "prompts" in _read_names(ast.parse(text)):
+    if signature == "trl" and "messages" not in target.reads and "prompts" in read_names(ast.parse(text)):
         losses.add(entry.name, "source (prompts)", "the target does not pass the prompt to code",
                    way_out="export to a target that passes messages, such as slime or inspect")  # fmt: skip
         return False
@@ -129,90 +129,3 @@ def _limits(grader: Grader) -> dict[str, Any]:
         return {}
     plain = replace(grader, timeout=1.0, memory_mb=512, description="")
     return {name: value for name in _LIMITS if (value := getattr(grader, name)) != getattr(plain, name)}
-
-
-def check_together(texts: Sequence[tuple[str, str]]) -> None:
-    """Refuse graders whose modules cannot be one: a name that two of them bind to different things.
-
-    Args:
-        texts: Name of the grader, its module.
-
-    Raises:
-        FormatError: Names both graders and the name, with the way out.
-    """
-    if len(texts) < 2:
-        return
-    trees = {grader: parsed(text) or ast.Module([], []) for grader, text in texts}
-    changed = set().union(*map(_changed_names, trees.values()))
-    seen: dict[str, tuple[str, str]] = {}
-    for grader, tree in trees.items():
-        if "grade" in _read_names(tree):
-            raise _apart(grader, "it calls itself, and each grader of the file is called grade")
-        for name, binding in _bound(tree):
-            other, before = seen.setdefault(name, (grader, binding))
-            if other != grader and (before != binding or name in changed):
-                raise _apart(grader, f"it and {other!r} both have a {name!r} of their own")
-
-
-def _apart(grader: str, what: str) -> FormatError:
-    return FormatError(
-        "two graders cannot stand in one file", where=f"grader {grader!r}, source", found=what,
-        hint="give one of them another name, or export each grader to a file of its own",
-    )  # fmt: skip
-
-
-def _bound(tree: ast.Module) -> Iterator[tuple[str, str]]:
-    """The names that the top of a module binds, each with what it is bound to; `grade` left out."""
-    for node in tree.body:
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            yield from _imported(node)
-        else:
-            yield from ((name, ast.unparse(node)) for name in _names_bound_by(node) if name != "grade")
-
-
-def _imported(node: ast.Import | ast.ImportFrom) -> Iterator[tuple[str, str]]:
-    """Each name alone: `import json, re` and `import re` bind the same `re`."""
-    module = getattr(node, "module", "") or ""
-    for alias in node.names if module != "__future__" else ():
-        yield alias.asname or alias.name.partition(".")[0], f"{module}:{alias.name}"
-
-
-def _names_bound_by(node: ast.stmt) -> Iterable[str]:
-    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-        return [node.name]
-    stored = (one for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store))
-    return dict.fromkeys(one.id for one in stored)
-
-
-def _read_names(tree: ast.Module) -> set[str]:
-    return {
-        node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
-    }
-
-
-def _changed_names(tree: ast.Module) -> set[str]:
-    """Names of the module that its functions may change: what two graders shared would then go from one to the other."""
-    changed: set[str] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Global):
-            changed |= set(node.names)
-        elif isinstance(node, ast.Subscript | ast.Attribute) and not isinstance(node.ctx, ast.Load):
-            changed |= _name_of(node.value)
-        elif (
-            isinstance(node, ast.Call)
-            and isinstance(node.func, ast.Attribute)
-            and node.func.attr in _CHANGING
-        ):
-            changed |= _name_of(node.func.value)
-    return changed
-
-
-def _name_of(node: ast.expr) -> set[str]:
-    return {node.id} if isinstance(node, ast.Name) else set()
-
-
-_CHANGING = frozenset({
-    "append", "extend", "insert", "add", "update", "discard", "remove", "pop", "popitem", "clear", "setdefault",
-    "sort", "reverse", "send",
-})  # fmt: skip
-"""Methods that change what they are called on."""

@@ -77,6 +77,14 @@ _wb_Grade = Grade
 _wb_Skip = Skip
 
 
+def _wb_alone(names, text):
+    """A grader that has names of its own, because another grader of this file has the same ones for something else."""
+    given = ("__name__", "StringThread", "Grade", "Skip", "_wb_names")
+    own = {name: names[name] for name in given if name in names}
+    exec(compile(text, f"{names.get('__file__', 'a grader')}", "exec", dont_inherit=True), own)
+    return own["grade"]
+
+
 def _wb_scored(value):
     if type(value) not in (int, float) or not _wb_math.isfinite(value):
         raise TypeError(f"grade must return a finite number, not {value!r:.80}")

@@ -1,0 +1,111 @@
+"""Graders' modules in one file: which of them can share its names, and which need names of their own."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Sequence
+
+from workbench.capturing.statements import parsed
+from workbench.errors import FormatError
+
+__all__ = ["quoted_block", "read_names", "stand_apart"]
+
+
+def stand_apart(texts: Sequence[str]) -> list[bool]:
+    """For each module whether it needs names of its own, beside those before it.
+
+    It does where it binds a name to something else than another, or to something that either may change, where it reads
+    a name that is not its own and that another binds, and where it calls itself: each grader is called `grade`.
+
+    Args:
+        texts: The modules, in the order of the file.
+    """
+    trees = [parsed(text) or ast.Module([], []) for text in texts]
+    changed = set().union(*map(_changed_names, trees))
+    shared: dict[str, str] = {}
+    read: set[str] = set()
+    apart = []
+    for tree in trees:
+        own, names = dict(_bound(tree)), read_names(tree)
+        clashes = {
+            name for name in own.keys() & shared.keys() if own[name] != shared[name] or name in changed
+        }
+        taken = (names - own.keys()) & shared.keys() | (read - shared.keys()) & own.keys()
+        apart.append(len(trees) > 1 and bool(clashes or taken or "grade" in names))
+        if not apart[-1]:
+            shared |= own
+            read |= names
+    return apart
+
+
+def quoted_block(text: str) -> tuple[str, str]:
+    """The signs that begin and end a raw string that holds a text as it is.
+
+    Raises:
+        FormatError: The text holds both kinds of triple quotes.
+    """
+    for mark in (chr(34) * 3, chr(39) * 3):
+        if mark not in text:
+            return f"r{mark}", mark
+    raise FormatError(
+        "a grader's text holds both kinds of triple quotes", found=chr(34) * 3 + " and " + chr(39) * 3,
+        hint="use one kind of them in the grader",
+    )  # fmt: skip
+
+
+def _bound(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    """The names that the top of a module binds, each with what it is bound to; `grade` left out."""
+    for node in tree.body:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            yield from _imported(node)
+        else:
+            yield from ((name, ast.unparse(node)) for name in _names_bound_by(node) if name != "grade")
+
+
+def _imported(node: ast.Import | ast.ImportFrom) -> Iterator[tuple[str, str]]:
+    """Each name alone: `import json, re` and `import re` bind the same `re`."""
+    module = getattr(node, "module", "") or ""
+    for alias in node.names if module != "__future__" else ():
+        yield alias.asname or alias.name.partition(".")[0], f"{module}:{alias.name}"
+
+
+def _names_bound_by(node: ast.stmt) -> Iterable[str]:
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return [node.name]
+    stored = (one for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store))
+    return dict.fromkeys(one.id for one in stored)
+
+
+def read_names(tree: ast.Module) -> set[str]:
+    """The names that a module reads anywhere."""
+    return {
+        node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
+    }
+
+
+def _changed_names(tree: ast.Module) -> set[str]:
+    """Names of the module that its functions may change: what two graders shared would then go from one to the other."""
+    changed: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Global):
+            changed |= set(node.names)
+        elif isinstance(node, ast.Subscript | ast.Attribute) and not isinstance(node.ctx, ast.Load):
+            changed |= _name_of(node.value)
+        elif (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr in _CHANGING
+        ):
+            changed |= _name_of(node.func.value)
+    return changed
+
+
+def _name_of(node: ast.expr) -> set[str]:
+    return {node.id} if isinstance(node, ast.Name) else set()
+
+
+_CHANGING = frozenset({
+    "append", "extend", "insert", "add", "update", "discard", "remove", "pop", "popitem", "clear", "setdefault",
+    "sort", "reverse", "send",
+})  # fmt: skip
+"""Methods that change what they are called on."""
