@@ -24,7 +24,7 @@ EXAMPLES = {
     "slime": "slime_rewards.py",
     "nova": "nova_reward.py",
     "promptfoo": "promptfoo_assert.py",
-    "eval_protocol": "eval_protocol_test.py",
+    "eval_protocol": "eval_protocol_rows.py",
 }
 
 FAILS, SKIPS = (11, 23), (12, 30)

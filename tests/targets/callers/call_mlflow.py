@@ -20,7 +20,7 @@ os.environ.update(
 )
 sys.path.insert(0, str(Path(__file__).parent))
 import mlflow
-from common import Scores, arguments, completion_messages, import_file, messages_of
+from common import Scores, arguments, completion_messages, import_file, messages_of, number
 from mlflow.entities import Expectation
 from mlflow.genai.evaluation import harness
 from mlflow.genai.evaluation.entities import EvalItem
@@ -67,7 +67,8 @@ def main() -> None:
         mlflow.create_experiment("rows", artifact_location=f"file://{folder}/artifacts")
         mlflow.set_experiment("rows")
         module = import_file(exported)
-        kept, scores.facts["metrics"] = results_of(rows, module.scorers)
+        kept, metrics = results_of(rows, module.scorers)
+        scores.facts["metrics"] = {name: number(value) for name, value in metrics.items()}
     names = [one.name for one in module.scorers]
     main_one = "combined" if "combined" in names else names[0] if len(names) == 1 else None
     for result in kept:

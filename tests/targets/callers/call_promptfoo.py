@@ -54,14 +54,28 @@ def context_of(row: dict) -> dict:
     return json.loads(json.dumps(context))
 
 
+def checked(found: object) -> object:
+    """A function's result, if promptfoo accepts it: a truth value, a number, or a whole grading result."""
+    if isinstance(found, bool) or number(found) is not None:
+        return found
+    wanted = {"pass": bool, "score": int | float, "reason": str}
+    if isinstance(found, dict) and all(isinstance(found.get(name), kind) for name, kind in wanted.items()):
+        return found
+    raise TypeError(
+        f"Python assertion must return a boolean, number, or {{pass, score, reason}} object: {found!r}"
+    )
+
+
 def note(found: object, row: int, scores: Scores) -> None:
-    """Writes what the function gave back: a truth value, a number, or a dictionary with a score."""
-    if isinstance(found, dict):
-        scores.scores[row] = number(found["score"])
-        for name, value in (found.get("namedScores") or {}).items():
-            scores.part(name, row, value)
-    else:
+    """Writes a score, and the scores by name; promptfoo makes one that is null a 0, so none may be."""
+    if not isinstance(found, dict):
         scores.scores[row] = number(found)
+        return
+    scores.scores[row] = number(found["score"])
+    for name, value in (found.get("namedScores") or {}).items():
+        if value is None:
+            scores.error(row, f"namedScores.{name} is null, which counts as 0")
+        scores.part(name, row, value)
 
 
 def evaluate(exported: str, rows: list[dict], package: Path, node: str, folder: str) -> list[dict]:
@@ -117,7 +131,7 @@ def main() -> None:
                 found = wrapper.call_method(
                     exported, "get_assert", text_of(row["completion"]), context_of(row)
                 )
-            note(json.loads(json.dumps(found)), index, scores)
+            note(checked(json.loads(json.dumps(found, allow_nan=False))), index, scores)
         except Exception as error:
             scores.error(index, error)
     if node := os.environ.get("PROMPTFOO_NODE"):

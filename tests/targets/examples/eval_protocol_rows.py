@@ -1,4 +1,4 @@
-"""An evaluation for eval-protocol (Fireworks): `pytest eval_protocol_test.py` reads `rows.jsonl` beside it."""
+"""An evaluation for eval-protocol (Fireworks): pytest on this file, named `test_rows.py`, reads `rows.jsonl` beside it."""
 
 # eval-protocol compares annotations with its own classes: no `from __future__ import annotations` here.
 
