@@ -203,19 +203,20 @@ def test_graders_that_share_a_file_keep_their_names(tmp_path):
         exported(wb.Suite([graders[0], quotes]), "trl", tmp_path / "q.py")
 
 
-def test_what_a_target_takes_of_a_name_is_not_taken(tmp_path):
-    """A grader that binds or reads a name of the target's own is refused by that name; others get names beside it."""
+def test_what_a_target_calls_its_functions_is_no_graders_name(tmp_path):
+    """A grader that binds or reads a name of the file's has names of its own; functions are called as the graders are."""
     taken = wb.FunctionGrader.from_source(
-        "def reward(x):\n    return x\n\n\nasync def grade(thread):\n    return reward(1.0)\n", name="t"
+        "def reward(x):\n    return x\n\n\ndef exact(x):\n    return reward(x)\n\n\nasync def grade(thread):\n    return exact(0.5)\n",
+        name="exact",
     )
-    with pytest.raises(FormatError, match="reward"):
-        wb.export(taken, tmp_path / "g.py", "trl", allow_unvalidated=True)
-    helper = wb.FunctionGrader.from_source(
-        "def exact(x):\n    return x\n\n\nasync def grade(thread):\n    return exact(1.0)\n", name="exact"
+    job = exported(wb.Suite([taken, wb.Contains("4")]), "trl", tmp_path / "h.py")
+    assert job["functions"] == ["exact", "contains"]
+    assert [part["exact"] for part in called([job])[0]["parts"]] == [0.5] * len(ROWS)
+    local = wb.FunctionGrader.from_source(
+        "async def grade(thread):\n    exact = 0.5\n    return exact\n", name="exact"
     )
-    job = exported(wb.Suite(helper), "trl", tmp_path / "h.py")
-    assert job["functions"] == ["exact_2"]
-    assert called([job])[0]["scores"] == [1.0] * len(ROWS)
+    exported(wb.Suite(local), "trl", tmp_path / "l.py")
+    assert "_wb_alone" not in (tmp_path / "l.py").read_text("utf-8")
 
 
 @pytest.mark.parametrize("target", [name for name, one in TARGETS.items() if not one.words])

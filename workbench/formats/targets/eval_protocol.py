@@ -14,11 +14,8 @@ from workbench.formats.targets.registering import register_target
 
 _IMPORTS = """from os import environ as _wb_environ
 
-from eval_protocol.models import EvaluateResult as _wb_Result
-from eval_protocol.models import EvaluationRow as _wb_Row
-from eval_protocol.models import MetricResult as _wb_Metric
-from eval_protocol.pytest import NoOpRolloutProcessor as _wb_NoRollout
-from eval_protocol.pytest import evaluation_test as _wb_test"""
+from eval_protocol.models import EvaluateResult, EvaluationRow, MetricResult
+from eval_protocol.pytest import NoOpRolloutProcessor, evaluation_test"""
 _LINES = """
 
 def _wb_row(row):
@@ -31,12 +28,12 @@ def _wb_evaluated(row):
     answers = _wb_drive(_wb_ask(_wb_graders, _wb_row, row))
     whole = _wb_whole(answers)
     known = {name: answer for name, answer in answers.items() if answer.score is not None}
-    row.evaluation_result = _wb_Result(
+    row.evaluation_result = EvaluateResult(
         score=whole.score or 0.0,  # 0.0 is no score where is_score_valid is False
         is_score_valid=whole.score is not None,
         reason=whole.reason or None,
         error=_wb_why(whole) if whole.score is None else None,
-        metrics={name: _wb_Metric(score=one.score, reason=one.reason) for name, one in known.items()},
+        metrics={name: MetricResult(score=one.score, reason=one.reason) for name, one in known.items()},
     )
     return row
 
@@ -46,10 +43,10 @@ def test_graders(row):
 
 
 # eval-protocol compares annotations with its classes, and under the import at the top they would be texts.
-test_graders.__annotations__ = {"row": _wb_Row, "return": _wb_Row}
-test_graders = _wb_test(
+test_graders.__annotations__ = {"row": EvaluationRow, "return": EvaluationRow}
+test_graders = evaluation_test(
     input_dataset=[_wb_environ.get("EVAL_DATASET", "rows.jsonl")],
-    rollout_processor=_wb_NoRollout(),
+    rollout_processor=NoOpRolloutProcessor(),
     mode="pointwise",
 )(test_graders)
 """
@@ -65,7 +62,14 @@ register_target(
     lines=_lines,
     imports=_IMPORTS,
     use=lambda _: "EVAL_DATASET=rows.jsonl pytest THIS_FILE.py; then: eval-protocol create rft",
-    public=("test_graders",),
+    public=(
+        "test_graders",
+        "EvaluateResult",
+        "EvaluationRow",
+        "MetricResult",
+        "NoOpRolloutProcessor",
+        "evaluation_test",
+    ),  # fmt: skip
     combines=True,
     no_score="is_score_valid=False with the error.",
 )

@@ -13,10 +13,7 @@ from workbench.formats.targets.registering import register_target
 
 _IMPORTS = """import json as _wb_json
 
-from inspect_ai.scorer import Score as _wb_Score
-from inspect_ai.scorer import mean as _wb_metric_mean
-from inspect_ai.scorer import scorer as _wb_scorer
-from inspect_ai.scorer import stderr as _wb_metric_stderr"""
+from inspect_ai.scorer import Score, mean, scorer, stderr"""
 _ROW = """
 
 def _wb_call(call):
@@ -43,14 +40,14 @@ def _wb_score(answer, state, parts=None):
     note = {"answer": state.output.completion, "metadata": parts or answer.metadata}
     if answer.score is None:
         word = "scoring_failed" if answer.failure else "skipped"
-        return _wb_Score.unscored(reason=word, explanation=_wb_why(answer), **note)
-    return _wb_Score(value=answer.score, explanation=answer.reason or None, **note)
+        return Score.unscored(reason=word, explanation=_wb_why(answer), **note)
+    return Score(value=answer.score, explanation=answer.reason or None, **note)
 """
 _FUNCTION = """
 
-@_wb_scorer(metrics=[_wb_metric_mean(), _wb_metric_stderr()])
+@scorer(metrics=[mean(), stderr()])
 def FUNCTION():
-    async def score(state, target):
+    async def score(state, target) -> Score:
         answers = await _wb_ask({NAME: _wb_graders[NAME]}, _wb_row, state, target)
         return _wb_score(answers[NAME], state)
 
@@ -58,11 +55,11 @@ def FUNCTION():
 """
 _WHOLE = '''
 
-@_wb_scorer(metrics=[_wb_metric_mean(), _wb_metric_stderr()])
+@scorer(metrics=[mean(), stderr()])
 def combined():
     """RULE, with each grader's own score as metadata."""
 
-    async def score(state, target):
+    async def score(state, target) -> Score:
         answers = await _wb_ask(_wb_graders, _wb_row, state, target)
         return _wb_score(_wb_whole(answers), state, {name: answer.score for name, answer in answers.items()})
 
@@ -92,6 +89,6 @@ register_target(
     lines=_lines,
     imports=_IMPORTS,
     use=_use,
-    public=("combined",),
+    public=("combined", "Score", "mean", "scorer", "stderr"),
     no_score="Score.unscored, which inspect keeps and leaves out of every metric.",
 )

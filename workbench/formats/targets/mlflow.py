@@ -14,28 +14,27 @@ from workbench.formats.targets.registering import register_target
 
 _IMPORTS = """import json as _wb_json
 
-from mlflow.entities import AssessmentError as _wb_Error
-from mlflow.entities import Feedback as _wb_Feedback
-from mlflow.genai.scorers import scorer as _wb_scorer"""
+from mlflow.entities import AssessmentError, Feedback
+from mlflow.genai.scorers import scorer"""
 _ROW = """
 
 def _wb_feedback(answer, parts=None):
     if answer.score is None:
         word = "GRADER_FAILED" if answer.failure else "GRADER_SKIPPED"
-        return _wb_Feedback(error=_wb_Error(error_code=word, error_message=_wb_why(answer)))
+        return Feedback(error=AssessmentError(error_code=word, error_message=_wb_why(answer)))
     metadata = {name: str(value) for name, value in (parts or answer.metadata or {}).items()}
-    return _wb_Feedback(value=answer.score, rationale=answer.reason or None, metadata=metadata or None)
+    return Feedback(value=answer.score, rationale=answer.reason or None, metadata=metadata or None)
 """
 _FUNCTION = """
 
-@_wb_scorer(name=NAME)
+@scorer(name=NAME)
 def FUNCTION(*, inputs=None, outputs=None, expectations=None):
     answers = _wb_drive(_wb_ask({NAME: _wb_graders[NAME]}, _wb_record, inputs, outputs, expectations))
     return _wb_feedback(answers[NAME])
 """
 _WHOLE = '''
 
-@_wb_scorer(name="combined")
+@scorer(name="combined")
 def combined(*, inputs=None, outputs=None, expectations=None):
     """RULE, with each grader's own score as metadata."""
     answers = _wb_drive(_wb_ask(_wb_graders, _wb_record, inputs, outputs, expectations))
@@ -62,6 +61,6 @@ register_target(
     imports=_IMPORTS,
     use=lambda _: "mlflow.genai.evaluate(data=..., scorers=scorers)",
     reads=TEXT | {"messages", "get_turns", "last_content"},
-    public=("combined", "scorers"),
+    public=("combined", "scorers", "AssessmentError", "Feedback", "scorer"),
     no_score="Feedback(error=...), which MLflow records and leaves out of the aggregates.",
 )

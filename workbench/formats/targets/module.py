@@ -40,7 +40,8 @@ if __name__ not in _wb_modules:
 
 def compose(target: Target, plan: Plan) -> str:
     """The file's text."""
-    apart = stand_apart([part.text for part in plan.parts])
+    taken = [*target.public, *(part.function for part in plan.parts)]
+    apart = stand_apart([part.text for part in plan.parts], taken)
     frames = [
         (with_own_names(part.text).rstrip(), "") if alone else framed(part.text)
         for part, alone in zip(plan.parts, apart, strict=True)

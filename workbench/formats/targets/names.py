@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Sequence
+from symtable import Symbol, SymbolTable, symtable
 
 from workbench.capturing.statements import parsed
 from workbench.errors import FormatError
@@ -11,27 +12,29 @@ from workbench.errors import FormatError
 __all__ = ["quoted_block", "read_names", "stand_apart"]
 
 
-def stand_apart(texts: Sequence[str]) -> list[bool]:
+def stand_apart(texts: Sequence[str], taken: Iterable[str] = ()) -> list[bool]:
     """For each module whether it needs names of its own, beside those before it.
 
-    It does where it binds a name to something else than another, or to something that either may change, where it reads
-    a name that is not its own and that another binds, and where it calls itself: each grader is called `grade`.
+    It does where it binds or reads a name that the file itself binds, where it binds a name to something else than
+    another module, or to something that either may change, where it reads a name that is not its own and that another
+    binds, and where it calls itself beside others: each grader is called `grade`.
 
     Args:
         texts: The modules, in the order of the file.
+        taken: Names that the file binds for its target.
     """
     trees = [parsed(text) or ast.Module([], []) for text in texts]
     changed = set().union(*map(_changed_names, trees))
-    shared: dict[str, str] = {}
-    read: set[str] = set()
+    file_names, shared, read = set(taken), dict[str, str](), set[str]()
     apart = []
-    for tree in trees:
-        own, names = dict(_bound(tree)), read_names(tree)
+    for tree, text in zip(trees, texts, strict=True):
+        own, names = dict(_bound(tree)), read_names(text)
         clashes = {
             name for name in own.keys() & shared.keys() if own[name] != shared[name] or name in changed
         }
-        taken = (names - own.keys()) & shared.keys() | (read - shared.keys()) & own.keys()
-        apart.append(len(trees) > 1 and bool(clashes or taken or "grade" in names))
+        others = (names - own.keys()) & shared.keys() | (read - shared.keys()) & own.keys()
+        calls_itself = len(texts) > 1 and "grade" in names
+        apart.append(bool(clashes or others or calls_itself or (own.keys() | names) & file_names))
         if not apart[-1]:
             shared |= own
             read |= names
@@ -76,11 +79,20 @@ def _names_bound_by(node: ast.stmt) -> Iterable[str]:
     return dict.fromkeys(one.id for one in stored)
 
 
-def read_names(tree: ast.Module) -> set[str]:
-    """The names that a module reads anywhere."""
-    return {
-        node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
-    }
+def read_names(text: str) -> set[str]:
+    """The names of its module, or of Python's own, that a text reads: not arguments and locals of its functions."""
+    try:
+        table = symtable(text, "grader", "exec")
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return set()
+    return {symbol.get_name() for symbol in _global_symbols(table) if symbol.is_referenced()}
+
+
+def _global_symbols(table: SymbolTable) -> Iterator[Symbol]:
+    at_top = table.get_type() == "module"
+    yield from (symbol for symbol in table.get_symbols() if at_top or symbol.is_global())
+    for child in table.get_children():
+        yield from _global_symbols(child)
 
 
 def _changed_names(tree: ast.Module) -> set[str]:

@@ -12,9 +12,9 @@ from workbench.extractors import Extractor
 from workbench.formats.shared.base import Losses
 from workbench.formats.shared.thread_access import looks_at_calls, reads_beyond
 from workbench.formats.shared.unsupported import add_kind_loss, check_entry, check_signature, identifier
-from workbench.formats.shared.wrapping import check_free, framed, names_in
+from workbench.formats.shared.wrapping import check_free, framed
 from workbench.formats.targets.base import TRAINERS, Part, Target
-from workbench.formats.targets.names import quoted_block, read_names
+from workbench.formats.targets.names import quoted_block
 from workbench.graders import FunctionGrader, Grader
 from workbench.graders.combine import Entry
 from workbench.graders.portable import is_portable, portable
@@ -34,10 +34,9 @@ def parts_of(target: Target, entries: Sequence[Entry], losses: Losses) -> tuple[
         FormatError: Losses are refused.
     """
     texts = [(entry, text) for entry in entries if (text := _text(target, entry, losses)) is not None]
-    reserved = set(target.public).union(*(names_in(text) for _, text in texts))
     functions: list[str] = []
     for entry, _ in texts:
-        functions.append(identifier(entry.name, [*reserved, *functions]))
+        functions.append(identifier(entry.name, [*target.public, "StringThread", *functions]))
     return tuple(
         Part(entry.name, function, text, _settings(entry))
         for (entry, text), function in zip(texts, functions, strict=True)
@@ -53,7 +52,7 @@ def _text(target: Target, entry: Entry, losses: Losses) -> str | None:
         return None
     try:
         text = grader.source.text if isinstance(grader, FunctionGrader) else portable(grader)
-        check_free(text, target.public)
+        check_free(text, ())
         framed(text)
         quoted_block(text)
     except FormatError as error:
@@ -87,11 +86,16 @@ def _can_be_called(target: Target, entry: Entry, losses: Losses) -> bool:
     if signature not in TRAINERS:
         return check_signature(entry, losses)
     text = getattr(entry.grader, "source").text  # noqa: B009 (a function grader has one)
-    if signature == "trl" and "messages" not in target.reads and "prompts" in read_names(ast.parse(text)):
+    if signature == "trl" and "messages" not in target.reads and _reads_prompts(text):
         losses.add(entry.name, "source (prompts)", "the target does not pass the prompt to code",
                    way_out="export to a target that passes messages, such as slime or inspect")  # fmt: skip
         return False
     return True
+
+
+def _reads_prompts(text: str) -> bool:
+    nodes = ast.walk(ast.parse(text))
+    return any(isinstance(node, ast.Name) and node.id == "prompts" for node in nodes)
 
 
 def _enough_of_thread(target: Target, entry: Entry, text: str, losses: Losses) -> str | None:
