@@ -69,7 +69,7 @@ register_target(
         "MetricResult",
         "NoOpRolloutProcessor",
         "evaluation_test",
-    ),  # fmt: skip
+    ),
     combines=True,
     no_score="is_score_valid=False with the error.",
 )
