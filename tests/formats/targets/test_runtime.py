@@ -1,0 +1,114 @@
+"""What stands around graders in exported files gives what the workbench gives: rules, formulas, settings of entries."""
+
+import ast
+import math
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import workbench as wb
+from tests.formats.targets.test_targets import GRADERS, TARGETS
+from workbench.formats.targets import runtime
+from workbench.formats.targets.base import Part, Plan
+from workbench.formats.targets.formulas import formula_in_python
+from workbench.formats.targets.names import read_names, stand_apart
+from workbench.grade import Grade
+from workbench.graders.combine.combined import combine
+from workbench.graders.combine.formula import Expression
+from workbench.grades import Grades
+
+NAMES = ("a", "b", "min")
+SCORES = st.one_of(st.none(), st.just("failed"), st.sampled_from([0.0, 1.0, 0.5, -2.0, 1e308, 3.25]))
+RULES = st.sampled_from(
+    [
+        wb.combine.Mean(), wb.combine.Mean(strict=True), wb.combine.Sum(), wb.combine.Sum(strict=True), wb.combine.AllPass(),
+        wb.combine.Formula("a / b"), wb.combine.Formula("min(a, 1 / min) ^ 2 - .5e1"), wb.combine.Formula("2 ^ -a ^ 2"),
+        wb.combine.Formula("sqrt(a) + log(b) * exp(min) + floor(a) - ceil(b) + abs(-a) + max(a, b, 0)"),
+    ]
+)  # fmt: skip
+
+
+def answer(score):
+    if score == "failed":
+        return runtime._wb_Answer(failure="ValueError: no")
+    return runtime._wb_Answer(score)
+
+
+def grade(score):
+    if score == "failed":
+        return Grade.failed("runtime", "ValueError: no")
+    return Grade.skipped("no") if score is None else Grade(score)
+
+
+def column(score):
+    grades = Grades.empty(1)
+    grades.put(0, grade(score))
+    return grades
+
+
+def whole(rule, answers, weights):
+    """The combined answer by the lines that a file has."""
+    from workbench.formats.targets.module import _combined
+
+    parts = tuple(Part(name, name, "", {"weight": weight}) for name, weight in weights.items())
+    text = _combined(Plan(parts, rule), rule)
+    return eval(text, {**vars(runtime), "answers": answers})
+
+
+@given(st.tuples(SCORES, SCORES, SCORES), st.tuples(*[st.sampled_from([0.0, 1.0, 0.3, 2.5])] * 3), RULES)
+def test_rules_are_the_suites(scores, weights, rule):
+    """Each rule gives the suite's number, or none where the suite has none: for skips, failures, infinities, zeros."""
+    named = dict(zip(NAMES, weights, strict=True))
+    entries = [wb.Entry(GRADERS["found"], name, weight=weight) for name, weight in named.items()]
+    if isinstance(rule, wb.combine.Mean) and not any(weights):
+        return
+    parts = {name: column(score) for name, score in zip(NAMES, scores, strict=True)}
+    expected = combine(entries, parts, rule)[0]
+    found = whole(rule, {name: answer(score) for name, score in zip(NAMES, scores, strict=True)}, named)
+    assert (found.score is None) == (expected.score is None), (found, expected)
+    assert found.score is None or math.isclose(found.score, expected.score, rel_tol=1e-12)
+    assert bool(found.failure) == (expected.error is not None), (found, expected)
+
+
+FINITE = st.floats(-1e3, 1e3) | st.sampled_from([0.0, -0.0, 1.0, -1.0])
+
+
+@given(FINITE, FINITE, st.sampled_from(["a / b", "a ^ b", "-a ^ 2", "1 / (1 / a)", "min(a, 1 / b)", "a - b - 1", "2 ^ 3 ^ a", "sqrt(a) + log(b)", "exp(a * b)"]))  # fmt: skip
+def test_formulas_are_columns_arithmetic(a, b, text):
+    """Division by 0, roots of negative numbers and overflows give what columns of floats give."""
+    names, value = formula_in_python(text)
+    given_values = {"a": a, "b": b}
+    found = eval(value, dict(vars(runtime)))(*(given_values[name] for name in names))
+    expected = float(Expression.read(text).value(given_values))
+    assert math.isclose(found, expected, rel_tol=1e-9, abs_tol=1e-300) or (
+        math.isnan(found) and math.isnan(expected)
+    )
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_targets_lines_have_names_of_their_own(target):
+    """What a target's lines bind is nothing that the shared lines bind: neither takes the other's place."""
+    tree = ast.parse(Path(runtime.__file__).read_text("utf-8"))
+    shared = {node.name for node in tree.body if hasattr(node, "name")}
+    parts = tuple(Part(name, name, "") for name in ("one", "two"))
+    bound = set()
+    for rule in (None, wb.combine.Mean(), wb.combine.AllPass()):
+        bound |= set(
+            re.findall(r"^(?:async )?def (\w+)", TARGETS[target].lines(Plan(parts, rule)), re.MULTILINE)
+        )
+    assert bound & shared == set()
+    assert {name for name in bound if not name.startswith("_wb_")} <= {*TARGETS[target].public, "one", "two"}
+
+
+def test_whose_names_a_text_reads():
+    """Arguments and locals are nobody else's; globals, builtins and names of nested functions are."""
+    text = "import re\nA = 1\n\n\ndef f(x, y=A):\n    z = x\n    return [len(z) for w in re.findall(x, y)]\n"
+    assert read_names(text) == {"A", "len", "re"}
+    assert stand_apart([text, text]) == [False, False]
+    assert stand_apart([text, text.replace("A = 1", "A = 2")]) == [False, True]
+    assert stand_apart([text], ["z"]) == [False]
+    assert stand_apart([text], ["len"]) == [True]
+    assert stand_apart([text, "def len(x):\n    return 1\n"]) == [False, True]
