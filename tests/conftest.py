@@ -32,6 +32,8 @@ What uses Notebook 7 and Voila is one half of the browser tests, what uses Jupyt
 
 LONGEST = (
     "tests/browser/",
+    "tests/targets/test_equality_evaluators.py",
+    "tests/targets/test_equality_trainers.py",
     "tests/targets/test_callers.py",
     "tests/kernel/",
     "tests/test_binder.py",
@@ -86,6 +88,7 @@ SLOW = (
     "tests/store/test_replies.py::test_two_processes",
     "tests/store/test_texts.py::test_labels_and_undos_of_two_texts",
     "tests/targets/test_callers.py",
+    "tests/targets/test_equality",
     "tests/templates/test_bounds.py::test_a_bomb",
     "tests/templates/test_bounds.py::test_long_texts",
     "tests/templates/test_real_random.py",

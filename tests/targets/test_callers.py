@@ -8,9 +8,15 @@ from typing import Any
 import pytest
 
 from tests.targets.calling import ENVIRONMENT, call
-from tests.targets.environments import HERE
+from tests.targets.environments import HERE, words
 
-pytestmark = pytest.mark.install
+pytestmark = [
+    pytest.mark.install,
+    pytest.mark.skipif(
+        not words(),
+        reason="set WORKBENCH_TARGETS=1 to install trainers and run this; test_equality_* run the callers in CI",
+    ),
+]
 
 EXAMPLES = {
     "trl": "trl_rewards.py",
