@@ -61,10 +61,10 @@ def ran(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_there_are_five_examples_of_two_files():
-    """A kind, a diagnostic, a figure, a format and an extractor: a file and its test each."""
-    assert len(FILES) == 10
-    assert sum(name.startswith("tests/") for name in FILES) == 5
+def test_there_are_six_examples_of_two_files():
+    """A kind, a diagnostic, a figure, a format, a target and an extractor: a file and its test each."""
+    assert len(FILES) == 12
+    assert sum(name.startswith("tests/") for name in FILES) == 6
 
 
 def test_the_examples_pass_their_own_tests(copy):
@@ -72,7 +72,7 @@ def test_the_examples_pass_their_own_tests(copy):
     tests = [name for name in FILES if name.startswith("tests/")]
     done = ran(copy, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", *tests)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-2000:]
-    assert "5 passed" in done.stdout
+    assert "6 passed" in done.stdout
 
 
 def test_the_tests_over_everything_find_the_examples(copy):

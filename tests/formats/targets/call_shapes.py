@@ -269,4 +269,5 @@ def main():
     json.dump([graded(job, work["rows"]) for job in work["jobs"]], sys.stdout)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import workbench as wb
+from tests.formats.targets.call_shapes import CALLS
 from tests.graders.code_examples import CODE_EXAMPLES
 from workbench import background
 from workbench.certificates import comment_lines
@@ -17,7 +18,8 @@ from workbench.formats.targets.base import TEXT, Target
 from workbench.graders import Control
 from workbench.graders.combine.combined import combine
 
-TARGETS = {name: chosen for name, chosen in FORMATS.items() if isinstance(chosen, Target)}
+TARGETS = {name: chosen for name, chosen in FORMATS.items() if isinstance(chosen, Target) and name in CALLS}
+"""Every target whose calls `call_shapes` knows; another has a test of its own."""
 HERE = Path(__file__).parent
 ROWS = [
     {"prompt": "2+2?", "completion": said, "expected": expected, "level": level}
