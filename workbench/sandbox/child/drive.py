@@ -67,6 +67,10 @@ class Stuck(Exception):  # noqa: N818 (named for what happened)
     """Every task waits, and nothing is left that could wake one."""
 
 
+class Ended(Stuck):
+    """Raised by rows themselves: those from here on are no longer this worker's."""
+
+
 class Alarm:
     """Raise `RowTimeout` in the main thread when `current()` has not moved for `seconds`."""
 
@@ -136,6 +140,8 @@ def drive(
             # One timer a range: arming one for every row takes a microsecond, more than a short grader does.
             with Alarm(seconds, current):
                 loop.run_until_complete(work(grade, threads, start, page, fail))
+        except Ended:
+            return current()
         except BaseException as error:  # noqa: BLE001 (raised while the loop ran, not the grader)
             if current() < size:
                 fail(current(), error)

@@ -248,6 +248,15 @@ class Pool:
             raise StartError("a sandbox worker did not start", found=death.reason) from death
         return worker
 
+    def start(self, limits: Limits) -> Worker:
+        """Start a worker without rows, and do not wait for it: its first frame says that it is ready.
+
+        Raises:
+            SandboxError: The sandbox cannot start here.
+        """
+        with self._lock:
+            return Worker.start(self._alive(), self._layout(limits, (0, 0), None))
+
     def _layout(self, limits: Limits, shard: tuple[int, int], packed: Packed | None) -> Layout:
         extras = isinstance(packed, PackedRows)
         memory = limits.memory_mb * 1024 * 1024

@@ -134,6 +134,13 @@ class Worker:
         """The descriptor answers come from, for `select`."""
         return self._out
 
+    def widen(self) -> None:
+        """Let a megabyte of commands wait in its pipe, where the system allows it: then sending does not wait."""
+        with contextlib.suppress(OSError, AttributeError, ImportError):
+            import fcntl  # not on Windows, where no worker runs
+
+            fcntl.fcntl(self._in, fcntl.F_SETPIPE_SZ, 1 << 20)
+
     def await_ready(self, seconds: float = START_SECONDS) -> None:
         """Wait until it has decoded its shard, locked down and tested its locks.
 
