@@ -14,6 +14,7 @@ from workbench.errors import CaptureError, FormatError, IsolationError, NotValid
 from workbench.grade import ErrorKind, Grade, GradeError
 from workbench.graders.base import Control, Grader, as_sample
 from workbench.graders.code.again import look_again
+from workbench.graders.code.warm import grade_alone
 from workbench.graders.settings import HANDLING, LIMIT
 from workbench.grades import Grades
 from workbench.packed import Packed, pack
@@ -178,7 +179,7 @@ class SandboxedGrader(Grader):
             )
 
     async def grade(self, sample: Sample) -> Grade:
-        """Grade one sample in a worker of its own."""
+        """Grade one sample, with the score that it has in a worker of its own."""
         return await self.grade_in_worker(sample)
 
     async def grade_in_worker(self, sample: Sample) -> Grade:
@@ -187,8 +188,12 @@ class SandboxedGrader(Grader):
         Raises:
             SandboxError: No sandbox starts, or this machine cannot confine an imported source.
         """
-        wires = [self._wire(sample)]
-        packed: Packed = pack(wires)
+        self._require_engine()
+        wire = self._wire(sample)
+        grade = await grade_alone(self.program, wire)
+        if grade is not None:
+            return grade
+        packed: Packed = pack([wire])
         if self._takes_rows:
             packed = PackedRows(packed.batches, packed.counts)
         outcome = await asyncio.to_thread(self._run, packed, Control())
@@ -230,7 +235,12 @@ class SandboxedGrader(Grader):
         column = samples.columns.get("reference", "")
         return pack_rows(packed, map(plain, samples.references), samples.ids, column)
 
+    def _require_engine(self) -> None:
+        """Raise where what runs the text is not installed."""
+        return  # a worker is a Python
+
     def _run(self, packed: Packed, control: Control) -> Outcome:
+        self._require_engine()
         return pool().run(
             self.program,
             packed,

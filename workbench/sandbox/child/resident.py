@@ -104,9 +104,10 @@ class Calls:
             loading.grade, [thread], (self._scores, self._bits, index), seconds, own_errors, own_notes
         )
         self._seconds[index] = time.perf_counter() - since
-        errors |= {index: error for error in own_errors.values()}
-        if notes is not None:
-            notes |= {index: note for note in (own_notes or {}).values()}
+        if own_errors:
+            errors[index] = own_errors[0]
+        if notes is not None and own_notes:
+            notes[index] = own_notes[0]
 
     def prepare(self, loading: Any, seconds: float) -> tuple[str, str] | None:
         """Make the module fit for one more row, where it was used; kind and message where that fails."""
@@ -120,7 +121,11 @@ class Calls:
         return None
 
     def _reply(
-        self, errors: dict[int, tuple[str, str]], notes: dict[int, Any] | None, done: int, rest: dict[str, Any]
+        self,
+        errors: dict[int, tuple[str, str]],
+        notes: dict[int, Any] | None,
+        done: int,
+        rest: dict[str, Any],
     ) -> dict[str, Any]:
         noted = {} if notes is None else {"notes": list(notes.items())}
         return {"errors": errors, "done": done, **noted, **rest}
@@ -128,4 +133,3 @@ class Calls:
 
 def _read(loading: Any, command: dict[str, Any]) -> list[Any]:
     return [loading.row(marshal.loads(data)) for data in command["rows"]]
-

@@ -262,11 +262,11 @@ class Server:
 
     def do_lent(self, command: dict[str, Any]) -> dict[str, Any]:
         """Grade rows that came with the command."""
-        return self._calls.rows(self._loading, command)
+        return dict(self._calls.rows(self._loading, command))
 
     def do_alone(self, command: dict[str, Any]) -> dict[str, Any]:
         """Grade rows that came with the command, each as the first of a fresh worker."""
-        return self._calls.alone(self._loading, command)
+        return dict(self._calls.alone(self._loading, command))
 
     def do_test(self, command: dict[str, Any]) -> dict[str, Any]:
         """Check five: one test run on a thread that came along."""

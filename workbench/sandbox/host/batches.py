@@ -65,7 +65,9 @@ class Batch:
                 shift = piece.first - at
                 found = {row + shift: note for row, note in notes.items() if at <= row < at + len(piece)}
                 getattr(self.grades, name).update(found)
-        self._bad += sum(error.kind in _BAD for row, error in grades.errors.items() if at <= row < source.stop)
+        self._bad += sum(
+            error.kind in _BAD for row, error in grades.errors.items() if at <= row < source.stop
+        )
         count = int(known.sum())
         self._left -= count
         self._end_if_whole()

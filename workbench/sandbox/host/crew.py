@@ -20,7 +20,7 @@ from workbench.errors import SandboxError
 from workbench.grade import ErrorKind, GradeError
 from workbench.grades import SCORED
 from workbench.sandbox.child.protocol import CAPACITY, NOT_SCORED, NOTED_ROWS
-from workbench.sandbox.host.answers import ends_loading, read_checks, read_texts, verdict
+from workbench.sandbox.host.answers import ends_loading, read_checks, verdict
 from workbench.sandbox.host.batches import Batch, Piece, Waiting
 from workbench.sandbox.host.interpreter import StartError
 from workbench.sandbox.host.limits import CHECKS, Program, weakest
@@ -41,6 +41,8 @@ _STUCK_SECONDS, _STUCK_TIMES = 0.03, 4.0
 _MOST_BYTES = 768 * 1024
 """Bytes of rows in one command, if it has more than one: less than the pipe holds, so that sending never waits."""
 _ALONE_ROWS = 64
+_PRINTED = 4000
+"""Characters of what a row printed that are kept."""
 _MOST_FRUITLESS = 3
 """Workers lost without a row decided, or without getting ready, after which nothing is tried any more."""
 _EXTRA_IDLE_SECONDS = 60.0
@@ -143,7 +145,9 @@ class Crew:
                 raise Death(ENDED)  # it has nothing to say: it ended, or writes where it must not
             reply = member.running.poll(member.seq)
             if reply is not None:
-                {"starting": self._greet, "loading": self._loaded, "busy": self._collect}[member.state](member, reply)
+                {"starting": self._greet, "loading": self._loaded, "busy": self._collect}[member.state](
+                    member, reply
+                )
 
     def close(self) -> None:
         """End every worker; what still waits is cancelled."""
@@ -151,7 +155,9 @@ class Crew:
         for member in list(self.members):
             self._let_go(member)
             for piece in member.pieces:
-                piece.batch.fail(piece, GradeError(ErrorKind.CANCELLED, "not graded: the workers were closed"))
+                piece.batch.fail(
+                    piece, GradeError(ErrorKind.CANCELLED, "not graded: the workers were closed")
+                )
 
     @contextlib.contextmanager
     def _mourning(self, member: Member) -> Any:
@@ -186,7 +192,11 @@ class Crew:
         if not self._waiting.rows:
             return 0
         known = not np.isnan(self._row_seconds)
-        worth = self._waiting.rows * self._row_seconds / _TARGET_SECONDS if known else self._waiting.rows / FIRST_ROWS
+        worth = (
+            self._waiting.rows * self._row_seconds / _TARGET_SECONDS
+            if known
+            else self._waiting.rows / FIRST_ROWS
+        )
         usual = min(self._workers, max(1, int(worth) + self._moving))
         # Where rows hang there may be more of them: twice as many at a time are met with each that is found.
         stuck = sum(member.stuck for member in self.members)
@@ -210,7 +220,7 @@ class Crew:
             self._end_waiting(NotSelfContainedError())
         else:
             output = reply.get("output")
-            member.output = clean(output, 4000) if isinstance(output, str) else ""
+            member.output = output if isinstance(output, str) else ""
             member.state, member.loaded = "idle", True
 
     def _hand_out(self, member: Member, places: int) -> None:
@@ -229,7 +239,11 @@ class Crew:
         worker.scores[CAPACITY : CAPACITY + len(rows)] = np.nan
         worker.bits[-1] = len(rows)
         member.requests.append(Request(0, len(rows), 0, 0))
-        command = {"op": "alone" if self._alone else "lent", "rows": rows, "seconds": self._limits.row_seconds}
+        command = {
+            "op": "alone" if self._alone else "lent",
+            "rows": rows,
+            "seconds": self._limits.row_seconds,
+        }
         member.seq = worker.send({**command, "load_seconds": self._limits.load_seconds})
 
     def _collect(self, member: Member, reply: Mapping[str, Any]) -> None:
@@ -282,14 +296,14 @@ class Crew:
             self._at_once = max(1, min(self._most, fitting, 8 * max(self._at_once, count)))
 
     def _note_printed(self, member: Member, reply: Mapping[str, Any]) -> None:
-        printed = read_texts({"texts": reply.get("printed")}, "texts")
-        if member.output:
-            printed = [member.output + "".join(printed[:1]), *printed[1:]]
-            member.output = ""
+        told = reply.get("printed")
+        printed = [str(text) for text in told] if isinstance(told, list) else []
+        printed = [member.output + "".join(printed[:1]), *printed[1:]]
+        member.output = ""
         rows = [(piece.batch, row) for piece in member.pieces for row in range(piece.first, piece.stop)]
         for (batch, row), text in zip(rows, printed, strict=False):
             if text:
-                batch.printed[row] = text
+                batch.printed[row] = clean(text, _PRINTED)
 
     def _settle(self, member: Member) -> int:
         """Tell the batches what is known of their rows; returns how many rows are."""
@@ -358,6 +372,8 @@ class Crew:
         assert results is not None
         member.batch_rows = self._at_once
         results.salvage(member, request, pages, blame)
+        if blame.kind is ErrorKind.TIMEOUT and 0 <= member.mark < request.count:
+            results.grades.seconds[member.mark] = time.monotonic() - member.since_mark
         self._at_once = max(1, min(self._at_once, member.batch_rows))
         whole = member.pieces
         self._settle(member)
@@ -389,7 +405,9 @@ class Crew:
         """End workers that have had no work for long; those beyond the usual number soon."""
         idle_for = now - self._worked
         idle = [member for member in self.members if member.state == "idle"]
-        most = 0 if idle_for > self._idle_seconds else self._workers if idle_for > _EXTRA_IDLE_SECONDS else None
+        most = (
+            0 if idle_for > self._idle_seconds else self._workers if idle_for > _EXTRA_IDLE_SECONDS else None
+        )
         if most is not None and not self.busy:
             for member in idle[most:]:
                 self._let_go(member)

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 from workbench.errors import SandboxError
 from workbench.sandbox.host.batches import Batch
-from workbench.sandbox.host.crew import Crew, Member, NotSelfContainedError
+from workbench.sandbox.host.crew import Crew, Member
 from workbench.sandbox.host.janitor import Janitor
 from workbench.sandbox.host.limits import Program
 from workbench.sandbox.host.pool import default_workers, pool
@@ -74,7 +74,9 @@ class Residents:
         self._put(_Order(key, program, default_workers(), batch))
         return batch
 
-    def lent(self, program: Program, rows: Sequence[bytes], *, owner: int, workers: int | None = None) -> Batch:
+    def lent(
+        self, program: Program, rows: Sequence[bytes], *, owner: int, workers: int | None = None
+    ) -> Batch:
         """Grade rows in workers that are an owner's own: one long run, in which the module lives on from row to row.
 
         Args:
@@ -156,7 +158,9 @@ class Residents:
     def _listen(self) -> None:
         """Wait for answers and for new rows, and take the answers."""
         speakers: dict[int, tuple[Crew, Member]] = {
-            member.running.fileno(): (crew, member) for crew in self._crews.values() for member in crew.members
+            member.running.fileno(): (crew, member)
+            for crew in self._crews.values()
+            for member in crew.members
         }
         waiting = any(crew.busy for crew in self._crews.values())
         tick = _BUSY_TICK if waiting else _IDLE_TICK if speakers else None
