@@ -100,7 +100,8 @@ class FunctionGrader(SourceGrader):
         return self.signature
 
     @property
-    def _takes_rows(self) -> bool:
+    def takes_rows(self) -> bool:
+        """See `SandboxedGrader.takes_rows`."""
         return self.signature != "thread"
 
     def _options(self) -> Mapping[str, Any]:

@@ -65,7 +65,9 @@ class SandboxedGrader(Grader):
 
     language: ClassVar[str] = "python"
     """What a worker loads the text as: one of `workbench.sandbox.host.limits.LANGUAGES`."""
-    hidden_from_dir = "ceilings grade_in_worker language limits program remember require_proof"
+    hidden_from_dir = (
+        "ceilings grade_in_worker language limits program remember require_engine require_proof takes_rows"
+    )
     ceilings: ClassVar[Mapping[str, float]] = {"timeout": IMPORTED_SECONDS, "memory_mb": IMPORTED_MB}
     """The most that a file or a store may set; see `workbench.serialization.limit_imported`."""
 
@@ -104,7 +106,7 @@ class SandboxedGrader(Grader):
         return {}
 
     @property
-    def _takes_rows(self) -> bool:
+    def takes_rows(self) -> bool:
         """Whether it is given the reference and the id beside the thread."""
         return False
 
@@ -135,12 +137,12 @@ class SandboxedGrader(Grader):
         ]
         mock = Sample(id="mock", thread=mock_thread(), reference="4", group="mock")
         return (
-            labelled if labelled and self._takes_rows else [("the mock thread", self._wire(mock)), *labelled]
+            labelled if labelled and self.takes_rows else [("the mock thread", self._wire(mock)), *labelled]
         )
 
     def _wire(self, sample: Sample, column: str = "") -> Sequence[Any]:
         thread = plain_thread(sample.thread)
-        if not self._takes_rows:
+        if not self.takes_rows:
             return thread.to_wire()
         return row_wire(thread, plain(sample.reference), str(sample.id), column)
 
@@ -170,7 +172,7 @@ class SandboxedGrader(Grader):
         if proof is None or not proof.ok:
             cross = proof.failure if proof else None
             step = "mend it and validate it again" if cross else f"call {self.name}.validate() first"
-            if cross and cross.name == "test_run" and self._takes_rows:
+            if cross and cross.name == "test_run" and self.takes_rows:
                 step = f"mend it, or try it on rows it was made for: {self.name}.validate(samples)"
             raise NotValidatedError(
                 f"grader {self.name!r} is not validated",
@@ -188,13 +190,13 @@ class SandboxedGrader(Grader):
         Raises:
             SandboxError: No sandbox starts, or this machine cannot confine an imported source.
         """
-        self._require_engine()
+        self.require_engine()
         wire = self._wire(sample)
         grade = await grade_alone(self.program, wire)
         if grade is not None:
             return grade
         packed: Packed = pack([wire])
-        if self._takes_rows:
+        if self.takes_rows:
             packed = PackedRows(packed.batches, packed.counts)
         outcome = await asyncio.to_thread(self._run, packed, Control())
         return replace(outcome.grades[0], printed=outcome.output or None)
@@ -205,7 +207,7 @@ class SandboxedGrader(Grader):
         Where no sandbox starts, every row fails with kind *sandbox*: the other graders of a suite go on.
         """
         packed = samples.packed()
-        if self._takes_rows:
+        if self.takes_rows:
             packed = await asyncio.to_thread(self._rows, samples, packed)
         try:
             grades = (await asyncio.to_thread(self._run, packed, control)).grades
@@ -226,7 +228,7 @@ class SandboxedGrader(Grader):
             alone = control.part()
             alone.workers = 1  # what one worker sees must be in one order
             packed = rows.packed()
-            return self._run(self._rows(rows, packed) if self._takes_rows else packed, alone).grades
+            return self._run(self._rows(rows, packed) if self.takes_rows else packed, alone).grades
 
         if cause := look_again(grade, samples, grades):
             control.notes.append(f"{self.name}: {cause}")
@@ -235,12 +237,12 @@ class SandboxedGrader(Grader):
         column = samples.columns.get("reference", "")
         return pack_rows(packed, map(plain, samples.references), samples.ids, column)
 
-    def _require_engine(self) -> None:
+    def require_engine(self) -> None:
         """Raise where what runs the text is not installed."""
         return  # a worker is a Python
 
     def _run(self, packed: Packed, control: Control) -> Outcome:
-        self._require_engine()
+        self.require_engine()
         return pool().run(
             self.program,
             packed,

@@ -119,8 +119,8 @@ class ScriptGrader(SandboxedGrader):
         require_engine()
         super().check_ready()
 
-    def _require_engine(self) -> None:
-        # Again, since a single sample comes here without `check_ready`.
+    def require_engine(self) -> None:
+        """See `check_ready`, without which a single sample comes here."""
         require_engine()
 
     def _marked_imported(self) -> Self:
