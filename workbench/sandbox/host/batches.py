@@ -31,6 +31,7 @@ class Batch:
         future: Ends with the grades when every row has one.
         printed: Row to what the grader printed, where rows are graded alone.
         stopped: Nobody waits for it any more: rows that were not begun are cancelled.
+        killed: Rows at which a worker was killed from outside; each is tried once more.
     """
 
     rows: Sequence[bytes]
@@ -38,6 +39,7 @@ class Batch:
     future: Future[Grades] = field(default_factory=Future)
     printed: dict[int, str] = field(default_factory=dict)
     stopped: bool = False
+    killed: set[int] = field(default_factory=set)
     _left: int = field(init=False)
     _bad: int = 0
 

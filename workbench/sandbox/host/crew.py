@@ -8,6 +8,8 @@ time limits do not add up.
 from __future__ import annotations
 
 import contextlib
+import os
+import signal
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -238,13 +240,18 @@ class Crew:
         worker.bits[: len(rows)] = NOT_SCORED
         worker.scores[CAPACITY : CAPACITY + len(rows)] = np.nan
         worker.bits[-1] = len(rows)
-        member.requests.append(Request(0, len(rows), 0, 0))
         command = {
             "op": "alone" if self._alone else "lent",
             "rows": rows,
             "seconds": self._limits.row_seconds,
         }
-        member.seq = worker.send({**command, "load_seconds": self._limits.load_seconds})
+        try:
+            member.seq = worker.send({**command, "load_seconds": self._limits.load_seconds})
+        except Death:
+            member.state = "idle"  # it had ended before: no row is to blame
+            self._waiting.put_back(pieces)
+            raise
+        member.requests.append(Request(0, len(rows), 0, 0))
 
     def _collect(self, member: Member, reply: Mapping[str, Any]) -> None:
         """Write down what an answered command gave."""
@@ -359,13 +366,38 @@ class Crew:
         status = member.running.close() if death.reason == ENDED else None
         self._let_go(member)
         self._fruitless += member.state != "idle"
-        if pages is not None:
+        if pages is not None and _was_killed(status) and self._first_time(member, pages):
+            self._try_again(member, pages)
+        elif pages is not None:
             self._salvage(member, pages, verdict(death, status, self._hard_seconds))
         elif member.state == "loading" and ends_loading(death, status):
             error = verdict(death, status, self._limits.hard_load_seconds, missing="the module did not load")
             self._fail_waiting(GradeError(ErrorKind.LOAD, error.message))
         if self._fruitless >= _MOST_FRUITLESS:
             self._give_up(death)
+
+    def _first_time(self, member: Member, pages: tuple[Any, Any]) -> bool:
+        """Whether the row at which a worker was killed from outside was at none before: it need not be its fault."""
+        open_rows = np.flatnonzero(pages[1] == NOT_SCORED)
+        if not len(open_rows):
+            return False
+        (piece,) = _part(member.pieces, int(open_rows[0]), int(open_rows[0]) + 1)
+        if piece.first in piece.batch.killed:
+            return False
+        piece.batch.killed.add(piece.first)
+        return True
+
+    def _try_again(self, member: Member, pages: tuple[Any, Any]) -> None:
+        """Keep the finished rows of a worker that was killed, and put back all others."""
+        results, whole = member.results, member.pieces
+        assert results is not None
+        if not self._program.noted:  # else their notes are lost with it
+            results.keep(member.request, pages)
+        missing = results.grades.codes[: member.request.count] == 0
+        edges = np.flatnonzero(np.diff(missing, prepend=False, append=False)).tolist()
+        self._settle(member)
+        ranges = zip(edges[::2], edges[1::2], strict=True)
+        self._waiting.put_back(piece for start, stop in ranges for piece in _part(whole, start, stop))
 
     def _salvage(self, member: Member, pages: tuple[Any, Any], blame: GradeError) -> None:
         results, request = member.results, member.request
@@ -411,6 +443,11 @@ class Crew:
         if most is not None and not self.busy:
             for member in idle[most:]:
                 self._let_go(member)
+
+
+def _was_killed(status: int | None) -> bool:
+    """Whether a worker was ended from outside: by a person, or by a system that is short of memory."""
+    return status is not None and os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
 
 
 def _part(pieces: list[Piece], start: int, stop: int) -> list[Piece]:
