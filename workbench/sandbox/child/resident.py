@@ -99,6 +99,7 @@ class Calls:
         thread, index = row
         own_errors: dict[int, tuple[str, str]] = {}
         own_notes: dict[int, Any] | None = None if notes is None else {}
+        self._seconds[index] = -1.0  # from here on the time is the row's own, see `Member.move`
         since = time.perf_counter()
         _drive.drive(
             loading.grade, [thread], (self._scores, self._bits, index), seconds, own_errors, own_notes

@@ -15,14 +15,15 @@ import os
 import select
 import threading
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from workbench.errors import SandboxError
 from workbench.sandbox.host.batches import Batch
-from workbench.sandbox.host.crew import Crew, Member
+from workbench.sandbox.host.crew import Crew
 from workbench.sandbox.host.janitor import Janitor
 from workbench.sandbox.host.limits import Program
+from workbench.sandbox.host.member import Member
 from workbench.sandbox.host.pool import default_workers, pool
 from workbench.sandbox.host.worker import Worker
 
@@ -126,8 +127,9 @@ class Residents:
         try:
             while not self._closing:
                 self._take_orders()
-                for crew in list(self._crews.values()):
-                    crew.step()
+                for key, crew in list(self._crews.items()):
+                    with self._failing(key):
+                        crew.step()
                 self._listen()
         finally:
             self._end()
@@ -157,22 +159,32 @@ class Residents:
 
     def _listen(self) -> None:
         """Wait for answers and for new rows, and take the answers."""
-        speakers: dict[int, tuple[Crew, Member]] = {
-            member.running.fileno(): (crew, member)
-            for crew in self._crews.values()
+        speakers: dict[int, tuple[Key, Crew, Member]] = {
+            member.running.fileno(): (key, crew, member)
+            for key, crew in self._crews.items()
             for member in crew.members
         }
         waiting = any(crew.busy for crew in self._crews.values())
         tick = _BUSY_TICK if waiting else _IDLE_TICK if speakers else None
         for fd in _readable([*speakers, self._wake_fds[0]], tick):
             if fd in speakers:
-                crew, member = speakers[fd]
-                crew.read(member)
+                key, crew, member = speakers[fd]
+                with self._failing(key):
+                    crew.read(member)
         self._awake = False
         with contextlib.suppress(BlockingIOError):
             os.read(self._wake_fds[0], 4096)
         for key in [key for key, crew in self._crews.items() if not crew.members and not crew.busy]:
             del self._crews[key]
+
+    @contextlib.contextmanager
+    def _failing(self, key: Key) -> Iterator[None]:
+        """A fault of ours is raised where somebody waits: it must not end the thread, and nobody may wait for ever."""
+        try:
+            yield
+        except Exception as error:  # noqa: BLE001 (see above)
+            if key in self._crews:
+                self._crews.pop(key).close(error)
 
     def _close_crews(self, owner: int) -> None:
         for key in [key for key in self._crews if key[0] == owner]:

@@ -30,6 +30,7 @@ __all__ = ["Death", "Layout", "Worker", "readable"]
 
 ENDED = "it ended"
 TIMED_OUT = "it took too long"
+NOT_READING = "it no longer takes commands"
 _SEND_SECONDS = 5.0
 """A worker that does not read its commands for so long is not going to."""
 
@@ -162,7 +163,7 @@ class Worker:
         try:
             self._write(struct.pack("<I", len(data)) + data)
         except OSError as error:
-            raise Death("it no longer takes commands") from error
+            raise Death(NOT_READING) from error
         return self._seq
 
     def _write(self, data: bytes) -> None:
