@@ -171,9 +171,10 @@ class Residents:
                 key, crew, member = speakers[fd]
                 with self._failing(key):
                     crew.read(member)
-        self._awake = False
         with contextlib.suppress(BlockingIOError):
             os.read(self._wake_fds[0], 4096)
+        # In this order: the other way round, a call in between would have its word read and the next one say nothing.
+        self._awake = False
         for key in [key for key, crew in self._crews.items() if not crew.members and not crew.busy]:
             del self._crews[key]
 
