@@ -66,6 +66,25 @@ def test_no_rows():
     assert len(lent(COUNT, [])) == 0
 
 
+def test_rows_that_are_larger_than_a_pipe():
+    """One a command, however large it is; small ones beside them go together."""
+    text = "async def grade(thread):\n    return float(len(thread.completion()))\n"
+    sizes = [3, 3_000_000, 5, 2_000_000, 700_000, 700_000, 8]
+    grades = lent(text, ["x" * size for size in sizes], limits=Limits(memory_mb=256))
+    assert grades.scores.tolist() == sizes
+
+
+def test_rows_of_a_sandbox_process_that_is_killed_are_tried_again():
+    """All its workers end with it; the next ones come from a new one."""
+    owner = new_owner()
+    lent(COUNT, ["1"], owner=owner)
+    text = "import time\nasync def grade(thread):\n    time.sleep(0.2 if thread.completion() == '1' else 0)\n    return 1.0\n"
+    batch = residents().lent(Program(text, FAST), packed("0123"), owner=owner, workers=1)
+    wait_until(lambda: any(member.state == "busy" and member.mark == 1 for member in members()), what="a row")
+    os.kill(members()[0].running.zygote._process.pid, signal.SIGKILL)
+    assert batch.future.result(30).n_scored == 4
+
+
 def test_a_worker_keeps_its_module_for_its_owner():
     """One long run: the module's names live on from call to call; another owner's workers have names of their own."""
     text = "N = 0\nasync def grade(thread):\n    global N\n    N += 1\n    return N\n"

@@ -100,12 +100,19 @@ def row_of(name: str, prompt: Any, completion: Any, metadata: Mapping[str, Any],
         column: The metadata's key of the reference; by default the first usual one that is there.
     """
     try:
-        values = {str(key): plain(value) for key, value in metadata.items()}
+        values = {str(key): _plain(key, value) for key, value in metadata.items()}
         keys = (column,) if column else REFERENCE_NAMES
         reference = next((values[key] for key in keys if values.get(key) is not None), None)
         return Row(name, thread_of(prompt, completion, values), reference)
     except (TypeError, ValueError, NotPlainError) as error:
         return Row(name, None, problem=str(error))
+
+
+def _plain(column: Any, value: Any) -> Any:
+    try:
+        return plain(value)
+    except NotPlainError as error:
+        raise NotPlainError(f"column {column!r} holds {error}") from None
 
 
 def thread_of(prompt: Any, completion: Any, metadata: Any) -> StringThread:

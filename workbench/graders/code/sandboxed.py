@@ -39,6 +39,8 @@ class SandboxedGrader(Grader):
     Subclasses have fields `timeout` and `trusted_sha256` and a `source` (a field, or made of their fields),
     and say how it is called. One worker keeps the module's globals for the rows it grades; every run starts
     with fresh workers; some rows are then graded again in another order, and a run says where scores change.
+    A single call is graded in a warm worker whose module is run anew for it, so that it sees nothing of earlier
+    ones; where the text could leave something outside of its module, the worker is a fresh one as well.
     Loading the text may take 0.9 s longer than a row, at most 5 s; one that does not load is
     tried once.
 

@@ -271,7 +271,7 @@ class Crew:
         self, member: Member, pages: tuple[Any, Any], death: Death, status: int | None
     ) -> list[Piece]:
         """What a lost worker leaves to do."""
-        if was_killed(status) and member.is_first_time(pages):
+        if was_killed(death, status) and member.is_first_time(pages):
             return member.keep_finished(pages, noted=self._program.noted)
         back = member.salvage(pages, verdict(death, status, self._hard_seconds), self._at_once)
         self._at_once = max(1, min(self._at_once, member.batch_rows))

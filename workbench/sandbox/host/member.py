@@ -20,7 +20,7 @@ from workbench.sandbox.host.batches import Piece
 from workbench.sandbox.host.limits import CHECKS, Program
 from workbench.sandbox.host.results import Results, page_of
 from workbench.sandbox.host.text import clean
-from workbench.sandbox.host.worker import Death, Worker
+from workbench.sandbox.host.worker import ENDED, Death, Worker
 from workbench.sandbox.host.worker_slot import Request, WorkerSlot
 
 __all__ = ["MOST_ROWS", "Member", "was_killed"]
@@ -216,9 +216,15 @@ class Member(WorkerSlot):
         return [part for start, stop in ranges for part in _part(self.pieces, start, stop)]
 
 
-def was_killed(status: int | None) -> bool:
-    """Whether a worker was ended from outside: by a person, or by a system that is short of memory."""
-    return status is not None and os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
+def was_killed(death: Death, status: int | None) -> bool:
+    """Whether a worker was ended from outside: by a person, a system short of memory, or with the process it is a fork of.
+
+    Args:
+        death: What was seen.
+        status: Its wait status, asked for where it ended by itself; None where nobody knows it any more.
+    """
+    killed = status is None or (os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL)
+    return death.reason == ENDED and killed
 
 
 def _part(pieces: list[Piece], start: int, stop: int) -> list[Piece]:

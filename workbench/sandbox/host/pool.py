@@ -316,8 +316,7 @@ def _shards(rows: int, workers: int) -> list[tuple[int, int]]:
 
 
 def _key(packed: Packed, shards: list[tuple[int, int]], limits: Limits) -> tuple[Any, ...]:
-    # Of the limits only the memory: a worker fixes it when it locks itself down, while times come with each
-    # command.
+    # Of the limits only the memory: a worker fixes it when it locks itself down; times come with each command.
     return (packed.serial, tuple(shards), limits.memory_mb)
 
 
@@ -327,6 +326,8 @@ _POOLS: weakref.WeakSet[Pool] = weakref.WeakSet()
 
 
 def _after_fork() -> None:
+    global _POOL_LOCK  # noqa: PLW0603 (another thread of the parent may have held it)
+    _POOL_LOCK = threading.Lock()
     for instance in list(_POOLS):
         instance.after_fork()
 

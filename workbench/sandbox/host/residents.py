@@ -149,6 +149,9 @@ class Residents:
             def start() -> Worker:
                 worker = pool().start(program.limits)
                 worker.widen()
+                # At exit last in is first out: the workers end before the process that they were forked from.
+                atexit.unregister(self.close)
+                atexit.register(self.close)
                 return worker
 
             self._crews[order.key] = Crew(
