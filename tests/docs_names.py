@@ -22,6 +22,7 @@ GROUPS = {
     "Ask a model": "ScriptedClient Budget",
     "Files and other platforms": "save load loads dumps export convert",
     "Keep things": "open_store",
+    "Train on it": "reward",
     "In a notebook": "Workbench",
     "This machine": "sandbox_info",
 }

@@ -20,6 +20,7 @@ CHILD = {
     "workbench.sandbox.child.javascript",
     "workbench.sandbox.child.loaders",
     "workbench.sandbox.child.outcomes",
+    "workbench.sandbox.child.resident",
     "workbench.sandbox.platforms.rollout",
     "workbench.sandbox.platforms.signatures",
     "workbench.__main__",

@@ -51,6 +51,7 @@ from .report import Report as Report
 from .report.agreement import agreement as agreement
 from .report.compare import compare as compare
 from .report.forecast import forecast as forecast
+from .rewards import reward as reward
 from .samples import Sample as Sample
 from .samples import Samples as Samples
 from .samples import read_samples as read_samples

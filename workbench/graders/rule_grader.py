@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -53,7 +54,7 @@ class RuleGrader(Grader):
     To add one, write `grade_thread`. Rows are graded in one loop on a worker thread.
     """
 
-    hidden_from_dir = "gives_verdict grade_thread javascript_body python_body rule"
+    hidden_from_dir = "gives_verdict grade_samples grade_thread javascript_body python_body rule"
 
     deterministic: ClassVar[bool] = True
     gives_verdict: ClassVar[bool] = True
@@ -88,7 +89,9 @@ class RuleGrader(Grader):
         """Grade one sample, away from the loop's thread: a slow pattern must not hold up others."""
         start = time.perf_counter()
         result = await asyncio.to_thread(self._safely, sample.thread, sample.reference)
-        seconds = time.perf_counter() - start
+        return self._grade_of(result, time.perf_counter() - start)
+
+    def _grade_of(self, result: Verdict | GradeError | Skip, seconds: float) -> Grade:
         if isinstance(result, GradeError):
             return Grade.failed(result.kind, result.message, seconds=seconds)
         if isinstance(result, Skip):
@@ -96,6 +99,16 @@ class RuleGrader(Grader):
         score, reason, details = result
         passed = score >= 1.0 if self.gives_verdict else None
         return Grade(score, passed=passed, reasoning=reason, metadata=details, seconds=seconds)
+
+    def grade_samples(self, samples: Sequence[Sample]) -> Grades:
+        """Grade samples in this thread, in order."""
+        grades = Grades.empty(len(samples))
+        for at, sample in enumerate(samples):
+            start = time.perf_counter()
+            result = self._safely(sample.thread, sample.reference)
+            grades.put(at, self._grade_of(result, time.perf_counter() - start))
+        grades.code = True
+        return grades
 
     async def grade_all(self, samples: Samples, control: Control) -> Grades:
         """Grade every row in order; rows not reached when `control.cancel` is set are failed as cancelled."""

@@ -212,7 +212,7 @@ class TestEntry:
         ]
         entry = Entry(wb.Length(maximum=3), extractor=Extractor("after_marker", {"marker": "ANSWER:"}))
         assert wb.Suite([entry])(wb.StringThread.from_messages(chat, {})).score == 1.0
-        seen = entry._show(wb.StringThread.from_messages(chat, {}))
+        seen = entry.show(wb.StringThread.from_messages(chat, {}))
         assert (seen.completion(), len(seen.tool_calls())) == ("", 1)
 
     @pytest.mark.parametrize(

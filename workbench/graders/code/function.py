@@ -24,7 +24,7 @@ class FunctionGrader(SourceGrader):
 
     The text is the grader: the live function it was captured from is never called. The score is any
     finite number; a bool, None or text fails the row. One worker keeps its module's globals for the rows
-    it grades; every run starts with fresh workers.
+    it grades; every run starts with fresh workers, and a single call sees nothing of earlier ones.
 
     Functions of other platforms run as they were written, sync or async:
 
@@ -104,7 +104,8 @@ class FunctionGrader(SourceGrader):
         return self.signature
 
     @property
-    def _takes_rows(self) -> bool:
+    def takes_rows(self) -> bool:
+        """See `SandboxedGrader.takes_rows`."""
         return self.signature != "thread"
 
     def _options(self) -> Mapping[str, Any]:

@@ -110,7 +110,8 @@ class RolloutGrader(SourceGrader):
         return _in_process(module, config, name)
 
     @property
-    def _takes_rows(self) -> bool:
+    def takes_rows(self) -> bool:
+        """Always."""
         return True
 
 

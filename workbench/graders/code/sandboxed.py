@@ -14,6 +14,7 @@ from workbench.errors import CaptureError, FormatError, IsolationError, NotValid
 from workbench.grade import ErrorKind, Grade, GradeError
 from workbench.graders.base import Control, Grader, as_sample
 from workbench.graders.code.again import look_again
+from workbench.graders.code.warm import grade_alone
 from workbench.graders.settings import HANDLING, LIMIT
 from workbench.grades import Grades
 from workbench.packed import Packed, pack
@@ -38,6 +39,8 @@ class SandboxedGrader(Grader):
     Subclasses have fields `timeout` and `trusted_sha256` and a `source` (a field, or made of their fields),
     and say how it is called. One worker keeps the module's globals for the rows it grades; every run starts
     with fresh workers; some rows are then graded again in another order, and a run says where scores change.
+    A single call is graded in a warm worker whose module is run anew for it, so that it sees nothing of earlier
+    ones; where the text could leave something outside of its module, the worker is a fresh one as well.
     Loading the text may take 0.9 s longer than a row, at most 5 s; one that does not load is
     tried once.
 
@@ -64,7 +67,9 @@ class SandboxedGrader(Grader):
 
     language: ClassVar[str] = "python"
     """What a worker loads the text as: one of `workbench.sandbox.host.limits.LANGUAGES`."""
-    hidden_from_dir = "ceilings grade_in_worker language limits program remember require_proof"
+    hidden_from_dir = (
+        "ceilings grade_in_worker language limits program remember require_engine require_proof takes_rows"
+    )
     ceilings: ClassVar[Mapping[str, float]] = {"timeout": IMPORTED_SECONDS, "memory_mb": IMPORTED_MB}
     """The most that a file or a store may set; see `workbench.serialization.limit_imported`."""
 
@@ -103,7 +108,7 @@ class SandboxedGrader(Grader):
         return {}
 
     @property
-    def _takes_rows(self) -> bool:
+    def takes_rows(self) -> bool:
         """Whether it is given the reference and the id beside the thread."""
         return False
 
@@ -134,12 +139,12 @@ class SandboxedGrader(Grader):
         ]
         mock = Sample(id="mock", thread=mock_thread(), reference="4", group="mock")
         return (
-            labelled if labelled and self._takes_rows else [("the mock thread", self._wire(mock)), *labelled]
+            labelled if labelled and self.takes_rows else [("the mock thread", self._wire(mock)), *labelled]
         )
 
     def _wire(self, sample: Sample, column: str = "") -> Sequence[Any]:
         thread = plain_thread(sample.thread)
-        if not self._takes_rows:
+        if not self.takes_rows:
             return thread.to_wire()
         return row_wire(thread, plain(sample.reference), str(sample.id), column)
 
@@ -169,7 +174,7 @@ class SandboxedGrader(Grader):
         if proof is None or not proof.ok:
             cross = proof.failure if proof else None
             step = "mend it and validate it again" if cross else f"call {self.name}.validate() first"
-            if cross and cross.name == "test_run" and self._takes_rows:
+            if cross and cross.name == "test_run" and self.takes_rows:
                 step = f"mend it, or try it on rows it was made for: {self.name}.validate(samples)"
             raise NotValidatedError(
                 f"grader {self.name!r} is not validated",
@@ -178,7 +183,7 @@ class SandboxedGrader(Grader):
             )
 
     async def grade(self, sample: Sample) -> Grade:
-        """Grade one sample in a worker of its own."""
+        """Grade one sample, with the score that it has in a worker of its own."""
         return await self.grade_in_worker(sample)
 
     async def grade_in_worker(self, sample: Sample) -> Grade:
@@ -187,9 +192,13 @@ class SandboxedGrader(Grader):
         Raises:
             SandboxError: No sandbox starts, or this machine cannot confine an imported source.
         """
-        wires = [self._wire(sample)]
-        packed: Packed = pack(wires)
-        if self._takes_rows:
+        self.require_engine()
+        wire = self._wire(sample)
+        grade = await grade_alone(self.program, wire)
+        if grade is not None:
+            return grade
+        packed: Packed = pack([wire])
+        if self.takes_rows:
             packed = PackedRows(packed.batches, packed.counts)
         outcome = await asyncio.to_thread(self._run, packed, Control())
         return replace(outcome.grades[0], printed=outcome.output or None)
@@ -200,7 +209,7 @@ class SandboxedGrader(Grader):
         Where no sandbox starts, every row fails with kind *sandbox*: the other graders of a suite go on.
         """
         packed = samples.packed()
-        if self._takes_rows:
+        if self.takes_rows:
             packed = await asyncio.to_thread(self._rows, samples, packed)
         try:
             grades = (await asyncio.to_thread(self._run, packed, control)).grades
@@ -221,7 +230,7 @@ class SandboxedGrader(Grader):
             alone = control.part()
             alone.workers = 1  # what one worker sees must be in one order
             packed = rows.packed()
-            return self._run(self._rows(rows, packed) if self._takes_rows else packed, alone).grades
+            return self._run(self._rows(rows, packed) if self.takes_rows else packed, alone).grades
 
         if cause := look_again(grade, samples, grades):
             control.notes.append(f"{self.name}: {cause}")
@@ -230,7 +239,12 @@ class SandboxedGrader(Grader):
         column = samples.columns.get("reference", "")
         return pack_rows(packed, map(plain, samples.references), samples.ids, column)
 
+    def require_engine(self) -> None:
+        """Raise where what runs the text is not installed."""
+        return  # a worker is a Python
+
     def _run(self, packed: Packed, control: Control) -> Outcome:
+        self.require_engine()
         return pool().run(
             self.program,
             packed,

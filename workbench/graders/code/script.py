@@ -119,10 +119,9 @@ class ScriptGrader(SandboxedGrader):
         require_engine()
         super().check_ready()
 
-    def _run(self, packed: Any, control: Any) -> Any:
-        # Again, since a single sample comes here without `check_ready`.
+    def require_engine(self) -> None:
+        """See `check_ready`, without which a single sample comes here."""
         require_engine()
-        return super()._run(packed, control)
 
     def _marked_imported(self) -> Self:
         return replace(self, imported=True)

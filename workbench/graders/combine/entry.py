@@ -146,7 +146,7 @@ class Entry:
             if control.cancel.is_set():  # a slow pattern must not hold a stopped run until the last row
                 raise InterruptedError(_STOPPED)
             try:
-                return self._show(thread)
+                return self.show(thread)
             except Skip as skip:
                 reasons.append(str(skip))
                 raise InterruptedError(f"{_SKIPPED}{len(reasons) - 1}") from None
@@ -158,7 +158,7 @@ class Entry:
 
     def __dir__(self) -> list[str]:
         """What users need: without the steps of a run."""
-        hidden = {"apply", "build", "count", "grade_all", "implied_name", "outcome_of"}
+        hidden = {"apply", "build", "count", "grade_all", "implied_name", "outcome_of", "show"}
         return [name for name in super().__dir__() if name not in hidden]
 
     @property
@@ -175,7 +175,7 @@ class Entry:
         sample = as_sample(sample)
         try:
             shown_sample = (
-                sample if self.extractor is None else replace(sample, thread=self._show(sample.thread))
+                sample if self.extractor is None else replace(sample, thread=self.show(sample.thread))
             )
         except Skip as skip:
             return Grade.skipped(str(skip) or None)
@@ -184,8 +184,8 @@ class Entry:
         grade = await self.grader.grade(shown_sample)
         return replace(self.apply(grades_of_one(grade))[0], printed=grade.printed)
 
-    def _show(self, thread: StringThread) -> StringThread:
-        """The thread with the extracted text as what the assistant said last."""
+    def show(self, thread: StringThread) -> StringThread:
+        """What the grader sees, where there is an extractor: the thread with the extracted text as what the assistant said last."""
         assert self.extractor is not None
         text = self.extractor.extract(thread)
         turns, metadata, calls, tools, answers = thread.to_wire()

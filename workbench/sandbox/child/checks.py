@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _unstable = sys.modules["_wb_unstable"]
+_contained = sys.modules["_wb_contained"]
 
 FILENAME = "<grader>"
 MODULE = "grader"
@@ -73,6 +74,19 @@ class Loading:
     def execute(self) -> bool:
         """Check four."""
         return self.check("execution", self._execution)
+
+    def afresh(self) -> None:
+        """Run the module's body anew, as in a worker that has graded nothing; names of the old module are emptied."""
+        old = self.namespace
+        self._execution()
+        self.warnings.clear()
+        # Functions and the module that holds them refer to each other: emptied, they go at once, not with the collector.
+        old.clear()
+
+    @property
+    def self_contained(self) -> bool:
+        """Whether nothing of a row outlives the module's own names, as far as its text shows."""
+        return bool(_contained.is_self_contained(self._tree))
 
     @property
     def has_failed(self) -> bool:

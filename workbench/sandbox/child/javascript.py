@@ -134,6 +134,12 @@ class ScriptLoading(_checks.Loading):  # type: ignore[misc, name-defined]  # loa
         )
         raise CheckFailed(f"no top-level `function grade(input)`{where}")
 
+    def afresh(self) -> None:
+        """See `Loading.afresh`: a new context."""
+        self._start()
+
+    self_contained = True  # a script has nothing but its context
+
     def look_for_state(self) -> None:
         """Warn of chance and of top-level variables that functions write, as far as words of the script show them."""
         self.warnings += _script_state.warnings(self.text)

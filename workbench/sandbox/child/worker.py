@@ -30,6 +30,7 @@ _fingerprint = sys.modules["_wb_fingerprint"]
 _protocol = sys.modules["_wb_protocol"]
 _drive = sys.modules["_wb_drive"]
 _loaders = sys.modules["_wb_loaders"]
+_resident = sys.modules["_wb_resident"]
 
 MAX_OUTPUT = 64 * 1024
 
@@ -213,6 +214,7 @@ class Server:
         # Two halves, so that the host reads one range while the worker writes the next.
         self._half = len(self._scores) // 2
         self._loading: Any = None
+        self._calls = _resident.Calls(self._scores, self._bits, output)
 
     def rehearse(self) -> None:
         """Load and run a grader of ours once, so that the first real one finds its memory in place.
@@ -231,6 +233,9 @@ class Server:
         while (command := _protocol.receive()) is not None:
             reply = getattr(self, "do_" + command["op"])(command)
             _protocol.answer(command["seq"], reply)
+            if command["op"] == "alone":
+                # Behind the answer: whoever calls next need not wait for it. What it prints is kept for that call.
+                self._calls.prepare(self._loading, command["load_seconds"])
 
     def do_static(self, command: dict[str, Any]) -> dict[str, Any]:
         """Checks one to three: nothing of the source runs."""
@@ -252,7 +257,16 @@ class Server:
         with self._time_to_load(command):
             if self._loading.static():
                 self._loading.execute()
-        return self._reply(self._loading.results)
+        reply = self._reply(self._loading.results)
+        return {**reply, "self_contained": bool(command.get("resident") and self._loading.self_contained)}
+
+    def do_lent(self, command: dict[str, Any]) -> dict[str, Any]:
+        """Grade rows that came with the command."""
+        return dict(self._calls.rows(self._loading, command))
+
+    def do_alone(self, command: dict[str, Any]) -> dict[str, Any]:
+        """Grade rows that came with the command, each as the first of a fresh worker."""
+        return dict(self._calls.alone(self._loading, command))
 
     def do_test(self, command: dict[str, Any]) -> dict[str, Any]:
         """Check five: one test run on a thread that came along."""

@@ -112,6 +112,7 @@ def main(control_fd: int, engine: str) -> None:
         ("_wb_fingerprint", ("fingerprint.py",)),
         ("_wb_chance", ("chance.py",)),
         ("_wb_unstable", ("unstable.py",)),
+        ("_wb_contained", ("contained.py",)),
         ("_wb_checks", ("checks.py",)),
         ("_wb_protocol", ("protocol.py",)),
         ("_wb_drive", ("drive.py",)),
@@ -128,6 +129,7 @@ def main(control_fd: int, engine: str) -> None:
         ("_wb_script_state", ("script_state.py",)),
         ("_wb_javascript", ("javascript.py",)),
         ("_wb_loaders", ("loaders.py",)),
+        ("_wb_resident", ("resident.py",)),
         ("_wb_worker", ("worker.py",)),
     ):
         load_file(name, *parts)

@@ -18,7 +18,7 @@ import numpy as np
 from workbench.grade import ErrorKind, GradeError
 from workbench.sandbox.child.protocol import FAILED, NOT_SCORED
 from workbench.sandbox.host.text import clean
-from workbench.sandbox.host.worker import ENDED, TIMED_OUT, Death
+from workbench.sandbox.host.worker import ENDED, NOT_READING, TIMED_OUT, Death
 
 __all__ = [
     "WORKER_KINDS",
@@ -191,7 +191,7 @@ def ends_loading(death: Death, status: int | None) -> bool:
     One that was killed does not: the system, or a person, may have ended it, and the next one may load.
     """
     killed = status is None or (os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL)
-    return death.reason != ENDED or not killed
+    return death.reason not in {ENDED, NOT_READING} or not killed
 
 
 def verdict(death: Death, status: int | None, seconds: float, *, missing: str = "no answer") -> GradeError:

@@ -248,6 +248,15 @@ class Pool:
             raise StartError("a sandbox worker did not start", found=death.reason) from death
         return worker
 
+    def start(self, limits: Limits) -> Worker:
+        """Start a worker without rows, and do not wait for it: its first frame says that it is ready.
+
+        Raises:
+            SandboxError: The sandbox cannot start here.
+        """
+        with self._lock:
+            return Worker.start(self._alive(), self._layout(limits, (0, 0), None))
+
     def _layout(self, limits: Limits, shard: tuple[int, int], packed: Packed | None) -> Layout:
         extras = isinstance(packed, PackedRows)
         memory = limits.memory_mb * 1024 * 1024
@@ -307,8 +316,7 @@ def _shards(rows: int, workers: int) -> list[tuple[int, int]]:
 
 
 def _key(packed: Packed, shards: list[tuple[int, int]], limits: Limits) -> tuple[Any, ...]:
-    # Of the limits only the memory: a worker fixes it when it locks itself down, while times come with each
-    # command.
+    # Of the limits only the memory: a worker fixes it when it locks itself down; times come with each command.
     return (packed.serial, tuple(shards), limits.memory_mb)
 
 
@@ -318,6 +326,8 @@ _POOLS: weakref.WeakSet[Pool] = weakref.WeakSet()
 
 
 def _after_fork() -> None:
+    global _POOL_LOCK  # noqa: PLW0603 (another thread of the parent may have held it)
+    _POOL_LOCK = threading.Lock()
     for instance in list(_POOLS):
         instance.after_fork()
 

@@ -30,6 +30,7 @@ __all__ = ["Death", "Layout", "Worker", "readable"]
 
 ENDED = "it ended"
 TIMED_OUT = "it took too long"
+NOT_READING = "it no longer takes commands"
 _SEND_SECONDS = 5.0
 """A worker that does not read its commands for so long is not going to."""
 
@@ -134,6 +135,13 @@ class Worker:
         """The descriptor answers come from, for `select`."""
         return self._out
 
+    def widen(self) -> None:
+        """Let a megabyte of commands wait in its pipe, where the system allows it: then sending does not wait."""
+        with contextlib.suppress(OSError, AttributeError, ImportError):
+            import fcntl  # not on Windows, where no worker runs
+
+            fcntl.fcntl(self._in, fcntl.F_SETPIPE_SZ, 1 << 20)
+
     def await_ready(self, seconds: float = START_SECONDS) -> None:
         """Wait until it has decoded its shard, locked down and tested its locks.
 
@@ -155,7 +163,7 @@ class Worker:
         try:
             self._write(struct.pack("<I", len(data)) + data)
         except OSError as error:
-            raise Death("it no longer takes commands") from error
+            raise Death(NOT_READING) from error
         return self._seq
 
     def _write(self, data: bytes) -> None:

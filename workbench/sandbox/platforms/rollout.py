@@ -23,6 +23,9 @@ class RolloutLoading(_checks.Loading):  # type: ignore[misc, name-defined]  # lo
 
     noted = True
 
+    self_contained = False
+    """The classes that a module builds on know those that were made of them before."""
+
     def row(self, wire: Any) -> Any:
         """See `Loading.row`."""
         return _signatures.Row.from_wire(wire)

@@ -1,0 +1,390 @@
+"""Workers that stay between calls: each row costs only itself, no call sees another one, and nothing is left behind."""
+
+import asyncio
+import gc
+import marshal
+import os
+import signal
+import threading
+
+import numpy as np
+import psutil
+import pytest
+
+import workbench as wb
+from tests.browser.lab import wait_until
+from workbench.errors import IsolationError
+from workbench.grade import ErrorKind
+from workbench.sandbox.child.contained import is_self_contained
+from workbench.sandbox.host import crew as crews
+from workbench.sandbox.host import residents as module
+from workbench.sandbox.host.limits import Limits, Program
+from workbench.sandbox.host.pool import Pool
+from workbench.sandbox.host.residents import new_owner, residents
+from workbench.sandbox.host.worker import Worker
+from workbench.thread import StringThread
+
+FAST = Limits(row_seconds=0.5, load_seconds=2.0, memory_mb=128)
+COUNT = "async def grade(thread):\n    return float(thread.completion())\n"
+
+
+def packed(texts):
+    return [marshal.dumps(StringThread([("user", "q"), ("assistant", text)], {}).to_wire()) for text in texts]
+
+
+def lent(text, texts, *, limits=FAST, owner=None, workers=None, **settings):
+    program = Program(text, limits, **settings)
+    batch = residents().lent(program, packed(texts), owner=owner or new_owner(), workers=workers)
+    return batch.future.result(60)
+
+
+def members():
+    """The workers that are there, of whichever crew."""
+    return [member for crew in list(residents()._crews.values()) for member in crew.members]
+
+
+def kinds(grades):
+    return {row: error.kind for row, error in grades.errors.items()}
+
+
+@pytest.fixture(autouse=True)
+def _closed():
+    yield
+    residents().close()
+
+
+def test_scores_come_back_in_row_order():
+    """Every row has its own score, also over several workers and several commands."""
+    grades = lent(COUNT, map(str, range(3000)), workers=3)
+    assert np.array_equal(grades.scores, np.arange(3000.0))
+    assert grades.isolation
+    assert (grades.seconds >= 0).all()
+
+
+def test_no_rows():
+    """A call without rows ends at once."""
+    assert len(lent(COUNT, [])) == 0
+
+
+def test_rows_that_are_larger_than_a_pipe():
+    """One a command, however large it is; small ones beside them go together."""
+    text = "async def grade(thread):\n    return float(len(thread.completion()))\n"
+    sizes = [3, 3_000_000, 5, 2_000_000, 700_000, 700_000, 8]
+    grades = lent(text, ["x" * size for size in sizes], limits=Limits(memory_mb=256))
+    assert grades.scores.tolist() == sizes
+
+
+def test_rows_of_a_sandbox_process_that_is_killed_are_tried_again():
+    """All its workers end with it; the next ones come from a new one."""
+    owner = new_owner()
+    lent(COUNT, ["1"], owner=owner)
+    text = "import time\nasync def grade(thread):\n    time.sleep(0.2 if thread.completion() == '1' else 0)\n    return 1.0\n"
+    batch = residents().lent(Program(text, FAST), packed("0123"), owner=owner, workers=1)
+    wait_until(lambda: any(member.state == "busy" and member.mark == 1 for member in members()), what="a row")
+    os.kill(members()[0].running.zygote._process.pid, signal.SIGKILL)
+    assert batch.future.result(30).n_scored == 4
+
+
+def test_a_worker_keeps_its_module_for_its_owner():
+    """One long run: the module's names live on from call to call; another owner's workers have names of their own."""
+    text = "N = 0\nasync def grade(thread):\n    global N\n    N += 1\n    return N\n"
+    owner = new_owner()
+    scores = [lent(text, ["x"], owner=owner, workers=1).scores[0] for _ in range(3)]
+    assert scores == [1, 2, 3]
+    assert lent(text, ["x"], workers=1).scores[0] == 1
+
+
+FAULTS = """
+import os
+async def grade(thread):
+    number = int(thread.completion())
+    if number % 300 == 7:
+        while True:
+            pass
+    if number % 300 == 107:
+        os._exit(3)
+    if number % 300 == 207:
+        kept = []
+        while True:
+            kept.append(bytearray(1_000_000))
+    return float(number)
+"""
+
+
+def test_rows_that_hang_crash_and_eat_memory_cost_only_themselves():
+    """Of 512 rows every honest one has its score, in order, and time limits do not add up."""
+    grades = lent(FAULTS, map(str, range(512)), workers=2)
+    bad = {row for row in range(512) if row % 100 == 7}
+    assert set(grades.errors) == bad
+    assert all(grades.scores[row] == row for row in set(range(512)) - bad)
+    assert {kinds(grades)[row] for row in (7, 307)} == {ErrorKind.TIMEOUT}
+    assert {kinds(grades)[row] for row in (107, 407)} == {ErrorKind.CRASH}
+    # Where a machine is busy, the row may run out of time before it runs out of memory.
+    assert {kinds(grades)[row] for row in (207, 507)} <= {ErrorKind.MEMORY, ErrorKind.TIMEOUT}
+
+
+def test_rows_behind_one_that_hangs_go_to_another_worker():
+    """With one worker as the usual number, thirty rows that hang are met side by side."""
+    text = "async def grade(thread):\n    while int(thread.completion()) % 3 == 0:\n        pass\n    return 1.0\n"
+    most = []
+    program = Program(text, FAST)
+    batch = residents().lent(program, packed(map(str, range(24))), owner=new_owner(), workers=1)
+    wait_until(lambda: most.append(len(members())) or batch.future.done(), what="the workers")
+    assert max(most) > 1
+    assert max(most) <= 1 + crews.EXTRA_WORKERS
+    grades = batch.future.result(1)
+    assert set(grades.errors) == set(range(0, 24, 3))
+    assert grades.n_scored == 16
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "import re; re.match('(a+)+$', 'a' * 60 + 'b')",
+        "return 3 ** 10 ** 9",
+        "while True:\n        try:\n            while True: pass\n        except BaseException: pass",
+        "import signal; signal.setitimer(signal.ITIMER_REAL, 0)\n    while True: pass",
+    ],
+)
+def test_what_ignores_the_soft_limit_is_ended(body):
+    """The worker is ended within a second of the limit, and the row has that time."""
+    text = f"async def grade(thread):\n    if thread.completion() != '1':\n        return 1.0\n    {body}\n"
+    grades = lent(text, ["0", "1", "2"])
+    assert kinds(grades) == {1: ErrorKind.TIMEOUT}
+    assert grades.n_scored == 2
+    assert grades.seconds[1] >= FAST.row_seconds
+
+
+def test_a_batch_of_which_most_rows_hang_is_given_up():
+    """More than half of at least 32 rows: the others are cancelled, with the reason, and never zero."""
+    limits = Limits(row_seconds=0.05, load_seconds=2.0)
+    grades = lent("async def grade(thread):\n    while True: pass\n", map(str, range(400)), limits=limits)
+    assert grades.n_failed == 400
+    found = {error.kind for error in grades.errors.values()}
+    assert ErrorKind.CANCELLED in found
+    assert "more than half" in grades.errors[399].message
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [
+        "os.write(4, b'x' * 100)",
+        "os.write(4, struct.pack('<IQI', 0x57424631, 1, 2) + b'{}')",
+        "os.close(4)",
+        "os.close(3); os._exit(0)",
+    ],
+)
+def test_a_forged_answer_costs_its_sender(forged):
+    """Whatever a grader writes where answers go, the call ends and no row has a score it was not given."""
+    text = (
+        "import os, struct\nasync def grade(thread):\n"
+        f"    if thread.completion() == '3':\n        {forged}\n    return float(thread.completion())\n"
+    )
+    grades = lent(text, map(str, range(6)))
+    assert all(np.isnan(score) or score == row for row, score in enumerate(grades.scores))
+    assert grades.n_scored + grades.n_failed == 6
+
+
+def test_a_module_that_does_not_load_fails_its_rows():
+    """With kind *load* and the check's words; nobody waits for ever."""
+    grades = lent("raise ValueError('no')\nasync def grade(thread):\n    return 1.0\n", ["a", "b"])
+    assert set(kinds(grades).values()) == {ErrorKind.LOAD}
+    assert "ValueError: no" in grades.errors[0].message
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="signals are POSIX's")
+def test_workers_that_are_killed_are_replaced():
+    """Between calls, and in the middle of one: the row it was at is tried once more, and no row is lost."""
+    owner = new_owner()
+    lent(COUNT, ["1"], owner=owner)
+    for member in members():
+        os.kill(member.running.pid, signal.SIGKILL)
+    assert lent(COUNT, ["2"], owner=owner).scores[0] == 2.0
+    text = "import time\nasync def grade(thread):\n    time.sleep(0.2 if thread.completion() == '1' else 0)\n    return 1.0\n"
+    batch = residents().lent(Program(text, FAST), packed("0123"), owner=owner, workers=1)
+    wait_until(
+        lambda: any(member.state == "busy" and member.mark == 1 for member in members()), what="the workers"
+    )
+    os.kill(next(member for member in members() if member.state == "busy").running.pid, signal.SIGKILL)
+    grades = batch.future.result(30)
+    assert grades.n_scored == 4
+
+
+def test_many_threads_at_once():
+    """Calls of several threads are graded together, and each has its own scores."""
+    owner, found = new_owner(), {}
+
+    def call(number):
+        found[number] = lent(COUNT, [str(number), str(-number)], owner=owner).scores.tolist()
+
+    threads = [threading.Thread(target=call, args=(number,)) for number in range(64)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert found == {number: [number, -number] for number in range(64)}
+
+
+def test_what_waits_goes_together_in_the_next_command(monkeypatch):
+    """64 samples awaited together take far fewer commands than 64."""
+    grader = wb.FunctionGrader.from_source(COUNT)
+    commands = []
+    send = Worker.send
+    monkeypatch.setattr(
+        Worker, "send", lambda self, message: commands.append(message["op"]) or send(self, message)
+    )
+
+    async def all_of_them():
+        threads = [StringThread([("assistant", str(number))]) for number in range(64)]
+        return await asyncio.gather(*map(grader.grade, threads))
+
+    asyncio.run(all_of_them())
+    commands.clear()
+    grades = asyncio.run(all_of_them())
+    assert [grade.score for grade in grades] == list(range(64))
+    assert commands.count("alone") < 32
+
+
+@pytest.mark.parametrize(
+    ("module_text", "body"),
+    [
+        ("N = 0", "global N; N += 1; return N"),
+        ("SEEN = []", "SEEN.append(1); return len(SEEN)"),
+        ("import itertools\nIDS = itertools.count(1)", "return next(IDS)"),
+        ("import functools\n@functools.cache\ndef made():\n    return [0]", "made()[0] += 1; return made()[0]"),
+        ("class Kept:\n    n = 0\n    def more(self):\n        self.n += 1\n        return self.n\nKEPT = Kept()", "return KEPT.more()"),
+        ("import os", "os.environ['x'] = os.environ.get('x', '') + '1'; return len(os.environ['x'])"),
+        ("import json", "json.n = getattr(json, 'n', 0) + 1; return json.n"),
+        ("import decimal", "decimal.getcontext().prec -= 1; return 28 - decimal.getcontext().prec"),
+        ("import random\nrandom.seed(1)", "return float(random.random() == 0.13436424411240122)"),
+    ],
+)  # fmt: skip
+def test_a_single_call_sees_nothing_of_earlier_ones(module_text, body):
+    """Whatever a grader keeps, each call gives what the first one gave."""
+    grader = wb.FunctionGrader.from_source(f"{module_text}\n\n\nasync def grade(thread):\n    {body}\n")
+    thread = StringThread([("assistant", "x")])
+    assert [grader(thread).score for _ in range(3)] == [1, 1, 1]
+
+
+def test_a_single_call_of_a_script_sees_nothing_of_earlier_ones():
+    """A script's top-level variables begin anew."""
+    pytest.importorskip("_quickjs", reason="needs quickjs-ng")
+    script = wb.ScriptGrader.from_source("let n = 0; function grade(input) { n += 1; return n; }")
+    assert [script(StringThread([("assistant", "x")])).score for _ in range(3)] == [1, 1, 1]
+
+
+def test_a_single_call_prints_as_before():
+    """What the module prints when it loads stands before what the row prints, in every call."""
+    text = "print('loads')\nasync def grade(thread):\n    print('grades')\n    return 1.0\n"
+    grader = wb.FunctionGrader.from_source(text)
+    thread = StringThread([("assistant", "x")])
+    assert [grader(thread).printed for _ in range(3)] == ["loads\ngrades\n"] * 3
+
+
+@pytest.mark.parametrize(
+    ("text", "contained"),
+    [
+        ("import re, json\nasync def grade(t):\n    return 1.0\n", True),
+        ("from collections import Counter\nC = Counter()\nasync def grade(t):\n    C['a'] += 1\n", True),
+        ("import json as j\nj.loads = None\n", False),
+        ("import json\njson.__dict__['x'] = 1\n", False),
+        ("from html.entities import html5\nhtml5['x'] = 1\n", False),
+        ("from html.entities import html5\nhtml5.update(x=1)\n", False),
+        ("import os\n", False),
+        ("import random\n", False),
+        ("from re import *\n", False),
+        ("setattr(str, 'x', 1)\n", False),
+        ("exec('import os')\n", False),
+        ("import decimal\ndecimal.getcontext().prec = 3\n", False),
+        ("import csv\ncsv.register_dialect('x')\n", False),
+        ("from csv import field_size_limit as f\nf(1)\n", False),
+        ("class A:\n    def f(self):\n        self.x = 1\n", True),
+        ("import numpy\n", False),
+    ],
+)
+def test_which_texts_keep_to_themselves(text, contained):
+    """What could leave something outside of its module, or is not known, is given a fresh worker each time."""
+    import ast
+
+    assert is_self_contained(ast.parse(text)) is contained
+
+
+def test_no_process_and_no_descriptor_is_left():
+    """When an owner lets go, when all is closed, and after rows that crash: no worker, pipe or page stays."""
+    residents().close()
+    gc.collect()
+    process = psutil.Process()
+    lent(COUNT, ["1"])  # the sandbox process itself stays, with its socket
+    residents().close()
+    before = process.num_fds()
+    owner = new_owner()
+    lent(FAULTS, map(str, range(310)), owner=owner, workers=2)
+    workers = [psutil.Process(member.running.pid) for member in members()]
+    assert workers
+    module.release(owner)
+    wait_until(lambda: not members(), what="the workers")
+    wait_until(lambda: not any(worker.is_running() for worker in workers), what="the workers")
+    residents().close()
+    gc.collect()
+    assert process.num_fds() == before
+
+
+def test_idle_workers_end(monkeypatch):
+    """Workers without a call for long are not kept."""
+    monkeypatch.setattr(module, "_IDLE_SECONDS", {True: 0.0, False: 0.0})
+    lent(COUNT, ["1"])
+    wait_until(lambda: not members(), what="the workers")
+    assert lent(COUNT, ["2"]).scores[0] == 2.0
+
+
+def test_a_grader_from_elsewhere_needs_the_kernel(monkeypatch):
+    """Where workers are not confined, imported source is refused before it is loaded, in the calling thread."""
+    weak = Pool(("rlimits",))
+    monkeypatch.setattr(module, "pool", lambda: weak)
+    try:
+        with pytest.raises(IsolationError):
+            lent(COUNT, ["1"], kernel_only=True)
+    finally:
+        residents().close()
+        weak.close()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_process_has_workers_of_its_own():
+    """It never touches its parent's, which serve on; both have right scores."""
+    owner = new_owner()
+    lent(COUNT, ["1"], owner=owner)
+    parents = {member.running.pid for member in members()}
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            right = lent(COUNT, ["5"], owner=owner).scores[0] == 5.0
+            own = {member.running.pid for member in members()}
+            status = 0 if right and own and not own & parents else 2
+            residents().close()
+        finally:
+            os._exit(status)
+    _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 0
+    assert {member.running.pid for member in members()} == parents
+    assert lent(COUNT, ["6"], owner=owner).scores[0] == 6.0
+
+
+def test_the_process_ends_while_rows_hang():
+    """Nothing is waited for at the interpreter's end."""
+    import subprocess
+    import sys
+
+    code = (
+        "import marshal, workbench as wb\n"
+        "from workbench.sandbox.host.residents import residents\n"
+        "from workbench.sandbox.host.limits import Limits, Program\n"
+        "text = 'async def grade(thread):\\n    while True: pass\\n'\n"
+        "wire = marshal.dumps(wb.StringThread([('assistant', 'x')]).to_wire())\n"
+        "residents().lent(Program(text, Limits(row_seconds=600)), [wire], owner=1)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, timeout=60
+    )
+    assert (done.returncode, done.stderr) == (0, "")

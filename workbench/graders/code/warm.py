@@ -1,0 +1,42 @@
+"""Single calls in workers that are warm, each with the score of a fresh one."""
+
+from __future__ import annotations
+
+import asyncio
+import marshal
+from dataclasses import replace
+from typing import Any
+
+from workbench.grade import Grade
+from workbench.sandbox.host.crew import NotSelfContainedError
+from workbench.sandbox.host.limits import Program
+from workbench.sandbox.host.residents import residents
+
+__all__ = ["grade_alone"]
+
+
+async def grade_alone(program: Program, wire: Any) -> Grade | None:
+    """Grade one row; None where the program needs a fresh worker for that.
+
+    The worker stays, and runs the module's body anew before every row, so that no call sees what an earlier one left.
+    A text that could leave something outside of its module is not graded like this.
+
+    Args:
+        program: The grader.
+        wire: The row as a wire tuple.
+
+    Raises:
+        SandboxError: No sandbox starts, or this machine cannot confine the program.
+    """
+    batch = residents().alone(program, [marshal.dumps(wire)])
+    if batch is None:
+        return None
+    try:
+        grades = await asyncio.wrap_future(batch.future)
+    except NotSelfContainedError:
+        residents().not_contained(program)
+        return None
+    except asyncio.CancelledError:
+        batch.stopped = True
+        raise
+    return replace(grades[0], printed=batch.printed.get(0))

@@ -1,0 +1,209 @@
+"""The grading of one call: code in warm workers, rules in the caller's thread, everything else on the workbench's loop."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from workbench import background
+from workbench.grade import ErrorKind, Grade, GradeError, Skip
+from workbench.graders.code.sandboxed import SandboxedGrader
+from workbench.graders.combine import CombiningRule, Entry
+from workbench.graders.combine.combined import combine
+from workbench.graders.rule_grader import RuleGrader
+from workbench.grades import Grades
+from workbench.judges.asking.judge_run import JudgeRun, use_judge_run
+from workbench.rewards.rows import Row
+from workbench.samples import Sample
+from workbench.sandbox.host.batches import Batch
+from workbench.sandbox.host.residents import new_owner, release, residents
+
+__all__ = ["Graded", "Graders"]
+
+Put = Callable[[Grades], Grades]
+"""Puts the grades of rows that were graded in their places among all rows."""
+
+
+@dataclass(frozen=True)
+class Graded:
+    """The grades of one call.
+
+    Attributes:
+        rows: What was graded.
+        parts: Grades of each entry, by its name, n rows each.
+        combined: Of the rule; None without one.
+        seconds: How long the call took.
+    """
+
+    rows: Sequence[Row]
+    parts: Mapping[str, Grades]
+    combined: Grades | None
+    seconds: float
+
+
+@dataclass
+class _Part:
+    """The grades of one entry on their way: code and slow graders are under way at once, rules are still to do."""
+
+    entry: Entry
+    put: Put
+    rule: Callable[[], Grades] | None = None
+    future: Future[Grades] | None = None
+    batch: Batch | None = None
+
+    def stop(self) -> None:
+        """Nobody waits for them any more."""
+        if self.batch is not None:
+            self.batch.stopped = True
+        elif self.future is not None:
+            self.future.cancel()
+
+    def done(self, grades: Grades) -> Grades:
+        return self.entry.apply(self.put(grades))
+
+
+class Graders:
+    """The entries of a suite, and the workers that are theirs.
+
+    Args:
+        entries: What grades.
+        rule: Makes one grade of theirs; None for none.
+        workers: Sandbox processes of each grader.
+    """
+
+    def __init__(self, entries: Sequence[Entry], rule: CombiningRule | None, *, workers: int | None) -> None:
+        self._entries, self._rule, self._workers = tuple(entries), rule, workers
+        self.owner = new_owner()
+        self._judge_run, self._process = JudgeRun(), os.getpid()
+
+    def grade(self, rows: Sequence[Row], *, only: str = "") -> Graded:
+        """Grade rows and wait for them; an Interrupt gives up what was not begun.
+
+        Args:
+            rows: What to grade.
+            only: The one entry that is asked for; "" for all, and the rule.
+        """
+        start, parts = time.perf_counter(), self._begin(rows, only)
+        try:
+            grades = {part.entry.name: part.done(_waited(part)) for part in _rules_first(parts)}
+        except BaseException:
+            for part in parts:
+                part.stop()
+            raise
+        return self._graded(rows, grades, only, start)
+
+    async def agrade(self, rows: Sequence[Row], *, only: str = "") -> Graded:
+        """The same inside async code, on any event loop."""
+        start, parts = time.perf_counter(), self._begin(rows, only)
+        try:
+            grades = {part.entry.name: part.done(await _awaited(part)) for part in _rules_first(parts)}
+        except BaseException:
+            for part in parts:
+                part.stop()
+            raise
+        return self._graded(rows, grades, only, start)
+
+    def _graded(self, rows: Sequence[Row], grades: dict[str, Grades], only: str, start: float) -> Graded:
+        parts = {entry.name: grades[entry.name] for entry in self._entries if entry.name in grades}
+        rule = None if only else self._rule
+        combined = None if rule is None else combine(self._entries, parts, rule)
+        return Graded(rows, parts, combined, time.perf_counter() - start)
+
+    def _begin(self, rows: Sequence[Row], only: str) -> list[_Part]:
+        return [self._part(entry, rows) for entry in self._entries if not only or entry.name == only]
+
+    def _part(self, entry: Entry, rows: Sequence[Row]) -> _Part:
+        shown, put = _shown(entry, rows)
+        grader = entry.grader
+        if isinstance(grader, SandboxedGrader):
+            grader.require_engine()
+            batch = residents().lent(
+                grader.program, [row.packed(whole=grader.takes_rows) for row in shown],
+                owner=self.owner, workers=self._workers,
+            )  # fmt: skip
+            return _Part(entry, put, future=batch.future, batch=batch)
+        if isinstance(grader, RuleGrader):
+            samples = [row.sample for row in shown]
+            return _Part(entry, put, rule=lambda: grader.grade_samples(samples))
+        samples = [row.sample for row in shown]
+        return _Part(entry, put, future=background.submit(self._each(entry, samples)))
+
+    async def _each(self, entry: Entry, samples: Sequence[Sample]) -> Grades:
+        """Rows of a judge, an endpoint, a function of the user's own: as many together as it takes at once."""
+        grades, places = Grades.empty(len(samples)), asyncio.Semaphore(entry.grader.at_once)
+
+        async def one(at: int, sample: Sample) -> None:
+            async with places:
+                grades.put(at, await entry.grader.grade(sample))
+
+        with use_judge_run(self._run_of_judges()):
+            await asyncio.gather(*(one(at, sample) for at, sample in enumerate(samples)))
+        return grades
+
+    def _run_of_judges(self) -> JudgeRun:
+        """What judges share over all calls; anew in a forked process, where the loop is another one."""
+        if self._process != os.getpid():
+            self._judge_run, self._process = JudgeRun(), os.getpid()
+        return self._judge_run
+
+    def close(self) -> None:
+        """End the workers; the next call starts them again."""
+        release(self.owner)
+
+
+def _rules_first(parts: Sequence[_Part]) -> Iterator[_Part]:
+    """Rules before what is under way already: they are done meanwhile."""
+    yield from sorted(parts, key=lambda part: part.rule is None)
+
+
+def _waited(part: _Part) -> Grades:
+    if part.rule is not None:
+        return part.rule()
+    assert part.future is not None
+    return background.wait(part.future)
+
+
+async def _awaited(part: _Part) -> Grades:
+    if part.rule is not None:
+        return await asyncio.to_thread(part.rule)
+    assert part.future is not None
+    return await asyncio.wrap_future(part.future)
+
+
+def _shown(entry: Entry, rows: Sequence[Row]) -> tuple[Sequence[Row], Put]:
+    """The rows that the grader is to see, and how its grades become those of all rows."""
+    fixed = Grades.empty(len(rows))
+    shown = [_row_shown(entry, row, at, fixed) for at, row in enumerate(rows)]
+    kept = [row for row in shown if row is not None]
+    if len(kept) == len(rows):
+        return kept, lambda grades: grades
+    places = np.flatnonzero([row is not None for row in shown])
+
+    def put(grades: Grades) -> Grades:
+        for at, row in enumerate(places.tolist()):
+            fixed.put(row, grades[at])
+        return replace(fixed, isolation=grades.isolation, code=grades.code)
+
+    return kept, put
+
+
+def _row_shown(entry: Entry, row: Row, at: int, fixed: Grades) -> Row | None:
+    """What the grader sees of a row; None where that is known to be no score, which `fixed` then says."""
+    if row.thread is None:
+        fixed.fail(at, GradeError(ErrorKind.SAMPLE, row.problem))
+        return None
+    if entry.extractor is None:
+        return row
+    try:
+        return replace(row, thread=entry.show(row.thread))
+    except Skip as skip:
+        fixed.put(at, Grade.skipped(str(skip) or None))
+    except Exception as error:  # noqa: BLE001 (an extractor of somebody's own)
+        fixed.fail(at, GradeError(ErrorKind.SAMPLE, f"{type(error).__name__}: {error}"))
+    return None

@@ -1,0 +1,282 @@
+"""`wb.reward`: a suite as the reward function of a trainer, in the trainer's own process."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from workbench.errors import CaptureError, FormatError, WorkbenchError
+from workbench.graders import Grader
+from workbench.graders.base import is_number
+from workbench.graders.combine import CombiningRule, Entry
+from workbench.grades import Grades
+from workbench.rewards.grading import Graded, Graders
+from workbench.rewards.rows import Row, rows_of
+from workbench.rewards.stats import RewardStats
+from workbench.rewards.trainer import TRAINERS, NoScoreError
+from workbench.sandbox.host.residents import release
+from workbench.serialization import parts
+from workbench.suite import Suite
+from workbench.suite_run import check_ready
+
+__all__ = ["Reward", "reward"]
+
+
+def reward(
+    suite: Suite | Grader | Entry | Iterable[Grader | Entry],
+    *,
+    combine: CombiningRule | None = None,
+    workers: int | None = None,
+    on_error: str | float = "raise",
+    reference: str = "",
+    allow_unvalidated: bool = False,
+) -> Reward:
+    """Make a reward function that cannot hang: a row that loops, crashes or eats memory costs itself.
+
+    Graders that are code run in sandbox workers that stay warm in this process and are ended with the reward, with
+    `close`, or with the process. They are usable from any thread and event loop, after a fork, and after pickling.
+    A reward is one long run: module globals of a grader live on from call to call in each worker.
+
+    Args:
+        suite: A suite, a grader, or several.
+        combine: The rule that makes one number of several graders, in the place of the suite's own.
+        workers: Sandbox processes of each grader that is code; all cores but one by default.
+        on_error: What a row without a score is to trainers that have no word for it: "raise", or a number. Trainers
+            that have one, such as TRL's None, get that.
+        reference: The column of the references; by default whichever has a usual name.
+        allow_unvalidated: Take graders that were never proved.
+
+    Raises:
+        NotValidatedError: A grader that was not proved, or did not pass.
+        IsolationError: Imported source where this machine cannot confine it.
+        TypeError: No grader; a function needs `@wb.grader` above it.
+        ValueError: `on_error` is neither "raise" nor a finite number, fewer than one worker.
+
+    Example:
+        >>> import workbench as wb
+        >>> short = wb.reward(wb.Length(maximum=5))
+        >>> short(["Say hi", "Say hello"], ["hi", "hello there"])
+        [1.0, 0.0]
+    """
+    whole = _as_suite(suite, combine)
+    for entry in whole.entries:
+        check_ready(entry, None)
+        for part in parts(entry.grader) if not allow_unvalidated else ():
+            if hasattr(part, "require_proof"):
+                part.require_proof()
+    return Reward(whole, workers=workers, on_error=on_error, reference=reference)
+
+
+def _as_suite(given: Any, combine: CombiningRule | None) -> Suite:
+    if not isinstance(given, Suite):
+        if not isinstance(given, Grader | Entry) and (callable(given) or not isinstance(given, Iterable)):
+            raise TypeError(
+                f"a reward is made of graders, not of {type(given).__name__}; write @wb.grader above a function"
+            )
+        return Suite(given, combine=combine)
+    return given if combine is None else _with_rule(given, combine)
+
+
+def _with_rule(suite: Suite, rule: CombiningRule) -> Suite:
+    return Suite(suite.entries, combine=rule, gate=suite.gate, name=suite.name, description=suite.description)
+
+
+class Reward:
+    """A suite as a reward function; made by `wb.reward`.
+
+    Call it with prompts, completions and columns for a list of scores, None where there is none, or give a trainer what
+    it calls: `.trl`, `.verl`, `.openrlhf`, `.slime`, `.verifiers`. `dir(reward)` lists them.
+
+    Attributes:
+        suite: What grades.
+        on_error: See `wb.reward`.
+        reference: See `wb.reward`.
+        stats: Counts of each grader since the reward was made.
+    """
+
+    def __init__(
+        self,
+        suite: Suite,
+        *,
+        workers: int | None = None,
+        on_error: str | float = "raise",
+        reference: str = "",
+    ) -> None:
+        if workers is not None and not (isinstance(workers, int) and workers >= 1):
+            raise ValueError(f"workers must be a whole number, 1 or more, not {workers!r}")
+        if on_error != "raise" and not is_number(on_error):
+            raise ValueError(f"on_error must be 'raise' or a finite number, not {on_error!r}")
+        self.suite, self.on_error, self.reference, self._workers = suite, on_error, reference, workers
+        self._graders = Graders(suite.entries, suite.combine, workers=workers)
+        rule = [] if suite.combine is None else [suite.column]
+        self.stats = RewardStats([*(entry.name for entry in suite.entries), *rule])
+        # Its workers end with it. Not at exit: there all of them end at once.
+        weakref.finalize(self, release, self._graders.owner).atexit = False
+
+    def __call__(
+        self, prompts: Sequence[Any], completions: Sequence[Any], **columns: Sequence[Any]
+    ) -> list[float | None]:
+        """Scores in order, None where there is none.
+
+        Args:
+            prompts: Texts or lists of messages, one a completion.
+            completions: Texts or lists of messages.
+            columns: The rows' other columns, one value a completion: metadata, and the reference among them.
+
+        Raises:
+            ValueError: Several graders without a rule that makes one number of theirs; lists of different lengths.
+        """
+        return self.scores(self.grade(rows_of(prompts, completions, columns, reference=self.reference)))
+
+    def grade(self, rows: Sequence[Row], *, only: str = "") -> Graded:
+        """Grade rows, count them, and return all grades; from any thread."""
+        return self._counted(self._graders.grade(rows, only=only))
+
+    async def agrade(self, rows: Sequence[Row], *, only: str = "") -> Graded:
+        """The same inside async code, on any event loop."""
+        return self._counted(await self._graders.agrade(rows, only=only))
+
+    def _counted(self, graded: Graded) -> Graded:
+        combined = {} if graded.combined is None else {self.suite.column: graded.combined}
+        self.stats.add({**graded.parts, **combined}, graded.seconds)
+        return graded
+
+    def scores(self, graded: Graded) -> list[float | None]:
+        """The number of each row, None where there is none.
+
+        Raises:
+            ValueError: Several graders and no rule.
+        """
+        values = self._column(graded)[1]
+        return [
+            None if missing else value
+            for value, missing in zip(values.tolist(), np.isnan(values), strict=True)
+        ]
+
+    def numbers(self, graded: Graded) -> list[float]:
+        """The number of each row, `on_error` where there is none.
+
+        Raises:
+            NoScoreError: A row without one, and `on_error` is "raise".
+        """
+        scores = self.scores(graded)
+        if self.on_error != "raise":
+            return [float(self.on_error) if score is None else score for score in scores]
+        for at, score in enumerate(scores):
+            if score is None:
+                raise self._no_score(graded, at)
+        return [score for score in scores if score is not None]
+
+    def _no_score(self, graded: Graded, at: int) -> NoScoreError:
+        name, _, grades = self._column(graded)
+        grade = grades[at]
+        why = str(grade.error) if grade.error else f"skipped: {grade.reasoning or 'no reason given'}"
+        return NoScoreError(
+            "a completion has no score, and this trainer has no word for that",
+            where=f"grader {name!r}, {graded.rows[at].name}",
+            found=why,
+            hint="wb.reward(..., on_error=0.0) gives such rows a number of your choice",
+        )
+
+    def _column(self, graded: Graded) -> tuple[str, Any, Grades]:
+        """Name, scores that count, and grades of what is the one number of each row."""
+        if graded.combined is not None:
+            return self.suite.column, graded.combined.scores, graded.combined
+        if len(graded.parts) > 1:
+            raise ValueError(
+                f"{len(graded.parts)} graders give {len(graded.parts)} numbers, and one is needed; say how they make one: "
+                "wb.reward(suite, combine=wb.combine.Mean())"
+            )
+        ((name, grades),) = graded.parts.items()
+        entry = next(entry for entry in self.suite.entries if entry.name == name)
+        return name, entry.count(grades).scores, grades
+
+    @property
+    def single(self) -> bool:
+        """Whether each row has one number."""
+        return self.suite.combine is not None or len(self.suite.entries) == 1
+
+    @property
+    def weights(self) -> list[float]:
+        """One weight for each function of a trainer that takes several, such as TRL's `reward_weights`."""
+        return [1.0] if self.single else [float(entry.weight) for entry in self.suite.entries]
+
+    @property
+    def name(self) -> str:
+        """What trainers call the one number."""
+        return self.suite.column if self.suite.combine is not None else self.suite.entries[0].name
+
+    def __getattr__(self, name: str) -> Any:
+        """The reward in a trainer's signature.
+
+        Raises:
+            AttributeError: No such trainer.
+            ValueError: A trainer that takes one number, and several graders without a rule.
+        """
+        if name.startswith("_") or name not in TRAINERS:
+            known = f"; the trainers are {', '.join(sorted(TRAINERS))}" if not name.startswith("_") else ""
+            raise AttributeError(f"a reward has no {name!r}{known}")
+        cls = TRAINERS[name]
+        if self.single:
+            return cls(self, self.name)
+        if not cls.several:
+            raise ValueError(
+                f"{name} takes one number a row, and there are {len(self.suite.entries)} graders; say how they make one: "
+                "wb.reward(suite, combine=wb.combine.Mean())"
+            )
+        return [cls(self, entry.name, entry.name) for entry in self.suite.entries]
+
+    def __dir__(self) -> list[str]:
+        """What users need, with the trainers."""
+        hidden = {"agrade", "grade", "numbers", "scores", "single"}
+        return sorted({*super().__dir__(), *TRAINERS} - hidden)
+
+    def __repr__(self) -> str:
+        """The graders and the trainers it speaks to."""
+        names = ", ".join(entry.name for entry in self.suite.entries)
+        return f"Reward({names}; {', '.join(f'.{name}' for name in sorted(TRAINERS))})"
+
+    def close(self) -> None:
+        """End its workers; the next call starts them again."""
+        self._graders.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def __reduce__(self) -> tuple[Callable[..., Reward], tuple[Any, ...]]:
+        """As the suite's own record: workers start in the process that reads it, and counts begin at zero."""
+        settings = {"workers": self._workers, "on_error": self.on_error, "reference": self.reference}
+        return _rebuilt, (_record(self.suite), settings)
+
+
+def _record(suite: Suite) -> Any:
+    """The suite as plain data with its proofs; itself where something in it has no such form."""
+    try:
+        spec = suite.spec()
+        if Suite.build(spec) != suite:  # such as a client that somebody handed to a judge
+            return suite
+    except (CaptureError, FormatError, WorkbenchError):
+        return suite
+    proofs = [getattr(part, "validation", None) for part in _parts_of(suite)]
+    return {"suite": spec, "proofs": proofs}
+
+
+def _rebuilt(record: Any, settings: Mapping[str, Any]) -> Reward:
+    if isinstance(record, Suite):
+        return Reward(record, **settings)
+    suite = Suite.build(record["suite"])
+    for part, proof in zip(_parts_of(suite), record["proofs"], strict=True):
+        if proof is not None:
+            part.remember(proof)
+    return Reward(suite, **settings)
+
+
+def _parts_of(suite: Suite) -> list[Any]:
+    """Every grader in it, in one order."""
+    return [part for grader in suite.graders for part in parts(grader)]

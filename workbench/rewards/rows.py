@@ -1,0 +1,155 @@
+"""What trainers pass, as rows that graders read: the whole conversation, the reference, every other column as metadata."""
+
+from __future__ import annotations
+
+import marshal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from workbench.samples import Sample
+from workbench.samples.columns import ROLES
+from workbench.samples.plain import NotPlainError, plain
+from workbench.sandbox.host.rows import row_wire
+from workbench.thread import StringThread
+
+__all__ = ["Row", "row_of", "rows_of", "thread_of", "with_reference"]
+
+REFERENCE_NAMES = ROLES["reference"]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One completion, ready to be graded.
+
+    Attributes:
+        name: How it is called in errors and statistics, such as "row 3".
+        thread: The conversation, of plain values; None where it cannot be read.
+        reference: What a right answer looks like; None where there is none.
+        problem: Why it cannot be read; "" where it can.
+    """
+
+    name: str
+    thread: StringThread | None
+    reference: Any = None
+    problem: str = ""
+
+    @property
+    def sample(self) -> Sample:
+        """The row as a sample."""
+        assert self.thread is not None
+        return Sample(self.name, self.thread, self.reference, self.name)
+
+    def packed(self, *, whole: bool) -> bytes:
+        """The row as a worker reads it.
+
+        Args:
+            whole: With reference and name, as graders of other platforms are given it.
+        """
+        assert self.thread is not None
+        wire = row_wire(self.thread, self.reference, self.name) if whole else self.thread.to_wire()
+        return marshal.dumps(wire)
+
+
+def rows_of(
+    prompts: Sequence[Any],
+    completions: Sequence[Any],
+    columns: Mapping[str, Sequence[Any]],
+    *,
+    reference: str = "",
+) -> list[Row]:
+    """One row a completion; a row that cannot be read says why, and is no error of the others.
+
+    Args:
+        prompts: Texts or lists of messages, one a completion.
+        completions: Texts or lists of messages.
+        columns: Name to values, one a completion: the row's metadata, under the columns' own names.
+        reference: The column of the references; by default whichever has a usual name.
+
+    Raises:
+        TypeError: A column is no list.
+        ValueError: Not one value a completion, or no such column.
+    """
+    for name, values in (("prompts", prompts), *columns.items()):
+        _check_length(name, values, len(completions))
+    if reference and reference not in columns:
+        raise ValueError(f"there is no column {reference!r}; there are {', '.join(columns) or 'none'}")
+    names = tuple(columns)
+    every = zip(*columns.values(), strict=True) if names else iter(() for _ in completions)
+    return [
+        row_of(f"row {at}", prompt, completion, dict(zip(names, values, strict=True)), column=reference)
+        for at, (prompt, completion, values) in enumerate(zip(prompts, completions, every, strict=True))
+    ]
+
+
+def _check_length(name: str, values: Any, count: int) -> None:
+    if isinstance(values, str | bytes | Mapping) or not hasattr(values, "__len__"):
+        raise TypeError(f"{name} must be a list with one value a completion, not {type(values).__name__}")
+    if len(values) != count:
+        raise ValueError(f"{name} has {len(values)} values, and there are {count} completions")
+
+
+def row_of(name: str, prompt: Any, completion: Any, metadata: Mapping[str, Any], *, column: str = "") -> Row:
+    """One row; never raises for what it holds.
+
+    Args:
+        name: See `Row`.
+        prompt: A text, a message or a list of messages; None for none.
+        completion: The same.
+        metadata: The row's other columns.
+        column: The metadata's key of the reference; by default the first usual one that is there.
+    """
+    try:
+        values = {str(key): _plain(key, value) for key, value in metadata.items()}
+        keys = (column,) if column else REFERENCE_NAMES
+        reference = next((values[key] for key in keys if values.get(key) is not None), None)
+        return Row(name, thread_of(prompt, completion, values), reference)
+    except (TypeError, ValueError, NotPlainError) as error:
+        return Row(name, None, problem=str(error))
+
+
+def _plain(column: Any, value: Any) -> Any:
+    try:
+        return plain(value)
+    except NotPlainError as error:
+        raise NotPlainError(f"column {column!r} holds {error}") from None
+
+
+def thread_of(prompt: Any, completion: Any, metadata: Any) -> StringThread:
+    """The conversation of a prompt and its completion.
+
+    Raises:
+        TypeError: Neither text nor messages.
+        ValueError: A message without a role.
+    """
+    if isinstance(prompt, str) and isinstance(completion, str):  # what most rows are, and twice as fast
+        return StringThread([("user", _text(prompt)), ("assistant", _text(completion))], metadata)
+    if completion is None:
+        raise TypeError("the completion is None")
+    messages = [*_messages(prompt, "user"), *_messages(completion, "assistant")]
+    thread = StringThread.from_messages(messages, metadata)
+    turns, _, calls, tools, answers = thread.to_wire()
+    return StringThread.from_wire((turns, metadata, plain(calls), plain(tools), answers))
+
+
+def _messages(value: Any, role: str) -> list[Any]:
+    if value is None:
+        return []
+    if isinstance(value, str):
+        return [{"role": role, "content": value}]
+    if isinstance(value, Mapping):
+        return [value]
+    if isinstance(value, Sequence) or hasattr(value, "tolist"):
+        return list(value)
+    raise TypeError(f"a conversation must be text or messages, not {type(value).__name__}")
+
+
+def _text(value: str) -> str:
+    # Exactly text: what inherits from it cannot be sent to a worker.
+    return value if type(value) is str else str.__str__(value)
+
+
+def with_reference(metadata: Mapping[str, Any] | None, reference: Any) -> dict[str, Any]:
+    """Metadata in which the reference stands under every usual name, for trainers that do not keep its column's own."""
+    names = () if reference is None else REFERENCE_NAMES
+    return {**dict.fromkeys(names, reference), **(metadata or {})}

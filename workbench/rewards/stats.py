@@ -1,0 +1,177 @@
+"""What a reward has done so far: scored, skipped and failed rows of each grader, and the slowest of them."""
+
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from html import escape
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from workbench.display_text import visible
+from workbench.grades import Grades
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["GraderStats", "RewardStats", "Slowest"]
+
+_ALL: weakref.WeakSet[RewardStats] = weakref.WeakSet()
+
+
+@dataclass(frozen=True)
+class Slowest:
+    """The row that took longest.
+
+    Attributes:
+        seconds: How long.
+        call: In which call, counted from 1.
+        row: Which of its rows, counted from 0.
+    """
+
+    seconds: float
+    call: int
+    row: int
+
+    def __str__(self) -> str:
+        return f"{self.seconds:.3g} s (call {self.call}, row {self.row})"
+
+
+@dataclass
+class GraderStats:
+    """Counts of one grader.
+
+    Attributes:
+        scored: Rows with a score.
+        skipped: Rows that it declined.
+        failed: Rows that failed, by kind of failure.
+        seconds: Time its rows took together.
+        slowest: The row that took longest; None before the first.
+    """
+
+    scored: int = 0
+    skipped: int = 0
+    failed: Counter[str] = field(default_factory=Counter)
+    seconds: float = 0.0
+    slowest: Slowest | None = None
+
+    def add(self, grades: Grades, call: int) -> None:
+        """Count the grades of one call."""
+        self.scored += grades.n_scored
+        self.skipped += grades.n_skipped
+        self.failed.update(str(error.kind) for error in grades.errors.values())
+        seconds = grades.seconds
+        known = ~np.isnan(seconds)
+        if known.any():
+            self.seconds += float(seconds[known].sum())
+            row = int(np.nanargmax(seconds))
+            if self.slowest is None or seconds[row] > self.slowest.seconds:
+                self.slowest = Slowest(float(seconds[row]), call, row)
+
+    @property
+    def rows(self) -> int:
+        """Rows in all."""
+        return self.scored + self.skipped + self.failed.total()
+
+    def copy(self) -> GraderStats:
+        """A copy that nobody counts in."""
+        return GraderStats(self.scored, self.skipped, Counter(self.failed), self.seconds, self.slowest)
+
+
+class RewardStats:
+    """Counts of a reward since it was made, or since `reset`. May be read from any thread while others grade.
+
+    Attributes:
+        calls: Calls that have ended.
+        seconds: Time from their begin to their end, added up; calls that overlap count each.
+    """
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._names = tuple(names)
+        self._lock = threading.Lock()
+        self.reset()
+        _ALL.add(self)
+
+    def reset(self) -> None:
+        """Begin at zero."""
+        with self._lock:
+            self.calls, self.seconds = 0, 0.0
+            self._graders = {name: GraderStats() for name in self._names}
+
+    def add(self, grades: Mapping[str, Grades], seconds: float) -> None:
+        """Count one call."""
+        with self._lock:
+            self.calls += 1
+            self.seconds += seconds
+            for name, column in grades.items():
+                self._graders[name].add(column, self.calls)
+
+    @property
+    def graders(self) -> dict[str, GraderStats]:
+        """Counts by grader, as they are now."""
+        with self._lock:
+            return {name: stats.copy() for name, stats in self._graders.items()}
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """One line a grader: scored, skipped, failed, a column a kind of failure, seconds, slowest."""
+        import pandas as pd
+
+        kinds = sorted({kind for stats in self.graders.values() for kind in stats.failed})
+        lines = [
+            {
+                "grader": name, "scored": stats.scored, "skipped": stats.skipped, "failed": stats.failed.total(),
+                **{f"failed: {kind}": stats.failed[kind] for kind in kinds}, "seconds": stats.seconds,
+                "slowest": float("nan") if stats.slowest is None else stats.slowest.seconds,
+            }
+            for name, stats in self.graders.items()
+        ]  # fmt: skip
+        return pd.DataFrame(lines).set_index("grader")
+
+    def _lines(self) -> list[tuple[str, ...]]:
+        return [
+            (
+                visible(name), f"{stats.scored:,}", f"{stats.skipped:,}", _failures(stats.failed),
+                f"{stats.seconds:.3g} s", "" if stats.slowest is None else str(stats.slowest),
+            )
+            for name, stats in self.graders.items()
+        ]  # fmt: skip
+
+    def __repr__(self) -> str:
+        """A line a grader, in columns."""
+        lines = [_HEAD, *self._lines()]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        table = [
+            "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) for line in lines
+        ]
+        return "\n".join([f"{self.calls:,} calls, {self.seconds:.3g} s", *(line.rstrip() for line in table)])
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in line)}</tr>" for line in self._lines()
+        )
+        head = "".join(f"<th>{name}</th>" for name in _HEAD)
+        return f"<p>{self.calls:,} calls, {self.seconds:.3g} s</p><table><tr>{head}</tr>{rows}</table>"
+
+
+_HEAD = ("grader", "scored", "skipped", "failed", "time", "slowest row")
+
+
+def _failures(failed: Counter[str]) -> str:
+    kinds = ", ".join(f"{count:,} {kind}" for kind, count in failed.most_common())
+    return f"{failed.total():,} ({kinds})" if failed else "0"
+
+
+def _after_fork() -> None:
+    """Another thread of the parent may have held a lock."""
+    for stats in list(_ALL):
+        stats._lock = threading.Lock()  # noqa: SLF001 (of this module)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

@@ -1,0 +1,82 @@
+"""What a trainer's signature is: one file with one class, found by being there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import ClassVar, Protocol, TypeVar
+
+from workbench.discovery import refuse_taken
+from workbench.errors import WorkbenchError
+from workbench.rewards.grading import Graded
+from workbench.rewards.rows import Row
+
+__all__ = ["TRAINERS", "NoScoreError", "TrainerFunction", "trainer"]
+
+T = TypeVar("T", bound="type[TrainerFunction]")
+
+TRAINERS: dict[str, type[TrainerFunction]] = {}
+"""Every signature by the name under which a reward has it."""
+
+
+class NoScoreError(WorkbenchError, RuntimeError):
+    """A row has no score, and its trainer has no word for that."""
+
+
+class Grading(Protocol):
+    """What a signature needs of a reward; see `Reward`."""
+
+    reference: str
+
+    def grade(self, rows: Sequence[Row], *, only: str = "") -> Graded: ...
+
+    async def agrade(self, rows: Sequence[Row], *, only: str = "") -> Graded: ...
+
+    def scores(self, graded: Graded) -> list[float | None]: ...
+
+    def numbers(self, graded: Graded) -> list[float]: ...
+
+
+def trainer(name: str) -> Callable[[T], T]:
+    """Register a signature under the name that a reward has it by.
+
+    Raises:
+        ValueError: Two classes want one name.
+    """
+
+    def register(cls: T) -> T:
+        refuse_taken("trainer", name, TRAINERS.get(name), cls)
+        TRAINERS[name] = cls
+        return cls
+
+    return register
+
+
+class TrainerFunction:
+    """A reward in one trainer's signature: a subclass writes `__call__` as that trainer calls it.
+
+    It pickles with its reward, and trainers log it by its `__name__`.
+
+    Args:
+        reward: What grades.
+        name: Its `__name__`.
+        only: The one entry whose scores it gives; "" for the combined ones.
+    """
+
+    several: ClassVar[bool] = False
+    """Whether the trainer takes several functions with weights, so that a suite needs no rule."""
+
+    def __init__(self, reward: Grading, name: str, only: str = "") -> None:
+        self._reward, self._only = reward, only
+        self.__name__ = self.__qualname__ = name
+
+    def __repr__(self) -> str:
+        """Name and signature."""
+        return f"<{type(self).__name__} {self.__name__}>"
+
+    def _one(self, row: Row) -> float:
+        """The score of one row, or what stands for none; waits for it."""
+        return self._reward.numbers(self._reward.grade([row], only=self._only))[0]
+
+    async def _one_awaited(self, row: Row) -> float:
+        """The same inside async code."""
+        return self._reward.numbers(await self._reward.agrade([row], only=self._only))[0]

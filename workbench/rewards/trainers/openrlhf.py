@@ -1,0 +1,55 @@
+"""OpenRLHF's reward function."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from workbench.rewards.rows import row_of, with_reference
+from workbench.rewards.trainer import TrainerFunction, trainer
+
+__all__ = ["OpenRlhfReward"]
+
+_ENDS = re.compile(r"(?:<\|[^<>|]{1,40}\|>|</s>|<eos>|<pad>|\s)+\Z")
+"""Special tokens at the end of a query, which is decoded with them."""
+
+
+@trainer("openrlhf")
+class OpenRlhfReward(TrainerFunction):
+    """`reward_func(queries, prompts, labels) -> {"rewards", "scores", "extra_logs"}`.
+
+    A query is the prompt and the completion behind it, with special tokens; what stands behind the prompt is graded,
+    without the special tokens at its end. The reference stands in the metadata under every usual name. Where torch is
+    installed, rewards are tensors. OpenRLHF has no word for "no score": see `on_error` of `wb.reward`.
+
+    Source: OpenRLHF 0.11.2, `--reward.remote_url file.py`.
+    """
+
+    def __call__(
+        self, queries: Sequence[str], prompts: Sequence[str], labels: Sequence[Any], **_: Any
+    ) -> dict[str, Any]:
+        """Scores in order."""
+        rows = [
+            row_of(f"row {at}", prompt, _completion(query, prompt), with_reference(None, label))
+            for at, (query, prompt, label) in enumerate(zip(queries, prompts, labels, strict=True))
+        ]
+        graded = self._reward.grade(rows, only=self._only)
+        numbers = self._reward.numbers(graded)
+        logs = {
+            f"{name}_failed": _tensor([float(row in grades.errors) for row in range(len(rows))])
+            for name, grades in graded.parts.items()
+        }
+        return {"rewards": _tensor(numbers), "scores": _tensor(numbers), "extra_logs": logs}
+
+
+def _completion(query: str, prompt: str) -> str:
+    return _ENDS.sub("", query.removeprefix(prompt))
+
+
+def _tensor(values: list[float]) -> Any:
+    try:
+        import torch
+    except ImportError:
+        return values
+    return torch.tensor(values, dtype=torch.float32)

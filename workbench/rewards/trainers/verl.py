@@ -1,0 +1,33 @@
+"""Verl's custom reward function."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from workbench.rewards.rows import row_of, with_reference
+from workbench.rewards.trainer import TrainerFunction, trainer
+
+__all__ = ["VerlReward"]
+
+
+@trainer("verl")
+class VerlReward(TrainerFunction):
+    """`compute_score(data_source, solution_str, ground_truth, extra_info=None) -> float`, one row a call.
+
+    Calls of several threads at the same time are graded together. The prompt is `extra_info`'s `prompt` or `question`,
+    where there is one; the rest of it is metadata, and the reference stands there under every usual name. Verl has no
+    word for "no score": see `on_error` of `wb.reward`.
+
+    Source: verl 0.9.1, `reward.custom_reward_function`.
+    """
+
+    def __call__(
+        self, data_source: Any = None, solution_str: Any = None, ground_truth: Any = None,
+        extra_info: Mapping[str, Any] | None = None, **_: Any,
+    ) -> float:  # fmt: skip
+        """The score of one completion."""
+        extra = dict(extra_info or {})
+        prompt = extra.get("prompt", extra.get("question"))
+        metadata = {"data_source": data_source, **with_reference(extra, ground_truth)}
+        return self._one(row_of(f"data source {data_source}", prompt, solution_str, metadata))

@@ -1,0 +1,136 @@
+"""What a worker does that stays: rows come with the command, and their times go back. Standard library only; loaded by its path.
+
+Scores go into the first half of the page as in every run, seconds into the second. The page's last number is where to
+stop: the host lowers it when it gives the rows behind one that hangs to another worker.
+"""
+
+from __future__ import annotations
+
+import marshal
+import sys
+import time
+from typing import Any
+
+_drive = sys.modules["_wb_drive"]
+_protocol = sys.modules["_wb_protocol"]
+NOT_SCORED = _protocol.NOT_SCORED
+
+
+class Rows:
+    """The rows of one command, as a list of which the driver takes one after the other.
+
+    Args:
+        rows: What to grade.
+        seconds: Filled with the time of each.
+        until: One number: the first row that is no longer this worker's.
+    """
+
+    def __init__(self, rows: list[Any], seconds: memoryview[float], until: memoryview[int]) -> None:
+        self._rows, self._seconds, self._until = rows, seconds, until
+        self._at, self._since = -1, 0.0
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __getitem__(self, index: int) -> Any:
+        self.stop_clock()
+        if index >= self._until[0]:
+            raise _drive.Ended
+        row = self._rows[index]
+        self._at, self._since = index, time.perf_counter()
+        return row
+
+    def stop_clock(self) -> None:
+        """Note the time of the row under way."""
+        if self._at >= 0:
+            self._seconds[self._at] = time.perf_counter() - self._since
+            self._at = -1
+
+
+class Calls:
+    """The work of a worker that stays.
+
+    Args:
+        scores: The page as floats.
+        bits: The page as bits.
+        output: What the grader prints.
+    """
+
+    def __init__(self, scores: memoryview[float], bits: memoryview[int], output: Any) -> None:
+        half = len(scores) // 2
+        self._scores, self._bits, self._output = scores[:half], bits[:half], output
+        self._seconds, self._until = scores[half : 2 * half - 1], bits[2 * half - 1 : 2 * half]
+        self._used = False
+
+    def rows(self, loading: Any, command: dict[str, Any]) -> dict[str, Any]:
+        """Grade rows one after the other in the module as it is."""
+        rows = Rows(_read(loading, command), self._seconds, self._until)
+        errors: dict[int, tuple[str, str]] = {}
+        notes: dict[int, Any] | None = {} if loading.noted else None
+        where = (self._scores, self._bits, 0)
+        done = _drive.drive(loading.grade, rows, where, command["seconds"], errors, notes)
+        rows.stop_clock()
+        return self._reply(errors, notes, done, {"output": self._output.take()})
+
+    def alone(self, loading: Any, command: dict[str, Any]) -> dict[str, Any]:
+        """Grade each row in a module whose body ran for it alone: its score is the one of a fresh worker."""
+        errors: dict[int, tuple[str, str]] = {}
+        notes: dict[int, Any] | None = {} if loading.noted else None
+        printed: list[str] = []
+        spent = 0
+        for index, row in enumerate(_read(loading, command)):
+            if index >= self._until[0] or spent > _protocol.ENOUGH:
+                break
+            # Loading prints as well, and was done before for the first row.
+            problem = self.prepare(loading, command["load_seconds"])
+            if problem is None:
+                self._used = True
+                self._grade_one(loading, (row, index), command["seconds"], errors, notes)
+            else:
+                errors[index], self._bits[index] = problem, _protocol.FAILED
+            printed.append(self._output.take()[:4000])
+            spent += len(_protocol.compact([errors.get(index), (notes or {}).get(index), printed[-1]]))
+        return self._reply(errors, notes, len(printed), {"printed": printed})
+
+    def _grade_one(
+        self, loading: Any, row: tuple[Any, int], seconds: float, errors: dict[int, tuple[str, str]],
+        notes: dict[int, Any] | None,
+    ) -> None:  # fmt: skip
+        thread, index = row
+        own_errors: dict[int, tuple[str, str]] = {}
+        own_notes: dict[int, Any] | None = None if notes is None else {}
+        self._seconds[index] = -1.0  # from here on the time is the row's own, see `Member.move`
+        since = time.perf_counter()
+        _drive.drive(
+            loading.grade, [thread], (self._scores, self._bits, index), seconds, own_errors, own_notes
+        )
+        self._seconds[index] = time.perf_counter() - since
+        if own_errors:
+            errors[index] = own_errors[0]
+        if notes is not None and own_notes:
+            notes[index] = own_notes[0]
+
+    def prepare(self, loading: Any, seconds: float) -> tuple[str, str] | None:
+        """Make the module fit for one more row, where it was used; kind and message where that fails."""
+        try:
+            if self._used:
+                with _drive.Alarm(seconds, lambda: 0, missing="the module did not load"):
+                    loading.afresh()
+                self._used = False
+        except BaseException as error:  # noqa: BLE001 (whatever a module raises is the result of who needs it)
+            return _drive.kind_of(error), f"the module did not load: {_drive.message_of(error)}"
+        return None
+
+    def _reply(
+        self,
+        errors: dict[int, tuple[str, str]],
+        notes: dict[int, Any] | None,
+        done: int,
+        rest: dict[str, Any],
+    ) -> dict[str, Any]:
+        noted = {} if notes is None else {"notes": list(notes.items())}
+        return {"errors": errors, "done": done, **noted, **rest}
+
+
+def _read(loading: Any, command: dict[str, Any]) -> list[Any]:
+    return [loading.row(marshal.loads(data)) for data in command["rows"]]

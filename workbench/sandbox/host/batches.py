@@ -1,0 +1,182 @@
+"""Rows that wait for workers which stay: batches of one call each, cut into pieces and put together for commands."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from workbench.grade import ErrorKind, GradeError
+from workbench.grades import Grades
+
+__all__ = ["LEAST_BAD", "Batch", "Piece", "Waiting"]
+
+LEAST_BAD = 32
+"""Rows of a batch that hung, crashed or ran out of memory before it may be given up: see `Batch.is_hopeless`."""
+_BAD = (ErrorKind.TIMEOUT, ErrorKind.CRASH, ErrorKind.MEMORY)
+_COLUMNS = ("scores", "codes", "passed", "seconds")
+_NOTES = ("errors", "reasoning", "metadata")
+
+
+@dataclass(eq=False)
+class Batch:
+    """The rows of one call, and their grades as they come in.
+
+    Attributes:
+        rows: One `marshal` text a row.
+        grades: One a row, missing until it is known.
+        future: Ends with the grades when every row has one.
+        printed: Row to what the grader printed, where rows are graded alone.
+        stopped: Nobody waits for it any more: rows that were not begun are cancelled.
+        killed: Rows at which a worker was killed from outside; each is tried once more.
+    """
+
+    rows: Sequence[bytes]
+    grades: Grades = field(init=False)
+    future: Future[Grades] = field(default_factory=Future)
+    printed: dict[int, str] = field(default_factory=dict)
+    stopped: bool = False
+    killed: set[int] = field(default_factory=set)
+    _left: int = field(init=False)
+    _bad: int = 0
+
+    def __post_init__(self) -> None:
+        self.grades, self._left = Grades.empty(len(self.rows)), len(self.rows)
+        # From here on it cannot be cancelled under the hands of who fills it.
+        self.future.set_running_or_notify_cancel()
+        self._end_if_whole()
+
+    def put(self, piece: Piece, grades: Grades, at: int) -> int:
+        """Take the grades of a piece that are known; returns how many are.
+
+        Args:
+            piece: A piece of this batch.
+            grades: Of a command.
+            at: Where in the command the piece begins.
+        """
+        rows, source = slice(piece.first, piece.stop), slice(at, at + len(piece))
+        known = grades.codes[source] != 0
+        for name in _COLUMNS:
+            getattr(self.grades, name)[rows][known] = getattr(grades, name)[source][known]
+        for name in _NOTES:
+            notes = getattr(grades, name)
+            if notes:
+                shift = piece.first - at
+                found = {row + shift: note for row, note in notes.items() if at <= row < at + len(piece)}
+                getattr(self.grades, name).update(found)
+        self._bad += sum(
+            error.kind in _BAD for row, error in grades.errors.items() if at <= row < source.stop
+        )
+        count = int(known.sum())
+        self._left -= count
+        self._end_if_whole()
+        return count
+
+    @property
+    def is_hopeless(self) -> bool:
+        """Whether more than half of the rows decided so far hung, crashed or ran out of memory, at least `LEAST_BAD`."""
+        decided = len(self.rows) - self._left
+        return self._bad >= LEAST_BAD and self._bad > decided / 2
+
+    def fail(self, piece: Piece, error: GradeError) -> None:
+        """Fail every row of a piece."""
+        grades = Grades.empty(len(piece))
+        grades.finish(error.kind, error.message)
+        self.put(piece, grades, 0)
+
+    def _end_if_whole(self) -> None:
+        if self._left <= 0 and not self.future.done():
+            self.future.set_result(self.grades)
+
+    def end(self, error: BaseException) -> None:
+        """Raise an error where somebody waits."""
+        if not self.future.done():
+            self.future.set_exception(error)
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Some rows of a batch: from `first` on, up to `stop`."""
+
+    batch: Batch
+    first: int
+    stop: int
+
+    def __len__(self) -> int:
+        return self.stop - self.first
+
+    def cut(self, count: int) -> tuple[Piece, Piece]:
+        """Its first rows, and the rest."""
+        middle = self.first + count
+        return Piece(self.batch, self.first, middle), Piece(self.batch, middle, self.stop)
+
+
+class Waiting:
+    """Pieces in the order in which they are to be graded."""
+
+    def __init__(self) -> None:
+        self._pieces: deque[Piece] = deque()
+        self.rows = 0
+
+    def add(self, batch: Batch) -> None:
+        """Put the rows of a batch at the end."""
+        if batch.rows:
+            self._pieces.append(Piece(batch, 0, len(batch.rows)))
+            self.rows += len(batch.rows)
+
+    def put_back(self, pieces: Iterable[Piece]) -> None:
+        """Put pieces that were taken at the front again, in this order."""
+        for piece in reversed([piece for piece in pieces if len(piece)]):
+            self._pieces.appendleft(piece)
+            self.rows += len(piece)
+
+    def take(self, most: int, most_bytes: int) -> list[Piece]:
+        """Rows from the front: at most so many, and so many bytes, but at least one.
+
+        Rows that nobody waits for are failed on the way.
+        """
+        taken: list[Piece] = []
+        while self._pieces and most > 0:
+            piece = self._pieces.popleft()
+            self.rows -= len(piece)
+            if piece.batch.future.done() or self._dropped(piece):
+                continue
+            count, most_bytes = _fitting(piece, most, most_bytes, at_least=0 if taken else 1)
+            front, rest = piece.cut(count)
+            self.put_back([rest])
+            if not count:
+                break
+            taken.append(front)
+            most -= count
+            if len(rest):
+                break
+        return taken
+
+    def _dropped(self, piece: Piece) -> bool:
+        batch = piece.batch
+        if batch.stopped:
+            batch.fail(piece, GradeError(ErrorKind.CANCELLED, "not graded: the call was stopped"))
+        elif batch.is_hopeless:
+            reason = "not tried: more than half of the rows before hung, crashed or ran out of memory"
+            batch.fail(piece, GradeError(ErrorKind.CANCELLED, reason))
+        else:
+            return False
+        return True
+
+    def take_all(self) -> list[Piece]:
+        """Every piece."""
+        pieces = list(self._pieces)
+        self._pieces.clear()
+        self.rows = 0
+        return pieces
+
+
+def _fitting(piece: Piece, most: int, most_bytes: int, *, at_least: int) -> tuple[int, int]:
+    """How many rows of a piece there is room for, and the bytes that are left then."""
+    most = min(most, len(piece))
+    sizes = np.cumsum([len(row) for row in piece.batch.rows[piece.first : piece.first + most]])
+    count = max(int(np.searchsorted(sizes, most_bytes, side="right")), min(at_least, most))
+    return count, most_bytes - (int(sizes[count - 1]) if count else 0)

@@ -1,0 +1,309 @@
+"""The workers of one program that stay between calls: who grades which rows, and what becomes of those that hang.
+
+All of it runs on one thread, which owns the workers; see `residents`. A row that hangs keeps its worker to the end of its
+time, and the rows behind it go to another one; for these a few more workers are started than there are cores, so that
+time limits do not add up.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from workbench.errors import SandboxError
+from workbench.grade import ErrorKind, GradeError
+from workbench.sandbox.child.protocol import NOTED_ROWS
+from workbench.sandbox.host.answers import ends_loading, verdict
+from workbench.sandbox.host.batches import Batch, Piece, Waiting
+from workbench.sandbox.host.interpreter import StartError
+from workbench.sandbox.host.limits import Program, weakest
+from workbench.sandbox.host.member import MOST_ROWS, Member, was_killed
+from workbench.sandbox.host.results import page_of
+from workbench.sandbox.host.worker import ENDED, TIMED_OUT, Death, Worker
+from workbench.sandbox.host.worker_slot import FIRST_ROWS
+from workbench.sandbox.host.zygote import START_SECONDS
+
+__all__ = ["EXTRA_WORKERS", "Crew", "NotSelfContainedError"]
+
+EXTRA_WORKERS = 16
+"""Workers beyond the usual number, for rows that hang: so many hang side by side before their time limits add up."""
+_TARGET_SECONDS = 0.01
+"""Work in one command: a tenth of it is what the round trip takes."""
+_STUCK_SECONDS, _STUCK_TIMES = 0.03, 4.0
+"""A row hangs, as far as the rows behind it are concerned, after so long and so many times what a row takes."""
+_STUCK_SHARE = 0.1
+"""The same of the time limit, while nobody knows what a row takes."""
+_MOST_BYTES = 768 * 1024
+"""Bytes of rows in one command, if it has more than one: less than the pipe holds, so that sending never waits."""
+_ALONE_ROWS = 64
+_MOST_FRUITLESS = 3
+"""Workers lost without a row decided, or without getting ready, after which nothing is tried any more."""
+_EXTRA_IDLE_SECONDS = 60.0
+_CLOSED = GradeError(ErrorKind.CANCELLED, "not graded: the workers were closed")
+
+
+class NotSelfContainedError(Exception):
+    """The program may leave something behind from row to row: its single calls need fresh workers."""
+
+
+class Crew:
+    """Workers for one program.
+
+    Args:
+        program: What they load.
+        workers: How many at most, beside those for rows that hang.
+        alone: Whether each row is graded in a module of its own, as a single call is.
+        idle_seconds: Time without work after which all end.
+        start: Starts a worker without waiting for it.
+        discard: Takes a worker that is done with; it may end it later.
+    """
+
+    def __init__(
+        self, program: Program, *, workers: int, alone: bool, idle_seconds: float,
+        start: Callable[[], Worker], discard: Callable[[Worker], object],
+    ) -> None:  # fmt: skip
+        self._program, self._limits, self._workers, self._alone = program, program.limits, workers, alone
+        self._start, self._discard, self._idle_seconds = start, discard, idle_seconds
+        self._most = _ALONE_ROWS if alone else NOTED_ROWS if program.noted else MOST_ROWS
+        self._waiting = Waiting()
+        self._at_once = 1 if alone else FIRST_ROWS
+        self._row_seconds = float("nan")
+        self._fruitless = 0
+        self._worked = time.monotonic()
+        self.members: list[Member] = []
+        self._open: set[Batch] = set()
+        self._isolation = ""
+
+    def add(self, batch: Batch) -> None:
+        """Take rows."""
+        self._waiting.add(batch)
+        self._worked = time.monotonic()
+        self._open.add(batch)
+        batch.future.add_done_callback(lambda _: self._open.discard(batch))
+
+    @property
+    def busy(self) -> bool:
+        """Whether rows wait or are being graded."""
+        return bool(self._waiting.rows or any(member.state == "busy" for member in self.members))
+
+    def step(self) -> None:
+        """Start workers, hand out rows, look after those that are at work."""
+        now = time.monotonic()
+        for member in list(self.members):
+            with self._losing(member):
+                self._watch(member, now)
+        self._hire(now)
+        for member in list(self.members):
+            places = self._wanted() - self._moving
+            if member.state == "idle" and places > 0:
+                with self._losing(member):
+                    self._hand_out(member, places)
+        self._dismiss(now)
+
+    def read(self, member: Member) -> None:
+        """Take what a worker has sent."""
+        if member not in self.members:
+            return  # it was let go a moment ago
+        with self._losing(member):
+            if member.state == "idle":
+                raise Death(ENDED)  # it has nothing to say: it ended, or writes where it must not
+            reply = member.running.poll(member.seq)
+            if reply is not None:
+                take = {"starting": self._greet, "loading": self._loaded, "busy": self._collect}
+                take[member.state](member, reply)
+
+    def close(self, error: BaseException | None = None) -> None:
+        """End every worker. What has no grade is cancelled, or an error is raised where somebody waits for it."""
+        pieces = [*self._waiting.take_all(), *(piece for member in self.members for piece in member.pieces)]
+        for member in list(self.members):
+            self._let_go(member)
+        for piece in pieces if error is None else ():
+            piece.batch.fail(piece, _CLOSED)
+        for batch in list(self._open):
+            batch.end(error or SandboxError("the workers were closed"))
+
+    @contextlib.contextmanager
+    def _losing(self, member: Member) -> Iterator[None]:
+        """Around whatever may find that a worker is lost, or that it cannot be used."""
+        try:
+            yield
+        except Death as death:
+            self._handle_death(member, death)
+        except SandboxError as error:  # confinement that is too weak: so it will be in the next worker
+            self._let_go(member)
+            self._end_waiting(error)
+
+    def _hire(self, now: float) -> None:
+        """Start workers as far as rows wait for which none is free."""
+        moving = sum(not member.stuck for member in self.members)  # those that are getting ready as well
+        while moving < self._wanted() and len(self.members) < self._workers + EXTRA_WORKERS:
+            try:
+                worker = self._start()
+            except SandboxError as error:
+                self._end_waiting(error)
+                return
+            self.members.append(Member(ranges=deque(), worker=worker, until=now + START_SECONDS))
+            moving += 1
+
+    @property
+    def _moving(self) -> int:
+        """Workers that grade rows which do not hang."""
+        return sum(member.state == "busy" and not member.stuck for member in self.members)
+
+    def _wanted(self) -> int:
+        """Workers that the waiting rows are worth, with those that are at work."""
+        rows = self._waiting.rows
+        if not rows:
+            return 0
+        known = not np.isnan(self._row_seconds)
+        worth = rows * self._row_seconds / _TARGET_SECONDS if known else rows / FIRST_ROWS
+        usual = min(self._workers, max(1, int(worth) + self._moving))
+        # Where rows hang there may be more of them: twice as many at a time are met with each that is found.
+        stuck = sum(member.stuck for member in self.members)
+        return max(usual, min(stuck, rows))
+
+    def _greet(self, member: Member, info: Mapping[str, Any]) -> None:
+        worker = member.running
+        worker.info, worker.level = dict(info), str(info.get("level"))
+        self._program.require(worker.level)
+        self._isolation = weakest(self._isolation, worker.level)
+        member.load(self._program)
+
+    def _loaded(self, member: Member, reply: Mapping[str, Any]) -> None:
+        problem = member.loads(reply)
+        if problem is not None:
+            self._let_go(member)
+            self._fail_waiting(problem)
+        elif self._alone and reply.get("self_contained") is not True:
+            self._let_go(member)
+            self._end_waiting(NotSelfContainedError())
+
+    def _hand_out(self, member: Member, places: int) -> None:
+        """Give an idle worker its share of the rows, as one of so many."""
+        share = -(-self._waiting.rows // places)
+        pieces = self._waiting.take(min(share, self._at_once, self._most), _MOST_BYTES)
+        if not pieces:
+            return
+        try:
+            member.begin(pieces, self._program, alone=self._alone)
+        except Death:
+            self._waiting.put_back(pieces)  # no row is to blame
+            raise
+
+    def _collect(self, member: Member, reply: Mapping[str, Any]) -> None:
+        """Take an answer, and learn from it what a row takes."""
+        back, seconds = member.receive(reply, alone=self._alone)
+        spent = (time.monotonic() - member.since) / max(1, member.request.count)
+        memory = any(error.kind is ErrorKind.MEMORY for error in member.results.grades.errors.values())
+        self._learn(member, float(seconds.mean()) if len(seconds) else None, spent)
+        self._settle(member)
+        self._waiting.put_back(back)
+        if memory:  # what the row before has taken may still be held, and the next one would pay for it
+            self._let_go(member)
+
+    def _learn(self, member: Member, mean: float | None, spent: float) -> None:
+        """What a row takes, and how many of them make a command. Of rows that hung nothing is learnt."""
+        if mean is None:
+            return
+        known = not np.isnan(self._row_seconds)
+        self._row_seconds = 0.5 * (self._row_seconds + mean) if known else mean
+        if not member.stuck:
+            fitting = int(_TARGET_SECONDS / max(spent, 1e-9))
+            most = 8 * max(self._at_once, member.request.count)
+            self._at_once = max(1, min(self._most, fitting, most))
+
+    def _settle(self, member: Member) -> None:
+        self._worked = time.monotonic()
+        if member.settle(self._isolation):
+            self._fruitless = 0
+        member.stuck = False
+
+    def _watch(self, member: Member, now: float) -> None:
+        """See whether a worker gets on."""
+        if member.state in {"starting", "loading"} and now > member.until:
+            raise Death(TIMED_OUT)
+        if member.state != "busy":
+            return
+        waited = member.move(now, alone=self._alone)
+        if waited > (self._limits.hard_load_seconds if member.preparing else self._hard_seconds):
+            raise Death(TIMED_OUT)
+        longest = self._hard_seconds + (self._limits.hard_load_seconds if self._alone else 0)
+        if now - member.since > member.request.count * longest + 1:
+            raise Death(TIMED_OUT)  # its mark moves, or is forged, but more slowly than the limit allows
+        if not member.stuck and waited > self._stuck_seconds:
+            self._waiting.put_back(member.pass_by())
+
+    @property
+    def _hard_seconds(self) -> float:
+        """When a worker is ended whose row ignores the soft limit: within a second of it, however long that is."""
+        return min(self._limits.hard_row_seconds, self._limits.row_seconds + 0.8)
+
+    @property
+    def _stuck_seconds(self) -> float:
+        if np.isnan(self._row_seconds):
+            return max(_STUCK_SECONDS, _STUCK_SHARE * self._limits.row_seconds)
+        return max(_STUCK_SECONDS, _STUCK_TIMES * self._row_seconds)
+
+    def _handle_death(self, member: Member, death: Death) -> None:
+        """Keep the finished rows of a worker that is gone, blame the row it was at, put the rest back."""
+        state = member.state
+        pages = page_of(member, member.request) if state == "busy" else None
+        # Why it ended is asked of those only that ended by themselves: others take their time to free their memory.
+        status = member.running.close() if death.reason == ENDED else None
+        self._let_go(member)
+        self._fruitless += state != "idle"
+        if pages is not None:
+            back = self._left_of(member, pages, death, status)
+            self._settle(member)
+            self._waiting.put_back(back)
+        elif state == "loading" and ends_loading(death, status):
+            error = verdict(death, status, self._limits.hard_load_seconds, missing="the module did not load")
+            self._fail_waiting(GradeError(ErrorKind.LOAD, error.message))
+        if self._fruitless >= _MOST_FRUITLESS:
+            self._give_up(death)
+
+    def _left_of(
+        self, member: Member, pages: tuple[Any, Any], death: Death, status: int | None
+    ) -> list[Piece]:
+        """What a lost worker leaves to do."""
+        if was_killed(death, status) and member.is_first_time(pages):
+            return member.keep_finished(pages, noted=self._program.noted)
+        back = member.salvage(pages, verdict(death, status, self._hard_seconds), self._at_once)
+        self._at_once = max(1, min(self._at_once, member.batch_rows))
+        return back
+
+    def _give_up(self, death: Death) -> None:
+        self._fruitless = 0
+        if self._isolation:
+            reason = f"not tried: {_MOST_FRUITLESS} workers in a row were lost ({death.reason})"
+            self._fail_waiting(GradeError(ErrorKind.SANDBOX, reason))
+        else:
+            self._end_waiting(StartError("a sandbox worker did not start", found=death.reason))
+
+    def _let_go(self, member: Member) -> None:
+        """End a worker without waiting for it."""
+        if member in self.members:
+            self.members.remove(member)
+            self._discard(member.running)
+
+    def _fail_waiting(self, error: GradeError) -> None:
+        for piece in self._waiting.take_all():
+            piece.batch.fail(piece, error)
+
+    def _end_waiting(self, error: BaseException) -> None:
+        for piece in self._waiting.take_all():
+            piece.batch.end(error)
+
+    def _dismiss(self, now: float) -> None:
+        """End workers that have had no work for long; those beyond the usual number sooner."""
+        idle_for = now - self._worked
+        if self.busy or idle_for <= min(_EXTRA_IDLE_SECONDS, self._idle_seconds):
+            return
+        idle = [member for member in self.members if member.state == "idle"]
+        for member in idle[0 if idle_for > self._idle_seconds else self._workers :]:
+            self._let_go(member)

@@ -1,0 +1,238 @@
+"""A worker of a crew: the command it is at, what becomes of its answer, and what is kept of it when it is lost."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.grade import ErrorKind, GradeError
+from workbench.grades import SCORED
+from workbench.sandbox.child.protocol import CAPACITY, NOT_SCORED
+from workbench.sandbox.host.answers import read_checks
+from workbench.sandbox.host.batches import Piece
+from workbench.sandbox.host.limits import CHECKS, Program
+from workbench.sandbox.host.results import Results, page_of
+from workbench.sandbox.host.text import clean
+from workbench.sandbox.host.worker import ENDED, Death, Worker
+from workbench.sandbox.host.worker_slot import Request, WorkerSlot
+
+__all__ = ["MOST_ROWS", "Member", "was_killed"]
+
+MOST_ROWS = CAPACITY - 1
+"""Rows of one command: the page's last number says where to stop."""
+_PRINTED = 4000
+"""Characters of what a row printed that are kept."""
+_BEGUN = -1.0
+"""What a row's time is while it is graded, where the module was made ready for it first."""
+
+
+@dataclass(eq=False)
+class Member(WorkerSlot):
+    """A worker of the crew.
+
+    Attributes:
+        state: "starting", "loading", "idle" or "busy".
+        until: When it must be ready, or have loaded.
+        seq: The number of the answer it owes.
+        pieces: What it is at.
+        results: Their grades.
+        stuck: Whether the row it is at hangs.
+        printed: What the module printed when it was loaded, for the first row.
+        preparing: Whether the module is being made ready for its row.
+    """
+
+    state: str = "starting"
+    until: float = 0.0
+    seq: int = 0
+    pieces: list[Piece] = field(default_factory=list)
+    results: Results = field(default_factory=lambda: Results(0, noted=False))
+    stuck: bool = False
+    printed: str = ""
+    preparing: bool = False
+
+    @property
+    def running(self) -> Worker:
+        """Its worker."""
+        assert self.worker is not None
+        return self.worker
+
+    @property
+    def request(self) -> Request:
+        """What it is at."""
+        return self.requests[0]
+
+    def load(self, program: Program) -> None:
+        """Tell a worker that is ready what to load."""
+        self.seq = self.running.send({**program.load_command("load"), "resident": True})
+        self.state, self.until = "loading", time.monotonic() + program.limits.hard_load_seconds
+
+    def loads(self, reply: Mapping[str, Any]) -> GradeError | None:
+        """Take the answer to `load`; why the program cannot be loaded, None where it is.
+
+        Raises:
+            Death: It is no such answer.
+        """
+        failed = [check for check in read_checks(reply, CHECKS[:4]) if not check[1]]
+        if failed:
+            return GradeError(ErrorKind.LOAD, f"{failed[0][0]}: {failed[0][2]}")
+        printed = reply.get("output")
+        self.printed = printed if isinstance(printed, str) else ""
+        self.state, self.loaded = "idle", True
+        return None
+
+    def begin(self, pieces: list[Piece], program: Program, *, alone: bool) -> None:
+        """Have rows graded.
+
+        Raises:
+            Death: It had ended before; nothing was begun.
+        """
+        rows = [row for piece in pieces for row in piece.batch.rows[piece.first : piece.stop]]
+        worker = self.running
+        # By the host, before the command: a row that a dying worker never reached must not show an older score.
+        worker.bits[: len(rows)] = NOT_SCORED
+        worker.scores[CAPACITY : CAPACITY + len(rows)] = np.nan
+        worker.bits[-1] = len(rows)
+        limits = program.limits
+        times = {"seconds": limits.row_seconds, "load_seconds": limits.load_seconds}
+        self.seq = worker.send({"op": "alone" if alone else "lent", "rows": rows, **times})
+        self.pieces, self.results = pieces, Results(len(rows), noted=program.noted)
+        self.requests.append(Request(0, len(rows), 0, 0))
+        self.state, self.stuck, self.mark = "busy", False, -1
+        self.since = time.monotonic()
+
+    def move(self, now: float, *, alone: bool) -> float:
+        """See how far it is; returns the seconds since it last moved."""
+        _, bits = page_of(self, self.request)
+        mark = int((bits != NOT_SCORED).sum())
+        preparing = alone and mark < len(bits) and self.running.scores[CAPACITY + mark] != _BEGUN
+        if (mark, preparing) != (self.mark, self.preparing):
+            self.mark, self.preparing, self.since_mark = mark, preparing, now
+        return now - self.since_mark
+
+    def pass_by(self) -> list[Piece]:
+        """Have it stop behind the row that hangs, and return the rows behind."""
+        self.stuck = True
+        # First the worker, then the rows: at worst one of them is graded twice, and the second grade counts.
+        self.running.bits[-1] = self.mark + 1
+        return self._keep(self.mark + 1) if self.mark + 1 < self.request.count else []
+
+    def _keep(self, count: int) -> list[Piece]:
+        """Leave it the first rows of its command, and return the others."""
+        kept, back, left = [], [], count
+        for piece in self.pieces:
+            front, rest = piece.cut(min(left, len(piece)))
+            left -= len(front)
+            kept.append(front)
+            back.append(rest)
+        self.pieces, self.request.count = [piece for piece in kept if len(piece)], count
+        return back
+
+    def receive(self, reply: Mapping[str, Any], *, alone: bool) -> tuple[list[Piece], NDArray[np.float64]]:
+        """Write down what an answered command gave.
+
+        Returns:
+            Rows that it did not come to, and the seconds of each row that was scored.
+
+        Raises:
+            Death: It is no such answer.
+        """
+        done = reply.get("done")
+        if type(done) is not int or done <= 0:
+            raise Death("it broke the protocol")
+        # More than asked for: it was at the next row when the rows behind were taken from it.
+        back = self._keep(min(done, self.request.count))
+        self.results.take(self, self.request, reply, 0.0)
+        if alone:
+            self._take_printed(reply)
+        count, grades = self.request.count, self.results.grades
+        seconds = self.running.scores[CAPACITY : CAPACITY + count].copy()
+        told = np.isfinite(seconds) & (seconds >= 0)
+        grades.seconds[:count] = np.where(told, seconds, np.nan)
+        return back, seconds[told & (grades.codes[:count] == SCORED)]
+
+    def _take_printed(self, reply: Mapping[str, Any]) -> None:
+        told = reply.get("printed")
+        printed = [str(text) for text in told] if isinstance(told, list) else []
+        printed = [self.printed + "".join(printed[:1]), *printed[1:]]
+        self.printed = ""
+        rows = [(piece.batch, row) for piece in self.pieces for row in range(piece.first, piece.stop)]
+        for (batch, row), text in zip(rows, printed, strict=False):
+            if text:
+                batch.printed[row] = clean(text, _PRINTED)
+
+    def settle(self, isolation: str) -> int:
+        """Tell the batches what is known of their rows; returns how many rows are."""
+        pieces, self.pieces, at, known = self.pieces, [], 0, 0
+        self.requests.clear()
+        self.state = "idle"
+        for piece in pieces:
+            piece.batch.grades.isolation = isolation
+            known += piece.batch.put(piece, self.results.grades, at)
+            at += len(piece)
+        return known
+
+    def salvage(self, pages: tuple[Any, Any], blame: GradeError, at_once: int) -> list[Piece]:
+        """Keep the finished rows of a worker that is gone, blame the row it was at, and return the rest.
+
+        Args:
+            pages: Its scores and their bits.
+            blame: What its loss means for that row.
+            at_once: Rows of a command by now; `batch_rows` then says how many there should be.
+        """
+        self.batch_rows = at_once
+        self.results.salvage(self, self.request, pages, blame)
+        if blame.kind is ErrorKind.TIMEOUT and 0 <= self.mark < self.request.count:
+            self.results.grades.seconds[self.mark] = time.monotonic() - self.since_mark
+        return self._parts(self.ranges)
+
+    def is_first_time(self, pages: tuple[Any, Any]) -> bool:
+        """Whether the row at which a worker was killed from outside was at none before: it need not be its fault."""
+        open_rows = np.flatnonzero(pages[1] == NOT_SCORED)
+        if not len(open_rows):
+            return False
+        (piece,) = self._parts([(int(open_rows[0]), int(open_rows[0]) + 1)])
+        if piece.first in piece.batch.killed:
+            return False
+        piece.batch.killed.add(piece.first)
+        return True
+
+    def keep_finished(self, pages: tuple[Any, Any], *, noted: bool) -> list[Piece]:
+        """Keep the finished rows of a worker that was killed, and return all others."""
+        if not noted:  # else their notes are lost with it
+            self.results.keep(self.request, pages)
+        missing = self.results.grades.codes[: self.request.count] == 0
+        edges = np.flatnonzero(np.diff(missing, prepend=False, append=False)).tolist()
+        return self._parts(zip(edges[::2], edges[1::2], strict=True))
+
+    def _parts(self, ranges: Iterable[tuple[int, int]]) -> list[Piece]:
+        """Ranges of its command's rows as pieces of their batches."""
+        return [part for start, stop in ranges for part in _part(self.pieces, start, stop)]
+
+
+def was_killed(death: Death, status: int | None) -> bool:
+    """Whether a worker was ended from outside: by a person, a system short of memory, or with the process it is a fork of.
+
+    Args:
+        death: What was seen.
+        status: Its wait status, asked for where it ended by itself; None where nobody knows it any more.
+    """
+    killed = status is None or (os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL)
+    return death.reason == ENDED and killed
+
+
+def _part(pieces: list[Piece], start: int, stop: int) -> list[Piece]:
+    """The rows `start` to `stop` of pieces that stand one after the other."""
+    parts, at = [], 0
+    for piece in pieces:
+        first, last = max(start - at, 0), min(stop - at, len(piece))
+        if first < last:
+            parts.append(Piece(piece.batch, piece.first + first, piece.first + last))
+        at += len(piece)
+    return parts

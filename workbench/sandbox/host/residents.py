@@ -1,0 +1,276 @@
+"""Workers that stay between calls, for the whole process: one thread that drives them, started with the first call.
+
+A call hands in rows and waits for a future, from any thread or event loop; no lock is held while rows are graded. What
+arrives while the workers are busy goes together in their next command. After a fork, and in a process that was
+spawned, everything starts anew there.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import itertools
+import json
+import os
+import select
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from workbench.errors import SandboxError
+from workbench.sandbox.host.batches import Batch
+from workbench.sandbox.host.crew import Crew
+from workbench.sandbox.host.janitor import Janitor
+from workbench.sandbox.host.limits import Program
+from workbench.sandbox.host.member import Member
+from workbench.sandbox.host.pool import default_workers, pool
+from workbench.sandbox.host.worker import Worker
+
+__all__ = ["Residents", "new_owner", "release", "residents"]
+
+_IDLE_SECONDS = {True: 60.0, False: 1800.0}
+"""After so long without a call workers end: those of single calls, and those of somebody who keeps his own, such as a
+training, whose steps may be half an hour apart."""
+_BUSY_TICK, _IDLE_TICK = 0.01, 1.0
+
+Key = tuple[object, ...]
+
+
+@dataclass(frozen=True)
+class _Order:
+    """Rows for a crew."""
+
+    key: Key
+    program: Program
+    workers: int
+    batch: Batch
+
+
+class Residents:
+    """The workers of this process that stay."""
+
+    def __init__(self) -> None:
+        self._crews: dict[Key, Crew] = {}
+        self._inbox: deque[_Order | Callable[[], object]] = deque()
+        self._janitor = Janitor()
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._awake = False
+        self._wake_fds = (-1, -1)
+        self._closing = False
+        self._not_contained: set[Key] = set()
+
+    def alone(self, program: Program, rows: Sequence[bytes]) -> Batch | None:
+        """Grade rows, each as the first of a fresh worker; None where this program needs one for that.
+
+        Args:
+            program: The grader.
+            rows: One `marshal` text a row.
+        """
+        key = _key(program, None)
+        if key in self._not_contained:
+            return None
+        batch = Batch(rows)
+        self._put(_Order(key, program, default_workers(), batch))
+        return batch
+
+    def lent(
+        self, program: Program, rows: Sequence[bytes], *, owner: int, workers: int | None = None
+    ) -> Batch:
+        """Grade rows in workers that are an owner's own: one long run, in which the module lives on from row to row.
+
+        Args:
+            program: The grader.
+            rows: One `marshal` text a row.
+            owner: Whose workers; see `new_owner` and `release`.
+            workers: At most so many; all cores but one by default.
+        """
+        batch = Batch(rows)
+        self._put(_Order(_key(program, owner), program, workers or default_workers(), batch))
+        return batch
+
+    def release(self, owner: int) -> None:
+        """End the workers of an owner, soon. May be called from a finalizer in the middle of anything."""
+        self._inbox.append(lambda: self._close_crews(owner))
+        self._wake()
+
+    def not_contained(self, program: Program) -> None:
+        """Remember that the single calls of a program need fresh workers."""
+        self._not_contained.add(_key(program, None))
+
+    def _put(self, order: _Order) -> None:
+        self._inbox.append(order)
+        if self._thread is None or not self._thread.is_alive():
+            self._begin()
+        self._wake()
+
+    def _begin(self) -> None:
+        with self._lock:
+            if self._thread is not None and self._thread.is_alive():
+                return
+            self._closing = False
+            self._wake_fds = os.pipe()
+            for fd in self._wake_fds:
+                os.set_blocking(fd, False)
+            self._thread = threading.Thread(target=self._serve, name="workbench-residents", daemon=True)
+            self._thread.start()
+            atexit.register(self.close)
+
+    def _wake(self) -> None:
+        if not self._awake and self._wake_fds[1] >= 0:
+            self._awake = True
+            with contextlib.suppress(OSError):  # full, or closed a moment ago
+                os.write(self._wake_fds[1], b"x")
+
+    def _serve(self) -> None:
+        try:
+            while not self._closing:
+                self._take_orders()
+                for key, crew in list(self._crews.items()):
+                    with self._failing(key):
+                        crew.step()
+                self._listen()
+        finally:
+            self._end()
+
+    def _take_orders(self) -> None:
+        while self._inbox:
+            order = self._inbox.popleft()
+            if isinstance(order, _Order):
+                self._crew(order).add(order.batch)
+            else:
+                order()
+
+    def _crew(self, order: _Order) -> Crew:
+        if order.key not in self._crews:
+            program, alone = order.program, order.key[0] is None
+
+            def start() -> Worker:
+                worker = pool().start(program.limits)
+                worker.widen()
+                # At exit last in is first out: the workers end before the process that they were forked from.
+                atexit.unregister(self.close)
+                atexit.register(self.close)
+                return worker
+
+            self._crews[order.key] = Crew(
+                program, workers=order.workers, alone=alone, idle_seconds=_IDLE_SECONDS[alone], start=start,
+                discard=lambda worker: self._janitor.later(worker.close),
+            )  # fmt: skip
+        return self._crews[order.key]
+
+    def _listen(self) -> None:
+        """Wait for answers and for new rows, and take the answers."""
+        speakers: dict[int, tuple[Key, Crew, Member]] = {
+            member.running.fileno(): (key, crew, member)
+            for key, crew in self._crews.items()
+            for member in crew.members
+        }
+        waiting = any(crew.busy for crew in self._crews.values())
+        tick = _BUSY_TICK if waiting else _IDLE_TICK if speakers else None
+        for fd in _readable([*speakers, self._wake_fds[0]], tick):
+            if fd in speakers:
+                key, crew, member = speakers[fd]
+                with self._failing(key):
+                    crew.read(member)
+        with contextlib.suppress(BlockingIOError):
+            os.read(self._wake_fds[0], 4096)
+        # In this order: the other way round, a call in between would have its word read and the next one say nothing.
+        self._awake = False
+        for key in [key for key, crew in self._crews.items() if not crew.members and not crew.busy]:
+            del self._crews[key]
+
+    @contextlib.contextmanager
+    def _failing(self, key: Key) -> Iterator[None]:
+        """A fault of ours is raised where somebody waits: it must not end the thread, and nobody may wait for ever."""
+        try:
+            yield
+        except Exception as error:  # noqa: BLE001 (see above)
+            if key in self._crews:
+                self._crews.pop(key).close(error)
+
+    def _close_crews(self, owner: int) -> None:
+        for key in [key for key in self._crews if key[0] == owner]:
+            self._crews.pop(key).close()
+
+    def _end(self) -> None:
+        """On the thread, when it ends: nobody must wait for ever."""
+        for crew in self._crews.values():
+            crew.close()
+        self._crews.clear()
+        while self._inbox:
+            order = self._inbox.popleft()
+            if isinstance(order, _Order):
+                order.batch.end(SandboxError("the sandbox was closed", hint="call again"))
+        fds, self._wake_fds = self._wake_fds, (-1, -1)
+        for fd in fds:
+            os.close(fd)
+
+    def close(self) -> None:
+        """End every worker and the thread; the next call starts anew."""
+        atexit.unregister(self.close)
+        thread, self._thread = self._thread, None
+        self._closing = True
+        self._awake = False
+        self._wake()
+        if thread is not None and thread is not threading.current_thread():
+            thread.join()
+        self._janitor.close()
+
+    def forget(self) -> None:
+        """In a forked process: close what came from the parent, and leave its workers running."""
+        for crew in list(self._crews.values()):
+            for member in list(crew.members):
+                if member.worker is not None:
+                    member.worker.forget()
+        for fd in self._wake_fds:
+            if fd >= 0:
+                os.close(fd)
+        atexit.unregister(self.close)
+
+
+def _readable(fds: list[int], seconds: float | None) -> list[int]:
+    """The descriptors with something to read, waiting at most so long for the first; None for as long as it takes."""
+    if not hasattr(select, "poll"):
+        return list(select.select(fds, [], [], seconds)[0])
+    poll = select.poll()
+    for fd in fds:
+        poll.register(fd, select.POLLIN)
+    return [fd for fd, _ in poll.poll(None if seconds is None else 1000 * seconds)]
+
+
+def _key(program: Program, owner: int | None) -> Key:
+    """What tells crews apart: everything that a worker is loaded with, and whose it is."""
+    options = json.dumps(program.options, sort_keys=True, default=repr)
+    called = (program.language, program.signature, options, program.kernel_only)
+    return (owner, program.text, *called, program.limits)
+
+
+_RESIDENTS = Residents()
+_OWNERS = itertools.count(1)
+
+
+def residents() -> Residents:
+    """Those of this process."""
+    return _RESIDENTS
+
+
+def new_owner() -> int:
+    """A number that nobody else in this process has."""
+    return next(_OWNERS)
+
+
+def release(owner: int) -> None:
+    """End the workers of an owner in this process, whichever it is by now; for finalizers."""
+    _RESIDENTS.release(owner)
+
+
+def _after_fork() -> None:
+    global _RESIDENTS  # noqa: PLW0603 (each process has its own)
+    _RESIDENTS.forget()
+    _RESIDENTS = Residents()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
