@@ -137,6 +137,18 @@ def test_rows_behind_one_that_hangs_go_to_another_worker():
     assert grades.n_scored == 16
 
 
+def test_slow_rows_among_quick_ones_are_not_taken_for_hanging():
+    """They hold up nobody, and are not run side by side on few cores until all of them are out of time."""
+    text = (
+        "import time\nasync def grade(thread):\n    number = int(thread.completion())\n"
+        "    end = time.process_time() + (0.2 if number % 30 == 5 else 0)\n"
+        "    while time.process_time() < end:\n        pass\n    return float(number)\n"
+    )
+    limits = Limits(row_seconds=1.5, load_seconds=2.0)
+    grades = lent(text, map(str, range(300)), limits=limits, workers=1)
+    assert grades.scores.tolist() == list(range(300))
+
+
 @pytest.mark.parametrize(
     "body",
     [

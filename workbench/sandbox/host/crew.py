@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from workbench.errors import SandboxError
 from workbench.grade import ErrorKind, GradeError
@@ -23,6 +24,7 @@ from workbench.sandbox.host.batches import Batch, Piece, Waiting
 from workbench.sandbox.host.interpreter import StartError
 from workbench.sandbox.host.limits import Program, weakest
 from workbench.sandbox.host.member import MOST_ROWS, Member, was_killed
+from workbench.sandbox.host.pool import cores
 from workbench.sandbox.host.results import page_of
 from workbench.sandbox.host.worker import ENDED, TIMED_OUT, Death, Worker
 from workbench.sandbox.host.worker_slot import FIRST_ROWS
@@ -31,13 +33,21 @@ from workbench.sandbox.host.zygote import START_SECONDS
 __all__ = ["EXTRA_WORKERS", "Crew", "NotSelfContainedError"]
 
 EXTRA_WORKERS = 16
-"""Workers beyond the usual number, for rows that hang: so many hang side by side before their time limits add up."""
+"""Workers beyond the usual number, for rows that hang for sure: so many hang side by side before their limits add up."""
 _TARGET_SECONDS = 0.01
 """Work in one command: a tenth of it is what the round trip takes."""
 _STUCK_SECONDS, _STUCK_TIMES = 0.03, 4.0
 """A row hangs, as far as the rows behind it are concerned, after so long and so many times what a row takes."""
 _STUCK_SHARE = 0.1
 """The same of the time limit, while nobody knows what a row takes."""
+_HANGS_SECONDS, _HANGS_SHARE, _HANGS_TIMES = 0.25, 0.25, 1.5
+"""After so long, or this share of the limit, and so many times what the slowest honest row took, a row that hangs may cost
+a worker more than there are cores; where there are more already, after as much longer. Not sooner: it may be an honest
+row that takes long, and many of these on few cores would all run out of time."""
+_KNOWN_ROWS, _SURE_SECONDS, _SURE_TIMES = 1000, 0.08, 30.0
+"""Where none of so many rows took longer than a thirtieth of it, a row hangs for sure after so long."""
+_SLOWEST_KEPT = 0.98
+"""What is kept of the time of the slowest row with each command after it."""
 _MOST_BYTES = 768 * 1024
 """Bytes of rows in one command, if it has more than one: less than the pipe holds, so that sending never waits."""
 _ALONE_ROWS = 64
@@ -72,7 +82,7 @@ class Crew:
         self._most = _ALONE_ROWS if alone else NOTED_ROWS if program.noted else MOST_ROWS
         self._waiting = Waiting()
         self._at_once = 1 if alone else FIRST_ROWS
-        self._row_seconds = float("nan")
+        self._row_seconds, self._slowest, self._scored = float("nan"), 0.0, 0
         self._fruitless = 0
         self._worked = time.monotonic()
         self.members: list[Member] = []
@@ -99,7 +109,8 @@ class Crew:
                 self._watch(member, now)
         self._hire(now)
         for member in list(self.members):
-            places = self._wanted() - self._moving
+            at_work = sum(other.state == "busy" for other in self.members)
+            places = min(self._wanted() - self._moving, self._most_at_work(now) - at_work)
             if member.state == "idle" and places > 0:
                 with self._losing(member):
                     self._hand_out(member, places)
@@ -141,7 +152,8 @@ class Crew:
     def _hire(self, now: float) -> None:
         """Start workers as far as rows wait for which none is free."""
         moving = sum(not member.stuck for member in self.members)  # those that are getting ready as well
-        while moving < self._wanted() and len(self.members) < self._workers + EXTRA_WORKERS:
+        most = self._most_at_work(now)
+        while moving < self._wanted() and len(self.members) < most:
             try:
                 worker = self._start()
             except SandboxError as error:
@@ -166,6 +178,25 @@ class Crew:
         # Where rows hang there may be more of them: twice as many at a time are met with each that is found.
         stuck = sum(member.stuck for member in self.members)
         return max(usual, min(stuck, rows))
+
+    def _most_at_work(self, now: float) -> int:
+        """Workers that may grade at once: as many as there are cores, and more where rows hang for sure."""
+        usual = max(self._workers, cores())
+        if np.isnan(self._row_seconds):
+            return usual  # nobody knows yet what is long
+        least = self._surely_hangs
+        hanging = sum(member.stuck and now - member.since_mark > least for member in self.members)
+        return usual + min(EXTRA_WORKERS, 2 * hanging)
+
+    @property
+    def _surely_hangs(self) -> float:
+        """Seconds after which a row is taken for one that hangs, and no longer for one that takes long."""
+        least = min(_HANGS_SECONDS, _HANGS_SHARE * self._limits.row_seconds)
+        least = max(least, self._stuck_seconds, _HANGS_TIMES * self._slowest)
+        least *= max(1.0, sum(member.state == "busy" for member in self.members) / cores())
+        if self._scored < _KNOWN_ROWS:
+            return least
+        return min(least, max(_SURE_SECONDS, self._stuck_seconds, _SURE_TIMES * self._slowest))
 
     def _greet(self, member: Member, info: Mapping[str, Any]) -> None:
         worker = member.running
@@ -200,16 +231,19 @@ class Crew:
         back, seconds = member.receive(reply, alone=self._alone)
         spent = (time.monotonic() - member.since) / max(1, member.request.count)
         memory = any(error.kind is ErrorKind.MEMORY for error in member.results.grades.errors.values())
-        self._learn(member, float(seconds.mean()) if len(seconds) else None, spent)
+        self._learn(member, seconds, spent)
         self._settle(member)
         self._waiting.put_back(back)
         if memory:  # what the row before has taken may still be held, and the next one would pay for it
             self._let_go(member)
 
-    def _learn(self, member: Member, mean: float | None, spent: float) -> None:
-        """What a row takes, and how many of them make a command. Of rows that hung nothing is learnt."""
-        if mean is None:
+    def _learn(self, member: Member, seconds: NDArray[np.float64], spent: float) -> None:
+        """What a row takes, and how many of them make a command. Of rows without a score nothing is learnt."""
+        if not len(seconds):
             return
+        mean = float(seconds.mean())
+        self._scored += len(seconds)
+        self._slowest = max(_SLOWEST_KEPT * self._slowest, float(seconds.max()))
         known = not np.isnan(self._row_seconds)
         self._row_seconds = 0.5 * (self._row_seconds + mean) if known else mean
         if not member.stuck:

@@ -31,7 +31,7 @@ from workbench.thread import StringThread
 
 Wire = Sequence[Any]
 
-__all__ = ["Pool", "default_workers", "fingerprint", "pool"]
+__all__ = ["Pool", "cores", "default_workers", "fingerprint", "pool"]
 
 LAYERS = ("landlock", "rlimits", "seccomp", "audit")
 RESIDENT_ROWS = 160_000
@@ -46,11 +46,14 @@ _DECODED = 8
 beyond its grader's limit. Rows of a few hundred bytes take four."""
 
 
+def cores() -> int:
+    """Processors that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 2
+
+
 def default_workers() -> int:
     """Workers a run uses when nobody says: all cores but one, at least one."""
-    return max(
-        1, len(os.sched_getaffinity(0)) - 1 if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 2) - 1
-    )
+    return max(1, cores() - 1)
 
 
 @dataclass
