@@ -345,3 +345,10 @@ def test_trainers_functions_go_to_every_target(target, tmp_path):
         return
     (found,) = called([exported(suite, target, tmp_path / "chat.py")])
     assert close(found["scores"], [suite[0](sample).score for sample in SAMPLES])
+
+
+def test_a_graders_text_may_hold_what_looks_like_ours(tmp_path):
+    """Comments that begin as our settings and certificates do are the grader's own."""
+    text = "# settings: {}\n# certificate: of nobody\n\n\nasync def grade(thread):\n    return 1.0\n"
+    wb.export(wb.FunctionGrader.from_source(text, name="g"), tmp_path / "g.py", "trl", allow_unvalidated=True)
+    assert wb.load(tmp_path / "g.py")[0].source.text == text

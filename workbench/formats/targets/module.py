@@ -95,7 +95,9 @@ def decompose(text: str) -> tuple[Mapping[str, Any], list[str], tuple[str, ...]]
     if not isinstance(found, dict):
         return None
     texts = [part.partition(f"\n{END}\n")[0] for part in text.split(f"{BEGIN}\n")[1:]]
-    certificate = tuple(line.removeprefix(_CERTIFICATE) for line in lines if line.startswith(_CERTIFICATE))
+    # Those of the head alone: a grader's text may hold anything.
+    head = text.partition(BEGIN)[0].splitlines()
+    certificate = tuple(line.removeprefix(_CERTIFICATE) for line in head if line.startswith(_CERTIFICATE))
     return found, [unframed(own) + "\n" for own in texts], certificate
 
 
