@@ -159,6 +159,7 @@ def test_imported_source_needs_a_kernel_that_confines(monkeypatch):
             TypeError,
             "answer must be a list",
         ),
+        (lambda: wb.reward(wb.Length(maximum=1))(["p"], ["a"], trainer_state=1), TypeError, "reward.trl"),
         (lambda: wb.reward(wb.Length(maximum=1), reference="gold")(["p"], ["a"]), ValueError, "gold"),
     ],
 )

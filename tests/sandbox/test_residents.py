@@ -349,6 +349,15 @@ def test_idle_workers_end(monkeypatch):
     assert lent(COUNT, ["2"]).scores[0] == 2.0
 
 
+def test_workers_of_many_programs_do_not_pile_up():
+    """Whoever edits a grader and tries it, again and again, has a few warm workers and no more."""
+    thread = StringThread([("assistant", "x")])
+    for number in range(20):
+        grader = wb.FunctionGrader.from_source(f"async def grade(thread):\n    return {number}\n")
+        assert grader(thread).score == number
+    assert len(members()) <= module._MOST_ALONE
+
+
 def test_a_grader_from_elsewhere_needs_the_kernel(monkeypatch):
     """Where workers are not confined, imported source is refused before it is loaded, in the calling thread."""
     weak = Pool(("rlimits",))
