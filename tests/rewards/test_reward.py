@@ -159,6 +159,7 @@ def test_imported_source_needs_a_kernel_that_confines(monkeypatch):
             TypeError,
             "answer must be a list",
         ),
+        (lambda: wb.reward(wb.Length(maximum=1))(["p"], ["a"], trainer_state=1), TypeError, "reward.trl"),
         (lambda: wb.reward(wb.Length(maximum=1), reference="gold")(["p"], ["a"]), ValueError, "gold"),
     ],
 )
@@ -298,15 +299,19 @@ def test_it_works_inside_a_running_loop(grader):
         assert asyncio.run(cell()) == [1.0] * 3
 
 
-@pytest.mark.skipif(not hasattr(signal, "SIGALRM"), reason="interrupts are sent with a timer")
 def test_an_interrupt_gives_up_what_was_not_begun(faults):
     """The cell is free again at once, and the next call is answered."""
+
+    def interrupt():
+        _until(lambda: any(crew.busy for crew in list(residents()._crews.values())))
+        os.kill(os.getpid(), signal.SIGINT)
+
     with wb.reward(faulty(timeout=60.0)) as reward:
-        signal.signal(signal.SIGALRM, lambda *_: signal.raise_signal(signal.SIGINT))
-        signal.setitimer(signal.ITIMER_REAL, 0.5)
+        pressing = threading.Thread(target=interrupt)
+        pressing.start()
         with pytest.raises(KeyboardInterrupt):
             reward(["p"] * 40, ["a"] * 40, kind=["loop"] * 40)
-        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        pressing.join()
     with wb.reward(faults) as reward:
         assert reward(["p"], ["a"], kind=["fine"]) == [1.0]
 

@@ -144,7 +144,7 @@ def test_slow_rows_among_quick_ones_are_not_taken_for_hanging():
         "    end = time.process_time() + (0.2 if number % 30 == 5 else 0)\n"
         "    while time.process_time() < end:\n        pass\n    return float(number)\n"
     )
-    limits = Limits(row_seconds=1.5, load_seconds=2.0)
+    limits = Limits(row_seconds=6.0, load_seconds=6.0)
     grades = lent(text, map(str, range(300)), limits=limits, workers=1)
     assert grades.scores.tolist() == list(range(300))
 
@@ -347,6 +347,15 @@ def test_idle_workers_end(monkeypatch):
     lent(COUNT, ["1"])
     wait_until(lambda: not members(), what="the workers")
     assert lent(COUNT, ["2"]).scores[0] == 2.0
+
+
+def test_workers_of_many_programs_do_not_pile_up():
+    """Whoever edits a grader and tries it, again and again, has a few warm workers and no more."""
+    thread = StringThread([("assistant", "x")])
+    for number in range(20):
+        grader = wb.FunctionGrader.from_source(f"async def grade(thread):\n    return {number}\n")
+        assert grader(thread).score == number
+    assert len(members()) <= module._MOST_ALONE
 
 
 def test_a_grader_from_elsewhere_needs_the_kernel(monkeypatch):

@@ -128,7 +128,12 @@ class Reward:
 
         Raises:
             ValueError: Several graders without a rule that makes one number of theirs; lists of different lengths.
+            TypeError: A column is no list, or a trainer called this that has a function of its own.
         """
+        if "trainer_state" in columns:
+            raise TypeError(
+                "this is TRL calling: hand it reward.trl, as in GRPOTrainer(reward_funcs=reward.trl)"
+            )
         return self.scores(self.grade(rows_of(prompts, completions, columns, reference=self.reference)))
 
     def grade(self, rows: Sequence[Row], *, only: str = "") -> Graded:

@@ -157,7 +157,9 @@ class Crew:
             try:
                 worker = self._start()
             except SandboxError as error:
-                self._end_waiting(error)
+                self._fruitless += 1  # where workers have started before, the next one may as well
+                if not self._isolation or self._fruitless >= _MOST_FRUITLESS:
+                    self._end_waiting(error)
                 return
             self.members.append(Member(ranges=deque(), worker=worker, until=now + START_SECONDS))
             moving += 1

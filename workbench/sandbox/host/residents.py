@@ -32,6 +32,9 @@ __all__ = ["Residents", "new_owner", "release", "residents"]
 _IDLE_SECONDS = {True: 60.0, False: 1800.0}
 """After so long without a call workers end: those of single calls, and those of somebody who keeps his own, such as a
 training, whose steps may be half an hour apart."""
+_MOST_ALONE = 8
+"""Programs whose single calls have warm workers at a time: whoever edits a grader leaves many behind."""
+_MOST_REMEMBERED = 100
 _BUSY_TICK, _IDLE_TICK = 0.01, 1.0
 
 Key = tuple[object, ...]
@@ -97,6 +100,8 @@ class Residents:
 
     def not_contained(self, program: Program) -> None:
         """Remember that the single calls of a program need fresh workers."""
+        if len(self._not_contained) > _MOST_REMEMBERED:
+            self._not_contained.clear()  # texts take memory, and this one is found out again in a hundredth of a second
         self._not_contained.add(_key(program, None))
 
     def _put(self, order: _Order) -> None:
@@ -143,7 +148,11 @@ class Residents:
                 order()
 
     def _crew(self, order: _Order) -> Crew:
-        if order.key not in self._crews:
+        # Put last each time: so the first ones are those that were not called for longest.
+        if order.key in self._crews:
+            self._crews[order.key] = self._crews.pop(order.key)
+        else:
+            self._make_room()
             program, alone = order.program, order.key[0] is None
 
             def start() -> Worker:
@@ -159,6 +168,12 @@ class Residents:
                 discard=lambda worker: self._janitor.later(worker.close),
             )  # fmt: skip
         return self._crews[order.key]
+
+    def _make_room(self) -> None:
+        """End the workers of programs that were called alone and are not called any more."""
+        idle = [key for key, crew in self._crews.items() if key[0] is None and not crew.busy]
+        for key in idle[: max(0, len(idle) - _MOST_ALONE + 1)]:
+            self._crews.pop(key).close()
 
     def _listen(self) -> None:
         """Wait for answers and for new rows, and take the answers."""
