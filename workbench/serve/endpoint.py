@@ -1,0 +1,97 @@
+"""One request of a wire form on its way: read, admitted, graded, answered."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+from workbench.errors import SandboxError
+from workbench.serve.admission import Admission
+from workbench.serve.errors import RequestError
+from workbench.serve.fields import parsed
+from workbench.serve.http import Receive, Scope, Send, read_body, send_json
+from workbench.serve.observed import LOG, SEEN
+from workbench.serve.outcomes import NOTHING
+from workbench.serve.scoring import Scoring
+from workbench.serve.settings import Limits
+from workbench.serve.wire_form import WireForm
+
+__all__ = ["Endpoint"]
+
+
+class Endpoint:
+    """A wire form at its path.
+
+    Args:
+        form: How rows come in and grades go out.
+        scoring: What grades.
+        admission: How much is held at once.
+        limits: How much one request may have.
+        log_rows: Whether what was sent goes into the log.
+    """
+
+    def __init__(
+        self,
+        form: WireForm,
+        scoring: Scoring,
+        admission: Admission,
+        limits: Limits,
+        *,
+        log_rows: bool = False,
+    ) -> None:
+        self._form, self._scoring, self._admission = form, scoring, admission
+        self._limits, self._log_rows = limits, log_rows
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request.
+
+        Raises:
+            RequestError: It gets no result.
+        """
+        scope[SEEN]["path"] = self._form.path
+        only = scope.get("path_params", {}).get("grader", "")
+        self._scoring.check(only)
+        self._admission.check_room()
+        body = await self._body(scope, receive)
+        try:
+            value = parsed(body)
+            answer = await self._answer(value, scope, only)
+        finally:
+            self._admission.drop(len(body))
+        await send_json(send, answer)
+
+    async def _body(self, scope: Scope, receive: Receive) -> bytearray:
+        try:
+            async with asyncio.timeout(self._limits.timeout):
+                return await read_body(scope, receive, self._admission, most=self._limits.max_bytes)
+        except TimeoutError:
+            limit = f"{self._limits.timeout:g} s"
+            raise RequestError(408, "slow_body", f"the body did not arrive within {limit}") from None
+
+    async def _answer(self, value: Any, scope: Scope, only: str) -> Any:
+        rows = self._form.read(value)
+        scope[SEEN]["rows"] = len(rows)
+        if len(rows) > self._limits.max_rows:
+            message = (
+                f"{len(rows):,} rows, and one request may have {self._limits.max_rows:,}; send fewer at once"
+            )
+            raise RequestError(413, "too_many_rows", message, max_rows=self._limits.max_rows)
+        if self._log_rows:
+            LOG.info("asked %s: %s", self._form.path, json.dumps(value))
+        if not rows:
+            return self._form.write(value, rows, NOTHING)
+        with self._admission.of_rows(len(rows)):
+            outcomes = await self._graded(rows, only)
+        return self._form.write(value, rows, outcomes)
+
+    async def _graded(self, rows: Any, only: str) -> Any:
+        try:
+            async with asyncio.timeout(self._limits.timeout):
+                return await self._scoring.score(rows, only=only)
+        except TimeoutError:
+            limit = f"{self._limits.timeout:g} s"
+            raise RequestError(504, "time_limit", f"the rows were not graded within {limit}") from None
+        except SandboxError as error:
+            LOG.error("the sandbox: %s", error.what)
+            raise RequestError(503, "sandbox", f"the sandbox cannot work: {error.what}") from None
