@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import base64
 import binascii
+import functools
 import hmac
 import ipaddress
-from urllib.parse import urlsplit
+import re
 
 from workbench.errors import WorkbenchError
 from workbench.serve.errors import RequestError
@@ -17,8 +18,10 @@ __all__ = ["Access", "check_binding", "is_loopback"]
 _OPEN = frozenset({"/health"})
 """Paths that need no token: what watches a server has none, and they say nothing but that it runs."""
 _LEAST_TOKEN = 8
+_PORT = re.compile(r":\d*\Z")
 
 
+@functools.lru_cache(maxsize=64)
 def is_loopback(host: str) -> bool:
     """Whether only programs of this machine reach a server that is bound to this host."""
     if host == "localhost":
@@ -106,9 +109,8 @@ def _check_page(scope: Scope) -> None:
     that as the host.
     """
     origin, host = header(scope, b"origin"), header(scope, b"host") or ""
-    if origin is not None and urlsplit(origin).netloc != host:
+    if origin is not None and origin.partition("://")[2] != host:
         raise RequestError(403, "foreign_page", "web pages of other origins may not ask this server")
-    name = urlsplit(f"//{host}").hostname or ""
     server = (scope.get("server") or ("", 0))[0]
-    if is_loopback(server) and not is_loopback(name):
+    if is_loopback(server) and not is_loopback(_PORT.sub("", host)):
         raise RequestError(403, "foreign_host", "a server on loopback is asked as localhost or 127.0.0.1")

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from workbench.errors import SandboxError
+from workbench.rewards.rows import Row
 from workbench.serve.admission import Admission
 from workbench.serve.errors import RequestError
 from workbench.serve.fields import parsed
 from workbench.serve.http import Receive, Scope, Send, read_body, send_json
 from workbench.serve.observed import LOG, SEEN
-from workbench.serve.outcomes import NOTHING
+from workbench.serve.outcomes import NOTHING, Outcomes
 from workbench.serve.scoring import Scoring
 from workbench.serve.settings import Limits
 from workbench.serve.wire_form import WireForm
@@ -53,21 +55,24 @@ class Endpoint:
         only = scope.get("path_params", {}).get("grader", "")
         self._scoring.check(only)
         self._admission.check_room()
-        body = await self._body(scope, receive)
-        try:
-            value = parsed(body)
-            answer = await self._answer(value, scope, only)
-        finally:
-            self._admission.drop(len(body))
-        await send_json(send, answer)
-
-    async def _body(self, scope: Scope, receive: Receive) -> bytearray:
+        doing: list[str | int] = ["its body did not arrive", 408]
         try:
             async with asyncio.timeout(self._limits.timeout):
-                return await read_body(scope, receive, self._admission, most=self._limits.max_bytes)
+                answer = await self._answered(scope, receive, only, doing)
         except TimeoutError:
-            limit = f"{self._limits.timeout:g} s"
-            raise RequestError(408, "slow_body", f"the body did not arrive within {limit}") from None
+            what, status = doing
+            message = f"{what} within {self._limits.timeout:g} s"
+            raise RequestError(int(status), "time_limit", message) from None
+        await send_json(send, answer)
+
+    async def _answered(self, scope: Scope, receive: Receive, only: str, doing: list[str | int]) -> Any:
+        """The answer; `doing` says what takes so long, and the status where it takes too long."""
+        body = await read_body(scope, receive, self._admission, most=self._limits.max_bytes)
+        doing[:] = ["the rows were not graded", 504]
+        try:
+            return await self._answer(parsed(body), scope, only)
+        finally:
+            self._admission.drop(len(body))
 
     async def _answer(self, value: Any, scope: Scope, only: str) -> Any:
         rows = self._form.read(value)
@@ -85,13 +90,9 @@ class Endpoint:
             outcomes = await self._graded(rows, only)
         return self._form.write(value, rows, outcomes)
 
-    async def _graded(self, rows: Any, only: str) -> Any:
+    async def _graded(self, rows: Sequence[Row], only: str) -> Outcomes:
         try:
-            async with asyncio.timeout(self._limits.timeout):
-                return await self._scoring.score(rows, only=only)
-        except TimeoutError:
-            limit = f"{self._limits.timeout:g} s"
-            raise RequestError(504, "time_limit", f"the rows were not graded within {limit}") from None
+            return await self._scoring.score(rows, only=only)
         except SandboxError as error:
             LOG.error("the sandbox: %s", error.what)
             raise RequestError(503, "sandbox", f"the sandbox cannot work: {error.what}") from None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,15 @@ class Outcomes:
     scores: list[float | None]
     first: int = 0
     on_error: float | None = None
+
+    def part(self, first: int, count: int) -> Outcomes:
+        """Those of some of the rows.
+
+        Args:
+            first: The first of them.
+            count: How many.
+        """
+        return replace(self, scores=self.scores[first : first + count], first=self.first + first)
 
     def number(self, row: int) -> float:
         """A row's score, or what stands for none.

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from workbench.graders.code.sandboxed import SandboxedGrader
 from workbench.graders.rule_grader import RuleGrader
 from workbench.rewards import Reward
-from workbench.rewards.grading import Graded
 from workbench.rewards.rows import Row, row_of
 from workbench.serve.errors import RequestError
 from workbench.serve.outcomes import Outcomes, counted
@@ -30,22 +29,22 @@ class _Request:
     """Rows of a request that waits for its shared call."""
 
     rows: Sequence[Row]
-    future: asyncio.Future[tuple[Graded, int]]
+    future: asyncio.Future[Outcomes]
 
 
 class _Together:
     """Requests that arrive in the same moment, as one call: a call of one row costs what one of thirty does."""
 
-    def __init__(self, grade: Callable[[Sequence[Row]], Awaitable[Graded]], *, allowed: bool) -> None:
+    def __init__(self, grade: Callable[[Sequence[Row]], Awaitable[Outcomes]], *, allowed: bool) -> None:
         self._grade, self._allowed = grade, allowed
         self._waiting: list[_Request] = []
         self._tasks: set[asyncio.Task[None]] = set()
         self._apart_until = 0.0
 
-    async def grade(self, rows: Sequence[Row]) -> tuple[Graded, int]:
-        """The grades of a call, and where in it these rows begin."""
+    async def grade(self, rows: Sequence[Row]) -> Outcomes:
+        """What came of these rows, out of a call that they may share with others."""
         if not self._allowed or len(rows) >= _MOST_TOGETHER or time.monotonic() < self._apart_until:
-            return await self._grade(rows), 0
+            return await self._grade(rows)
         loop = asyncio.get_running_loop()
         request = _Request(rows, loop.create_future())
         self._waiting.append(request)
@@ -78,7 +77,7 @@ class _Together:
     async def _run(self, group: list[_Request]) -> None:
         start = time.monotonic()
         try:
-            graded = await self._grade([row for request in group for row in request.rows])
+            outcomes = await self._grade([row for request in group for row in request.rows])
         except Exception as error:  # noqa: BLE001 (raised where somebody waits)
             for request in group:
                 if not request.future.done():
@@ -89,7 +88,7 @@ class _Together:
         first = 0
         for request in group:
             if not request.future.done():
-                request.future.set_result((graded, first))
+                request.future.set_result(outcomes.part(first, len(request.rows)))
             first += len(request.rows)
 
 
@@ -129,15 +128,15 @@ class Scoring:
             rows: Of one request.
             only: The one grader that is asked for; "" for the suite's number.
         """
-        graded, first = await self._of(only).grade(rows)
-        column, scores = counted(self.reward.suite, graded)
-        return Outcomes(graded, column, scores[first : first + len(rows)], first, self._on_error)
+        return await self._of(only).grade(rows)
 
     def _of(self, only: str) -> _Together:
         if only not in self._together:
 
-            async def grade(rows: Sequence[Row]) -> Graded:
-                return await self.reward.agrade(rows, only=only)
+            async def grade(rows: Sequence[Row]) -> Outcomes:
+                graded = await self.reward.agrade(rows, only=only)
+                column, scores = counted(self.reward.suite, graded)
+                return Outcomes(graded, column, scores, on_error=self._on_error)
 
             self._together[only] = _Together(grade, allowed=self._quick)
         return self._together[only]
