@@ -53,7 +53,7 @@ def create_app(
     token: str = "",
     log_rows: bool = False,
 ) -> Starlette:
-    """Make the application of a server: an ASGI app for uvicorn, or for a Starlette or FastAPI app to mount.
+    """Make the application of a server: an ASGI app for uvicorn, at the root of its address.
 
     Args:
         suite: A suite, a grader, or several; proved, as `wb.reward` wants it.

@@ -17,7 +17,7 @@ from workbench.serve.app import require_extra
 if TYPE_CHECKING:
     from starlette.applications import Starlette
 
-__all__ = ["address", "bound", "serve"]
+__all__ = ["address", "bound", "serve", "uvicorn_server"]
 
 _SWITCH_SECONDS = 0.0005
 """How long a thread of Python keeps the others waiting. The usual 5 ms would go on top of every answer that the threads of
@@ -90,7 +90,7 @@ def serve(
     gc.collect()
     gc.freeze()
     try:
-        server = _server(app, stop_seconds, ready)
+        server = uvicorn_server(app, stop_seconds=stop_seconds, ready=ready)
         with contextlib.closing(listening):
             asyncio.run(server.serve(sockets=[listening]))
         if not server.started:
@@ -100,7 +100,10 @@ def serve(
         sys.setswitchinterval(before)
 
 
-def _server(app: Starlette, stop_seconds: float, ready: Callable[[], object]) -> Any:
+def uvicorn_server(
+    app: Starlette, *, stop_seconds: float = 30.0, ready: Callable[[], object] = lambda: None
+) -> Any:
+    """A `uvicorn.Server` for an application; see `serve`."""
     import uvicorn
 
     class Server(uvicorn.Server):
