@@ -9,7 +9,7 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from typing import Any
 import httpx
 
 import workbench as wb
+from tests.browser.lab import wait_until
 from workbench.serve import Limits, create_app
 from workbench.serve.server import address, bound, uvicorn_server
 
@@ -97,6 +98,11 @@ def command(
         process.wait()
         process.stdout.close()
         process.stderr.close()
+
+
+def until(true: Callable[[], Any]) -> None:
+    """Wait until something holds, ten seconds at most."""
+    wait_until(true, what="the server", seconds=10)
 
 
 def thread_of(answer: str, **metadata: Any) -> dict[str, Any]:

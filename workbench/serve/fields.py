@@ -23,10 +23,10 @@ def parsed(body: bytes | bytearray) -> Any:
         RequestError: It is no JSON, nested too deeply, or has numbers that are not finite.
     """
     try:
-        return json.loads(body, parse_constant=_refuse_constant)
+        return json.loads(body.decode("utf-8"), parse_constant=_refuse_constant)
     except RecursionError:
         raise RequestError(400, "bad_json", "the body is nested too deeply") from None
-    except (ValueError, UnicodeDecodeError) as error:
+    except ValueError as error:
         raise RequestError(400, "bad_json", f"the body is no JSON: {_short(error)}") from None
 
 

@@ -9,10 +9,10 @@ import pytest
 async def fetch(url, queries, prompts, labels):
     """The request of `SingleTurnAgentExecutor._fetch_rewards_via_http`, one attempt of its five."""
     payload = {"query": queries, "prompts": prompts, "labels": labels}
-    async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=180)) as session:
-        async with session.post(url, json=payload) as response:
-            response.raise_for_status()
-            return await response.json()
+    session = aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=180))
+    async with session, session.post(url, json=payload) as response:
+        response.raise_for_status()
+        return await response.json()
 
 
 def asked(server, *lists):

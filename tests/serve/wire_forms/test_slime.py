@@ -9,10 +9,10 @@ import pytest
 async def remote_rm(url, prompt, response, label):
     """The request of `slime.rollout.rm_hub.remote_rm`, one attempt of its ten."""
     payload = {"prompt": prompt, "response": response, "label": label}
-    async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=120)) as session:
-        async with session.post(url, json=payload) as resp:
-            resp.raise_for_status()
-            return await resp.json()
+    session = aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=120))
+    async with session, session.post(url, json=payload) as resp:
+        resp.raise_for_status()
+        return await resp.json()
 
 
 def asked(server, *sample):
