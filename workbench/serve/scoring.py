@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from workbench.graders.code.sandboxed import SandboxedGrader
 from workbench.graders.rule_grader import RuleGrader
 from workbench.rewards import Reward
+from workbench.rewards.grading import Graded
 from workbench.rewards.rows import Row, row_of
+from workbench.sandbox.host.interpreter import StartError
 from workbench.serve.errors import RequestError
 from workbench.serve.outcomes import Outcomes, counted
 
@@ -22,6 +24,8 @@ takes 32 of them."""
 _SLOW_SECONDS = 0.25
 """A shared call that takes longer held some of its requests up, and for a while each is graded on its own."""
 _APART_SECONDS = 30.0
+_START_WAITS = (0.2, 0.5, 1.0)
+"""Seconds before the next try, where no worker started."""
 
 
 @dataclass(frozen=True)
@@ -134,12 +138,21 @@ class Scoring:
         if only not in self._together:
 
             async def grade(rows: Sequence[Row]) -> Outcomes:
-                graded = await self.reward.agrade(rows, only=only)
+                graded = await self._graded(rows, only)
                 column, scores = counted(self.reward.suite, graded)
                 return Outcomes(graded, column, scores, on_error=self._on_error)
 
             self._together[only] = _Together(grade, allowed=self._quick)
         return self._together[only]
+
+    async def _graded(self, rows: Sequence[Row], only: str) -> Graded:
+        """The grades, also where the process that starts workers was killed and has to be started first."""
+        for wait in _START_WAITS:
+            try:
+                return await self.reward.agrade(rows, only=only)
+            except StartError:
+                await asyncio.sleep(wait)
+        return await self.reward.agrade(rows, only=only)
 
     async def warm_up(self) -> None:
         """Start the workers of graders that are code, with a row that is not counted.
