@@ -9,8 +9,10 @@ import sys
 import threading
 
 import httpx
+import psutil
 import pytest
 
+import workbench as wb
 from tests.serve.servers import EXPECTED, command, thread_of, until
 
 SLOW = """
@@ -164,3 +166,28 @@ def test_neither_package_is_loaded_before_it_serves():
     """`import workbench.serve` takes no extra."""
     code = "import sys, workbench.serve; assert not {'starlette', 'uvicorn', 'httptools'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
+
+
+def test_requests_survive_a_sandbox_that_is_killed_whole(tmp_path):
+    """With every process below the server killed at once, nobody knows why a worker ended: the rows it was at fail, all
+    others are graded, and the next request finds new workers."""
+    grader = wb.FunctionGrader.from_source(SLOW, name="slow")
+    assert grader.validate().ok
+    path = wb.save([grader], tmp_path / "graders.json")
+    with command(path) as (process, url):
+        answers = []
+        body = {"requests": [thread_of("slow"), *[thread_of("4")] * 30]}
+        asking = threading.Thread(
+            target=lambda: answers.append(httpx.post(f"{url}/batch_score", json=body, timeout=60))
+        )
+        asking.start()
+        with httpx.Client(base_url=url) as client:
+            until(lambda: "workbench_queue_rows 31" in client.get("/metrics").text)
+        for child in psutil.Process(process.pid).children(recursive=True):
+            child.kill()
+        asking.join(60)
+        rewards = [one["reward"] for one in answers[0].json()["responses"]]
+        assert len(rewards) == 31
+        assert rewards.count(1.0) + rewards.count(None) == 31
+        assert rewards.count(None) <= 4
+        assert httpx.post(f"{url}/score", json=thread_of("4"), timeout=60).json()["reward"] == 1.0
