@@ -169,8 +169,7 @@ def test_neither_package_is_loaded_before_it_serves():
 
 
 def test_requests_survive_a_sandbox_that_is_killed_whole(tmp_path):
-    """With every process below the server killed at once, nobody knows why a worker ended: the rows it was at fail, all
-    others are graded, and the next request finds new workers."""
+    """With every process below the server killed at once, only rows that workers were at fail; new workers take the rest."""
     grader = wb.FunctionGrader.from_source(SLOW, name="slow")
     assert grader.validate().ok
     path = wb.save([grader], tmp_path / "graders.json")
