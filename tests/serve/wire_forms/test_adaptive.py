@@ -3,7 +3,6 @@
 import workbench as wb
 from tests.serve.servers import served, thread_of
 from workbench.grade import ErrorKind, Status
-from workbench.serve.wire_forms.adaptive import AdaptiveScore
 
 
 def test_the_endpoint_grader_is_served_one_by_one(server):
@@ -67,16 +66,3 @@ def test_reasons_and_parts_come_along():
         grade = endpoint(wb.StringThread([("assistant", "4")]))
         assert (grade.score, grade.reasoning, grade.status) == (0.5, "because", Status.SCORED)
         assert endpoint.info().name
-
-
-def test_turns_read_the_same_in_any_form():
-    """Turns of two texts are read faster than others, and give the same thread."""
-    turns = [{"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}]
-    turned = [dict(reversed(turn.items())) for turn in turns]
-    parts = [{**turn, "content": [{"type": "text", "text": turn["content"]}]} for turn in turns]
-    rows = [
-        AdaptiveScore().read({"turns": given, "metadata": {"answer": "a", "n": [1]}})
-        for given in (turns, turned, parts)
-    ]
-    assert len({repr((row.thread.to_wire(), row.reference, row.problem)) for (row,) in rows}) == 1
-    assert AdaptiveScore().read({"turns": [], "metadata": {}})[0].thread.completion() is None

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, ClassVar
 
 from workbench.rewards.rows import Row, row_of
 from workbench.serve.fields import a_list, a_mapping, an_object, field
 from workbench.serve.outcomes import Outcomes
 from workbench.serve.wire_form import WireForm, wire_form
-from workbench.thread import StringThread
 
 __all__ = ["AdaptiveBatchScore", "AdaptiveScore"]
 
@@ -111,19 +109,7 @@ class AdaptiveBatchScore(WireForm):
 def _row(name: str, request: Any) -> Row:
     sent = a_mapping(request, name)
     turns = a_list(field(sent, "turns"), f"{name}: turns")
-    metadata = a_mapping(sent.get("metadata"), f"{name}: metadata")
-    if not all(map(_is_text, turns)):
-        return row_of(name, turns, [], metadata)
-    # What nearly all threads are, and three times as fast as messages that may hold tools and parts.
-    row = row_of(name, "", "", metadata)
-    if row.thread is None:
-        return row
-    return replace(row, thread=StringThread([tuple(turn.values()) for turn in turns], row.thread.metadata))
-
-
-def _is_text(turn: Any) -> bool:
-    """Whether a turn is a role and a text, in this order, and nothing else."""
-    return type(turn) is dict and [*turn] == ["role", "content"] and {*map(type, turn.values())} == {str}
+    return row_of(name, turns, [], a_mapping(sent.get("metadata"), f"{name}: metadata"))
 
 
 def _answer(request: Mapping[str, Any], outcomes: Outcomes, row: int, reward: float | None) -> dict[str, Any]:
