@@ -103,3 +103,14 @@ def test_graders_that_are_no_code_are_served():
         unknown = running.post("/graders/other/score", thread_of("4"))
         assert (unknown.status_code, unknown.json()["error"]["type"]) == (404, "no_such_grader")
         assert "half, short" in unknown.json()["error"]["message"]
+
+
+def test_judges_are_served():
+    """A judge beside a rule: the suite's number, and the judge's reasoning by its own path."""
+    client = wb.ScriptedClient(lambda _: '{"reasoning": "It is 4.", "score": "PASS"}')
+    judge = wb.BinaryJudge("The reply is right.", name="right", client=client)
+    suite = wb.Suite([judge, wb.Length(maximum=0, name="empty")], combine=wb.combine.Mean())
+    with served(suite) as running:
+        assert running.post("/slime", {"prompt": "2+2?", "response": "4"}).json() == 0.5
+        answer = running.post("/graders/right/score", thread_of("4")).json()
+        assert (answer["reward"], answer["metadata"]) == (1.0, {"reason": "It is 4."})
