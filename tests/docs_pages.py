@@ -24,8 +24,8 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
 RUN = [page for page in PAGES if page.name not in {"CHANGELOG.md", "CONTRIBUTING.md"}]
 """The pages whose blocks are run. CONTRIBUTING shows how to change this tree, which a test of its own follows."""
-WAITING = {"demo", "lab"}
-"""Commands that are not run here: one does the whole job of a test of its own, the other opens a browser."""
+WAITING = {"demo", "lab", "serve"}
+"""Commands that are not run here: one does the whole job of a test of its own, the others open a browser or serve for ever."""
 
 _FENCE = re.compile(r"^(`{3,})(\w*)[^\n]*\n(.*?)^\1[ \t]*$", re.DOTALL | re.MULTILINE)
 _MARK = "\x01{}\x01"

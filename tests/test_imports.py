@@ -17,6 +17,13 @@ LATE = {
     "cli/convert.py": {"workbench.formats.shared.base"},
     "cli/demo.py": {"workbench.demo", "workbench.demo.graders"},
     "cli/formats.py": {"workbench.formats"},
+    "cli/serve.py": {
+        "workbench.serialization",
+        "workbench.serve",
+        "workbench.serve.access",
+        "workbench.serve.app",
+        "workbench.serve.server",
+    },
     "cli/validate.py": {
         "workbench.formats.files",
         "workbench.formats.shared.base",

@@ -17,7 +17,10 @@ PINNED = dict(
 )
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 REQUIRED = [
-    Requirement(text) for text in PROJECT["dependencies"] + PROJECT["optional-dependencies"]["postgres"]
+    Requirement(text)
+    for text in PROJECT["dependencies"]
+    + PROJECT["optional-dependencies"]["postgres"]
+    + PROJECT["optional-dependencies"]["serve"]
 ]
 
 

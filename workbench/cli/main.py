@@ -1,4 +1,4 @@
-"""The command line: `workbench demo | validate | run | convert | formats | lab | sandbox`, one command a module."""
+"""The command line: `workbench demo | validate | run | serve | convert | formats | lab | sandbox`, one command a module."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import warnings
 from collections.abc import Sequence
 
 import workbench as wb
-from workbench.cli import convert, demo, formats, lab, run, sandbox, validate
+from workbench.cli import convert, demo, formats, lab, run, sandbox, serve, validate
 from workbench.cli.output import Parser, say
 from workbench.errors import SamplesWarning, WorkbenchError
 
 __all__ = ["main"]
 
-_COMMANDS = (demo, validate, run, convert, formats, lab, sandbox)
+_COMMANDS = (demo, validate, run, serve, convert, formats, lab, sandbox)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

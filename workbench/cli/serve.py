@@ -1,0 +1,123 @@
+"""`workbench serve`: graders behind HTTP, in the wire forms of trainers and platforms."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import workbench as wb
+from workbench.cli.options import add_reading, read_suite
+from workbench.cli.output import Commands, say
+from workbench.display_text import one_line
+
+__all__ = ["add"]
+
+_TOKEN_ENV = "WORKBENCH_SERVE_TOKEN"  # noqa: S105 (the name of a variable)
+
+
+def add(commands: Commands) -> None:
+    """Add the command to the parser."""
+    serve = commands.add_parser("serve", help="answer trainers and platforms that ask for rewards by HTTP")
+    serve.add_argument(
+        "graders", type=Path, help="a .py module with grade functions, or a grader file of any platform"
+    )
+    serve.add_argument("--host", default="127.0.0.1", help="what to bind to (default: this machine only)")
+    serve.add_argument("--port", type=int, default=8000, help="0 for any that is free (default 8000)")
+    serve.add_argument(
+        "--token-env", metavar="NAME", default=_TOKEN_ENV,
+        help=f"environment variable with the token that clients must send (default {_TOKEN_ENV})",
+    )  # fmt: skip
+    serve.add_argument(
+        "--no-token", action="store_true",
+        help="serve other machines without a token: something in front checks who asks, as Cloud Run does",
+    )  # fmt: skip
+    serve.add_argument("--workers", type=int, metavar="N", help="sandbox processes (default: cores - 1)")
+    _add_limits(serve)
+    serve.add_argument(
+        "--on-error", type=float, metavar="NUMBER",
+        help="what a row without a score counts as where the wire form has no word for it (default: an error status)",
+    )  # fmt: skip
+    serve.add_argument(
+        "--log-rows", action="store_true", help="write what is sent, completions too, to the log"
+    )
+    serve.add_argument("--trust", action="store_true", help="run the source even where it cannot be confined")
+    add_reading(serve)
+    serve.set_defaults(command=_serve)
+
+
+def _add_limits(serve: argparse.ArgumentParser) -> None:
+    serve.add_argument(
+        "--max-rows", type=int, metavar="N", default=4096, help="rows of one request (default 4096)"
+    )
+    serve.add_argument(
+        "--max-bytes", type=int, metavar="N", default=32 * 2**20, help="bytes of one request (default 32 MiB)"
+    )
+    serve.add_argument(
+        "--timeout", type=float, metavar="S", default=100.0, help="seconds a request may take (default 100)"
+    )
+    serve.add_argument(
+        "--queue", type=int, metavar="N", default=16_384,
+        help="rows that wait or are graded at once; above it the answer is 429 with Retry-After (default 16384)",
+    )  # fmt: skip
+
+
+def _serve(options: argparse.Namespace) -> int:
+    from workbench.serve import Limits, create_app, serve
+    from workbench.serve.access import check_binding
+    from workbench.serve.app import require_extra
+    from workbench.serve.server import address, bound
+
+    require_extra()
+    token = "" if options.no_token else os.environ.get(options.token_env, "")
+    check_binding(options.host, token, token_env=options.token_env, open_to_all=options.no_token)
+    limits = Limits(
+        max_rows=options.max_rows, max_bytes=options.max_bytes, timeout=options.timeout, queue=options.queue
+    )
+    suite = read_suite(options.graders, options)
+    _prove(suite)
+    _log_to_stderr()
+    app = create_app(
+        suite, workers=options.workers, limits=limits, on_error=options.on_error, token=token,
+        log_rows=options.log_rows,
+    )  # fmt: skip
+    listening = bound(options.host, options.port)
+    here = address(listening)
+    serve(
+        app,
+        listening,
+        ready=lambda: say(f"serving {_names(suite)} at {here}; forms and examples: {here}/docs"),
+    )
+    say("stopped")
+    return 0
+
+
+def _names(suite: wb.Suite) -> str:
+    return one_line(", ".join(entry.name for entry in suite.entries))
+
+
+def _prove(suite: wb.Suite) -> None:
+    """Run the five checks on sources that have not passed them, as a run does before its first row.
+
+    Raises:
+        ValidationError: One that failed.
+    """
+    from workbench.serialization import parts
+
+    for entry in suite.entries:
+        code_graders: list[Any] = [part for part in parts(entry.grader) if hasattr(part, "require_proof")]
+        for grader in code_graders:
+            if grader.validation is None or not grader.validation.ok:
+                grader.validate().raise_for_failure()
+
+
+def _log_to_stderr() -> None:
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+    log = logging.getLogger("workbench.serve")
+    log.addHandler(handler)
+    log.setLevel(logging.INFO)
+    log.propagate = False

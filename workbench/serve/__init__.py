@@ -1,0 +1,18 @@
+"""Graders behind HTTP: one server that speaks the wire forms of trainers and platforms; one file a form in `wire_forms`.
+
+Starlette and uvicorn, the extra `serve`, are loaded on use.
+"""
+
+from __future__ import annotations
+
+from workbench.discovery import load_modules
+from workbench.serve import wire_forms
+from workbench.serve.app import create_app
+from workbench.serve.server import serve
+from workbench.serve.settings import Limits
+from workbench.serve.wire_form import WIRE_FORMS, WireForm, wire_form
+
+# A wire form is found by being there: every module in `wire_forms` registers its own.
+load_modules(wire_forms)
+
+__all__ = ["WIRE_FORMS", "Limits", "WireForm", "create_app", "serve", "wire_form"]

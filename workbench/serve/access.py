@@ -1,0 +1,116 @@
+"""Who may ask: on loopback every program of this machine but no web page; elsewhere whoever has the token."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import functools
+import hmac
+import ipaddress
+import re
+
+from workbench.errors import WorkbenchError
+from workbench.serve.errors import RequestError
+from workbench.serve.http import Scope, header
+
+__all__ = ["Access", "check_binding", "is_loopback"]
+
+_OPEN = frozenset({"/health"})
+"""Paths that need no token: what watches a server has none, and they say nothing but that it runs."""
+_LEAST_TOKEN = 8
+_PORT = re.compile(r":\d*\Z")
+
+
+@functools.lru_cache(maxsize=64)
+def is_loopback(host: str) -> bool:
+    """Whether only programs of this machine reach a server that is bound to this host."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def check_binding(host: str, token: str, *, token_env: str, open_to_all: bool) -> None:
+    """Refuse to serve a network without a token.
+
+    Args:
+        host: What the server is to bind to.
+        token: What a client must send; "" for none.
+        token_env: The environment variable it would have come from.
+        open_to_all: Whether somebody has said that no token is wanted.
+
+    Raises:
+        WorkbenchError: It says how to set one.
+    """
+    if token and len(token) < _LEAST_TOKEN:
+        raise WorkbenchError(
+            "the token is too short", where=token_env, expected=f"{_LEAST_TOKEN} characters or more"
+        )
+    if not token and not open_to_all and not is_loopback(host):
+        raise WorkbenchError(
+            f"{host!r} can be reached from other machines, and there is no token",
+            expected=f"a token in the environment variable {token_env}",
+            hint=f"export {token_env}=$(openssl rand -hex 16), or leave --host away to serve this machine only",
+        )
+
+
+class Access:
+    """Lets requests through or refuses them.
+
+    Args:
+        token: What a client must send, as `Authorization: Bearer TOKEN`, or as the password of a URL such as
+            http://any:TOKEN@host:8000, for clients that cannot set headers; "" for none.
+    """
+
+    def __init__(self, token: str) -> None:
+        self._token = token.encode()
+
+    def check(self, scope: Scope) -> None:
+        """Refuse a request without the token, and one that a web page sends.
+
+        Raises:
+            RequestError: 401 or 403.
+        """
+        if scope["path"] in _OPEN:
+            return
+        if self._token:
+            self._check_token(scope)
+        else:
+            _check_page(scope)
+
+    def _check_token(self, scope: Scope) -> None:
+        given = _credential(header(scope, b"authorization") or "")
+        if not hmac.compare_digest(given, self._token):
+            raise RequestError(
+                401, "unauthorized", "this server wants a token: Authorization: Bearer TOKEN",
+                headers={"www-authenticate": "Bearer"},
+            )  # fmt: skip
+
+
+def _credential(value: str) -> bytes:
+    """The token in an Authorization header; empty where there is none."""
+    scheme, _, rest = value.partition(" ")
+    if scheme.lower() == "bearer":
+        return rest.strip().encode("latin-1")
+    if scheme.lower() == "basic":
+        try:
+            return base64.b64decode(rest.strip(), validate=True).partition(b":")[2]
+        except binascii.Error:
+            return b""
+    return b""
+
+
+def _check_page(scope: Scope) -> None:
+    """Without a token: a page in a browser on this machine could ask in its visitor's place, and spend a judge's budget.
+
+    Browsers name the page's origin with every such request, and one that points a name of its own at this machine names
+    that as the host.
+    """
+    origin, host = header(scope, b"origin"), header(scope, b"host") or ""
+    if origin is not None and origin.partition("://")[2] != host:
+        raise RequestError(403, "foreign_page", "web pages of other origins may not ask this server")
+    server = (scope.get("server") or ("", 0))[0]
+    if is_loopback(server) and not is_loopback(_PORT.sub("", host)):
+        raise RequestError(403, "foreign_host", "a server on loopback is asked as localhost or 127.0.0.1")

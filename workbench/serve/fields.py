@@ -1,0 +1,94 @@
+"""Fields of a request's JSON, refused by name where they have the wrong type."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, NoReturn
+
+from workbench.serve.errors import RequestError
+
+__all__ = ["a_list", "a_mapping", "an_object", "field", "parsed", "same_length"]
+
+_NAMES = {
+    dict: "an object", list: "a list", str: "text", bool: "true or false", int: "a number", float: "a number",
+    type(None): "null",
+}  # fmt: skip
+
+
+def parsed(body: bytes | bytearray) -> Any:
+    """A body as JSON values.
+
+    Raises:
+        RequestError: It is no JSON, nested too deeply, or has numbers that are not finite.
+    """
+    try:
+        return json.loads(body.decode("utf-8"), parse_constant=_refuse_constant)
+    except RecursionError:
+        raise RequestError(400, "bad_json", "the body is nested too deeply") from None
+    except ValueError as error:
+        raise RequestError(400, "bad_json", f"the body is no JSON: {_short(error)}") from None
+
+
+def _short(error: Exception) -> str:
+    """What the parser says; of text that is no UTF-8 not the text."""
+    if isinstance(error, UnicodeDecodeError):
+        return f"no UTF-8 at byte {error.start}"
+    return str(error)[:200]
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no finite number")
+
+
+def _refuse(where: str, value: Any, expected: str) -> NoReturn:
+    found = _NAMES.get(type(value), type(value).__name__)
+    raise RequestError(400, "bad_request", f"{where} must be {expected}, not {found}", where=where)
+
+
+def an_object(body: Any) -> dict[str, Any]:
+    """The body itself, which must be an object."""
+    return body if isinstance(body, dict) else _refuse("the body", body, "an object")
+
+
+def field(body: Mapping[str, Any], name: str) -> Any:
+    """A field that must be there.
+
+    Raises:
+        RequestError: It is not.
+    """
+    if name not in body:
+        has = ", ".join(sorted(body)[:20])[:200] or "none"
+        raise RequestError(400, "bad_request", f"the body has no {name!r}; its fields are: {has}", where=name)
+    return body[name]
+
+
+def a_list(value: Any, where: str) -> list[Any]:
+    """A list.
+
+    Raises:
+        RequestError: It is none.
+    """
+    return value if isinstance(value, list) else _refuse(where, value, "a list")
+
+
+def a_mapping(value: Any, where: str) -> dict[str, Any]:
+    """An object; null counts as an empty one.
+
+    Raises:
+        RequestError: It is neither.
+    """
+    if value is None:
+        return {}
+    return value if isinstance(value, dict) else _refuse(where, value, "an object")
+
+
+def same_length(name: str, values: list[Any], count: int, of: str) -> None:
+    """Refuse lists that do not belong together.
+
+    Raises:
+        RequestError: `values` has not `count` entries.
+    """
+    if len(values) != count:
+        message = f"{name} has {len(values)} entries, and {of} has {count}"
+        raise RequestError(400, "bad_request", message, where=name)

@@ -1,0 +1,103 @@
+"""Bodies in and out: read with a limit, sent as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from typing import Any, TypeAlias
+
+from workbench.serve.admission import Admission
+from workbench.serve.errors import RequestError
+
+__all__ = ["App", "Receive", "Scope", "Send", "header", "read_body", "send_json", "send_text"]
+
+Scope: TypeAlias = MutableMapping[str, Any]
+Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+App: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+_SAFE = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"cache-control", b"no-store"),
+)
+
+
+def header(scope: Scope, name: bytes) -> str | None:
+    """The first header of a name, in small letters."""
+    return next((value.decode("latin-1") for key, value in scope["headers"] if key == name), None)
+
+
+async def read_body(scope: Scope, receive: Receive, admission: Admission, *, most: int) -> bytearray:
+    """The body, held in `admission` until whoever asked drops its length.
+
+    Args:
+        scope: Of the request.
+        receive: Gives the parts of the body.
+        admission: Counts the bytes held.
+        most: Bytes it may have.
+
+    Raises:
+        RequestError: It is larger, the client went away, or all bodies together are too large.
+    """
+    declared = header(scope, b"content-length")
+    if declared is not None and (not declared.isdigit() or int(declared) > most):
+        await _discard(receive, most)
+        raise _too_large(most)
+    body = bytearray()
+    try:
+        while await _read_on(body, receive, admission, most):
+            pass
+    except BaseException:
+        admission.drop(len(body))
+        raise
+    return body
+
+
+async def _read_on(body: bytearray, receive: Receive, admission: Admission, most: int) -> bool:
+    """Read the next part of a body; returns whether there is more."""
+    message = await receive()
+    if message["type"] == "http.disconnect":
+        raise RequestError(400, "disconnected", "the client went away before its body had arrived")
+    part = message.get("body", b"")
+    if len(body) + len(part) > most:
+        raise _too_large(most)
+    admission.hold(len(part))
+    body += part
+    return bool(message.get("more_body"))
+
+
+async def _discard(receive: Receive, most: int) -> None:
+    """Read on for a while, so that a client which sends everything first gets to read the answer."""
+    seen = 0
+    while seen <= most:
+        message = await receive()
+        seen += len(message.get("body", b""))
+        if message["type"] == "http.disconnect" or not message.get("more_body"):
+            return
+
+
+def _too_large(most: int) -> RequestError:
+    return RequestError(
+        413, "too_large", f"the body has more than {most:,} bytes; send fewer rows at once",
+        headers={"connection": "close"}, max_bytes=most,
+    )  # fmt: skip
+
+
+async def send_json(
+    send: Send, value: Any, *, status: int = 200, headers: Mapping[str, str] | None = None
+) -> None:
+    """Send JSON values as the whole answer."""
+    # Escaped, so that text with a lone surrogate can be sent as well.
+    body = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode()
+    await send_text(send, body, kind="application/json", status=status, headers=headers)
+
+
+async def send_text(
+    send: Send, body: bytes, *, kind: str, status: int = 200, headers: Mapping[str, str] | None = None
+) -> None:
+    """Send bytes as the whole answer."""
+    more = [(name.encode(), value.encode()) for name, value in (headers or {}).items()]
+    fixed = [(b"content-type", kind.encode()), (b"content-length", str(len(body)).encode())]
+    start = {"type": "http.response.start", "status": status, "headers": [*fixed, *_SAFE, *more]}
+    await send(start)
+    await send({"type": "http.response.body", "body": body})

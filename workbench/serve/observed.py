@@ -1,0 +1,80 @@
+"""What surrounds every request: who may ask, errors as JSON, one line in the log, counts."""
+
+from __future__ import annotations
+
+import logging
+import time
+import traceback
+from typing import Any
+
+from workbench.display_text import visible
+from workbench.serve.access import Access
+from workbench.serve.errors import RequestError
+from workbench.serve.http import App, Receive, Scope, Send, send_json
+from workbench.serve.metrics import Metrics
+
+__all__ = ["LOG", "SEEN", "Observed"]
+
+LOG = logging.getLogger("workbench.serve")
+SEEN = "workbench.seen"
+"""Where in a request's scope stands what its endpoint says of it: `path` (one of ours), `rows`."""
+
+
+class Observed:
+    """An application with its door and its records.
+
+    Args:
+        app: What answers.
+        access: Who may ask.
+        metrics: Counts requests.
+    """
+
+    def __init__(self, app: App, access: Access, metrics: Metrics) -> None:
+        self._app, self._access, self._metrics = app, access, metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        start, sent = time.perf_counter(), [0]
+        seen: dict[str, Any] = {"path": "", "rows": 0}
+        scope[SEEN] = seen
+
+        async def watched(message: Any) -> None:
+            if message["type"] == "http.response.start":
+                sent[0] = message["status"]
+            await send(message)
+
+        try:
+            await self._answer(scope, receive, watched, sent)
+        finally:
+            seconds = time.perf_counter() - start
+            self._metrics.add(seen["path"], sent[0], seconds)
+            _log(scope, sent[0], seen, seconds)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send, sent: list[int]) -> None:
+        try:
+            self._access.check(scope)
+            await self._app(scope, receive, send)
+        except RequestError as error:
+            if not sent[0]:
+                await send_json(send, error.body, status=error.status, headers=error.headers)
+        except Exception as error:  # noqa: BLE001 (a fault of ours costs one request)
+            LOG.error("fault: %s at %s", type(error).__name__, _place(error))  # noqa: TRY400 (see `_place`)
+            if not sent[0]:
+                fault = RequestError(500, "fault", "a fault of the server's own; its log says where")
+                await send_json(send, fault.body, status=500)
+
+
+def _log(scope: Scope, status: int, seen: dict[str, Any], seconds: float) -> None:
+    """Path and numbers; the query and the headers may hold secrets, and the body is nobody's business."""
+    if LOG.isEnabledFor(logging.INFO):
+        path = visible(str(scope["path"]))[:200]
+        LOG.info("%s %s %d %d rows %.1f ms", scope["method"], path, status, seen["rows"], 1000 * seconds)
+
+
+def _place(error: Exception) -> str:
+    """Where it was raised; its message may hold what was sent."""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{last.filename}:{last.lineno}"

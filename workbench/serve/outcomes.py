@@ -1,0 +1,104 @@
+"""What came of the rows of one request: scores, and why there is none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from workbench.grades import Grades
+from workbench.rewards.grading import Graded
+from workbench.serve.errors import no_score
+from workbench.suite import Suite
+
+__all__ = ["NOTHING", "Outcomes", "counted"]
+
+
+@dataclass(frozen=True)
+class Outcomes:
+    """The rows of one request among those that were graded together with them.
+
+    Attributes:
+        graded: The grades of all of them.
+        column: The grades of what is each row's one number.
+        scores: That number of this request's rows; None where there is none.
+        first: Which row of the graded ones is this request's first.
+        on_error: What a row without a score counts as for forms without a word for it; None for an error.
+    """
+
+    graded: Graded
+    column: Grades
+    scores: list[float | None]
+    first: int = 0
+    on_error: float | None = None
+
+    def part(self, first: int, count: int) -> Outcomes:
+        """Those of some of the rows.
+
+        Args:
+            first: The first of them.
+            count: How many.
+        """
+        return replace(self, scores=self.scores[first : first + count], first=self.first + first)
+
+    def number(self, row: int) -> float:
+        """A row's score, or what stands for none.
+
+        Raises:
+            RequestError: It has none, and nothing stands for it.
+        """
+        score = self.scores[row]
+        if score is not None:
+            return score
+        if self.on_error is not None:
+            return self.on_error
+        kind, why = self.why(row)
+        raise no_score(self.graded.rows[self.first + row].name, kind, why)
+
+    def numbers(self) -> list[float]:
+        """Those of all rows."""
+        return [self.number(row) for row in range(len(self.scores))]
+
+    def why(self, row: int) -> tuple[str, str]:
+        """Why a row has no score: the kind of failure or "skipped", and a sentence."""
+        grade = self.column[self.first + row]
+        if grade.error is not None:
+            return str(grade.error.kind), f"{grade.error.kind}: {grade.error.message}"
+        return "skipped", f"skipped: {grade.reasoning or 'no reason given'}"
+
+    def reasoning(self, row: int) -> str | None:
+        """What the grader said about a row."""
+        return self.column.reasoning.get(self.first + row)
+
+    def parts(self, row: int) -> dict[str, float | None]:
+        """The scores of each grader, where there are several."""
+        if len(self.graded.parts) < 2:
+            return {}
+        found = {name: grades.scores[self.first + row] for name, grades in self.graded.parts.items()}
+        return {name: None if np.isnan(score) else float(score) for name, score in found.items()}
+
+
+NOTHING = Outcomes(Graded((), {}, None, 0.0), Grades.empty(0), [])
+"""Of a request without rows."""
+
+
+def counted(suite: Suite, graded: Graded) -> tuple[Grades, list[float | None]]:
+    """The grades of what is the one number of each row, and that number, None where there is none.
+
+    Raises:
+        ValueError: Several graders, and no rule that makes one number of theirs.
+    """
+    if graded.combined is not None:
+        return graded.combined, _numbers(graded.combined.scores)
+    if len(graded.parts) > 1:
+        raise ValueError(f"{len(graded.parts)} graders, and no rule that makes one number of theirs")
+    ((name, grades),) = graded.parts.items()
+    entry = next(entry for entry in suite.entries if entry.name == name)
+    return grades, _numbers(entry.count(grades).scores)
+
+
+def _numbers(scores: Any) -> list[float | None]:
+    return [
+        None if missing else score for score, missing in zip(scores.tolist(), np.isnan(scores), strict=True)
+    ]

@@ -1,0 +1,171 @@
+"""Rows of many requests on their way through one reward: small requests that arrive together are graded together."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+
+from workbench.graders.code.sandboxed import SandboxedGrader
+from workbench.graders.rule_grader import RuleGrader
+from workbench.rewards import Reward
+from workbench.rewards.grading import Graded
+from workbench.rewards.rows import Row, row_of
+from workbench.sandbox.host.interpreter import StartError
+from workbench.serve.errors import RequestError
+from workbench.serve.outcomes import Outcomes, counted
+
+__all__ = ["Scoring"]
+
+_MOST_TOGETHER = 32
+"""Rows of several requests in one call: so few that no call is given up for the hanging rows of another request, which
+takes 32 of them."""
+_SLOW_SECONDS = 0.25
+"""A shared call that takes longer held some of its requests up, and for a while each is graded on its own."""
+_APART_SECONDS = 30.0
+_START_WAITS = (0.2, 0.5, 1.0)
+"""Seconds before the next try, where no worker started."""
+
+
+@dataclass(frozen=True)
+class _Request:
+    """Rows of a request that waits for its shared call."""
+
+    rows: Sequence[Row]
+    future: asyncio.Future[Outcomes]
+
+
+class _Together:
+    """Requests that arrive in the same moment, as one call: a call of one row costs what one of thirty does."""
+
+    def __init__(self, grade: Callable[[Sequence[Row]], Awaitable[Outcomes]], *, allowed: bool) -> None:
+        self._grade, self._allowed = grade, allowed
+        self._waiting: list[_Request] = []
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._apart_until = 0.0
+
+    async def grade(self, rows: Sequence[Row]) -> Outcomes:
+        """What came of these rows, out of a call that they may share with others."""
+        if not self._allowed or len(rows) >= _MOST_TOGETHER or time.monotonic() < self._apart_until:
+            return await self._grade(rows)
+        loop = asyncio.get_running_loop()
+        request = _Request(rows, loop.create_future())
+        self._waiting.append(request)
+        if len(self._waiting) == 1:
+            loop.call_soon(self._begin)
+        return await request.future
+
+    def _begin(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        group: list[_Request] = []
+        for request in waiting:
+            if sum(len(one.rows) for one in group) + len(request.rows) > _MOST_TOGETHER:
+                self._start(group)
+                group = []
+            group.append(request)
+        self._start(group)
+
+    def _start(self, group: list[_Request]) -> None:
+        task = asyncio.ensure_future(self._run(group))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+        def gone(_: object) -> None:  # nobody waits for it any more
+            if all(request.future.cancelled() for request in group):
+                task.cancel()
+
+        for request in group:
+            request.future.add_done_callback(gone)
+
+    async def _run(self, group: list[_Request]) -> None:
+        start = time.monotonic()
+        try:
+            outcomes = await self._grade([row for request in group for row in request.rows])
+        except Exception as error:  # noqa: BLE001 (raised where somebody waits)
+            for request in group:
+                if not request.future.done():
+                    request.future.set_exception(error)
+            return
+        if len(group) > 1 and time.monotonic() - start > _SLOW_SECONDS:
+            self._apart_until = time.monotonic() + _APART_SECONDS
+        first = 0
+        for request in group:
+            if not request.future.done():
+                request.future.set_result(outcomes.part(first, len(request.rows)))
+            first += len(request.rows)
+
+
+class Scoring:
+    """A reward, asked by many requests at once.
+
+    Args:
+        reward: What grades.
+        on_error: See `Outcomes`.
+    """
+
+    def __init__(self, reward: Reward, *, on_error: float | None = None) -> None:
+        self.reward, self._on_error = reward, on_error
+        self._together: dict[str, _Together] = {}
+        entries = reward.suite.entries
+        self._names = {entry.name for entry in entries}
+        # Questions to a judge take long, and each its own time: nothing is won by waiting for one another.
+        self._quick = all(isinstance(entry.grader, SandboxedGrader | RuleGrader) for entry in entries)
+
+    def check(self, only: str) -> None:
+        """Refuse to score by a grader that is not there, or by several without a rule.
+
+        Raises:
+            RequestError: 404 or 400, with the graders there are.
+        """
+        names = ", ".join(sorted(self._names))
+        if only and only not in self._names:
+            raise RequestError(404, "no_such_grader", f"there is no such grader; there are: {names}")
+        if not only and not self.reward.single:
+            message = "several graders and no rule that makes one number of theirs; put /graders/NAME before the path"
+            raise RequestError(400, "grader_needed", f"{message}, with one of: {names}")
+
+    async def score(self, rows: Sequence[Row], *, only: str = "") -> Outcomes:
+        """Grade rows.
+
+        Args:
+            rows: Of one request.
+            only: The one grader that is asked for; "" for the suite's number.
+        """
+        return await self._of(only).grade(rows)
+
+    def _of(self, only: str) -> _Together:
+        if only not in self._together:
+
+            async def grade(rows: Sequence[Row]) -> Outcomes:
+                graded = await self._graded(rows, only)
+                column, scores = counted(self.reward.suite, graded)
+                return Outcomes(graded, column, scores, on_error=self._on_error)
+
+            self._together[only] = _Together(grade, allowed=self._quick)
+        return self._together[only]
+
+    async def _graded(self, rows: Sequence[Row], only: str) -> Graded:
+        """The grades, also where the process that starts workers was killed and has to be started first."""
+        for wait in _START_WAITS:
+            try:
+                return await self.reward.agrade(rows, only=only)
+            except StartError:
+                await asyncio.sleep(wait)
+        return await self.reward.agrade(rows, only=only)
+
+    async def warm_up(self) -> None:
+        """Start the workers of graders that are code, with a row that is not counted.
+
+        Raises:
+            SandboxError: None starts here.
+        """
+        row = row_of("warm-up", "What is 2+2?", "4", {})
+        for entry in self.reward.suite.entries:
+            if isinstance(entry.grader, SandboxedGrader):
+                await self.reward.agrade([row], only=entry.name)
+        self.reward.stats.reset()
+
+    def close(self) -> None:
+        """End the workers."""
+        self.reward.close()

@@ -1,0 +1,126 @@
+"""A server process: a socket, uvicorn on it, signals that end it in order."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import os
+import socket
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from workbench.errors import WorkbenchError
+from workbench.serve.app import require_extra
+
+if TYPE_CHECKING:
+    from starlette.applications import Starlette
+
+__all__ = ["address", "bound", "serve", "uvicorn_server"]
+
+_SWITCH_SECONDS = 0.0005
+"""How long a thread of Python keeps the others waiting. The usual 5 ms would go on top of every answer that the threads of
+the server and of the sandbox hand to each other."""
+_BACKLOG = 2048
+"""Connections that wait to be taken."""
+
+
+def bound(host: str, port: int) -> socket.socket:
+    """A socket that listens.
+
+    Args:
+        host: A name or an address.
+        port: 0 for any that is free.
+
+    Raises:
+        WorkbenchError: Another program has it, or there is no such host.
+    """
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0][0]
+        return _listening(family, host, port)
+    except (OSError, OverflowError) as error:
+        raise WorkbenchError(
+            f"the server cannot listen on {host}:{port}", found=str(error), hint="choose another --port"
+        ) from None
+
+
+def _listening(family: int, host: str, port: int) -> socket.socket:
+    # TCP by name: else asyncio does not switch off the delay that puts 40 ms between the head of an answer and its body.
+    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        if os.name == "posix":
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((host, port))
+        listening.listen(_BACKLOG)
+    except BaseException:
+        listening.close()
+        raise
+    return listening
+
+
+def address(listening: socket.socket) -> str:
+    """The address of a socket, as clients write it."""
+    host, port = listening.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def serve(
+    app: Starlette,
+    listening: socket.socket,
+    *,
+    stop_seconds: float = 30.0,
+    ready: Callable[[], object] = lambda: None,
+) -> None:
+    """Serve until SIGTERM or SIGINT: requests under way are answered, then the workers end; a second signal ends at once.
+
+    Args:
+        app: As `create_app` makes it.
+        listening: As `bound` makes it.
+        stop_seconds: How long requests under way may take after the signal.
+        ready: Called when requests are answered.
+
+    Raises:
+        WorkbenchError: The workers did not start.
+    """
+    require_extra()
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(_SWITCH_SECONDS)
+    # What is loaded by now stays: to look through all of it once more takes 50 ms, in the middle of somebody's request.
+    gc.collect()
+    gc.freeze()
+    try:
+        server = uvicorn_server(app, stop_seconds=stop_seconds, ready=ready)
+        with contextlib.closing(listening):
+            asyncio.run(server.serve(sockets=[listening]))
+        if not server.started:
+            raise WorkbenchError("the server did not start", found="its workers did not; see above")
+    finally:
+        gc.unfreeze()
+        sys.setswitchinterval(before)
+
+
+def uvicorn_server(
+    app: Starlette, *, stop_seconds: float = 30.0, ready: Callable[[], object] = lambda: None
+) -> Any:
+    """A `uvicorn.Server` for an application; see `serve`."""
+    import uvicorn
+
+    class Server(uvicorn.Server):
+        """uvicorn's, that tells when it is ready, and that any second signal ends at once."""
+
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets)
+            if self.started:
+                ready()
+
+        def handle_exit(self, sig: int, frame: Any) -> None:  # noqa: ARG002 (uvicorn's)
+            # Not remembered as uvicorn does, which would raise it once more at the end: this is an end in order.
+            self.force_exit = self.should_exit
+            self.should_exit = True
+
+    config = uvicorn.Config(
+        app, log_config=None, access_log=False, lifespan="on", ws="none", server_header=False,
+        backlog=_BACKLOG, timeout_graceful_shutdown=max(1, round(stop_seconds)),
+    )  # fmt: skip
+    return Server(config)

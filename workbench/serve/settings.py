@@ -1,0 +1,44 @@
+"""The limits of a server."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from workbench.errors import WorkbenchError
+from workbench.graders.base import is_number
+
+__all__ = ["Limits"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """What a server takes; beyond it an answer says so at once.
+
+    Attributes:
+        max_rows: Rows in one request.
+        max_bytes: Bytes of one request's body; four times as many are held at once for all requests together.
+        timeout: Seconds a request may take, from its first byte to its answer. slime waits 120 s, OpenRLHF 180 s.
+        queue: Rows that wait or are being graded at once, of all requests.
+
+    Raises:
+        WorkbenchError: A number is not positive, or a whole request does not fit into the queue.
+    """
+
+    max_rows: int = 4096
+    max_bytes: int = 32 * 2**20
+    timeout: float = 100.0
+    queue: int = 16_384
+
+    def __post_init__(self) -> None:
+        for name in ("max_rows", "max_bytes", "queue"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+                raise WorkbenchError(f"{name} must be a whole number, 1 or more", found=repr(value))
+        if not is_number(self.timeout) or self.timeout <= 0:
+            raise WorkbenchError("timeout must be a number of seconds above 0", found=repr(self.timeout))
+        if self.queue < self.max_rows:
+            raise WorkbenchError(
+                "the queue must hold the rows of one request at least",
+                found=f"queue={self.queue}, max_rows={self.max_rows}",
+                hint="raise queue, or lower max_rows",
+            )

@@ -1,0 +1,74 @@
+"""OpenRLHF's remote reward model."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from workbench.rewards.rows import Row, row_of, with_reference
+from workbench.serve.fields import a_list, an_object, field, same_length
+from workbench.serve.outcomes import Outcomes
+from workbench.serve.wire_form import WireForm, wire_form
+
+__all__ = ["OpenRlhf"]
+
+_ENDS = re.compile(r"(?:<\|[^<>|]{1,40}\|>|</s>|<eos>|<pad>|\s)+\Z")
+"""Special tokens at the end of a query, which is decoded with them."""
+_TEXTS = {"type": "array", "items": {"type": "string"}}
+
+
+@wire_form
+class OpenRlhf(WireForm):
+    """Queries with their prompts and labels, answered by rewards."""
+
+    path = "/openrlhf"
+    title = "OpenRLHF remote reward model"
+    about = (
+        "A query is the prompt and the completion behind it, decoded with special tokens: what stands behind the prompt is "
+        "graded, without the special tokens at its end. The label is the reference, and stands in the metadata under "
+        "every usual name."
+    )
+    recipe = "--reward.remote_url HOST/openrlhf"
+    no_score = (
+        "Status 422 with the reason. OpenRLHF tries five times, a second apart, and goes on without a reward, which ends "
+        "the run: where rows may fail, choose a number with --on-error."
+    )
+    source = "OpenRLHF 0.11.2, openrlhf/utils/agent.py, SingleTurnAgentExecutor._fetch_rewards_via_http"
+    request: ClassVar[Any] = {
+        "type": "object",
+        "required": ["query", "prompts"],
+        "properties": {"query": _TEXTS, "prompts": _TEXTS, "labels": {"type": "array"}},
+    }
+    response: ClassVar[Any] = {
+        "type": "object",
+        "description": "numbers for one query, which is what OpenRLHF sends; lists of them for several",
+        "properties": {"rewards": {}, "scores": {}, "extra_logs": {"type": "object"}},
+    }
+    example: ClassVar[Any] = {"query": ["What is 2+2?4</s>"], "prompts": ["What is 2+2?"], "labels": ["4"]}
+    answer: ClassVar[Any] = {"rewards": 1.0, "scores": 1.0, "extra_logs": {}}
+
+    def read(self, body: Any) -> list[Row]:
+        """See `WireForm`."""
+        sent = an_object(body)
+        queries, prompts = (a_list(field(sent, name), name) for name in ("query", "prompts"))
+        labels = a_list(sent.get("labels") or [None] * len(queries), "labels")
+        same_length("prompts", prompts, len(queries), "query")
+        same_length("labels", labels, len(queries), "query")
+        return [
+            row_of(f"query {at}", prompt, _completion(query, prompt), with_reference(None, label))
+            for at, (query, prompt, label) in enumerate(zip(queries, prompts, labels, strict=True))
+        ]
+
+    def write(self, body: Any, rows: Sequence[Row], outcomes: Outcomes) -> Any:  # noqa: ARG002 (see `WireForm`)
+        """See `WireForm`."""
+        numbers = outcomes.numbers()
+        # For one query OpenRLHF makes a tensor of the number itself, and would take a list for a row of them.
+        rewards = numbers[0] if len(numbers) == 1 else numbers
+        return {"rewards": rewards, "scores": rewards, "extra_logs": {}}
+
+
+def _completion(query: Any, prompt: Any) -> Any:
+    """What stands behind the prompt; what is no text stays as it is."""
+    both = isinstance(query, str) and isinstance(prompt, str)
+    return _ENDS.sub("", query.removeprefix(prompt)) if both else query

@@ -1,0 +1,53 @@
+"""slime's remote reward model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from workbench.rewards.rows import Row, row_of, with_reference
+from workbench.serve.fields import an_object, field
+from workbench.serve.outcomes import Outcomes
+from workbench.serve.wire_form import WireForm, wire_form
+
+__all__ = ["Slime"]
+
+
+@wire_form
+class Slime(WireForm):
+    """One sample, answered by a bare number."""
+
+    path = "/slime"
+    title = "slime remote_rm"
+    about = (
+        "One sample a request. The label is the reference, and stands in the metadata under every usual name; slime sends "
+        "no other column."
+    )
+    recipe = "--rm-type remote_rm --rm-url HOST/slime"
+    no_score = (
+        "Status 422 with the reason. slime tries every error again, ten times in about three minutes, and then ends the "
+        "rollout: where rows may fail, choose a number with --on-error."
+    )
+    source = "slime 0b420f1, slime/rollout/rm_hub/__init__.py, remote_rm"
+    request: ClassVar[Any] = {
+        "type": "object",
+        "required": ["prompt", "response"],
+        "properties": {
+            "prompt": {"description": "text, or a list of messages"},
+            "response": {"type": "string"},
+            "label": {"description": "the reference"},
+        },
+    }
+    response: ClassVar[Any] = {"type": "number"}
+    example: ClassVar[Any] = {"prompt": "What is 2+2?", "response": "4", "label": "4"}
+    answer: ClassVar[Any] = 1.0
+
+    def read(self, body: Any) -> list[Row]:
+        """See `WireForm`."""
+        sample = an_object(body)
+        metadata = with_reference(None, sample.get("label"))
+        return [row_of("the sample", field(sample, "prompt"), field(sample, "response"), metadata)]
+
+    def write(self, body: Any, rows: Sequence[Row], outcomes: Outcomes) -> float:  # noqa: ARG002 (see `WireForm`)
+        """See `WireForm`."""
+        return outcomes.number(0)
