@@ -303,7 +303,7 @@ def test_an_interrupt_gives_up_what_was_not_begun(faults):
     """The cell is free again at once, and the next call is answered."""
 
     def interrupt():
-        _until(lambda: any(crew.busy for crew in list(residents()._crews.values())))
+        _until(lambda: any(group.busy for group in list(residents()._groups.values())))
         os.kill(os.getpid(), signal.SIGINT)
 
     with wb.reward(faulty(timeout=60.0)) as reward:
@@ -321,12 +321,12 @@ def test_closing_ends_the_workers_and_the_next_call_starts_them(grader):
     reward = wb.reward(grader)
     reward(PROMPTS, ANSWERS, answer=ANSWERS)
     owner = reward._graders.owner
-    assert any(key[0] == owner for key in list(residents()._crews))
+    assert any(key[0] == owner for key in list(residents()._groups))
     reward.close()
-    _until(lambda: not any(key[0] == owner for key in list(residents()._crews)))
+    _until(lambda: not any(key[0] == owner for key in list(residents()._groups)))
     assert reward(PROMPTS, ANSWERS, answer=ANSWERS) == [1.0] * 3
     del reward
-    _until(lambda: not any(key[0] == owner for key in list(residents()._crews)))
+    _until(lambda: not any(key[0] == owner for key in list(residents()._groups)))
 
 
 def _until(true):

@@ -16,8 +16,8 @@ from tests.browser.lab import wait_until
 from workbench.errors import IsolationError
 from workbench.grade import ErrorKind
 from workbench.sandbox.child.contained import is_self_contained
-from workbench.sandbox.host import crew as crews
 from workbench.sandbox.host import residents as module
+from workbench.sandbox.host import worker_group
 from workbench.sandbox.host.limits import Limits, Program
 from workbench.sandbox.host.pool import Pool
 from workbench.sandbox.host.residents import new_owner, residents
@@ -39,8 +39,8 @@ def lent(text, texts, *, limits=FAST, owner=None, workers=None, **settings):
 
 
 def members():
-    """The workers that are there, of whichever crew."""
-    return [member for crew in list(residents()._crews.values()) for member in crew.members]
+    """The workers that are there, of whichever group."""
+    return [member for group in list(residents()._groups.values()) for member in group.members]
 
 
 def kinds(grades):
@@ -131,7 +131,7 @@ def test_rows_behind_one_that_hangs_go_to_another_worker():
     batch = residents().lent(program, packed(map(str, range(24))), owner=new_owner(), workers=1)
     wait_until(lambda: most.append(len(members())) or batch.future.done(), what="the workers")
     assert max(most) > 1
-    assert max(most) <= 1 + crews.EXTRA_WORKERS
+    assert max(most) <= 1 + worker_group.EXTRA_WORKERS
     grades = batch.future.result(1)
     assert set(grades.errors) == set(range(0, 24, 3))
     assert grades.n_scored == 16

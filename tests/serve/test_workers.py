@@ -24,8 +24,8 @@ async def grade(thread: StringThread) -> float:
 
 def workers():
     """Processes of the sandbox's workers, of whichever server of this process."""
-    crews = list(residents()._crews.values())
-    return [member.running.pid for crew in crews for member in crew.members if member.worker is not None]
+    groups = list(residents()._groups.values())
+    return [member.running.pid for group in groups for member in group.members if member.worker is not None]
 
 
 def test_a_bad_row_costs_itself(server):

@@ -7,7 +7,6 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
 from workbench.rewards.stats import RewardStats
-from workbench.sandbox.host.residents import residents
 from workbench.serve.admission import Admission
 
 __all__ = ["CONTENT_TYPE", "Metrics"]
@@ -82,10 +81,6 @@ class Metrics:
         yield _family("workbench_body_bytes", "gauge", "Bytes of bodies held.", [("", {}, held.held)])
         refused: list[Sample] = [("", {}, held.refused)]
         yield _family("workbench_refused_total", "counter", "Requests told to come again.", refused)
-        started = getattr(residents(), "started", None)
-        if started is not None:
-            workers: list[Sample] = [("", {}, started)]
-            yield _family("workbench_workers_started_total", "counter", "Sandbox workers started.", workers)
 
     def _grades(self) -> Iterator[Sample]:
         for name, stats in self._stats.graders.items():

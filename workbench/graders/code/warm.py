@@ -8,9 +8,9 @@ from dataclasses import replace
 from typing import Any
 
 from workbench.grade import Grade
-from workbench.sandbox.host.crew import NotSelfContainedError
 from workbench.sandbox.host.limits import Program
 from workbench.sandbox.host.residents import residents
+from workbench.sandbox.host.worker_group import NotSelfContainedError
 
 __all__ = ["grade_alone"]
 

@@ -1,4 +1,4 @@
-"""A worker of a crew: the command it is at, what becomes of its answer, and what is kept of it when it is lost."""
+"""A worker of a group: the command it is at, what becomes of its answer, and what is kept of it when it is lost."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _BEGUN = -1.0
 
 @dataclass(eq=False)
 class Member(WorkerSlot):
-    """A worker of the crew.
+    """A worker of the group.
 
     Attributes:
         state: "starting", "loading", "idle" or "busy".

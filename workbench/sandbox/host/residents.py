@@ -20,12 +20,12 @@ from dataclasses import dataclass
 
 from workbench.errors import SandboxError
 from workbench.sandbox.host.batches import Batch
-from workbench.sandbox.host.crew import Crew
 from workbench.sandbox.host.janitor import Janitor
 from workbench.sandbox.host.limits import Program
 from workbench.sandbox.host.member import Member
 from workbench.sandbox.host.pool import default_workers, pool
 from workbench.sandbox.host.worker import Worker
+from workbench.sandbox.host.worker_group import WorkerGroup
 
 __all__ = ["Residents", "new_owner", "release", "residents"]
 
@@ -42,7 +42,7 @@ Key = tuple[object, ...]
 
 @dataclass(frozen=True)
 class _Order:
-    """Rows for a crew."""
+    """Rows for a group."""
 
     key: Key
     program: Program
@@ -54,7 +54,7 @@ class Residents:
     """The workers of this process that stay."""
 
     def __init__(self) -> None:
-        self._crews: dict[Key, Crew] = {}
+        self._groups: dict[Key, WorkerGroup] = {}
         self._inbox: deque[_Order | Callable[[], object]] = deque()
         self._janitor = Janitor()
         self._lock = threading.Lock()
@@ -132,9 +132,9 @@ class Residents:
         try:
             while not self._closing:
                 self._take_orders()
-                for key, crew in list(self._crews.items()):
+                for key, group in list(self._groups.items()):
                     with self._failing(key):
-                        crew.step()
+                        group.step()
                 self._listen()
         finally:
             self._end()
@@ -143,14 +143,14 @@ class Residents:
         while self._inbox:
             order = self._inbox.popleft()
             if isinstance(order, _Order):
-                self._crew(order).add(order.batch)
+                self._group(order).add(order.batch)
             else:
                 order()
 
-    def _crew(self, order: _Order) -> Crew:
+    def _group(self, order: _Order) -> WorkerGroup:
         # Put last each time: so the first ones are those that were not called for longest.
-        if order.key in self._crews:
-            self._crews[order.key] = self._crews.pop(order.key)
+        if order.key in self._groups:
+            self._groups[order.key] = self._groups.pop(order.key)
         else:
             self._make_room()
             program, alone = order.program, order.key[0] is None
@@ -163,38 +163,38 @@ class Residents:
                 atexit.register(self.close)
                 return worker
 
-            self._crews[order.key] = Crew(
+            self._groups[order.key] = WorkerGroup(
                 program, workers=order.workers, alone=alone, idle_seconds=_IDLE_SECONDS[alone], start=start,
                 discard=lambda worker: self._janitor.later(worker.close),
             )  # fmt: skip
-        return self._crews[order.key]
+        return self._groups[order.key]
 
     def _make_room(self) -> None:
         """End the workers of programs that were called alone and are not called any more."""
-        idle = [key for key, crew in self._crews.items() if key[0] is None and not crew.busy]
+        idle = [key for key, group in self._groups.items() if key[0] is None and not group.busy]
         for key in idle[: max(0, len(idle) - _MOST_ALONE + 1)]:
-            self._crews.pop(key).close()
+            self._groups.pop(key).close()
 
     def _listen(self) -> None:
         """Wait for answers and for new rows, and take the answers."""
-        speakers: dict[int, tuple[Key, Crew, Member]] = {
-            member.running.fileno(): (key, crew, member)
-            for key, crew in self._crews.items()
-            for member in crew.members
+        speakers: dict[int, tuple[Key, WorkerGroup, Member]] = {
+            member.running.fileno(): (key, group, member)
+            for key, group in self._groups.items()
+            for member in group.members
         }
-        waiting = any(crew.busy for crew in self._crews.values())
+        waiting = any(group.busy for group in self._groups.values())
         tick = _BUSY_TICK if waiting else _IDLE_TICK if speakers else None
         for fd in _readable([*speakers, self._wake_fds[0]], tick):
             if fd in speakers:
-                key, crew, member = speakers[fd]
+                key, group, member = speakers[fd]
                 with self._failing(key):
-                    crew.read(member)
+                    group.read(member)
         with contextlib.suppress(BlockingIOError):
             os.read(self._wake_fds[0], 4096)
         # In this order: the other way round, a call in between would have its word read and the next one say nothing.
         self._awake = False
-        for key in [key for key, crew in self._crews.items() if not crew.members and not crew.busy]:
-            del self._crews[key]
+        for key in [key for key, group in self._groups.items() if not group.members and not group.busy]:
+            del self._groups[key]
 
     @contextlib.contextmanager
     def _failing(self, key: Key) -> Iterator[None]:
@@ -202,18 +202,18 @@ class Residents:
         try:
             yield
         except Exception as error:  # noqa: BLE001 (see above)
-            if key in self._crews:
-                self._crews.pop(key).close(error)
+            if key in self._groups:
+                self._groups.pop(key).close(error)
 
     def _close_crews(self, owner: int) -> None:
-        for key in [key for key in self._crews if key[0] == owner]:
-            self._crews.pop(key).close()
+        for key in [key for key in self._groups if key[0] == owner]:
+            self._groups.pop(key).close()
 
     def _end(self) -> None:
         """On the thread, when it ends: nobody must wait for ever."""
-        for crew in self._crews.values():
-            crew.close()
-        self._crews.clear()
+        for group in self._groups.values():
+            group.close()
+        self._groups.clear()
         while self._inbox:
             order = self._inbox.popleft()
             if isinstance(order, _Order):
@@ -235,8 +235,8 @@ class Residents:
 
     def forget(self) -> None:
         """In a forked process: close what came from the parent, and leave its workers running."""
-        for crew in list(self._crews.values()):
-            for member in list(crew.members):
+        for group in list(self._groups.values()):
+            for member in list(group.members):
                 if member.worker is not None:
                     member.worker.forget()
         for fd in self._wake_fds:
@@ -256,7 +256,7 @@ def _readable(fds: list[int], seconds: float | None) -> list[int]:
 
 
 def _key(program: Program, owner: int | None) -> Key:
-    """What tells crews apart: everything that a worker is loaded with, and whose it is."""
+    """What tells groups apart: everything that a worker is loaded with, and whose it is."""
     options = json.dumps(program.options, sort_keys=True, default=repr)
     called = (program.language, program.signature, options, program.kernel_only)
     return (owner, program.text, *called, program.limits)

@@ -30,7 +30,7 @@ from workbench.sandbox.host.worker import ENDED, TIMED_OUT, Death, Worker
 from workbench.sandbox.host.worker_slot import FIRST_ROWS
 from workbench.sandbox.host.zygote import START_SECONDS
 
-__all__ = ["EXTRA_WORKERS", "Crew", "NotSelfContainedError"]
+__all__ = ["EXTRA_WORKERS", "NotSelfContainedError", "WorkerGroup"]
 
 EXTRA_WORKERS = 16
 """Workers beyond the usual number, for rows that hang for sure: so many hang side by side before their limits add up."""
@@ -61,7 +61,7 @@ class NotSelfContainedError(Exception):
     """The program may leave something behind from row to row: its single calls need fresh workers."""
 
 
-class Crew:
+class WorkerGroup:
     """Workers for one program.
 
     Args:
@@ -107,14 +107,14 @@ class Crew:
         for member in list(self.members):
             with self._losing(member):
                 self._watch(member, now)
-        self._hire(now)
+        self._start_workers(now)
         for member in list(self.members):
             at_work = sum(other.state == "busy" for other in self.members)
             places = min(self._wanted() - self._moving, self._most_at_work(now) - at_work)
             if member.state == "idle" and places > 0:
                 with self._losing(member):
                     self._hand_out(member, places)
-        self._dismiss(now)
+        self._close_idle(now)
 
     def read(self, member: Member) -> None:
         """Take what a worker has sent."""
@@ -125,14 +125,14 @@ class Crew:
                 raise Death(ENDED)  # it has nothing to say: it ended, or writes where it must not
             reply = member.running.poll(member.seq)
             if reply is not None:
-                take = {"starting": self._greet, "loading": self._loaded, "busy": self._collect}
+                take = {"starting": self._note_started, "loading": self._loaded, "busy": self._collect}
                 take[member.state](member, reply)
 
     def close(self, error: BaseException | None = None) -> None:
         """End every worker. What has no grade is cancelled, or an error is raised where somebody waits for it."""
         pieces = [*self._waiting.take_all(), *(piece for member in self.members for piece in member.pieces)]
         for member in list(self.members):
-            self._let_go(member)
+            self._close_member(member)
         for piece in pieces if error is None else ():
             piece.batch.fail(piece, _CLOSED)
         for batch in list(self._open):
@@ -146,10 +146,10 @@ class Crew:
         except Death as death:
             self._handle_death(member, death)
         except SandboxError as error:  # confinement that is too weak: so it will be in the next worker
-            self._let_go(member)
+            self._close_member(member)
             self._end_waiting(error)
 
-    def _hire(self, now: float) -> None:
+    def _start_workers(self, now: float) -> None:
         """Start workers as far as rows wait for which none is free."""
         moving = sum(not member.stuck for member in self.members)  # those that are getting ready as well
         most = self._most_at_work(now)
@@ -200,7 +200,7 @@ class Crew:
             return least
         return min(least, max(_SURE_SECONDS, self._stuck_seconds, _SURE_TIMES * self._slowest))
 
-    def _greet(self, member: Member, info: Mapping[str, Any]) -> None:
+    def _note_started(self, member: Member, info: Mapping[str, Any]) -> None:
         worker = member.running
         worker.info, worker.level = dict(info), str(info.get("level"))
         self._program.require(worker.level)
@@ -210,10 +210,10 @@ class Crew:
     def _loaded(self, member: Member, reply: Mapping[str, Any]) -> None:
         problem = member.loads(reply)
         if problem is not None:
-            self._let_go(member)
+            self._close_member(member)
             self._fail_waiting(problem)
         elif self._alone and reply.get("self_contained") is not True:
-            self._let_go(member)
+            self._close_member(member)
             self._end_waiting(NotSelfContainedError())
 
     def _hand_out(self, member: Member, places: int) -> None:
@@ -237,7 +237,7 @@ class Crew:
         self._settle(member)
         self._waiting.put_back(back)
         if memory:  # what the row before has taken may still be held, and the next one would pay for it
-            self._let_go(member)
+            self._close_member(member)
 
     def _learn(self, member: Member, seconds: NDArray[np.float64], spent: float) -> None:
         """What a row takes, and how many of them make a command. Of rows without a score nothing is learnt."""
@@ -291,7 +291,7 @@ class Crew:
         pages = page_of(member, member.request) if state == "busy" else None
         # Why it ended is asked of those only that ended by themselves: others take their time to free their memory.
         status = member.running.close() if death.reason == ENDED else None
-        self._let_go(member)
+        self._close_member(member)
         self._fruitless += state != "idle"
         if pages is not None:
             back = self._left_of(member, pages, death, status)
@@ -321,7 +321,7 @@ class Crew:
         else:
             self._end_waiting(StartError("a sandbox worker did not start", found=death.reason))
 
-    def _let_go(self, member: Member) -> None:
+    def _close_member(self, member: Member) -> None:
         """End a worker without waiting for it."""
         if member in self.members:
             self.members.remove(member)
@@ -335,11 +335,11 @@ class Crew:
         for piece in self._waiting.take_all():
             piece.batch.end(error)
 
-    def _dismiss(self, now: float) -> None:
+    def _close_idle(self, now: float) -> None:
         """End workers that have had no work for long; those beyond the usual number sooner."""
         idle_for = now - self._worked
         if self.busy or idle_for <= min(_EXTRA_IDLE_SECONDS, self._idle_seconds):
             return
         idle = [member for member in self.members if member.state == "idle"]
         for member in idle[0 if idle_for > self._idle_seconds else self._workers :]:
-            self._let_go(member)
+            self._close_member(member)
