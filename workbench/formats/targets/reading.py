@@ -17,8 +17,8 @@ from workbench.formats.shared.node import Node
 from workbench.formats.shared.other_python import no_grader
 from workbench.formats.shared.parsing import MAX_PYTHON, parse_python
 from workbench.formats.targets.base import Part, Plan, Target
-from workbench.formats.targets.module import SETTINGS, compose, decompose
 from workbench.formats.targets.judging.texts import judge_text
+from workbench.formats.targets.module import SETTINGS, compose, decompose
 from workbench.graders import FunctionGrader
 from workbench.graders.base import from_spec
 from workbench.graders.combine import CombiningRule, Entry

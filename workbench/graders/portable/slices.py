@@ -105,7 +105,8 @@ def _bound(node: ast.stmt) -> list[str]:
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         return [node.name]
     if isinstance(node, ast.Assign):
-        return [target.id for target in node.targets if isinstance(target, ast.Name)]
+        found = (one for target in node.targets for one in ast.walk(target))
+        return [one.id for one in found if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)]
     return [node.target.id] if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) else []
 
 
@@ -144,7 +145,7 @@ class _Taken:
         if name not in file.pieces:
             raise ValueError(f"{module} has no function {name!r}, which a grader names as its rule")
         self.done[name] = ("", "")  # its place is kept: functions may call each other in rings
-        for used in _names(file.pieces[name], self.plain):
+        for used in _names(file.pieces[name], plain=self.plain):
             if used not in self.given:
                 self._follow(file, module, name, used)
         # Put in anew, so that it stands behind everything it uses.
@@ -169,7 +170,7 @@ class _Taken:
             self.imports.add(f"from {origin} import {name}{renamed}" if origin else f"import {name}{renamed}")
 
 
-def _names(node: ast.stmt, plain: bool) -> list[str]:  # noqa: FBT001 (as `_Taken` has it)
+def _names(node: ast.stmt, *, plain: bool) -> list[str]:
     """The names a piece reads from its module: not its arguments and locals, not a decorator of ours."""
     if isinstance(node, ast.FunctionDef) and node.decorator_list and _is_ours(node.decorator_list[0]):
         node.decorator_list = []

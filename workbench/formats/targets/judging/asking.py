@@ -155,7 +155,7 @@ async def _wb_sent(asking, server, body, timeout):
     try:
         posted = loop.run_in_executor(_wb_pool, _wb_post, server, data, timeout)
         status, headers, answer = await _wb_asyncio.wait_for(posted, timeout)
-    except (OSError, _wb_http.HTTPException, ValueError, _wb_asyncio.TimeoutError) as error:
+    except (TimeoutError, OSError, _wb_http.HTTPException, ValueError) as error:
         return None, _wb_connection_fault(asking, server, error)
     _wb_reached.add(server.address)
     if status != 200:
@@ -276,7 +276,8 @@ def _wb_no_completion(asking, server, headers, body):
     said = asking.hide_secrets(str(error.get("message") or ""), [server.key])[:500]
     if isinstance(error.get("code"), int) and 400 <= error["code"] < 600:
         return _wb_refusal(asking, server, error["code"], "", said, {})
-    kind = "judge_server" if isinstance(body, dict) else "judge_unreachable"
+    is_json = isinstance(body, dict) or "json" in headers.get("Content-Type", "")
+    kind = "judge_server" if is_json else "judge_unreachable"
     return _wb_fault(kind, f"the judge's server answered with something that is no completion {said}".strip())
 
 

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import product
 from types import SimpleNamespace
 from typing import Any
 
 from workbench.errors import FormatError
+from workbench.extractors import Extractor
 from workbench.formats.targets.judging import asking, slots
 from workbench.formats.targets.judging.kinds import columns_of, form_of
 from workbench.judges.base import Judge, SampleError
@@ -55,7 +55,8 @@ def question_of(judge: Judge) -> Question:
     Raises:
         FormatError: It cannot be said with places to fill: some row would be asked something else than here.
     """
-    question = _found(judge, _material(judge))
+    # By the whole answer: what another extractor takes out of a marked one may have no mark.
+    question = _found(replace(judge, extractor=Extractor()), _material(judge))
     for sample in _proving_rows(question.columns):
         _compare(judge, question, sample)
     return question
@@ -68,9 +69,12 @@ def _material(judge: Judge) -> tuple[str, ...]:
     return () if has_template else form_of(judge).material
 
 
+_PARTS = [(one, two, three) for one in (True, False) for two in (True, False) for three in (True, False)]
+
+
 def _found(judge: Judge, material: tuple[str, ...]) -> Question:
     columns = columns_of(judge)
-    rows = {parts: _marked_row(parts, columns) for parts in product((True, False), repeat=3)}
+    rows = {parts: _marked_row(parts, columns) for parts in _PARTS}
     whole = rows[True, True, True]
     everything = Question((), SLOTS, columns, (), material)
     try:
@@ -161,7 +165,7 @@ def _compare(judge: Judge, question: Question, sample: Sample) -> None:
     if isinstance(judge, BinaryJudge):
         rules.binary_judge_check_turns = lambda *_: None
     try:
-        made = asking._wb_messages(rules, record, sample)  # noqa: SLF001
+        made = asking._wb_messages(rules, record, sample)  # type: ignore[no-untyped-call]  # noqa: SLF001
     except (KeyError, ValueError) as error:
         raise _refused(f"a row of the proof has no question: {error}") from error
     if made != expected:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 
 __all__ = ["waiting"]
 
@@ -26,4 +27,12 @@ def waiting(text: str) -> str:
 
 
 def _must_wait(node: ast.stmt) -> bool:
-    return isinstance(node, ast.FunctionDef) and any(isinstance(one, ast.Await) for one in ast.walk(node))
+    return isinstance(node, ast.FunctionDef) and any(isinstance(one, ast.Await) for one in _inside(node))
+
+
+def _inside(node: ast.AST) -> Iterator[ast.AST]:
+    """What is in a function, without the functions in it."""
+    for child in ast.iter_child_nodes(node):
+        yield child
+        if not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield from _inside(child)
