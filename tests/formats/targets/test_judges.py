@@ -307,6 +307,7 @@ def test_judges_go_where_functions_wait(target, tmp_path):
             wb.export(suite, path, target)
         assert "'safe'" in str(refusal.value)
         assert "trl, slime, verifiers or inspect" in refusal.value.hint
+        assert ("make_judge" in refusal.value.hint) == (target == "mlflow")
         return
     done = wb.export(suite, path, target)
     assert any("OPENAI_BASE_URL" in note.what for note in done.notes)

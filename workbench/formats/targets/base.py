@@ -101,6 +101,7 @@ class Target(Format):
         signature: The signature of its own functions that `load` reads, as `FunctionGrader.signature` names it; "" where
             only files of ours are read.
         waits: Whether its functions may be async, so that judges can wait there for a server.
+        own_judges: What it has of its own in the place of a judge, in words; "" for nothing.
     """
 
     use: Callable[[Plan], str] = lambda _: ""
@@ -114,3 +115,4 @@ class Target(Format):
     remarks: tuple[str, ...] = ()
     signature: str = ""
     waits: bool = False
+    own_judges: str = ""

@@ -21,6 +21,7 @@ from workbench.graders.combine import Entry
 from workbench.graders.portable import is_portable, portable
 from workbench.graders.rule_grader import RuleGrader
 from workbench.judges.base import Judge
+from workbench.judges.client.openai import PROVIDERS
 
 __all__ = ["parts_of"]
 
@@ -79,7 +80,7 @@ def _judge_text(target: Target, entry: Entry, losses: Losses) -> str | None:
     assert judge is not None
     if not target.waits:
         losses.add(entry.name, "kind", f"its functions cannot wait for a judge's server, and a {judge.kind} asks one",
-                   way_out=_JUDGES_WAY)  # fmt: skip
+                   way_out=", or ".join(filter(None, [_JUDGES_WAY, target.own_judges])))  # fmt: skip
         return None
     if not check_entry(entry, losses, knows=_ENTRY) or not _sees_enough(target, entry, losses):
         return None
@@ -98,11 +99,16 @@ def _judge_text(target: Target, entry: Entry, losses: Losses) -> str | None:
 
 
 def _note_client(judge: Judge, entry: Entry, losses: Losses) -> None:
-    losses.note(
-        entry.name, "model",
-        f"the file asks {judge.model!r} at the address in OPENAI_BASE_URL, with the key in the environment: "
-        "set both where it runs",
-    )  # fmt: skip
+    """Tell where the file asks, which is no part of a judge."""
+    address, variable = PROVIDERS[getattr(judge, "provider", "openai")]
+    where = address or "the address in OPENAI_BASE_URL (OpenAI where it is not set)"
+    losses.note(entry.name, "model", f"the file asks {judge.model!r} at {where}, with the key in {variable}")
+    if judge.client is not None:
+        losses.note(
+            entry.name,
+            "client",
+            "the settings of its client are not written: its address, limits and key's name",
+        )
 
 
 def _told(error: FormatError) -> str:
