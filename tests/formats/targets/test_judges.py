@@ -12,6 +12,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import workbench as wb
 from tests.formats.targets.test_targets import HERE, TARGETS
@@ -19,6 +21,7 @@ from tests.judges.servers import server
 from workbench import background
 from workbench.errors import FormatError
 from workbench.formats.targets.judging import asking
+from workbench.formats.targets.judging.prompts import filled, question_of
 from workbench.grade import ErrorKind
 from workbench.judges import (
     AnswerRelevancyJudge,
@@ -33,6 +36,7 @@ from workbench.judges import (
     ScoreJudge,
     ScriptedClient,
 )
+from workbench.judges.base import SampleError
 from workbench.judges.kinds.pairwise import PairwiseJudge
 
 WAITING = [name for name, target in TARGETS.items() if target.waits]
@@ -133,6 +137,37 @@ def test_questions_are_those_of_the_preview(name, tmp_path):
         here = replace(judge, client=OpenAIClient(address))
         here(sample(rows[2]))
         assert settings == {key: value for key, value in requests[0][1].items() if key != "messages"}
+
+
+PLACES = {
+    name: (judge, question_of(judge))
+    for name, judge in JUDGES.items()
+    if judge.extractor.name == "last_assistant"
+}
+TEXT = (
+    st.text(max_size=12)
+    | st.sampled_from(TEXTS)
+    | st.sampled_from(["<question>", "reference", "{{mark}}", "<<mark>>"])
+)
+
+
+@given(
+    name=st.sampled_from(sorted(PLACES)), reference=st.none() | TEXT, topic=TEXT, completion=TEXT,
+    turns=st.lists(st.tuples(st.sampled_from(["system", "user", "assistant", "tool"]), TEXT), max_size=4),
+)  # fmt: skip
+@settings(max_examples=400, deadline=None)
+def test_places_become_the_preview(name, turns, completion, reference, topic):
+    """Whatever a row holds, the places filled are the question of the judge here."""
+    judge, question = PLACES[name]
+    thread = wb.StringThread(
+        [*turns, ("assistant", completion)], {"topic": topic, "reference": reference or ""}
+    )
+    row = wb.Sample("0", thread, reference, "0")
+    try:
+        expected = judge.preview(row)
+    except SampleError:
+        return
+    assert filled(judge, question, row) == expected
 
 
 def said(content="", *, finish="stop", **message):

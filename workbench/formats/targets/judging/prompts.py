@@ -17,11 +17,12 @@ from workbench.formats.targets.judging.kinds import columns_of, form_of
 from workbench.judges.base import Judge, SampleError
 from workbench.judges.kinds.binary import BinaryJudge
 from workbench.judges.prompts.tag_marks import tag_mark
+from workbench.judges.protocol import Messages
 from workbench.samples import Sample
 from workbench.templates import TemplateError, TemplateRunError
 from workbench.thread import StringThread
 
-__all__ = ["Question", "question_of"]
+__all__ = ["Question", "filled", "question_of"]
 
 SLOTS = ("question", "context", "turns", "other_turns", "questions", "system", "reference")
 Message = tuple[str, str | dict[str, str]]
@@ -157,21 +158,30 @@ def _compare(judge: Judge, question: Question, sample: Sample) -> None:
         expected = judge.preview(sample)
     except _NO_PROMPT:
         return
-    rules = SimpleNamespace(**vars(_rules()), judged=judge.extractor.extract)
-    record = SimpleNamespace(
-        kind=form_of(judge).name, extractor=("judged", {}), slots=question.slots, columns=question.columns,
-        material=question.material, varies=question.varies, messages=question.messages,
-    )  # fmt: skip
-    if isinstance(judge, BinaryJudge):
-        rules.binary_judge_check_turns = lambda *_: None
     try:
-        made = asking._wb_messages(rules, record, sample)  # type: ignore[no-untyped-call]  # noqa: SLF001
+        made = filled(judge, question, sample)
     except (KeyError, ValueError) as error:
         raise _refused(f"a row of the proof has no question: {error}") from error
     if made != expected:
         pairs = zip(made, expected, strict=False)
         found = next((one["content"] for one, other in pairs if one != other), "")
         raise _refused(found[-200:])
+
+
+def filled(judge: Judge, question: Question, sample: Sample) -> Messages:
+    """The question about a row, made as a file makes it.
+
+    Raises:
+        SampleError: The row has nothing to judge.
+        ValueError: It lacks a column.
+    """
+    rules = SimpleNamespace(**vars(_rules()), judged=judge.extractor.extract)
+    record = SimpleNamespace(
+        kind=form_of(judge).name, extractor=("judged", {}), slots=question.slots, columns=question.columns,
+        material=question.material, varies=question.varies, messages=question.messages,
+    )  # fmt: skip
+    made: Messages = asking._wb_messages(rules, record, sample)  # type: ignore[no-untyped-call]  # noqa: SLF001
+    return made
 
 
 def _refused(found: str) -> FormatError:
