@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import re
+import runpy
 import subprocess
 import sys
 import threading
@@ -455,3 +456,18 @@ def test_files_without_judges_ask_nobody(tmp_path):
     assert "urllib" not in text
     assert "await _wb_together" not in text
     assert Path(asking.__file__).name == "asking.py"
+
+
+def test_judges_of_all_kinds_share_a_file(tmp_path):
+    """Their rules stand in it once, each kind reads by its own, and all come back."""
+    suite = wb.Suite([wb.Entry(judge, name) for name, judge in JUDGES.items()])
+    wb.export(suite, tmp_path / "g.py", "trl")
+    assert list(wb.load(tmp_path / "g.py").graders) == list(JUDGES.values())
+    module = runpy.run_path(str(tmp_path / "g.py"))
+    reading = module["_wb_rules"].reading
+    for name, (key, good, _) in SCRIPTS.items():
+        judge = JUDGES[name]
+        kind = judge.kind.replace("-", "_")
+        answer = json.dumps({key: good, "reasoning": "r", "rationale": "r"})
+        assert getattr(reading, f"{kind}_read")(judge, answer).score == judge.read(answer).score
+    assert (tmp_path / "g.py").read_text("utf-8").count("def verdict_object(") == 1

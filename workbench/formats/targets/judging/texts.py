@@ -152,6 +152,7 @@ def _namespace(name: str, title: str, pieces: list[tuple[str, str]], forms: Sequ
     imports, texts = sliced(pieces, given={"Grade", "ErrorKind"}, plain=True)
     named = iter(forms)
     body = [_renamed(text, named) for text in texts]
+    assert next(named, None) is None, "two kinds of judges read answers by the same text"
     lines = [*imports, "Grade, ErrorKind = _wb_Grade, _wb_ErrorKind"] if forms else imports
     inside = "\n".join(lines) + "\n\n" + "\n\n".join(body) + "\n\nreturn _wb_Record(**locals())"
     return f'def {name}():\n    """{title}"""\n' + textwrap.indent(inside, "    ")
