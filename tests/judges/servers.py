@@ -8,7 +8,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
 class QuietServer(ThreadingHTTPServer):
-    """Prints no traceback for a client that hung up, which some tests want."""
+    """Prints no traceback for a client that hung up, which some tests want; many may come at once."""
+
+    request_queue_size = 128
 
     def handle_error(self, request, client_address):
         if not isinstance(sys.exception(), ConnectionError):

@@ -30,6 +30,7 @@ from workbench.thread import StringThread
 
 __all__ = [
     "JSON_OBJECT",
+    "REPAIRED_PLATFORMS",
     "Judge",
     "SampleError",
     "as_sample",
@@ -41,7 +42,7 @@ JSON_OBJECT = {"type": "json_object"}
 
 _MAX_RAW_CHARACTERS = 10_000
 """Characters of an answer that a grade's metadata holds at most. Ours."""
-_PLATFORMS_WITH_REPAIR = frozenset({"", "adaptive", "vllora"})
+REPAIRED_PLATFORMS = frozenset({"", "adaptive", "vllora"})
 """Rules under which an answer that cannot be read is asked for once more."""
 _ROWS_AT_ONCE_WITH_STORE = 256
 """Rows graded at once where answers may come from a store, which reads many of them in one query. Ours."""
@@ -239,7 +240,7 @@ class Judge(Grader):
         try:
             grade = self._read(sample, messages, replies[-1])
         except AnswerError as error:
-            if error.kind is not ErrorKind.JUDGE_PARSE or self.platform not in _PLATFORMS_WITH_REPAIR:
+            if error.kind is not ErrorKind.JUDGE_PARSE or self.platform not in REPAIRED_PLATFORMS:
                 raise
             repair = [
                 {"role": "assistant", "content": replies[-1].text},

@@ -12,6 +12,7 @@ from typing import Any
 
 from workbench.formats.shared.base import Format
 from workbench.graders.combine import CombiningRule
+from workbench.judges.base import Judge
 
 __all__ = ["ALL", "TEXT", "TRAINERS", "Part", "Plan", "Target"]
 
@@ -36,12 +37,14 @@ class Part:
         function: What the file calls it: an identifier that no grader's text uses.
         text: The grader's own module.
         settings: What the file says of it, besides the text; JSON, defaults left out.
+        judge: The judge that the text asks; None for code.
     """
 
     name: str
     function: str
     text: str
     settings: Mapping[str, Any] = field(default_factory=dict)
+    judge: Judge | None = None
 
     @property
     def weight(self) -> float:
@@ -70,6 +73,11 @@ class Plan:
     claims: Mapping[str, Any] | None = None
 
     @property
+    def judges(self) -> list[Judge]:
+        """The judges among the graders: what a file with one of them calls has to wait."""
+        return [part.judge for part in self.parts if part.judge is not None]
+
+    @property
     def weights(self) -> dict[str, float]:
         """Grader to weight."""
         return {part.name: part.weight for part in self.parts}
@@ -92,6 +100,8 @@ class Target(Format):
         remarks: What a user should know of every file, in sentences.
         signature: The signature of its own functions that `load` reads, as `FunctionGrader.signature` names it; "" where
             only files of ours are read.
+        waits: Whether its functions may be async, so that judges can wait there for a server.
+        own_judges: What it has of its own in the place of a judge, in words; "" for nothing.
     """
 
     use: Callable[[Plan], str] = lambda _: ""
@@ -104,3 +114,5 @@ class Target(Format):
     clips: tuple[float, float] | None = None
     remarks: tuple[str, ...] = ()
     signature: str = ""
+    waits: bool = False
+    own_judges: str = ""

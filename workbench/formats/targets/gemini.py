@@ -45,6 +45,7 @@ register_target(
     combines=True,
     words=False,
     no_score="Gemini reports the exception as the reward's error.",
+    own_judges="write its criteria as an autoraterScorer of the job's configuration",
     clips=(-1.0, 1.0),
     remarks=("references are texts there: a grader that reads a number finds its text",),
 )

@@ -91,4 +91,5 @@ register_target(
     use=_use,
     public=("combined", "Score", "mean", "scorer", "stderr"),
     no_score="Score.unscored, which inspect keeps and leaves out of every metric.",
+    waits=True,
 )

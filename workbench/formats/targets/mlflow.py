@@ -62,5 +62,6 @@ register_target(
     use=lambda _: "mlflow.genai.evaluate(data=..., scorers=scorers)",
     reads=TEXT | {"messages", "get_turns", "last_content"},
     public=("combined", "scorers", "AssessmentError", "Feedback", "scorer"),
+    own_judges="write its criteria as instructions of mlflow.genai.judges.make_judge",
     no_score="Feedback(error=...), which MLflow records and leaves out of the aggregates.",
 )

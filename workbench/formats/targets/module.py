@@ -20,6 +20,9 @@ from workbench.formats.shared.wrapping import BEGIN, END, MARK, framed, unframed
 from workbench.formats.targets import runtime
 from workbench.formats.targets.base import Part, Plan, Target
 from workbench.formats.targets.formulas import formula_in_python
+from workbench.formats.targets.judging import asking
+from workbench.formats.targets.judging.texts import rules_text
+from workbench.formats.targets.judging.waiting import waiting
 from workbench.formats.targets.names import quoted_block, stand_apart
 from workbench.graders.combine import AllPass, CombiningRule, Formula, Mean, Sum
 from workbench.graders.portable.slices import sliced
@@ -29,7 +32,7 @@ __all__ = ["SETTINGS", "compose", "decompose", "listed", "mapped", "quoted"]
 SETTINGS = "# settings: "
 """Begins the last line, which says what the file was made of."""
 _CERTIFICATE = "# certificate: "
-_RUNTIME = runtime.__name__
+_RUNTIME = (runtime, asking)
 _WIDTH = 116
 _TYPING = """
 # Some loaders do not enter a file in `sys.modules`, where dataclasses look for the module of quoted annotations.
@@ -48,9 +51,13 @@ def compose(target: Target, plan: Plan) -> str:
     ]
     texts = [own for own, _ in frames]
     before = _before(texts)
-    behind = _table(plan, texts) + _combining_lines(plan) + target.lines(plan)
+    lines = waiting(target.lines(plan)) if plan.judges else target.lines(plan)
+    behind = _table(plan, texts) + _combining_lines(plan) + lines
+    rules = [rules_text(plan.judges)] if plan.judges else []
     before += ["_wb_alone"] if any(apart) else []
-    imports, pieces = _pieces([*before, *_runtime_names(behind)])
+    imports, pieces = _pieces(
+        [*before, *_runtime_names(behind + "".join([*rules, *(texts if rules else ())]))]
+    )
     head_pieces = _pieces(before)[1]
     future = _joined(future for _, future in frames)
     quoted = any("__future__" in own and "dataclass" in own for own in texts)
@@ -60,9 +67,9 @@ def compose(target: Target, plan: Plan) -> str:
         f"# {MARK} for {target.title}. Edit the grader{'s' * (len(texts) > 1)} between the marks.",
         *(f"# {line}".rstrip() for line in target.use(plan).splitlines()),
         *(_CERTIFICATE + line for line in plan.certificate),
-        future + "\n".join([*imports, *target.imports.splitlines()]),
+        future + "\n".join(dict.fromkeys([*imports, *target.imports.splitlines()])),
     ]
-    rest = [piece for piece in pieces if piece not in head_pieces]
+    rest = [*(piece for piece in pieces if piece not in head_pieces), *rules]
     blocks = [
         *_trimmed(head_pieces, [*texts, *rest]),
         *([_names_class(texts)] if _imports_ours(texts) else []),
@@ -134,19 +141,25 @@ def _names_class(texts: Iterable[str]) -> str:
 
 
 def _runtime_names(text: str) -> list[str]:
-    return sorted(set(re.findall(r"\b_wb_\w+\b", text)) & _known())
+    return sorted(set(re.findall(r"\b_wb_\w+\b", text)) & set(_known()))
 
 
 @cache
-def _known() -> frozenset[str]:
-    tree = ast.parse(Path(runtime.__file__).read_text("utf-8"))
+def _known() -> Mapping[str, str]:
+    """The names that a file can have from us, with the module of each."""
+    own = dict.fromkeys(("_wb_Answer", "_wb_Thread", "_wb_Grade", "_wb_Skip"), runtime.__name__)
     kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-    named = {node.name for node in tree.body if isinstance(node, kinds)}
-    return frozenset(named | {"_wb_Answer", "_wb_Thread", "_wb_Grade", "_wb_Skip"})
+    for module in _RUNTIME:
+        tree = ast.parse(Path(str(module.__file__)).read_text("utf-8"))
+        own |= {node.name: module.__name__ for node in tree.body if isinstance(node, kinds)}
+    return own
 
 
 def _pieces(names: Iterable[str]) -> tuple[list[str], list[str]]:
-    return sliced([(_RUNTIME, name) for name in dict.fromkeys(names)])
+    # Names of the runtime that have no module of their own are given with what uses them.
+    return sliced(
+        [(module, name) for name in dict.fromkeys(names) if (module := _known().get(name, runtime.__name__))]
+    )
 
 
 def _trimmed(pieces: Iterable[str], texts: Iterable[str]) -> list[str]:
@@ -183,7 +196,7 @@ def _table(plan: Plan, texts: list[str]) -> str:
 
 
 def _answering(part: Part, own: str, at: int) -> str:
-    full = "_in_full" if outcomes_in(own) else ""
+    full = "_in_full" if outcomes_in(own) or part.judge is not None else ""
     answering = f"_wb_answering{full}(_wb_own_{at})"
     if "signature" in part.settings:
         chat = "_chat" if part.settings["signature"] == "trl" and _names_message_keys(own) else ""

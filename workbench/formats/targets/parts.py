@@ -14,15 +14,21 @@ from workbench.formats.shared.thread_access import looks_at_calls, reads_beyond
 from workbench.formats.shared.unsupported import add_kind_loss, check_entry, check_signature, identifier
 from workbench.formats.shared.wrapping import check_free, framed
 from workbench.formats.targets.base import TRAINERS, Part, Target
+from workbench.formats.targets.judging.texts import judge_text, reads_of
 from workbench.formats.targets.names import quoted_block
 from workbench.graders import FunctionGrader, Grader
 from workbench.graders.combine import Entry
 from workbench.graders.portable import is_portable, portable
 from workbench.graders.rule_grader import RuleGrader
+from workbench.judges.base import Judge
+from workbench.judges.client.openai import PROVIDERS
 
 __all__ = ["parts_of"]
 
 _WAY_OUT = "write it as a function grader, or leave it out"
+_JUDGES_WAY = (
+    "export to a target whose functions can wait and get messages, such as trl, slime, verifiers or inspect"
+)
 _ENTRY = ("weight", "severity", "negate", "pass_threshold")
 _LIMITS = ("timeout", "memory_mb", "description")
 
@@ -38,13 +44,15 @@ def parts_of(target: Target, entries: Sequence[Entry], losses: Losses) -> tuple[
     for entry, _ in texts:
         functions.append(identifier(entry.name, [*target.public, "StringThread", *functions]))
     return tuple(
-        Part(entry.name, function, text, _settings(entry))
+        Part(entry.name, function, text, _settings(entry), judge_of(entry))
         for (entry, text), function in zip(texts, functions, strict=True)
     )
 
 
 def _text(target: Target, entry: Entry, losses: Losses) -> str | None:
     grader = entry.grader
+    if isinstance(grader, Judge):
+        return _judge_text(target, entry, losses)
     if not isinstance(grader, FunctionGrader | RuleGrader):
         add_kind_loss(entry, losses, way_out=_WAY_OUT)
         return None
@@ -59,6 +67,48 @@ def _text(target: Target, entry: Entry, losses: Losses) -> str | None:
         losses.add(entry.name, error.where or "source", _told(error), way_out=error.hint or _WAY_OUT)
         return None
     return _enough_of_thread(target, entry, text, losses)
+
+
+def judge_of(entry: Entry) -> Judge | None:
+    """The entry's judge, if it is one."""
+    return entry.grader if isinstance(entry.grader, Judge) else None
+
+
+def _judge_text(target: Target, entry: Entry, losses: Losses) -> str | None:
+    """A judge's lines; what the target or a file cannot do is told."""
+    judge = judge_of(entry)
+    assert judge is not None
+    if not target.waits:
+        losses.add(entry.name, "kind", f"its functions cannot wait for a judge's server, and a {judge.kind} asks one",
+                   way_out=", or ".join(filter(None, [_JUDGES_WAY, target.own_judges])))  # fmt: skip
+        return None
+    if not check_entry(entry, losses, knows=_ENTRY) or not _sees_enough(target, entry, losses):
+        return None
+    try:
+        text = judge_text(judge)
+        check_free(text.replace("_wb_judged(", "(").replace("_wb_rules,", ""), ())
+    except FormatError as error:
+        losses.add(entry.name, error.where or "source", _told(error), way_out=error.hint or _WAY_OUT)
+        return None
+    if not reads_of(judge) <= set(target.reads):
+        losses.add(entry.name, "prompt", "the target does not pass the prompt to code, which the judge's question shows",
+                   way_out=_JUDGES_WAY)  # fmt: skip
+        return None
+    _note_client(judge, entry, losses)
+    return text
+
+
+def _note_client(judge: Judge, entry: Entry, losses: Losses) -> None:
+    """Tell where the file asks, which is no part of a judge."""
+    address, variable = PROVIDERS[getattr(judge, "provider", "openai")]
+    where = address or "the address in OPENAI_BASE_URL (OpenAI where it is not set)"
+    losses.note(entry.name, "model", f"the file asks {judge.model!r} at {where}, with the key in {variable}")
+    if judge.client is not None:
+        losses.note(
+            entry.name,
+            "client",
+            "the settings of its client are not written: its address, limits and key's name",
+        )
 
 
 def _told(error: FormatError) -> str:
@@ -121,7 +171,8 @@ def _settings(entry: Entry) -> dict[str, Any]:
         changed["signature"] = signature
     if getattr(entry.grader, "gives_verdict", False) and (entry.negate or entry.pass_threshold is not None):
         changed["verdict"] = True
-    return changed | _limits(entry.grader)
+    judge = judge_of(entry)
+    return changed | ({"spec": judge.spec()} if judge is not None else _limits(entry.grader))
 
 
 def _opposite(entry: Entry) -> bool:

@@ -17,9 +17,12 @@ from workbench.formats.shared.node import Node
 from workbench.formats.shared.other_python import no_grader
 from workbench.formats.shared.parsing import MAX_PYTHON, parse_python
 from workbench.formats.targets.base import Part, Plan, Target
+from workbench.formats.targets.judging.texts import judge_text
 from workbench.formats.targets.module import SETTINGS, compose, decompose
 from workbench.graders import FunctionGrader
+from workbench.graders.base import from_spec
 from workbench.graders.combine import CombiningRule, Entry
+from workbench.judges.base import Judge
 from workbench.suite import Suite
 
 __all__ = ["detects", "read"]
@@ -27,7 +30,7 @@ __all__ = ["detects", "read"]
 _ENTRY = ("weight", "severity", "negate", "pass_threshold", "on_error")
 _LIMITS = ("timeout", "memory_mb", "description")
 _TEXT = ("target", "version", "name", "description", "combine", "on_error", "graders", "certificate")
-_KNOWN = ("name", "function", *_ENTRY, *_LIMITS, "opposite", "verdict", "signature")
+_KNOWN = ("name", "function", *_ENTRY, *_LIMITS, "opposite", "verdict", "signature", "spec")
 
 
 def read(target: Target, reading: Reading) -> Suite:
@@ -139,12 +142,27 @@ def _plan(
     certificate: tuple[str, ...],
 ) -> Plan:
     parts = tuple(
-        Part(one.text("name"), one.text("function"), own, _rest(one))
+        Part(one.text("name"), one.text("function"), own, _rest(one), _judge(one, own))
         for one, own in zip(graders, texts, strict=True)
     )
     title = {key: node.text(key) for key in ("name", "description") if node.has(key)}
     claims = node.at("certificate").value
     return Plan(parts, rule, node.number("on_error", None), title, certificate, claims)
+
+
+def _judge(node: Node, text: str) -> Judge | None:
+    """The judge of a part that has the spec of one, whose lines have to be the judge's own."""
+    if not node.has("spec"):
+        return None
+    judge = from_spec(dict(node.at("spec").mapping()))
+    if not isinstance(judge, Judge):
+        raise node.at("spec").refuse("this is no judge", found=judge.kind)
+    if judge_text(judge) != text:
+        raise node.refuse(
+            "the judge's lines were changed by hand", expected="what its spec in the settings says",
+            hint="change the judge in the workbench, and export it again",
+        )  # fmt: skip
+    return judge
 
 
 def _rest(grader: Node) -> dict[str, Any]:
@@ -168,15 +186,19 @@ def _check_frame(target: Target, plan: Plan, text: str, reading: Reading) -> Non
 def _entry(node: Node, text: str, reading: Reading) -> Entry:
     limits = {key: node.value[key] for key in _LIMITS if node.has(key)}
     try:
+        if (judge := _judge(node, text)) is not None:
+            return Entry(judge, node.text("name"), **_entry_settings(node))
         signature = node.text("signature", "thread")
         grader = FunctionGrader.from_source(
             text, imported=True, name=node.text("name"), signature=signature, **limits
         )
-        settings = {key: node.value[key] for key in _ENTRY if node.has(key)}
-        if node.boolean("opposite", False):
-            settings["negate_errors"] = True
-        return Entry(grader.trusted() if reading.trust else grader, **settings)
+        return Entry(grader.trusted() if reading.trust else grader, **_entry_settings(node))
     except (ValueError, TypeError) as error:
         if isinstance(error, FormatError):
             raise
         raise node.refuse("the grader cannot be made", found=str(error)[:200]) from error
+
+
+def _entry_settings(node: Node) -> dict[str, Any]:
+    settings = {key: node.value[key] for key in _ENTRY if node.has(key)}
+    return settings | ({"negate_errors": True} if node.boolean("opposite", False) else {})

@@ -46,4 +46,5 @@ register_target(
     combines=True,
     words=False,
     no_score="slime has no word for it: the exception ends the rollout.",
+    waits=True,
 )

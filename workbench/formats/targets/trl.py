@@ -93,4 +93,5 @@ register_target(
     no_score="None, which TRL leaves out of the row's sum.",
     signature="trl",
     example="def reward(prompts, completions, answer, **kwargs):\n    return [float(a in c) for a, c in zip(answer, completions)]\n",
+    waits=True,
 )

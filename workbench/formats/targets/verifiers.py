@@ -77,4 +77,5 @@ register_target(
     use=_use,
     public=("reward", "REWARDS"),
     no_score="an exception, which makes the rollout an error: it is tried again or dropped.",
+    waits=True,
 )

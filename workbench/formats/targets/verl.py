@@ -41,4 +41,5 @@ register_target(
     no_score="verl's naive reward manager stops the run there; its limited one records 0.0.",
     signature="verl",
     example="def compute_score(data_source, solution_str, ground_truth, extra_info=None):\n    return float(ground_truth in solution_str)\n",
+    waits=True,
 )

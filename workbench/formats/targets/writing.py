@@ -16,6 +16,7 @@ from workbench.graders import FunctionGrader
 from workbench.graders.combine import AllPass, CombiningRule, Entry, Formula, Mean, Sum
 from workbench.graders.combine.formula import Expression
 from workbench.graders.rule_grader import RuleGrader
+from workbench.judges.base import Judge
 from workbench.suite import Suite
 
 __all__ = ["write"]
@@ -53,7 +54,7 @@ def _certificate(suite: Suite, losses: Losses) -> tuple[tuple[str, ...], Mapping
     if certificate is None:
         return (), None
     lines = tuple(comment_lines(certificate))
-    whole = not losses.found and all(isinstance(grader, FunctionGrader) for grader in suite.graders)
+    whole = not losses.found and all(isinstance(grader, FunctionGrader | Judge) for grader in suite.graders)
     return lines, certificate.spec() if whole else None
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import textwrap
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -24,13 +26,58 @@ class _File:
     pieces: dict[str, ast.stmt]
     imports: dict[str, tuple[str, str, str]]
 
-    def text(self, name: str) -> str:
-        """A piece as written; decorators of ours left out, others kept."""
+    def text(self, name: str, *, plain: bool = False) -> str:
+        """A piece as written; decorators of ours left out, others kept.
+
+        Args:
+            name: The piece's.
+            plain: Whether functions' annotations and all but the first lines of docstrings are left out.
+        """
         node = self.pieces[name]
         first_line = node.lineno
-        if isinstance(node, ast.FunctionDef) and node.decorator_list and not _is_ours(node.decorator_list[0]):
-            first_line = node.decorator_list[0].lineno
-        return "\n".join(self.lines[first_line - 1 : node.end_lineno])
+        decorators = getattr(node, "decorator_list", [])
+        if decorators and not _is_ours(decorators[0]):
+            first_line = decorators[0].lineno
+        lines: list[str | None] = list(self.lines)
+        notes = _annotated(node) if plain else []
+        for note in sorted(notes, key=lambda one: (one.lineno, one.col_offset), reverse=True):
+            _cut(lines, note)
+        for text in _docstrings(node) if plain else ():
+            _shorten(lines, text)
+        kept = (line for line in lines[first_line - 1 : node.end_lineno] if line is not None)
+        return textwrap.dedent("\n".join(kept))
+
+
+def _annotated(node: ast.stmt) -> list[ast.expr]:
+    """The annotations of a piece's functions: of arguments, answers and locals."""
+    inside = [one for one in ast.walk(node) if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)]
+    given = (inner for one in inside for inner in ast.walk(one) if isinstance(inner, ast.arg | ast.AnnAssign))
+    found = [*(one.returns for one in inside), *(one.annotation for one in given)]
+    return list({id(one): one for one in found if one is not None}.values())
+
+
+def _docstrings(node: ast.stmt) -> Iterator[ast.expr]:
+    """The docstrings of a piece and of what is inside it, where they have several lines."""
+    for child in ast.walk(node):
+        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            first = child.body[0]
+            if isinstance(first, ast.Expr) and first.lineno != first.end_lineno and ast.get_docstring(child):
+                yield first.value
+
+
+def _cut(lines: list[str | None], note: ast.expr) -> None:
+    """Take out an annotation with the signs before it; the lines keep their numbers."""
+    first, last, end = note.lineno - 1, (note.end_lineno or note.lineno) - 1, note.end_col_offset
+    kept = (lines[first] or "")[: note.col_offset]
+    rest = (lines[last] or "")[end:]
+    lines[first + 1 : last + 1] = [None] * (last - first)
+    lines[first] = kept.removesuffix(" -> ").removesuffix(": ") + rest
+
+
+def _shorten(lines: list[str | None], text: ast.expr) -> None:
+    """Keep the first line of a docstring; the lines keep their numbers."""
+    first, last = text.lineno - 1, text.end_lineno or text.lineno
+    lines[first:last] = [f'{lines[first]}"""', *([None] * (last - first - 1))]
 
 
 def _is_ours(decorator: ast.expr) -> bool:
@@ -44,10 +91,13 @@ def _file(module: str) -> _File:
     imports: dict[str, tuple[str, str, str]] = {}
     for node in ast.parse(text).body:
         pieces.update(dict.fromkeys(_bound(node), node))
+        if isinstance(node, ast.ClassDef):
+            methods = (method for method in node.body if isinstance(method, ast.FunctionDef))
+            pieces.update({f"{node.name}.{method.name}": method for method in methods})
         if isinstance(node, ast.Import | ast.ImportFrom):
             origin = f"{node.module or ''}" if isinstance(node, ast.ImportFrom) else ""
             bound = ((alias.asname or alias.name, alias.name) for alias in node.names)
-            imports.update({own: (origin, name, own) for own, name in bound})
+            imports.update({own.partition(".")[0]: (origin, name, own) for own, name in bound})
     return _File(tuple(text.splitlines()), pieces, imports)
 
 
@@ -55,62 +105,78 @@ def _bound(node: ast.stmt) -> list[str]:
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         return [node.name]
     if isinstance(node, ast.Assign):
-        return [target.id for target in node.targets if isinstance(target, ast.Name)]
+        found = (one for target in node.targets for one in ast.walk(target))
+        return [one.id for one in found if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)]
     return [node.target.id] if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) else []
 
 
-def sliced(pieces: list[tuple[str, str]]) -> tuple[list[str], list[str]]:
+def sliced(
+    pieces: list[tuple[str, str]], *, given: Collection[str] = (), plain: bool = False
+) -> tuple[list[str], list[str]]:
     """Import lines and pieces of source, dependencies before what uses them.
 
     Args:
-        pieces: Pairs of a module's full name and a name in it.
+        pieces: Pairs of a module's full name and a name in it; `Class.method` for a method as a function.
+        given: Names that are there already, wherever they are used.
+        plain: Whether functions lose their annotations, and what only these need is left out.
     """
-    imports: set[str] = set()
-    done: dict[str, tuple[str, str]] = {}
+    taken = _Taken(frozenset(given), plain)
     for module, name in pieces:
-        _take(module, name, done, imports)
-    return sorted(imports, key=lambda line: (line.startswith("from"), line)), list(
-        dict.fromkeys(text for _, text in done.values())
+        taken.take(module, name)
+    return sorted(taken.imports, key=lambda line: (line.startswith("from"), line)), list(
+        dict.fromkeys(text for _, text in taken.done.values())
     )
 
 
-def _take(module: str, name: str, done: dict[str, tuple[str, str]], imports: set[str]) -> None:
-    file = _file(module)
-    if name in done:
-        assert done[name][0] in {module, ""}, f"two rules are called {name!r}"
-        return
-    if name not in file.pieces:
-        raise ValueError(f"{module} has no function {name!r}, which a grader names as its rule")
-    done[name] = ("", "")  # its place is kept: functions may call each other in rings
-    for used in _names(file.pieces[name]):
+class _Taken:
+    """What was taken so far: each piece's module and text by its name, and lines of imports."""
+
+    def __init__(self, given: frozenset[str], plain: bool) -> None:
+        self.given, self.plain = given, plain
+        self.imports: set[str] = set()
+        self.done: dict[str, tuple[str, str]] = {}
+
+    def take(self, module: str, name: str) -> None:
+        """A piece, behind everything that it uses."""
+        file = _file(module)
+        if name in self.done:
+            assert self.done[name][0] in {module, ""}, f"two rules are called {name!r}"
+            return
+        if name not in file.pieces:
+            raise ValueError(f"{module} has no function {name!r}, which a grader names as its rule")
+        self.done[name] = ("", "")  # its place is kept: functions may call each other in rings
+        for used in _names(file.pieces[name], plain=self.plain):
+            if used not in self.given:
+                self._follow(file, module, name, used)
+        # Put in anew, so that it stands behind everything it uses.
+        del self.done[name]
+        self.done[name] = (module, file.text(name, plain=self.plain))
+
+    def _follow(self, file: _File, module: str, name: str, used: str) -> None:
         if module.startswith("workbench.extractors.builtin.") and used in _SHIMS:
-            _take(_RULES + _SHIMS[used][0], _SHIMS[used][1], done, imports)
+            self.take(_RULES + _SHIMS[used][0], _SHIMS[used][1])
         elif used in file.pieces and used != name:
-            _take(module, used, done, imports)
+            self.take(module, used)
         elif used in file.imports:
-            _follow(file.imports[used], done, imports)
-    # Put in anew, so that it stands behind everything it uses.
-    del done[name]
-    done[name] = (module, file.text(name))
+            self._import(*file.imports[used])
+
+    def _import(self, origin: str, name: str, own: str) -> None:
+        if origin == "workbench.thread":
+            return  # every module names StringThread on its own
+        if origin.startswith("workbench."):
+            self.take(origin, name)
+        else:
+            renamed = f" as {own}" if own != name else ""
+            self.imports.add(f"from {origin} import {name}{renamed}" if origin else f"import {name}{renamed}")
 
 
-def _follow(imported: tuple[str, str, str], done: dict[str, tuple[str, str]], imports: set[str]) -> None:
-    origin, name, own = imported
-    if origin == "workbench.thread":
-        return  # every module names StringThread on its own
-    if origin.startswith("workbench."):
-        _take(origin, name, done, imports)
-    else:
-        renamed = f" as {own}" if own != name else ""
-        imports.add(f"from {origin} import {name}{renamed}" if origin else f"import {name}{renamed}")
-
-
-def _names(node: ast.stmt) -> list[str]:
+def _names(node: ast.stmt, *, plain: bool) -> list[str]:
     """The names a piece reads from its module: not its arguments and locals, not a decorator of ours."""
     if isinstance(node, ast.FunctionDef) and node.decorator_list and _is_ours(node.decorator_list[0]):
         node.decorator_list = []
     nodes = list(ast.walk(node))
-    names = [child for child in nodes if isinstance(child, ast.Name)]
+    left_out = {id(inner) for found in _annotated(node) for inner in ast.walk(found)} if plain else set()
+    names = [child for child in nodes if isinstance(child, ast.Name) and id(child) not in left_out]
     bound = {child.arg for child in nodes if isinstance(child, ast.arg)}
     bound |= {child.id for child in names if not isinstance(child.ctx, ast.Load)}
     return list(dict.fromkeys(child.id for child in names if child.id not in bound))

@@ -25,7 +25,14 @@ from workbench.judges.client.faults import RequestTarget
 from workbench.judges.client.transport import new_client
 from workbench.judges.protocol import JudgeKeyError, Messages, NoModelError, Reply
 
-__all__ = ["PROVIDERS", "OpenAIClient", "is_reasoning_model", "provider_client"]
+__all__ = [
+    "OPENAI_URL",
+    "PROVIDERS",
+    "OpenAIClient",
+    "chat_settings",
+    "is_reasoning_model",
+    "provider_client",
+]
 
 PROVIDERS: dict[str, tuple[str | None, str]] = {
     "openai": (None, "OPENAI_API_KEY"),
@@ -34,7 +41,7 @@ PROVIDERS: dict[str, tuple[str | None, str]] = {
 }
 """Base URL of each provider (None for the package's default), and the environment variable that holds its key."""
 
-_OPENAI_URL = "https://api.openai.com/v1"
+OPENAI_URL = "https://api.openai.com/v1"
 _LOCAL_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
@@ -103,7 +110,7 @@ class OpenAIClient:
     @property
     def address(self) -> str:
         """The URL of the server."""
-        return self.base_url or os.environ.get("OPENAI_BASE_URL", "").strip() or _OPENAI_URL
+        return self.base_url or os.environ.get("OPENAI_BASE_URL", "").strip() or OPENAI_URL
 
     def content(self, model: str) -> str:
         """What an answer depends on besides the question: the server, and the client's settings for the model."""
@@ -139,14 +146,8 @@ class OpenAIClient:
 
     def _request(self, messages: Messages, settings: Mapping[str, Any]) -> dict[str, Any]:
         check_request(settings)
-        request = merge_settings(settings, self.models.get(str(settings.get("model")), {}))
-        # The name in OpenAI's graders has an s, the one in its chat completions has none.
-        limit = request.pop("max_completions_tokens", None)
-        if limit is not None:
-            request["max_completion_tokens"] = limit
-        if is_reasoning_model(str(request.get("model"))) and "max_tokens" in request:
-            request["max_completion_tokens"] = request.pop("max_tokens")
-        return {"messages": _sendable(messages), **request}
+        own = self.models.get(str(settings.get("model")), {})
+        return {"messages": _sendable(messages), **chat_settings(settings, own)}
 
     def _connection(self, key: str) -> Connection:
         # A connection pool works only on the event loop it was made on.
@@ -217,6 +218,18 @@ def is_reasoning_model(model: str) -> bool:
     """Whether it is one of OpenAI's reasoning models, which take no temperature but 1."""
     name = model.lower().rpartition("/")[2]
     return name.startswith(("o1", "o3", "o4")) or "gpt-5" in name
+
+
+def chat_settings(settings: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+    """A judge's settings under the names of chat completions, overridden by a client's own for that model."""
+    request = merge_settings(settings, own)
+    # The name in OpenAI's graders has an s, the one in its chat completions has none.
+    limit = request.pop("max_completions_tokens", None)
+    if limit is not None:
+        request["max_completion_tokens"] = limit
+    if is_reasoning_model(str(request.get("model"))) and "max_tokens" in request:
+        request["max_completion_tokens"] = request.pop("max_tokens")
+    return request
 
 
 def _check(condition: bool, message: str, found: object) -> None:
