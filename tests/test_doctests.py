@@ -23,6 +23,7 @@ CHILD = {
     "workbench.sandbox.child.resident",
     "workbench.sandbox.platforms.rollout",
     "workbench.sandbox.platforms.signatures",
+    "workbench.sandbox.platforms.trainers",
     "workbench.__main__",
 }
 MODULES = [

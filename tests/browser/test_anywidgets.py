@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 
 import pytest
 
@@ -310,8 +311,17 @@ def test_chart_follows_theme_size_and_figure(browser, dark_lab):
 
 
 def switch_theme(notebook, name):
+    """Ask for a theme until the page has it: under load the echo of an earlier change can come behind this one."""
+    from playwright.sync_api import TimeoutError as PlaywrightTimeout
+
     script = "theme => window.jupyterapp.commands.execute('apputils:change-theme', {theme})"
-    notebook.page.evaluate(script, f"JupyterLab {name}")
+    shown = "theme => document.body.dataset.jpThemeName === theme"
+    theme = f"JupyterLab {name}"
+    for _ in range(5):
+        notebook.page.evaluate(script, theme)
+        with suppress(PlaywrightTimeout):
+            notebook.page.wait_for_function(shown, arg=theme, timeout=20_000)
+            return
 
 
 def test_table_of_a_hundred_thousand_rows_is_moved_through_sorted_and_read(browser, lab):

@@ -340,7 +340,7 @@ def _number(expression: str) -> str:
     """Return a number read by `expression`, whatever surrounds it."""
     return f"""
     import re
-    found = re.findall(r"\\d{{13}}", str({expression}))
+    found = re.findall(r"(?<![0-9a-f])\\d{{13}}(?![0-9a-f])", str({expression}))
     return float(found[0]) if found else 0.0
     """
 

@@ -409,3 +409,28 @@ def test_the_process_ends_while_rows_hang():
         [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, timeout=60
     )
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_calls_go_on_while_the_residents_are_closed():
+    """Closing in the middle of calls from other threads ends, and every call is answered or told to come again."""
+    grader = wb.FunctionGrader.from_source("async def grade(thread):\n    return 1.0\n")
+    thread = wb.StringThread([("user", "q"), ("assistant", "a")])
+    stop, answers = threading.Event(), []
+
+    def calls():
+        while not stop.is_set():
+            grade = grader(thread)
+            answers.append(grade.score == 1.0 or "closed" in grade.error.message)
+
+    callers = [threading.Thread(target=calls, daemon=True) for _ in range(3)]
+    for caller in callers:
+        caller.start()
+    for _ in range(30):
+        residents().close()
+    stop.set()
+    for caller in callers:
+        caller.join(60)
+    assert not any(caller.is_alive() for caller in callers)
+    assert answers
+    assert all(answers)
+    assert grader(thread).score == 1.0

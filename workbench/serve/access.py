@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import functools
 import hmac
 import ipaddress
@@ -97,7 +96,7 @@ def _credential(value: str) -> bytes:
     if scheme.lower() == "basic":
         try:
             return base64.b64decode(rest.strip(), validate=True).partition(b":")[2]
-        except binascii.Error:
+        except ValueError:  # also of signs that are no ASCII
             return b""
     return b""
 

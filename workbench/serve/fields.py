@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
 from workbench.serve.errors import RequestError
 
-__all__ = ["a_list", "a_mapping", "an_object", "field", "parsed", "same_length"]
+__all__ = ["a_list", "a_mapping", "an_object", "field", "parsed", "same_length", "texts"]
 
 _NAMES = {
     dict: "an object", list: "a list", str: "text", bool: "true or false", int: "a number", float: "a number",
@@ -23,11 +24,18 @@ def parsed(body: bytes | bytearray) -> Any:
         RequestError: It is no JSON, nested too deeply, or has numbers that are not finite.
     """
     try:
-        return json.loads(body.decode("utf-8"), parse_constant=_refuse_constant)
+        return json.loads(body.decode("utf-8"), parse_constant=_refuse_constant, parse_float=_finite)
     except RecursionError:
         raise RequestError(400, "bad_json", "the body is nested too deeply") from None
     except ValueError as error:
         raise RequestError(400, "bad_json", f"the body is no JSON: {_short(error)}") from None
+
+
+def _finite(digits: str) -> float:
+    value = float(digits)
+    if not math.isfinite(value):
+        raise ValueError(f"{digits[:40]} is more than a number can hold")
+    return value
 
 
 def _short(error: Exception) -> str:
@@ -70,6 +78,19 @@ def a_list(value: Any, where: str) -> list[Any]:
         RequestError: It is none.
     """
     return value if isinstance(value, list) else _refuse(where, value, "a list")
+
+
+def texts(value: Any, where: str) -> list[str]:
+    """A list of texts.
+
+    Raises:
+        RequestError: It is none, or something in it is no text.
+    """
+    found = a_list(value, where)
+    for at, one in enumerate(found):
+        if not isinstance(one, str):
+            _refuse(f"{where}[{at}]", one, "text")
+    return found
 
 
 def a_mapping(value: Any, where: str) -> dict[str, Any]:

@@ -352,3 +352,60 @@ def test_a_graders_text_may_hold_what_looks_like_ours(tmp_path):
     text = "# settings: {}\n# certificate: of nobody\n\n\nasync def grade(thread):\n    return 1.0\n"
     wb.export(wb.FunctionGrader.from_source(text, name="g"), tmp_path / "g.py", "trl", allow_unvalidated=True)
     assert wb.load(tmp_path / "g.py")[0].source.text == text
+
+
+SHADOWS = {
+    "sum": "def sum(values):\n    return 7.0\n\n\nasync def grade(thread):\n    return sum([1])\n",
+    "all": "def all(values):\n    return True\n\n\nasync def grade(thread):\n    return 0.5 if all([0]) else 0.0\n",
+    "float": "def float(value):\n    return 'no'\n\n\nasync def grade(thread):\n    return 0.25\n",
+    "zip": "async def grade(thread):\n    return 1.0\n",
+    "FILENAME_ok": "async def grade(thread):\n    return 0.75\n",
+    "score": "async def grade(thread):\n    return 0.0\n",
+}
+
+
+@pytest.mark.parametrize(
+    "rule", [wb.combine.Mean(), wb.combine.AllPass(), wb.combine.Formula("max(zip, score) / 2")]
+)
+def test_names_of_pythons_own_are_nobodys(rule, tmp_path):
+    """Graders that bind or are called as Python's own functions, or as a target's words, change no other's score."""
+    graders = [wb.FunctionGrader.from_source(text, name=name) for name, text in SHADOWS.items()]
+    suite = wb.Suite(graders, combine=rule)
+    targets = [name for name in TARGETS if name not in {"gemini", "together"}]
+    jobs = [exported(suite, name, tmp_path / f"{at}.py") for at, name in enumerate(targets)]
+    for name, found in zip(targets, called(jobs), strict=True):
+        assert close(found["scores"], here(suite)), name
+
+
+def test_what_graders_share_could_not_change(tmp_path):
+    """Tables and counters of one name are each grader's own: a row of one leaves nothing for the other."""
+    text = "import itertools\nN = itertools.count(1)\nSTATE = {'seen': []}\n\n\nasync def grade(thread):\n    STATE['seen'].append(1)\n    return float(next(N) + len(STATE['seen']))\n"
+    graders = [wb.FunctionGrader.from_source(text, name=name) for name in ("a", "b")]
+    (found,) = called([exported(wb.Suite(graders), "langsmith", tmp_path / "g.py")])
+    assert [part["a"] for part in found["parts"]] == [part["b"] for part in found["parts"]]
+
+
+def test_every_function_of_a_file_is_read():
+    """A file of several reward functions is a suite of them."""
+    text = "def accuracy(completions, **kwargs):\n    return [1.0]\n\n\ndef style(prompts, completions, **kwargs):\n    return [0.5]\n"
+    suite = wb.loads(text, trust=True)
+    assert [(entry.name, entry(SAMPLES[0]).score) for entry in suite.entries] == [
+        ("accuracy", 1.0),
+        ("style", 0.5),
+    ]
+
+
+def test_an_openrlhf_query_ends_with_tokens_alone(tmp_path):
+    """Tokens at the end are none of the answer, its blanks are; a long text costs no more than its length."""
+    import runpy
+
+    from workbench.rewards.trainers.openrlhf import completion_of
+
+    source = "async def grade(thread):\n    return float(len(thread.completion()))\n"
+    wb.export(wb.FunctionGrader.from_source(source), tmp_path / "g.py", "openrlhf", allow_unvalidated=True)
+    there = runpy.run_path(str(tmp_path / "g.py"))["_wb_completion"]
+    for text, expected in {
+        "4\n": "4\n", "4<|im_end|>\n": "4", "4 </s><pad><pad>": "4 ", "4<end_of_turn>": "4", "<|im_end|>": "",
+        " " * 100_000 + "x": " " * 100_000 + "x", "<pad>" * 8_000 + "x": "<pad>" * 8_000 + "x", "y" + "<pad>" * 8_000: "y",
+    }.items():  # fmt: skip
+        assert there("q" + text, "q") == completion_of("q" + text, "q") == expected

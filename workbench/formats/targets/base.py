@@ -14,7 +14,7 @@ from workbench.formats.shared.base import Format
 from workbench.graders.combine import CombiningRule
 from workbench.judges.base import Judge
 
-__all__ = ["ALL", "TEXT", "TRAINERS", "Part", "Plan", "Target"]
+__all__ = ["ALL", "TEXT", "TRAINERS", "Part", "Plan", "Target", "no_time_limit"]
 
 TEXT = frozenset({"completion", "metadata"})
 """What a target passes that gives code the answer and the row's columns alone."""
@@ -26,6 +26,14 @@ ALL = TEXT | {
 
 TRAINERS = ("trl", "verl", "openrlhf", "together")
 """Signatures of trainers' own functions that files of any target can call."""
+
+
+def no_time_limit(attribute: str) -> str:
+    """What a trainer's user should know of every file: `attribute` of a reward has the limits that a file has not."""
+    return (
+        "the file has no time limit: a grader that hangs holds the trainer; "
+        f"wb.reward(suite).{attribute} is the same reward, in workers that end such a row"
+    )
 
 
 @dataclass(frozen=True)

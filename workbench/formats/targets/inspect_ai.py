@@ -8,7 +8,7 @@ Source: inspect_ai 0.3.285 (`scorer/_metric.py`), read and run.
 from __future__ import annotations
 
 from workbench.formats.targets.base import Plan
-from workbench.formats.targets.module import quoted
+from workbench.formats.targets.module import filled
 from workbench.formats.targets.registering import register_target
 
 _IMPORTS = """import json as _wb_json
@@ -68,9 +68,7 @@ def combined():
 
 
 def _lines(plan: Plan) -> str:
-    functions = "".join(
-        _FUNCTION.replace("FUNCTION", part.function).replace("NAME", quoted(part.name)) for part in plan.parts
-    )
+    functions = "".join(filled(_FUNCTION, part) for part in plan.parts)
     whole = _WHOLE.replace("RULE", f"The suite's {plan.rule.rule}") if plan.rule is not None else ""
     return f"{_ROW}{functions}{whole}"
 

@@ -8,7 +8,7 @@ Source: LangSmith 0.15.0 (`evaluation/evaluator.py`), openevals 0.2.2, read and 
 from __future__ import annotations
 
 from workbench.formats.targets.base import TEXT, Plan
-from workbench.formats.targets.module import quoted
+from workbench.formats.targets.module import filled
 from workbench.formats.targets.records import RECORD_LINES
 from workbench.formats.targets.registering import register_target
 
@@ -34,9 +34,7 @@ def combined(inputs=None, outputs=None, reference_outputs=None):
 
 
 def _lines(plan: Plan) -> str:
-    functions = "".join(
-        _FUNCTION.replace("FUNCTION", part.function).replace("NAME", quoted(part.name)) for part in plan.parts
-    )
+    functions = "".join(filled(_FUNCTION, part) for part in plan.parts)
     whole = _WHOLE.replace("RULE", f"The suite's {plan.rule.rule}") if plan.rule is not None else ""
     return f"{RECORD_LINES}{_ROW}{functions}{whole}\n\nevaluators = [{', '.join(_names(plan))}]\n"
 

@@ -8,7 +8,7 @@ Source: MLflow 3.17.2 (`genai/scorers`), read and run.
 from __future__ import annotations
 
 from workbench.formats.targets.base import TEXT, Plan
-from workbench.formats.targets.module import quoted
+from workbench.formats.targets.module import filled
 from workbench.formats.targets.records import RECORD_LINES
 from workbench.formats.targets.registering import register_target
 
@@ -43,9 +43,7 @@ def combined(*, inputs=None, outputs=None, expectations=None):
 
 
 def _lines(plan: Plan) -> str:
-    functions = "".join(
-        _FUNCTION.replace("FUNCTION", part.function).replace("NAME", quoted(part.name)) for part in plan.parts
-    )
+    functions = "".join(filled(_FUNCTION, part) for part in plan.parts)
     whole = _WHOLE.replace("RULE", f"The suite's {plan.rule.rule}") if plan.rule is not None else ""
     return f"{RECORD_LINES}{_ROW}{functions}{whole}\n\nscorers = [{', '.join(_names(plan))}]\n"
 

@@ -27,7 +27,7 @@ from workbench.formats.targets.names import quoted_block, stand_apart
 from workbench.graders.combine import AllPass, CombiningRule, Formula, Mean, Sum
 from workbench.graders.portable.slices import sliced
 
-__all__ = ["SETTINGS", "compose", "decompose", "listed", "mapped", "quoted"]
+__all__ = ["SETTINGS", "compose", "decompose", "filled", "listed", "mapped", "quoted"]
 
 SETTINGS = "# settings: "
 """Begins the last line, which says what the file was made of."""
@@ -215,6 +215,12 @@ def _names_message_keys(text: str) -> bool:
 def _combining_lines(plan: Plan) -> str:
     """The lines that make one answer of several; for one grader, its own."""
     return f"\n\ndef _wb_whole(answers):\n    return {_combined(plan, plan.rule)}\n"
+
+
+def filled(template: str, part: Part) -> str:
+    """Lines of a target for one grader: FUNCTION is its function's name, NAME its own as a text."""
+    values = {"FUNCTION": part.function, "NAME": quoted(part.name)}
+    return re.sub(r"\b(FUNCTION|NAME)\b", lambda match: values[match[0]], template)
 
 
 def quoted(name: str) -> str:

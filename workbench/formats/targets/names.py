@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 from collections.abc import Iterable, Iterator, Sequence
 from symtable import Symbol, SymbolTable, symtable
 
@@ -15,16 +16,16 @@ __all__ = ["quoted_block", "read_names", "stand_apart"]
 def stand_apart(texts: Sequence[str], taken: Iterable[str] = ()) -> list[bool]:
     """For each module whether it needs names of its own, beside those before it.
 
-    It does where it binds or reads a name that the file itself binds, where it binds a name to something else than
-    another module, or to something that either may change, where it reads a name that is not its own and that another
-    binds, and where it calls itself beside others: each grader is called `grade`.
+    It does where it binds a name of Python's own, or binds or reads one that the file itself binds; where it binds a name
+    to something else than another module, or to something that could change; where it reads a name that is not its own
+    and that another binds; and where it calls itself beside others: each grader is called `grade`.
 
     Args:
         texts: The modules, in the order of the file.
         taken: Names that the file binds for its target.
     """
     trees = [parsed(text) or ast.Module([], []) for text in texts]
-    changed = set().union(*map(_changed_names, trees))
+    changed = set().union(*map(_changeable_names, trees))
     file_names, shared, read = set(taken), dict[str, str](), set[str]()
     apart = []
     for tree, text in zip(trees, texts, strict=True):
@@ -34,7 +35,8 @@ def stand_apart(texts: Sequence[str], taken: Iterable[str] = ()) -> list[bool]:
         }
         others = (names - own.keys()) & shared.keys() | (read - shared.keys()) & own.keys()
         calls_itself = len(texts) > 1 and "grade" in names
-        apart.append(bool(clashes or others or calls_itself or (own.keys() | names) & file_names))
+        taken_by_file = (own.keys() | names) & file_names | own.keys() & _BUILTINS
+        apart.append(bool(clashes or others or calls_itself or taken_by_file))
         if not apart[-1]:
             shared |= own
             read |= names
@@ -95,29 +97,31 @@ def _global_symbols(table: SymbolTable) -> Iterator[Symbol]:
         yield from _global_symbols(child)
 
 
-def _changed_names(tree: ast.Module) -> set[str]:
-    """Names of the module that its functions may change: what two graders shared would then go from one to the other."""
-    changed: set[str] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Global):
-            changed |= set(node.names)
-        elif isinstance(node, ast.Subscript | ast.Attribute) and not isinstance(node.ctx, ast.Load):
-            changed |= _name_of(node.value)
-        elif (
-            isinstance(node, ast.Call)
-            and isinstance(node.func, ast.Attribute)
-            and node.func.attr in _CHANGING
+def _changeable_names(tree: ast.Module) -> set[str]:
+    """Names that are bound to more than an import, a definition or a constant: what two graders shared might change."""
+    changeable = {name for node in ast.walk(tree) if isinstance(node, ast.Global) for name in node.names}
+    for node in tree.body:
+        if isinstance(
+            node, ast.Import | ast.ImportFrom | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
         ):
-            changed |= _name_of(node.func.value)
-    return changed
+            continue
+        value = getattr(node, "value", None)
+        if not (isinstance(node, ast.Assign | ast.AnnAssign) and value is not None and _is_constant(value)):
+            changeable |= set(_names_bound_by(node))
+    return changeable
 
 
-def _name_of(node: ast.expr) -> set[str]:
-    return {node.id} if isinstance(node, ast.Name) else set()
+def _is_constant(node: ast.expr) -> bool:
+    """Whether an expression is a plain value that nothing can change, or a compiled pattern."""
+    if isinstance(node, ast.Tuple):
+        return all(map(_is_constant, node.elts))
+    if isinstance(node, ast.Call):
+        return ast.unparse(node.func) in {"re.compile", "frozenset"} and not node.keywords
+    if isinstance(node, ast.UnaryOp):
+        return _is_constant(node.operand)
+    if isinstance(node, ast.BinOp):
+        return _is_constant(node.left) and _is_constant(node.right)
+    return isinstance(node, ast.Constant)
 
 
-_CHANGING = frozenset({
-    "append", "extend", "insert", "add", "update", "discard", "remove", "pop", "popitem", "clear", "setdefault",
-    "sort", "reverse", "send",
-})  # fmt: skip
-"""Methods that change what they are called on."""
+_BUILTINS = frozenset(dir(builtins))

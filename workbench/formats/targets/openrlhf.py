@@ -8,17 +8,23 @@ Source: OpenRLHF 0.11.2 (`utils/agent.py`), read and run.
 
 from __future__ import annotations
 
-from workbench.formats.targets.base import TEXT, Plan
+from workbench.formats.targets.base import TEXT, Plan, no_time_limit
 from workbench.formats.targets.registering import register_target
 
-_LINES = r'''
+_LINES = '''
 
-_WB_ENDS = _wb_re.compile(r"(?:<\|[^|<>]{1,40}\|>|</s>|<eos>|<pad>|<end_of_turn>)+\s*\Z")
+_WB_ENDS = (
+    "<|im_end|>", "<|endoftext|>", "<|eot_id|>", "<|end_of_text|>", "<|end|>", "<|return|>", "<end_of_turn>", "</s>",
+    "<eos>", "<pad>",
+)  # fmt: skip
 
 
 def _wb_completion(query, prompt):
     """What follows the prompt, without the special tokens that end it."""
-    return _WB_ENDS.sub("", query.removeprefix(prompt))
+    text = query.removeprefix(prompt)
+    while end := next((end for end in _WB_ENDS if text.rstrip().endswith(end)), ""):
+        text = text.rstrip().removesuffix(end)
+    return text
 
 
 def reward_func(queries, prompts, labels, **kwargs):
@@ -43,14 +49,16 @@ register_target(
     "openrlhf",
     "OpenRLHF reward_func",
     lines=_lines,
-    imports="import re as _wb_re",
     use=lambda _: "--reward.remote_url THIS_FILE.py --data.label_key REFERENCE_COLUMN",
     reads=TEXT,
     public=("reward_func",),
     combines=True,
     words=False,
     no_score="OpenRLHF logs the exception, and the run ends later.",
-    remarks=("a row brings its label alone: other columns that a grader reads are not there",),
+    remarks=(
+        "a row brings its label alone: other columns that a grader reads are not there",
+        no_time_limit("openrlhf"),
+    ),
     signature="openrlhf",
     example="def reward_func(queries, prompts, labels):\n    return {'rewards': [float(l in q) for q, l in zip(queries, labels)]}\n",
 )

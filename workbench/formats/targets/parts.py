@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -30,6 +31,7 @@ _JUDGES_WAY = (
     "export to a target whose functions can wait and get messages, such as trl, slime, verifiers or inspect"
 )
 _ENTRY = ("weight", "severity", "negate", "pass_threshold")
+_BUILTINS = tuple(dir(builtins))
 _LIMITS = ("timeout", "memory_mb", "description")
 
 
@@ -42,7 +44,7 @@ def parts_of(target: Target, entries: Sequence[Entry], losses: Losses) -> tuple[
     texts = [(entry, text) for entry in entries if (text := _text(target, entry, losses)) is not None]
     functions: list[str] = []
     for entry, _ in texts:
-        functions.append(identifier(entry.name, [*target.public, "StringThread", *functions]))
+        functions.append(identifier(entry.name, [*target.public, "StringThread", *_BUILTINS, *functions]))
     return tuple(
         Part(entry.name, function, text, _settings(entry), judge_of(entry))
         for (entry, text), function in zip(texts, functions, strict=True)

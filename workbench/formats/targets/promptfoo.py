@@ -8,7 +8,7 @@ Source: promptfoo 0.123.1 (`assertions/python`), read and run.
 from __future__ import annotations
 
 from workbench.formats.targets.base import TEXT, Plan
-from workbench.formats.targets.module import quoted
+from workbench.formats.targets.module import filled
 from workbench.formats.targets.registering import register_target
 
 _ROW = """
@@ -21,6 +21,8 @@ def _wb_row(output, context):
 
 def _wb_result(answer, answers):
     score = _wb_number(answer, ON_ERROR)
+    if answer.score is None:
+        return {"pass": False, "score": score, "reason": f"no score: {_wb_why(answer)}", "namedScores": {}}
     passed = score > 0 if answer.passed is None else answer.passed  # as promptfoo reads a bare number
     parts = {name: one.score for name, one in answers.items() if one.score is not None}
     return {"pass": passed, "score": score, "reason": answer.reason or f"score {score:g}", "namedScores": parts}
@@ -39,9 +41,7 @@ def FUNCTION(output, context):
 
 
 def _lines(plan: Plan) -> str:
-    functions = "".join(
-        _FUNCTION.replace("FUNCTION", part.function).replace("NAME", quoted(part.name)) for part in plan.parts
-    )
+    functions = "".join(filled(_FUNCTION, part) for part in plan.parts)
     return _ROW.replace("ON_ERROR", repr(plan.on_error)) + (functions if len(plan.parts) > 1 else "")
 
 

@@ -49,8 +49,8 @@ def read(target: Target, reading: Reading) -> Suite:
             "the settings of this file cannot be read", where=reading.where, expected="a line of JSON",
             hint="export the graders again",
         )  # fmt: skip
-    if target.signature and (name := _function(text, target.signature)):
-        return _theirs(target, name, reading)
+    if target.signature and (names := _functions(text, target.signature)):
+        return Suite([_theirs(target, name, reading) for name in names])
     raise no_grader(text, reading.where, f"{target.title}: a file that `wb.export` wrote is read")
 
 
@@ -61,24 +61,20 @@ def detects(target: Target, document: Any, text: str) -> int:
     if f"\n{SETTINGS}" in text:
         found = decompose(text)
         return 2 if found is not None and found[0].get("target") == target.name else 0
-    return 2 if target.signature and _function(text, target.signature) else 0
+    return 2 if target.signature and _functions(text, target.signature) else 0
 
 
-def _function(text: str, signature: str) -> str:
-    """The name of the first top-level function of that signature; "" without one."""
+def _functions(text: str, signature: str) -> list[str]:
+    """The names of the top-level functions of that signature, in their order."""
     tree = parsed(text)
-    functions = [
-        node
-        for node in (tree.body if tree else ())
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-    ]
-    names = [node.name for node in functions if signature_of_target(node) == signature]
-    return names[-1] if names else ""
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
+    functions = [node for node in (tree.body if tree else ()) if isinstance(node, kinds)]
+    return list(dict.fromkeys(node.name for node in functions if signature_of_target(node) == signature))
 
 
-def _theirs(target: Target, name: str, reading: Reading) -> Suite:
-    # Nothing in a module names the grader; its file does, where there is one and the function has a name for all.
-    stem = PurePath(reading.where).stem if reading.folder and name == "compute_score" else ""
+def _theirs(target: Target, name: str, reading: Reading) -> FunctionGrader:
+    # A function that every such file has is named by its file, where there is one.
+    stem = PurePath(reading.where).stem if reading.folder and name in {"compute_score", "reward_func"} else ""
     try:
         grader = FunctionGrader.from_source(
             reading.text, imported=True, function=name, signature=target.signature, name=stem or name
@@ -89,7 +85,7 @@ def _theirs(target: Target, name: str, reading: Reading) -> Suite:
         raise FormatError(
             "the module cannot be taken", where=reading.where, found=str(error)[:300]
         ) from error
-    return Suite(grader.trusted() if reading.trust else grader)
+    return grader.trusted() if reading.trust else grader
 
 
 def _own(

@@ -200,8 +200,8 @@ def _wb_as_openrlhf(grade, thread):
 
 
 def _wb_rewards(value):
-    value = value["rewards"] if isinstance(value, dict) else value
-    return _wb_only(value) if isinstance(value, list) else value
+    value = value.get("rewards") if isinstance(value, dict) else value
+    return _wb_only(value) if isinstance(value, (list, tuple)) else value
 
 
 def _wb_as_together(grade, thread):
@@ -230,6 +230,8 @@ def _wb_entry(answer, *, verdict=False, negate=False, pass_threshold=None, on_er
 def _wb_copied(value):
     """Plain values of its own for each grader, so that none changes what another sees."""
     value = value.tolist() if hasattr(value, "tolist") else value
+    if isinstance(value, float) and _wb_math.isnan(value):  # NaN is how tables say that there is nothing
+        return None
     if isinstance(value, dict):
         return {key: _wb_copied(one) for key, one in value.items()}
     return [_wb_copied(one) for one in value] if isinstance(value, list) else value

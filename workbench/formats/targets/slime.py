@@ -5,7 +5,7 @@ Source: slime 624b824 (`rollout/rm_hub`), read; it has no release to install.
 
 from __future__ import annotations
 
-from workbench.formats.targets.base import TEXT, Plan
+from workbench.formats.targets.base import TEXT, Plan, no_time_limit
 from workbench.formats.targets.registering import register_target
 
 _LINES = """
@@ -23,7 +23,7 @@ async def custom_rm(args, sample, **kwargs):
     score = _wb_number(_wb_whole(answers), ON_ERROR)
     return RETURNED
 """
-_PARTS = '{"score": score, **{name: answer.score for name, answer in answers.items()}}'
+_PARTS = '{**{name: answer.score for name, answer in answers.items()}, "score": score}'
 
 
 def _lines(plan: Plan) -> str:
@@ -45,6 +45,7 @@ register_target(
     public=("custom_rm",),
     combines=True,
     words=False,
+    remarks=(no_time_limit("slime"),),
     no_score="slime has no word for it: the exception ends the rollout.",
     waits=True,
 )

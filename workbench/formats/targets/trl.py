@@ -8,8 +8,8 @@ Source: TRL 1.16 (`GRPOTrainer._calculate_rewards`), read and run on a CPU.
 
 from __future__ import annotations
 
-from workbench.formats.targets.base import Plan
-from workbench.formats.targets.module import quoted
+from workbench.formats.targets.base import Plan, no_time_limit
+from workbench.formats.targets.module import filled
 from workbench.formats.targets.registering import register_target
 from workbench.graders.combine import Mean, Sum
 
@@ -56,7 +56,7 @@ _WHOLE_USE = (
 
 
 def _lines(plan: Plan) -> str:
-    functions = "".join(_function(part.name, part.function) for part in plan.parts)
+    functions = "".join(filled(_FUNCTION, part) for part in plan.parts)
     names = ", ".join(part.function for part in plan.parts)
     weights = _weights(plan)
     if plan.rule is None or len(plan.parts) == 1:
@@ -70,10 +70,6 @@ def _lines(plan: Plan) -> str:
 def _use(plan: Plan) -> str:
     both = plan.rule is not None and len(plan.parts) > 1 and bool(_weights(plan))
     return f"{_USE}\n{_WHOLE_USE}" if both else _USE
-
-
-def _function(name: str, function: str) -> str:
-    return _FUNCTION.replace("FUNCTION", function).replace("NAME", quoted(name))
 
 
 def _weights(plan: Plan) -> list[float]:
@@ -90,6 +86,7 @@ register_target(
     lines=_lines,
     use=_use,
     public=("reward", "reward_funcs", "reward_weights"),
+    remarks=(no_time_limit("trl"),),
     no_score="None, which TRL leaves out of the row's sum.",
     signature="trl",
     example="def reward(prompts, completions, answer, **kwargs):\n    return [float(a in c) for a, c in zip(answer, completions)]\n",

@@ -8,8 +8,8 @@ Source: verifiers 0.4.0 (`v1/task.py`, `v1/trace.py`), read and run (`Task.score
 
 from __future__ import annotations
 
-from workbench.formats.targets.base import Plan
-from workbench.formats.targets.module import mapped, quoted
+from workbench.formats.targets.base import Plan, no_time_limit
+from workbench.formats.targets.module import filled, mapped
 from workbench.formats.targets.registering import register_target
 from workbench.graders.combine import Mean, Sum
 
@@ -45,9 +45,7 @@ async def reward(task, trace) -> float:
 
 
 def _lines(plan: Plan) -> str:
-    functions = "".join(
-        _FUNCTION.replace("FUNCTION", part.function).replace("NAME", quoted(part.name)) for part in plan.parts
-    )
+    functions = "".join(filled(_FUNCTION, part) for part in plan.parts)
     whole = _WHOLE.replace("RULE", f"The suite's {plan.rule.rule}") if plan.rule is not None else ""
     return f"{_ROW}{functions}{whole}\n\nREWARDS = {mapped(_rewards(plan))}\n"
 
@@ -76,6 +74,7 @@ register_target(
     lines=_lines,
     use=_use,
     public=("reward", "REWARDS"),
+    remarks=(no_time_limit("verifiers"),),
     no_score="an exception, which makes the rollout an error: it is tried again or dropped.",
     waits=True,
 )

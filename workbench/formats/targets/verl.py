@@ -8,7 +8,7 @@ Source: verl 0.9.1 (`workers/reward_manager`, `experimental/reward_loop`), read 
 
 from __future__ import annotations
 
-from workbench.formats.targets.base import TEXT, Plan
+from workbench.formats.targets.base import TEXT, Plan, no_time_limit
 from workbench.formats.targets.registering import register_target
 
 _LINES = """
@@ -19,7 +19,7 @@ def compute_score(data_source, solution_str, ground_truth, extra_info=None, **kw
     score = _wb_number(_wb_whole(answers), ON_ERROR)
     return RETURNED
 """
-_PARTS = '{"score": score, **{name: _wb_number(answer, _wb_math.nan) for name, answer in answers.items()}}'
+_PARTS = '{**{name: _wb_number(answer, _wb_math.nan) for name, answer in answers.items()}, "score": score}'
 
 
 def _lines(plan: Plan) -> str:
@@ -38,6 +38,7 @@ register_target(
     public=("compute_score",),
     combines=True,
     words=False,
+    remarks=(no_time_limit("verl"),),
     no_score="verl's naive reward manager stops the run there; its limited one records 0.0.",
     signature="verl",
     example="def compute_score(data_source, solution_str, ground_truth, extra_info=None):\n    return float(ground_truth in solution_str)\n",

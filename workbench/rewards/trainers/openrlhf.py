@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
 from workbench.rewards.rows import row_of, with_reference
 from workbench.rewards.trainer import TrainerFunction, trainer
 
-__all__ = ["OpenRlhfReward"]
+__all__ = ["OpenRlhfReward", "completion_of"]
 
-_ENDS = re.compile(r"(?:<\|[^<>|]{1,40}\|>|</s>|<eos>|<pad>|\s)+\Z")
+_ENDS = (
+    "<|im_end|>", "<|endoftext|>", "<|eot_id|>", "<|end_of_text|>", "<|end|>", "<|return|>", "<end_of_turn>", "</s>",
+    "<eos>", "<pad>",
+)  # fmt: skip
 """Special tokens at the end of a query, which is decoded with them."""
 
 
@@ -31,7 +33,7 @@ class OpenRlhfReward(TrainerFunction):
     ) -> dict[str, Any]:
         """Scores in order."""
         rows = [
-            row_of(f"row {at}", prompt, _completion(query, prompt), with_reference(None, label))
+            row_of(f"row {at}", prompt, completion_of(query, prompt), with_reference(None, label))
             for at, (query, prompt, label) in enumerate(zip(queries, prompts, labels, strict=True))
         ]
         graded = self._reward.grade(rows, only=self._only)
@@ -43,8 +45,13 @@ class OpenRlhfReward(TrainerFunction):
         return {"rewards": _tensor(numbers), "scores": _tensor(numbers), "extra_logs": logs}
 
 
-def _completion(query: str, prompt: str) -> str:
-    return _ENDS.sub("", query.removeprefix(prompt))
+def completion_of(query: str, prompt: str) -> str:
+    """What stands behind the prompt, without the special tokens at its end; blanks before them are the model's own."""
+    text = query.removeprefix(prompt)
+    # From the end, one token after the other: a pattern would look for an end at every sign of a long text.
+    while end := next((end for end in _ENDS if text.rstrip().endswith(end)), ""):
+        text = text.rstrip().removesuffix(end)
+    return text
 
 
 def _tensor(values: list[float]) -> Any:

@@ -95,7 +95,7 @@ class Residents:
 
     def release(self, owner: int) -> None:
         """End the workers of an owner, soon. May be called from a finalizer in the middle of anything."""
-        self._inbox.append(lambda: self._close_crews(owner))
+        self._inbox.append(lambda: self._close_groups(owner))
         self._wake()
 
     def not_contained(self, program: Program) -> None:
@@ -205,7 +205,7 @@ class Residents:
             if key in self._groups:
                 self._groups.pop(key).close(error)
 
-    def _close_crews(self, owner: int) -> None:
+    def _close_groups(self, owner: int) -> None:
         for key in [key for key in self._groups if key[0] == owner]:
             self._groups.pop(key).close()
 
@@ -225,12 +225,15 @@ class Residents:
     def close(self) -> None:
         """End every worker and the thread; the next call starts anew."""
         atexit.unregister(self.close)
-        thread, self._thread = self._thread, None
-        self._closing = True
-        self._awake = False
-        self._wake()
-        if thread is not None and thread is not threading.current_thread():
-            thread.join()
+        # With the lock until the thread has ended: a call in between must not begin another while this one still reads
+        # what tells it to end.
+        with self._lock:
+            thread, self._thread = self._thread, None
+            self._closing = True
+            self._awake = False
+            self._wake()
+            if thread is not None and thread is not threading.current_thread():
+                thread.join()
         self._janitor.close()
 
     def forget(self) -> None:

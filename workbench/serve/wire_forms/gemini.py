@@ -87,7 +87,7 @@ def _message(content: Mapping[str, Any], role: str, where: str) -> dict[str, Any
     parts = [
         a_mapping(part, f"{where}.parts") for part in a_list(content.get("parts") or [], f"{where}.parts")
     ]
-    texts = [str(part["text"]) for part in parts if "text" in part and not part.get("thought")]
+    texts = [str(part["text"]) for part in parts if part.get("text") is not None and not part.get("thought")]
     calls = [
         {"type": "tool_use", "id": call.get("id"), "name": call.get("name"), "input": call.get("args", {})}
         for call in (part["functionCall"] for part in parts if isinstance(part.get("functionCall"), dict))

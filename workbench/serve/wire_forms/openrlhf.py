@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from workbench.rewards.rows import Row, row_of, with_reference
-from workbench.serve.fields import a_list, an_object, field, same_length
+from workbench.rewards.trainers.openrlhf import completion_of
+from workbench.serve.fields import a_list, an_object, field, same_length, texts
 from workbench.serve.outcomes import Outcomes
 from workbench.serve.wire_form import WireForm, wire_form
 
 __all__ = ["OpenRlhf"]
 
-_ENDS = re.compile(r"(?:<\|[^<>|]{1,40}\|>|</s>|<eos>|<pad>|\s)+\Z")
-"""Special tokens at the end of a query, which is decoded with them."""
 _TEXTS = {"type": "array", "items": {"type": "string"}}
 
 
@@ -51,12 +49,12 @@ class OpenRlhf(WireForm):
     def read(self, body: Any) -> list[Row]:
         """See `WireForm`."""
         sent = an_object(body)
-        queries, prompts = (a_list(field(sent, name), name) for name in ("query", "prompts"))
+        queries, prompts = (texts(field(sent, name), name) for name in ("query", "prompts"))
         labels = a_list(sent.get("labels") or [None] * len(queries), "labels")
         same_length("prompts", prompts, len(queries), "query")
         same_length("labels", labels, len(queries), "query")
         return [
-            row_of(f"query {at}", prompt, _completion(query, prompt), with_reference(None, label))
+            row_of(f"query {at}", prompt, completion_of(query, prompt), with_reference(None, label))
             for at, (query, prompt, label) in enumerate(zip(queries, prompts, labels, strict=True))
         ]
 
@@ -66,9 +64,3 @@ class OpenRlhf(WireForm):
         # For one query OpenRLHF makes a tensor of the number itself, and would take a list for a row of them.
         rewards = numbers[0] if len(numbers) == 1 else numbers
         return {"rewards": rewards, "scores": rewards, "extra_logs": {}}
-
-
-def _completion(query: Any, prompt: Any) -> Any:
-    """What stands behind the prompt; what is no text stays as it is."""
-    both = isinstance(query, str) and isinstance(prompt, str)
-    return _ENDS.sub("", query.removeprefix(prompt)) if both else query
