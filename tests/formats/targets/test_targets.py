@@ -409,3 +409,14 @@ def test_an_openrlhf_query_ends_with_tokens_alone(tmp_path):
         " " * 100_000 + "x": " " * 100_000 + "x", "<pad>" * 8_000 + "x": "<pad>" * 8_000 + "x", "y" + "<pad>" * 8_000: "y",
     }.items():  # fmt: skip
         assert there("q" + text, "q") == completion_of("q" + text, "q") == expected
+
+
+@pytest.mark.parametrize("target", ["langsmith", "mlflow"])
+def test_a_grader_called_combined_keeps_its_name(target, tmp_path):
+    """The suite's own score has another one beside it."""
+    found = wb.FunctionGrader.from_source(SOURCES["found"], name="combined")
+    suite = wb.Suite([found, GRADERS["levels"]], combine=wb.combine.Mean(), name="total")
+    wb.export(suite, tmp_path / "g.py", target, allow_unvalidated=True)
+    text = (tmp_path / "g.py").read_text("utf-8")
+    assert '"combined 2"' in text
+    assert text.count('"combined"') >= 2

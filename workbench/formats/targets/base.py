@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from workbench.formats.shared.base import Format
+from workbench.formats.shared.unsupported import unique
 from workbench.graders.combine import CombiningRule
 from workbench.judges.base import Judge
 
@@ -84,6 +85,11 @@ class Plan:
     def judges(self) -> list[Judge]:
         """The judges among the graders: what a file with one of them calls has to wait."""
         return [part.judge for part in self.parts if part.judge is not None]
+
+    @property
+    def whole(self) -> str:
+        """What the suite's own score is called beside the graders': a name that none of them has."""
+        return unique("combined", [part.name for part in self.parts])
 
     @property
     def weights(self) -> dict[str, float]:

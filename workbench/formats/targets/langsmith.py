@@ -8,7 +8,7 @@ Source: LangSmith 0.15.0 (`evaluation/evaluator.py`), openevals 0.2.2, read and 
 from __future__ import annotations
 
 from workbench.formats.targets.base import TEXT, Plan
-from workbench.formats.targets.module import filled
+from workbench.formats.targets.module import filled, quoted
 from workbench.formats.targets.records import RECORD_LINES
 from workbench.formats.targets.registering import register_target
 
@@ -29,13 +29,17 @@ _WHOLE = '''
 def combined(inputs=None, outputs=None, reference_outputs=None):
     """RULE."""
     answers = _wb_drive(_wb_ask(_wb_graders, _wb_record, inputs, outputs, reference_outputs))
-    return _wb_result("combined", _wb_whole(answers))
+    return _wb_result(WHOLE, _wb_whole(answers))
 '''
 
 
 def _lines(plan: Plan) -> str:
     functions = "".join(filled(_FUNCTION, part) for part in plan.parts)
-    whole = _WHOLE.replace("RULE", f"The suite's {plan.rule.rule}") if plan.rule is not None else ""
+    whole = (
+        _WHOLE.replace("RULE", f"The suite's {plan.rule.rule}").replace("WHOLE", quoted(plan.whole))
+        if plan.rule is not None
+        else ""
+    )
     return f"{RECORD_LINES}{_ROW}{functions}{whole}\n\nevaluators = [{', '.join(_names(plan))}]\n"
 
 

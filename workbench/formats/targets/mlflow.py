@@ -8,7 +8,7 @@ Source: MLflow 3.17.2 (`genai/scorers`), read and run.
 from __future__ import annotations
 
 from workbench.formats.targets.base import TEXT, Plan
-from workbench.formats.targets.module import filled
+from workbench.formats.targets.module import filled, quoted
 from workbench.formats.targets.records import RECORD_LINES
 from workbench.formats.targets.registering import register_target
 
@@ -34,7 +34,7 @@ def FUNCTION(*, inputs=None, outputs=None, expectations=None):
 """
 _WHOLE = '''
 
-@scorer(name="combined")
+@scorer(name=WHOLE)
 def combined(*, inputs=None, outputs=None, expectations=None):
     """RULE, with each grader's own score as metadata."""
     answers = _wb_drive(_wb_ask(_wb_graders, _wb_record, inputs, outputs, expectations))
@@ -44,7 +44,11 @@ def combined(*, inputs=None, outputs=None, expectations=None):
 
 def _lines(plan: Plan) -> str:
     functions = "".join(filled(_FUNCTION, part) for part in plan.parts)
-    whole = _WHOLE.replace("RULE", f"The suite's {plan.rule.rule}") if plan.rule is not None else ""
+    whole = (
+        _WHOLE.replace("RULE", f"The suite's {plan.rule.rule}").replace("WHOLE", quoted(plan.whole))
+        if plan.rule is not None
+        else ""
+    )
     return f"{RECORD_LINES}{_ROW}{functions}{whole}\n\nscorers = [{', '.join(_names(plan))}]\n"
 
 
