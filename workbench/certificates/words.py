@@ -177,4 +177,6 @@ def _table(pairs: Facts) -> str:
 
 def _escaped(text: str) -> str:
     """Text that Markdown shows as it is: no emphasis, link, picture, table cell or HTML."""
-    return re.sub(r"([\\`*_{}\[\]<>#|!~&$@])", r"\\\1", text)
+    plain = re.sub(r"([\\`*_{}\[\]<>#|!~&$@])", r"\\\1", text)
+    # GitHub makes links of bare addresses as well.
+    return re.sub(r"(:(?=//)|(?<=www)\.)", r"\\\1", plain, flags=re.IGNORECASE)
