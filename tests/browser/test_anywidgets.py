@@ -289,8 +289,7 @@ def test_chart_follows_theme_size_and_figure(browser, dark_lab):
         wait(notebook, ink, "rgb(255, 255, 255)")
         notebook.picture("chart-dark", notebook.find(".wb-chart").first)
         notebook.picture("chart-dark-grid", notebook.find(".wb-chart").nth(1))
-        switch_theme(notebook, "Light")
-        wait(notebook, ink, "rgb(0, 0, 0)")
+        switch_theme(notebook, "Light", ink, "rgb(0, 0, 0)")
         assert notebook.find(".tabs .main-svg").count() == 0
         notebook.find(".tabs .lm-TabBar-tab").nth(1).click()
         notebook.find(".tabs .main-svg").first.wait_for()
@@ -303,25 +302,23 @@ def test_chart_follows_theme_size_and_figure(browser, dark_lab):
         notebook.picture("chart-narrow", notebook.find(".wb-chart").first)
         notebook.find(".change").click()
         wait(notebook, "() => document.querySelector('.wb-chart .main-svg').clientHeight === 160")
-        switch_theme(notebook, "Dark")  # the server keeps it
-        wait(notebook, ink, "rgb(255, 255, 255)")
+        switch_theme(notebook, "Dark", ink, "rgb(255, 255, 255)")  # the server keeps it
         # JupyterLab's own splash screen sometimes goes twice.
         notebook.trouble.console = [text for text in notebook.trouble.console if "removeChild" not in text]
         assert untroubled(notebook)
 
 
-def switch_theme(notebook, name):
-    """Ask for a theme until the page has it: under load the echo of an earlier change can come behind this one."""
+def switch_theme(notebook, name, ink, rgb):
+    """Ask for a theme until the chart has its ink: under load the echo of an earlier change can undo this one."""
     from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
     script = "theme => window.jupyterapp.commands.execute('apputils:change-theme', {theme})"
-    shown = "theme => document.body.dataset.jpThemeName === theme"
-    theme = f"JupyterLab {name}"
-    for _ in range(5):
-        notebook.page.evaluate(script, theme)
+    for _ in range(6):
+        notebook.page.evaluate(script, f"JupyterLab {name}")
         with suppress(PlaywrightTimeout):
-            notebook.page.wait_for_function(shown, arg=theme, timeout=20_000)
+            notebook.page.wait_for_function(ink, arg=rgb, timeout=20_000)
             return
+    raise AssertionError(f"the chart did not follow the theme {name}")
 
 
 def test_table_of_a_hundred_thousand_rows_is_moved_through_sorted_and_read(browser, lab):

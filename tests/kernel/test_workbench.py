@@ -320,7 +320,9 @@ def test_a_page_loaded_anew_shows_the_same(anykernel):
         lambda: "Stop" in anykernel.shown()[0].text() and "done" in told(anykernel, "wb-status"),
         what="a second run",
     )
-    assert anykernel.value("app.session.results.where") == []
+    anykernel.wait(
+        lambda: anykernel.value("app.session.results.where") == [], what="all rows of the second run"
+    )
     # The kernel may have dropped the page's control channel before the page closes it.
     assert [one for one in anykernel.lost if "No such comm: control-" not in one.text] == []
 

@@ -550,9 +550,9 @@ def test_metadata_that_no_json_holds_leaves_a_mark(value):
 )
 def test_a_slow_script_starts_afresh_at_the_cost_of_the_row_that_ended_it(harm, kind):
     """The rows after a time-out or a lack of memory do not pay for running the top level again."""
-    script = "const t = Date.now(); while (Date.now() - t < 500) {}\nfunction grade(i) { if (i.response === '1') { %s } return 1; }"
+    script = "const t = Date.now(); while (Date.now() - t < 600) {}\nfunction grade(i) { if (i.response === '1') { %s } return 1; }"
     rows = wb.Samples([{"completion": str(i)} for i in range(4)])
-    grader = ScriptGrader.from_source(script % harm, timeout=0.25, memory_mb=8)
+    grader = ScriptGrader.from_source(script % harm, timeout=0.4, memory_mb=8)
     found = asyncio.run(grader.grade_all(rows, Control(workers=1)))
     assert list(found.errors) == [1]
     assert found.n_scored == 3
