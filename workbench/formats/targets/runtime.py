@@ -355,7 +355,9 @@ def _wb_power(base, exponent):
     except OverflowError:
         return -_wb_math.inf if base < 0 and exponent % 2 else _wb_math.inf
     except ValueError:  # 0 to a negative power is infinite, a root of a negative number is none
-        return _wb_math.nan if base else _wb_math.inf
+        if base:
+            return _wb_math.nan
+        return _wb_math.copysign(_wb_math.inf, base) if exponent % 2 == 1 else _wb_math.inf
 
 
 def _wb_min(*values):
