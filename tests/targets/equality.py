@@ -115,3 +115,30 @@ def _same(found: float | None, expected: float | None) -> bool:
     if found is None or expected is None:
         return found is expected
     return math.isclose(found, expected, rel_tol=1e-6, abs_tol=1e-6)
+
+
+def check(target: str, folder: Path, whole_of: Any, *, keeps: Any = None, keeps_all: bool = False) -> None:
+    """Compare what a target's own code makes of every row with what was measured here.
+
+    Args:
+        target: A name of `calling.ENVIRONMENT`.
+        folder: An empty folder.
+        whole_of: From target and scores here to the score of each row there.
+        keeps: The graders whose own scores the target keeps; None for all.
+        keeps_all: Whether it keeps a grader's score where another has none.
+    """
+    told, here = found(target, folder), expected()
+    names = [entry.name for entry in suite().entries]
+    whole = whole_of(target, here)
+    assert len(whole) == 1920
+    assert not differences(told["scores"], whole)[:3]
+    functions = {name: name.replace(" ", "_") for name in names}
+    parts = {
+        name: told["parts"][key] for name in names for key in (name, functions[name]) if key in told["parts"]
+    }
+    assert (set(names) if keeps is None else keeps) <= set(parts)
+    for name, scores in parts.items():
+        known = [None if score is None else here[name][row] for row, score in enumerate(scores)]
+        assert not differences(scores, known)[:3], name
+        if keeps_all:
+            assert not differences(scores, here[name])[:3], name

@@ -155,7 +155,7 @@ class Reward:
         Raises:
             ValueError: Several graders and no rule.
         """
-        values = self._column(graded)[1]
+        values = self.column(graded)[1]
         return [
             None if missing else value
             for value, missing in zip(values.tolist(), np.isnan(values), strict=True)
@@ -176,7 +176,7 @@ class Reward:
         return [score for score in scores if score is not None]
 
     def _no_score(self, graded: Graded, at: int) -> NoScoreError:
-        name, _, grades = self._column(graded)
+        name, _, grades = self.column(graded)
         grade = grades[at]
         why = str(grade.error) if grade.error else f"skipped: {grade.reasoning or 'no reason given'}"
         return NoScoreError(
@@ -186,8 +186,12 @@ class Reward:
             hint="wb.reward(..., on_error=0.0) gives such rows a number of your choice",
         )
 
-    def _column(self, graded: Graded) -> tuple[str, Any, Grades]:
-        """Name, scores that count, and grades of what is the one number of each row."""
+    def column(self, graded: Graded) -> tuple[str, Any, Grades]:
+        """Name, scores that count, and grades of what is the one number of each row.
+
+        Raises:
+            ValueError: Several graders, and no rule that makes one number of theirs.
+        """
         if graded.combined is not None:
             return self.suite.column, graded.combined.scores, graded.combined
         if len(graded.parts) > 1:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from workbench.grades import Grades
 from workbench.rewards.grading import Graded
 from workbench.serve.errors import no_score
-from workbench.suite import Suite
 
-__all__ = ["NOTHING", "Outcomes", "counted"]
+__all__ = ["NOTHING", "Outcomes"]
 
 
 @dataclass(frozen=True)
@@ -81,24 +79,3 @@ class Outcomes:
 
 NOTHING = Outcomes(Graded((), {}, None, 0.0), Grades.empty(0), [])
 """Of a request without rows."""
-
-
-def counted(suite: Suite, graded: Graded) -> tuple[Grades, list[float | None]]:
-    """The grades of what is the one number of each row, and that number, None where there is none.
-
-    Raises:
-        ValueError: Several graders, and no rule that makes one number of theirs.
-    """
-    if graded.combined is not None:
-        return graded.combined, _numbers(graded.combined.scores)
-    if len(graded.parts) > 1:
-        raise ValueError(f"{len(graded.parts)} graders, and no rule that makes one number of theirs")
-    ((name, grades),) = graded.parts.items()
-    entry = next(entry for entry in suite.entries if entry.name == name)
-    return grades, _numbers(entry.count(grades).scores)
-
-
-def _numbers(scores: Any) -> list[float | None]:
-    return [
-        None if missing else score for score, missing in zip(scores.tolist(), np.isnan(scores), strict=True)
-    ]

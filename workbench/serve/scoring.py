@@ -14,7 +14,7 @@ from workbench.rewards.grading import Graded
 from workbench.rewards.rows import Row, row_of
 from workbench.sandbox.host.interpreter import StartError
 from workbench.serve.errors import RequestError
-from workbench.serve.outcomes import Outcomes, counted
+from workbench.serve.outcomes import Outcomes
 
 __all__ = ["Scoring"]
 
@@ -139,8 +139,8 @@ class Scoring:
 
             async def grade(rows: Sequence[Row]) -> Outcomes:
                 graded = await self._graded(rows, only)
-                column, scores = counted(self.reward.suite, graded)
-                return Outcomes(graded, column, scores, on_error=self._on_error)
+                _, _, column = self.reward.column(graded)
+                return Outcomes(graded, column, self.reward.scores(graded), on_error=self._on_error)
 
             self._together[only] = _Together(grade, allowed=self._quick)
         return self._together[only]

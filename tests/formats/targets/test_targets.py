@@ -399,11 +399,11 @@ def test_an_openrlhf_query_ends_with_tokens_alone(tmp_path):
     """Tokens at the end are none of the answer, its blanks are; a long text costs no more than its length."""
     import runpy
 
-    from workbench.rewards.trainers.openrlhf import completion_of
+    from workbench.graders.rules.queries import completion_of
 
     source = "async def grade(thread):\n    return float(len(thread.completion()))\n"
     wb.export(wb.FunctionGrader.from_source(source), tmp_path / "g.py", "openrlhf", allow_unvalidated=True)
-    there = runpy.run_path(str(tmp_path / "g.py"))["_wb_completion"]
+    there = runpy.run_path(str(tmp_path / "g.py"))["completion_of"]
     for text, expected in {
         "4\n": "4\n", "4<|im_end|>\n": "4", "4 </s><pad><pad>": "4 ", "4<end_of_turn>": "4", "<|im_end|>": "",
         " " * 100_000 + "x": " " * 100_000 + "x", "<pad>" * 8_000 + "x": "<pad>" * 8_000 + "x", "y" + "<pad>" * 8_000: "y",

@@ -87,6 +87,11 @@ class Plan:
         return [part.judge for part in self.parts if part.judge is not None]
 
     @property
+    def functions(self) -> list[str]:
+        """The functions of a file whose target takes each grader by itself: theirs, and `combined` for the suite's rule."""
+        return [*(part.function for part in self.parts), *(["combined"] if self.rule is not None else [])]
+
+    @property
     def whole(self) -> str:
         """What the suite's own score is called beside the graders': a name that none of them has."""
         return unique("combined", [part.name for part in self.parts])

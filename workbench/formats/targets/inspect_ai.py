@@ -8,7 +8,7 @@ Source: inspect_ai 0.3.285 (`scorer/_metric.py`), read and run.
 from __future__ import annotations
 
 from workbench.formats.targets.base import Plan
-from workbench.formats.targets.module import filled
+from workbench.formats.targets.module import functions_of, whole_of
 from workbench.formats.targets.registering import register_target
 
 _IMPORTS = """import json as _wb_json
@@ -68,16 +68,12 @@ def combined():
 
 
 def _lines(plan: Plan) -> str:
-    functions = "".join(filled(_FUNCTION, part) for part in plan.parts)
-    whole = _WHOLE.replace("RULE", f"The suite's {plan.rule.rule}") if plan.rule is not None else ""
-    return f"{_ROW}{functions}{whole}"
+    return _ROW + functions_of(plan, _FUNCTION) + whole_of(plan, _WHOLE)
 
 
 def _use(plan: Plan) -> str:
     name = plan.parts[0].function if plan.rule is None else "combined"
-    names = [part.function for part in plan.parts]
-    names += ["combined"] if plan.rule is not None else []
-    listed = ", ".join(f"{one}()" for one in names)
+    listed = ", ".join(f"{function}()" for function in plan.functions)
     return f"Task(..., scorer=[{listed}]), or: inspect score LOG --scorer THIS_FILE.py@{name}"
 
 

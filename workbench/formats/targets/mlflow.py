@@ -8,7 +8,7 @@ Source: MLflow 3.17.2 (`genai/scorers`), read and run.
 from __future__ import annotations
 
 from workbench.formats.targets.base import TEXT, Plan
-from workbench.formats.targets.module import filled, quoted
+from workbench.formats.targets.module import functions_of, whole_of
 from workbench.formats.targets.records import RECORD_LINES
 from workbench.formats.targets.registering import register_target
 
@@ -43,17 +43,8 @@ def combined(*, inputs=None, outputs=None, expectations=None):
 
 
 def _lines(plan: Plan) -> str:
-    functions = "".join(filled(_FUNCTION, part) for part in plan.parts)
-    whole = (
-        _WHOLE.replace("RULE", f"The suite's {plan.rule.rule}").replace("WHOLE", quoted(plan.whole))
-        if plan.rule is not None
-        else ""
-    )
-    return f"{RECORD_LINES}{_ROW}{functions}{whole}\n\nscorers = [{', '.join(_names(plan))}]\n"
-
-
-def _names(plan: Plan) -> list[str]:
-    return [*(part.function for part in plan.parts), *(["combined"] if plan.rule is not None else [])]
+    functions = functions_of(plan, _FUNCTION) + whole_of(plan, _WHOLE)
+    return f"{RECORD_LINES}{_ROW}{functions}\n\nscorers = [{', '.join(plan.functions)}]\n"
 
 
 register_target(

@@ -27,13 +27,12 @@ from workbench.formats.targets.names import quoted_block, stand_apart
 from workbench.graders.combine import AllPass, CombiningRule, Formula, Mean, Sum
 from workbench.graders.portable.slices import sliced
 
-__all__ = ["SETTINGS", "compose", "decompose", "filled", "listed", "mapped", "quoted"]
+__all__ = ["SETTINGS", "compose", "decompose", "functions_of", "listed", "mapped", "quoted", "whole_of"]
 
 SETTINGS = "# settings: "
 """Begins the last line, which says what the file was made of."""
 _CERTIFICATE = "# certificate: "
 _RUNTIME = (runtime, asking)
-_WIDTH = 116
 _TYPING = """
 # Some loaders do not enter a file in `sys.modules`, where dataclasses look for the module of quoted annotations.
 if __name__ not in _wb_modules:
@@ -217,10 +216,23 @@ def _combining_lines(plan: Plan) -> str:
     return f"\n\ndef _wb_whole(answers):\n    return {_combined(plan, plan.rule)}\n"
 
 
-def filled(template: str, part: Part) -> str:
-    """Lines of a target for one grader: FUNCTION is its function's name, NAME its own as a text."""
-    values = {"FUNCTION": part.function, "NAME": quoted(part.name)}
-    return re.sub(r"\b(FUNCTION|NAME)\b", lambda match: values[match[0]], template)
+def functions_of(plan: Plan, template: str) -> str:
+    """A target's lines for each grader: FUNCTION is its function's name, NAME its own as a text."""
+    return "".join(
+        _filled(template, {"FUNCTION": part.function, "NAME": quoted(part.name)}) for part in plan.parts
+    )
+
+
+def whole_of(plan: Plan, template: str) -> str:
+    """A target's lines for the suite's own score, where it has a rule: RULE is the rule's title, WHOLE the score's name."""
+    if plan.rule is None:
+        return ""
+    return _filled(template, {"RULE": f"The suite's {plan.rule.rule}", "WHOLE": quoted(plan.whole)})
+
+
+def _filled(template: str, values: Mapping[str, str]) -> str:
+    # In one pass: a grader may be called as one of the words is.
+    return re.sub(rf"\b({'|'.join(values)})\b", lambda match: values[match[0]], template)
 
 
 def quoted(name: str) -> str:

@@ -10,27 +10,15 @@ from __future__ import annotations
 
 from workbench.formats.targets.base import TEXT, Plan, no_time_limit
 from workbench.formats.targets.registering import register_target
+from workbench.graders.portable.slices import sliced
+from workbench.graders.rules.queries import completion_of
 
-_LINES = '''
-
-_WB_ENDS = (
-    "<|im_end|>", "<|endoftext|>", "<|eot_id|>", "<|end_of_text|>", "<|end|>", "<|return|>", "<end_of_turn>", "</s>",
-    "<eos>", "<pad>",
-)  # fmt: skip
-
-
-def _wb_completion(query, prompt):
-    """What follows the prompt, without the special tokens that end it."""
-    text = query.removeprefix(prompt)
-    while end := next((end for end in _WB_ENDS if text.rstrip().endswith(end)), ""):
-        text = text.rstrip().removesuffix(end)
-    return text
-
+_LINES = """
 
 def reward_func(queries, prompts, labels, **kwargs):
     found = []
     for query, prompt, label in zip(queries, prompts, labels, strict=True):
-        turns = [("assistant", _wb_completion(query, prompt))]
+        turns = [("assistant", completion_of(query, prompt))]
         found.append(_wb_drive(_wb_ask(_wb_graders, _wb_thread, turns, _wb_with_reference({}, label))))
     scores = [_wb_number(_wb_whole(answers), ON_ERROR) for answers in found]
     parts = {name: [_wb_number(answers[name], _wb_math.nan) for answers in found] for name in _wb_graders}
@@ -38,11 +26,12 @@ def reward_func(queries, prompts, labels, **kwargs):
         return {"rewards": scores, "scores": scores, "extra_logs": parts}
     logs = {name: values[0] for name, values in parts.items()}
     return {"rewards": scores[0], "scores": scores[0], "extra_logs": logs}
-'''
+"""
 
 
 def _lines(plan: Plan) -> str:
-    return _LINES.replace("ON_ERROR", repr(plan.on_error))
+    _, pieces = sliced([(completion_of.__module__, "completion_of")])
+    return "".join(f"\n\n{piece}\n" for piece in pieces) + _LINES.replace("ON_ERROR", repr(plan.on_error))
 
 
 register_target(
@@ -51,7 +40,7 @@ register_target(
     lines=_lines,
     use=lambda _: "--reward.remote_url THIS_FILE.py --data.label_key REFERENCE_COLUMN",
     reads=TEXT,
-    public=("reward_func",),
+    public=("SPECIAL_TOKENS", "completion_of", "reward_func"),
     combines=True,
     words=False,
     no_score="OpenRLHF logs the exception, and the run ends later.",

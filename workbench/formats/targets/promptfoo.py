@@ -8,7 +8,7 @@ Source: promptfoo 0.123.1 (`assertions/python`), read and run.
 from __future__ import annotations
 
 from workbench.formats.targets.base import TEXT, Plan
-from workbench.formats.targets.module import filled
+from workbench.formats.targets.module import functions_of
 from workbench.formats.targets.registering import register_target
 
 _ROW = """
@@ -41,8 +41,8 @@ def FUNCTION(output, context):
 
 
 def _lines(plan: Plan) -> str:
-    functions = "".join(filled(_FUNCTION, part) for part in plan.parts)
-    return _ROW.replace("ON_ERROR", repr(plan.on_error)) + (functions if len(plan.parts) > 1 else "")
+    functions = functions_of(plan, _FUNCTION) if len(plan.parts) > 1 else ""
+    return _ROW.replace("ON_ERROR", repr(plan.on_error)) + functions
 
 
 register_target(

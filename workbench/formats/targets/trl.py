@@ -9,7 +9,7 @@ Source: TRL 1.16 (`GRPOTrainer._calculate_rewards`), read and run on a CPU.
 from __future__ import annotations
 
 from workbench.formats.targets.base import Plan, no_time_limit
-from workbench.formats.targets.module import filled
+from workbench.formats.targets.module import functions_of, whole_of
 from workbench.formats.targets.registering import register_target
 from workbench.graders.combine import Mean, Sum
 
@@ -56,15 +56,11 @@ _WHOLE_USE = (
 
 
 def _lines(plan: Plan) -> str:
-    functions = "".join(filled(_FUNCTION, part) for part in plan.parts)
-    names = ", ".join(part.function for part in plan.parts)
     weights = _weights(plan)
-    if plan.rule is None or len(plan.parts) == 1:
-        return f"{_ROW}{functions}\n\nreward_funcs = [{names}]\nreward_weights = {weights}\n"
-    whole = _WHOLE.replace("RULE", f"The suite's {plan.rule.rule}")
-    if weights:
-        return f"{_ROW}{functions}{whole}\n\nreward_funcs = [{names}]\nreward_weights = {weights}\n"
-    return f"{_ROW}{whole}\n\nreward_funcs = [reward]\nreward_weights = [1.0]\n"
+    functions = functions_of(plan, _FUNCTION) if weights else ""
+    whole = whole_of(plan, _WHOLE) if len(plan.parts) > 1 else ""
+    names = ", ".join(part.function for part in plan.parts) if weights else "reward"
+    return f"{_ROW}{functions}{whole}\n\nreward_funcs = [{names}]\nreward_weights = {weights or [1.0]}\n"
 
 
 def _use(plan: Plan) -> str:

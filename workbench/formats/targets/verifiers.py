@@ -9,7 +9,7 @@ Source: verifiers 0.4.0 (`v1/task.py`, `v1/trace.py`), read and run (`Task.score
 from __future__ import annotations
 
 from workbench.formats.targets.base import Plan, no_time_limit
-from workbench.formats.targets.module import filled, mapped
+from workbench.formats.targets.module import functions_of, mapped, whole_of
 from workbench.formats.targets.registering import register_target
 from workbench.graders.combine import Mean, Sum
 
@@ -45,9 +45,8 @@ async def reward(task, trace) -> float:
 
 
 def _lines(plan: Plan) -> str:
-    functions = "".join(filled(_FUNCTION, part) for part in plan.parts)
-    whole = _WHOLE.replace("RULE", f"The suite's {plan.rule.rule}") if plan.rule is not None else ""
-    return f"{_ROW}{functions}{whole}\n\nREWARDS = {mapped(_rewards(plan))}\n"
+    functions = functions_of(plan, _FUNCTION) + whole_of(plan, _WHOLE)
+    return f"{_ROW}{functions}\n\nREWARDS = {mapped(_rewards(plan))}\n"
 
 
 def _rewards(plan: Plan) -> dict[str, float]:

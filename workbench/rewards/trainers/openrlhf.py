@@ -5,16 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from workbench.graders.rules.queries import completion_of
 from workbench.rewards.rows import row_of, with_reference
 from workbench.rewards.trainer import TrainerFunction, trainer
 
-__all__ = ["OpenRlhfReward", "completion_of"]
-
-_ENDS = (
-    "<|im_end|>", "<|endoftext|>", "<|eot_id|>", "<|end_of_text|>", "<|end|>", "<|return|>", "<end_of_turn>", "</s>",
-    "<eos>", "<pad>",
-)  # fmt: skip
-"""Special tokens at the end of a query, which is decoded with them."""
+__all__ = ["OpenRlhfReward"]
 
 
 @trainer("openrlhf")
@@ -43,15 +38,6 @@ class OpenRlhfReward(TrainerFunction):
             for name, grades in graded.parts.items()
         }
         return {"rewards": _tensor(numbers), "scores": _tensor(numbers), "extra_logs": logs}
-
-
-def completion_of(query: str, prompt: str) -> str:
-    """What stands behind the prompt, without the special tokens at its end; blanks before them are the model's own."""
-    text = query.removeprefix(prompt)
-    # From the end, one token after the other: a pattern would look for an end at every sign of a long text.
-    while end := next((end for end in _ENDS if text.rstrip().endswith(end)), ""):
-        text = text.rstrip().removesuffix(end)
-    return text
 
 
 def _tensor(values: list[float]) -> Any:

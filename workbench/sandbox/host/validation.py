@@ -42,6 +42,17 @@ _CAUSES = (
 
 
 _ROWS = "return {what} for every row; validate(samples) tries rows of your own in place of the mock row"
+
+
+def _advice_on(function: str, takes: str, returns: str) -> dict[str, str]:
+    """The advice on a function of another system: what it is, what it takes, what it returns."""
+    return {
+        "structure": f"define {function} at the top level",
+        "signature": f"take {takes}",
+        "test_run": _ROWS.format(what=returns),
+    }
+
+
 _ADVICE_FOR: dict[str, dict[str, str]] = {
     "javascript": {
         "structure": "define `function grade(input)` at the top level of the script",
@@ -56,41 +67,23 @@ _ADVICE_FOR: dict[str, dict[str, str]] = {
         "other packages runs with RolloutGrader.in_process",
         "test_run": _ROWS.format(what="a finite reward"),
     },
-    "letta": {
-        "structure": "define the @grader function at the top level",
-        "signature": "take (sample, submission) and return GradeResult",
-        "test_run": _ROWS.format(what="a GradeResult"),
-    },
-    "openai": {
-        "structure": "define `def grade(sample, item)` at the top level",
-        "signature": "take (sample, item)",
-        "test_run": _ROWS.format(what="a number"),
-    },
-    "osmosis": {
-        "structure": "define the @osmosis_reward function at the top level",
-        "signature": "take (solution_str, ground_truth, extra_info=None)",
-        "test_run": _ROWS.format(what="a float"),
-    },
-    "trl": {
-        "structure": "define the reward function at the top level",
-        "signature": "take (prompts, completions, **columns)",
-        "test_run": _ROWS.format(what="a list of one number a row"),
-    },
-    "verl": {
-        "structure": "define compute_score at the top level",
-        "signature": "take (data_source, solution_str, ground_truth, extra_info=None)",
-        "test_run": _ROWS.format(what="a number, or a dict with score"),
-    },
-    "openrlhf": {
-        "structure": "define reward_func at the top level",
-        "signature": "take (queries, prompts, labels)",
-        "test_run": _ROWS.format(what="a dict with rewards"),
-    },
-    "together": {
-        "structure": "define the reward function at the top level",
-        "signature": "take (prediction, target)",
-        "test_run": _ROWS.format(what="a number"),
-    },
+    "letta": _advice_on(
+        "the @grader function", "(sample, submission) and return GradeResult", "a GradeResult"
+    ),
+    "openai": _advice_on("`def grade(sample, item)`", "(sample, item)", "a number"),
+    "osmosis": _advice_on(
+        "the @osmosis_reward function", "(solution_str, ground_truth, extra_info=None)", "a float"
+    ),
+    "trl": _advice_on(
+        "the reward function", "(prompts, completions, **columns)", "a list of one number a row"
+    ),
+    "verl": _advice_on(
+        "compute_score",
+        "(data_source, solution_str, ground_truth, extra_info=None)",
+        "a number, or a dict with score",
+    ),
+    "openrlhf": _advice_on("reward_func", "(queries, prompts, labels)", "a dict with rewards"),
+    "together": _advice_on("the reward function", "(prediction, target)", "a number"),
 }
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
+from workbench.graders.rules.queries import completion_of
 from workbench.rewards.rows import Row, row_of, with_reference
-from workbench.rewards.trainers.openrlhf import completion_of
 from workbench.serve.fields import a_list, an_object, field, same_length, texts
 from workbench.serve.outcomes import Outcomes
 from workbench.serve.wire_form import WireForm, wire_form
