@@ -453,6 +453,15 @@ def test_conversion_errors_are_one_message(platforms, capsys, arguments, part):
     assert {path: path.read_bytes() for path in platforms.iterdir()} == before
 
 
+def test_what_stands_for_no_score_is_a_number(platforms, capsys):
+    """A word in its place is named, and so is a format that has a word of its own."""
+    with pytest.raises(SystemExit):
+        main(["convert", str(platforms / "openai.json"), "--to", "verl", "--on-error", "zero"])
+    assert "'zero' is no number, nor the word raise" in capsys.readouterr().err
+    assert main(["convert", str(platforms / "openai.json"), "--to", "trl", "--on-error", "0"]) == 1
+    assert "a word of its own" in capsys.readouterr().err
+
+
 def test_convert_proves_sources_first(platforms, capsys):
     """A source that fails its checks is not written, unless that is said."""
     (platforms / "bad.json").write_text(json.dumps({"type": "script", "script": "function other() {}"}))

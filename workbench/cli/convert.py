@@ -43,7 +43,10 @@ def add(commands: Commands) -> None:
 
 
 def _on_error(text: str) -> str | float:
-    return text if text == "raise" else float(text)
+    try:
+        return text if text == "raise" else float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number, nor the word raise") from None
 
 
 def _convert(options: argparse.Namespace) -> int:
