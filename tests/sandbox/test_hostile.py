@@ -53,8 +53,12 @@ def test_layers_stop_what_they_are_said_to_stop(name):
     "case", [marked(case) for case in CASES if case.open_without_locks and case.name not in HOLES]
 )
 def test_canary_is_alive(case, bare):
-    """Without any layer the attack gets through, so its failing elsewhere means something."""
-    assert bare.wounds(case) != []
+    """Without any layer the attack gets through, so its failing elsewhere means something.
+
+    In one of a few tries: a worker that became another program is ended at once, which on a busy machine may come
+    before that program did anything.
+    """
+    assert any(bare.wounds(case) for _ in range(5))
 
 
 @pytest.mark.parametrize(

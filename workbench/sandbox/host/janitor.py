@@ -28,12 +28,22 @@ class Janitor:
         """Do something soon. An error is raised by the future's `result` and nowhere else."""
         if self._owner != os.getpid():  # the first job here, or after a fork: the jobs there are not ours
             self._jobs, self._owner, self._thread = SimpleQueue(), os.getpid(), None
+        future = self.post(work, *args)
         if self._thread is None:
-            self._thread = threading.Thread(
-                target=_work, args=(self._jobs,), name="workbench-janitor", daemon=True
-            )
-            self._thread.start()
-        return self.post(work, *args)
+            self._begin()
+        return future
+
+    def _begin(self) -> None:
+        thread = threading.Thread(target=_work, args=(self._jobs,), name="workbench-janitor", daemon=True)
+        try:
+            thread.start()
+        except (
+            RuntimeError
+        ):  # from Python 3.12 on no thread begins while the interpreter ends: the jobs are done here
+            self._jobs.put(None)
+            _work(self._jobs)
+        else:
+            self._thread = thread
 
     def post(self, work: Callable[..., object], *args: object) -> Future[None]:
         """The same without starting the thread: for finalizers."""
