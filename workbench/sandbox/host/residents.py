@@ -177,21 +177,21 @@ class Residents:
 
     def _listen(self) -> None:
         """Wait for answers and for new rows, and take the answers."""
-        speakers: dict[int, tuple[Key, WorkerGroup, Member]] = {
+        listening: dict[int, tuple[Key, WorkerGroup, Member]] = {
             member.running.fileno(): (key, group, member)
             for key, group in self._groups.items()
             for member in group.members
         }
         waiting = any(group.busy for group in self._groups.values())
-        tick = _BUSY_TICK if waiting else _IDLE_TICK if speakers else None
-        for fd in _readable([*speakers, self._wake_fds[0]], tick):
-            if fd in speakers:
-                key, group, member = speakers[fd]
+        tick = _BUSY_TICK if waiting else _IDLE_TICK if listening else None
+        for fd in _readable([*listening, self._wake_fds[0]], tick):
+            if fd in listening:
+                key, group, member = listening[fd]
                 with self._failing(key):
                     group.read(member)
         with contextlib.suppress(BlockingIOError):
             os.read(self._wake_fds[0], 4096)
-        # In this order: the other way round, a call in between would have its word read and the next one say nothing.
+        # In this order: the other way round, a call in between would have its byte read, and the next one would write none.
         self._awake = False
         for key in [key for key, group in self._groups.items() if not group.members and not group.busy]:
             del self._groups[key]

@@ -13,9 +13,6 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from workbench.errors import SandboxError
 from workbench.grade import ErrorKind, GradeError
 from workbench.sandbox.child.protocol import NOTED_ROWS
@@ -26,6 +23,7 @@ from workbench.sandbox.host.limits import Program, weakest
 from workbench.sandbox.host.member import MOST_ROWS, Member, was_killed
 from workbench.sandbox.host.pool import cores
 from workbench.sandbox.host.results import page_of
+from workbench.sandbox.host.row_times import RowTimes
 from workbench.sandbox.host.worker import ENDED, TIMED_OUT, Death, Worker
 from workbench.sandbox.host.worker_slot import FIRST_ROWS
 from workbench.sandbox.host.zygote import START_SECONDS
@@ -34,26 +32,14 @@ __all__ = ["EXTRA_WORKERS", "NotSelfContainedError", "WorkerGroup"]
 
 EXTRA_WORKERS = 16
 """Workers beyond the usual number, for rows that hang for sure: so many hang side by side before their limits add up."""
-_TARGET_SECONDS = 0.01
-"""Work in one command: a tenth of it is what the round trip takes."""
-_STUCK_SECONDS, _STUCK_TIMES = 0.03, 4.0
-"""A row hangs, as far as the rows behind it are concerned, after so long and so many times what a row takes."""
-_STUCK_SHARE = 0.1
-"""The same of the time limit, while nobody knows what a row takes."""
-_HANGS_SECONDS, _HANGS_SHARE, _HANGS_TIMES = 0.25, 0.25, 1.5
-"""After so long, or this share of the limit, and so many times what the slowest honest row took, a row that hangs may cost
-a worker more than there are cores; where there are more already, after as much longer. Not sooner: it may be an honest
-row that takes long, and many of these on few cores would all run out of time."""
-_KNOWN_ROWS, _SURE_SECONDS, _SURE_TIMES = 1000, 0.08, 30.0
-"""Where none of so many rows took longer than a thirtieth of it, a row hangs for sure after so long."""
-_SLOWEST_KEPT = 0.98
-"""What is kept of the time of the slowest row with each command after it."""
 _MOST_BYTES = 768 * 1024
 """Bytes of rows in one command, if it has more than one: less than the pipe holds, so that sending never waits."""
 _ALONE_ROWS = 64
-_MOST_FRUITLESS = 3
-"""Workers lost without a row decided, or without getting ready, after which nothing is tried any more."""
+"""Rows of one command whose module is made anew for each."""
+_MOST_LOSSES = 3
+"""Workers lost one after the other, none with a row decided, after which nothing is tried any more."""
 _EXTRA_IDLE_SECONDS = 60.0
+"""Seconds without work after which the workers beyond the usual number end."""
 _CLOSED = GradeError(ErrorKind.CANCELLED, "not graded: the workers were closed")
 
 
@@ -81,9 +67,8 @@ class WorkerGroup:
         self._start, self._discard, self._idle_seconds = start, discard, idle_seconds
         self._most = _ALONE_ROWS if alone else NOTED_ROWS if program.noted else MOST_ROWS
         self._waiting = Waiting()
-        self._at_once = 1 if alone else FIRST_ROWS
-        self._row_seconds, self._slowest, self._scored = float("nan"), 0.0, 0
-        self._fruitless = 0
+        self._times = RowTimes(program.limits.row_seconds, rows=1 if alone else FIRST_ROWS)
+        self._losses = 0
         self._worked = time.monotonic()
         self.members: list[Member] = []
         self._open: set[Batch] = set()
@@ -157,8 +142,8 @@ class WorkerGroup:
             try:
                 worker = self._start()
             except SandboxError as error:
-                self._fruitless += 1  # where workers have started before, the next one may as well
-                if not self._isolation or self._fruitless >= _MOST_FRUITLESS:
+                self._losses += 1  # where workers have started before, the next one may as well
+                if not self._isolation or self._losses >= _MOST_LOSSES:
                     self._end_waiting(error)
                 return
             self.members.append(Member(ranges=deque(), worker=worker, until=now + START_SECONDS))
@@ -174,9 +159,7 @@ class WorkerGroup:
         rows = self._waiting.rows
         if not rows:
             return 0
-        known = not np.isnan(self._row_seconds)
-        worth = rows * self._row_seconds / _TARGET_SECONDS if known else rows / FIRST_ROWS
-        usual = min(self._workers, max(1, int(worth) + self._moving))
+        usual = min(self._workers, max(1, int(self._times.commands(rows)) + self._moving))
         # Where rows hang there may be more of them: twice as many at a time are met with each that is found.
         stuck = sum(member.stuck for member in self.members)
         return max(usual, min(stuck, rows))
@@ -184,21 +167,11 @@ class WorkerGroup:
     def _most_at_work(self, now: float) -> int:
         """Workers that may grade at once: as many as there are cores, and more where rows hang for sure."""
         usual = max(self._workers, cores())
-        if np.isnan(self._row_seconds):
+        if not self._times.known:
             return usual  # nobody knows yet what is long
-        least = self._surely_hangs
+        least = self._times.hang_seconds(sum(member.state == "busy" for member in self.members) / cores())
         hanging = sum(member.stuck and now - member.since_mark > least for member in self.members)
         return usual + min(EXTRA_WORKERS, 2 * hanging)
-
-    @property
-    def _surely_hangs(self) -> float:
-        """Seconds after which a row is taken for one that hangs, and no longer for one that takes long."""
-        least = min(_HANGS_SECONDS, _HANGS_SHARE * self._limits.row_seconds)
-        least = max(least, self._stuck_seconds, _HANGS_TIMES * self._slowest)
-        least *= max(1.0, sum(member.state == "busy" for member in self.members) / cores())
-        if self._scored < _KNOWN_ROWS:
-            return least
-        return min(least, max(_SURE_SECONDS, self._stuck_seconds, _SURE_TIMES * self._slowest))
 
     def _note_started(self, member: Member, info: Mapping[str, Any]) -> None:
         worker = member.running
@@ -219,7 +192,7 @@ class WorkerGroup:
     def _hand_out(self, member: Member, places: int) -> None:
         """Give an idle worker its share of the rows, as one of so many."""
         share = -(-self._waiting.rows // places)
-        pieces = self._waiting.take(min(share, self._at_once, self._most), _MOST_BYTES)
+        pieces = self._waiting.take(min(share, self._times.rows_at_once, self._most), _MOST_BYTES)
         if not pieces:
             return
         try:
@@ -231,32 +204,19 @@ class WorkerGroup:
     def _collect(self, member: Member, reply: Mapping[str, Any]) -> None:
         """Take an answer, and learn from it what a row takes."""
         back, seconds = member.receive(reply, alone=self._alone)
-        spent = (time.monotonic() - member.since) / max(1, member.request.count)
         memory = any(error.kind is ErrorKind.MEMORY for error in member.results.grades.errors.values())
-        self._learn(member, seconds, spent)
+        self._times.learn(seconds)
+        if len(seconds) and not member.stuck:
+            self._times.size_next(time.monotonic() - member.since, member.request.count, self._most)
         self._settle(member)
         self._waiting.put_back(back)
         if memory:  # what the row before has taken may still be held, and the next one would pay for it
             self._close_member(member)
 
-    def _learn(self, member: Member, seconds: NDArray[np.float64], spent: float) -> None:
-        """What a row takes, and how many of them make a command. Of rows without a score nothing is learnt."""
-        if not len(seconds):
-            return
-        mean = float(seconds.mean())
-        self._scored += len(seconds)
-        self._slowest = max(_SLOWEST_KEPT * self._slowest, float(seconds.max()))
-        known = not np.isnan(self._row_seconds)
-        self._row_seconds = 0.5 * (self._row_seconds + mean) if known else mean
-        if not member.stuck:
-            fitting = int(_TARGET_SECONDS / max(spent, 1e-9))
-            most = 8 * max(self._at_once, member.request.count)
-            self._at_once = max(1, min(self._most, fitting, most))
-
     def _settle(self, member: Member) -> None:
         self._worked = time.monotonic()
         if member.settle(self._isolation):
-            self._fruitless = 0
+            self._losses = 0
         member.stuck = False
 
     def _watch(self, member: Member, now: float) -> None:
@@ -271,19 +231,13 @@ class WorkerGroup:
         longest = self._hard_seconds + (self._limits.hard_load_seconds if self._alone else 0)
         if now - member.since > member.request.count * longest + 1:
             raise Death(TIMED_OUT)  # its mark moves, or is forged, but more slowly than the limit allows
-        if not member.stuck and waited > self._stuck_seconds:
+        if not member.stuck and waited > self._times.bypass_seconds:
             self._waiting.put_back(member.pass_by())
 
     @property
     def _hard_seconds(self) -> float:
         """When a worker is ended whose row ignores the soft limit: within a second of it, however long that is."""
         return min(self._limits.hard_row_seconds, self._limits.row_seconds + 0.8)
-
-    @property
-    def _stuck_seconds(self) -> float:
-        if np.isnan(self._row_seconds):
-            return max(_STUCK_SECONDS, _STUCK_SHARE * self._limits.row_seconds)
-        return max(_STUCK_SECONDS, _STUCK_TIMES * self._row_seconds)
 
     def _handle_death(self, member: Member, death: Death) -> None:
         """Keep the finished rows of a worker that is gone, blame the row it was at, put the rest back."""
@@ -292,7 +246,7 @@ class WorkerGroup:
         # Why it ended is asked of those only that ended by themselves: others take their time to free their memory.
         status = member.running.close() if death.reason == ENDED else None
         self._close_member(member)
-        self._fruitless += state != "idle"
+        self._losses += state != "idle"
         if pages is not None:
             back = self._left_of(member, pages, death, status)
             self._settle(member)
@@ -300,7 +254,7 @@ class WorkerGroup:
         elif state == "loading" and ends_loading(death, status):
             error = verdict(death, status, self._limits.hard_load_seconds, missing="the module did not load")
             self._fail_waiting(GradeError(ErrorKind.LOAD, error.message))
-        if self._fruitless >= _MOST_FRUITLESS:
+        if self._losses >= _MOST_LOSSES:
             self._give_up(death)
 
     def _left_of(
@@ -309,14 +263,14 @@ class WorkerGroup:
         """What a lost worker leaves to do."""
         if was_killed(death, status) and member.is_first_time(pages):
             return member.keep_finished(pages, noted=self._program.noted)
-        back = member.salvage(pages, verdict(death, status, self._hard_seconds), self._at_once)
-        self._at_once = max(1, min(self._at_once, member.batch_rows))
+        back = member.salvage(pages, verdict(death, status, self._hard_seconds), self._times.rows_at_once)
+        self._times.rows_at_once = max(1, min(self._times.rows_at_once, member.batch_rows))
         return back
 
     def _give_up(self, death: Death) -> None:
-        self._fruitless = 0
+        self._losses = 0
         if self._isolation:
-            reason = f"not tried: {_MOST_FRUITLESS} workers in a row were lost ({death.reason})"
+            reason = f"not tried: {_MOST_LOSSES} workers in a row were lost ({death.reason})"
             self._fail_waiting(GradeError(ErrorKind.SANDBOX, reason))
         else:
             self._end_waiting(StartError("a sandbox worker did not start", found=death.reason))
