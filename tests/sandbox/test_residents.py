@@ -312,6 +312,31 @@ def test_a_single_call_prints_as_before():
         ("from csv import field_size_limit as f\nf(1)\n", False),
         ("class A:\n    def f(self):\n        self.x = 1\n", True),
         ("import numpy\n", False),
+        ("import keyword\nWORDS = keyword.kwlist\nWORDS.append('x')\n", False),
+        ("from keyword import kwlist as k\nasync def grade(t):\n    change(k)\n", False),
+        ("import keyword as k\nm = k\nm.kwlist.append('x')\n", False),
+        ("import keyword\ngetattr(keyword, 'kwlist').append('x')\n", False),
+        ("import urllib.parse\nfor n in (urllib.parse,):\n    n.uses_netloc.append('x')\n", False),
+        ("import html.entities\nlist(html.entities.html5.items())\n", False),
+        ("from html import entities\nasync def grade(t):\n    return len(entities.html5)\n", False),
+        (
+            "import re\nFLAGS = re.I | re.M\nasync def grade(t):\n    return re.sub('a', '', t, flags=FLAGS)\n",
+            True,
+        ),
+        (
+            "from __future__ import annotations\nimport urllib.parse, math\nX = math.pi\nurllib.parse.quote('a')\n",
+            True,
+        ),
+        (
+            "from dataclasses import dataclass, field\n@dataclass\nclass A:\n    x: list = field(default_factory=list)\n",
+            True,
+        ),
+        (
+            "import typing as t\nfrom workbench import StringThread\nasync def grade(thread: StringThread) -> t.Any: ...\n",
+            True,
+        ),
+        ("from datetime import datetime\nprint(datetime.now().year, datetime.min.year)\n", True),
+        ("from json import nothing\n", False),
     ],
 )
 def test_which_texts_keep_to_themselves(text, contained):

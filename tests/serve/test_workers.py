@@ -69,6 +69,16 @@ def test_requests_survive_killed_workers():
             assert [one["reward"] for one in answer.result().json()["responses"]] == [1.0] * 10
         assert [answer.result().json()["reward"] for answer in answers[8:]] == [1.0] * 4
         assert not set(killed) & set(workers())
+        assert _started(running) >= len(killed) + 1
+
+
+def _started(running):
+    (line,) = [
+        line
+        for line in running.client.get("/metrics").text.splitlines()
+        if line.startswith("workbench_workers_started_total ")
+    ]
+    return int(line.split()[1])
 
 
 def test_workers_end_with_the_server():

@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
 from workbench.rewards.stats import RewardStats
+from workbench.sandbox.host.residents import residents
 from workbench.serve.admission import Admission
 
 __all__ = ["CONTENT_TYPE", "Metrics"]
@@ -79,6 +80,8 @@ class Metrics:
         held = self._admission
         yield _family("workbench_queue_rows", "gauge", "Rows that wait or are graded.", [("", {}, held.rows)])
         yield _family("workbench_body_bytes", "gauge", "Bytes of bodies held.", [("", {}, held.held)])
+        workers: list[Sample] = [("", {}, residents().started)]
+        yield _family("workbench_workers_started_total", "counter", "Sandbox workers started.", workers)
         refused: list[Sample] = [("", {}, held.refused)]
         yield _family("workbench_refused_total", "counter", "Requests told to come again.", refused)
 

@@ -45,6 +45,14 @@ def test_a_row_that_cannot_be_read_costs_itself(server):
     assert "no role" in first["metadata"]["reason"]
 
 
+def test_a_thread_without_turns_has_no_score(server):
+    """There is nothing to grade: 422 for one thread, null in a batch, never the score of an empty conversation."""
+    assert server.post("/score", {"turns": []}).status_code == 422
+    (answer,) = server.post("/batch_score", {"requests": [{"turns": []}]}).json()["responses"]
+    assert answer["reward"] is None
+    assert "turns is empty" in answer["metadata"]["reason"]
+
+
 def test_an_empty_batch_is_answered(server):
     """No requests, no responses."""
     assert server.post("/batch_score", {"requests": []}).json() == {"responses": []}

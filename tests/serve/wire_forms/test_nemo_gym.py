@@ -55,6 +55,15 @@ def test_items_are_the_conversation():
     assert found.thread.completion() == "4"
 
 
+@pytest.mark.parametrize("output", [[], [{"type": "reasoning", "id": "r1", "summary": []}]])
+def test_a_policy_that_said_nothing_gave_an_empty_answer(output):
+    """It is graded as one, not as a conversation that nobody answered."""
+    sent = body("4")
+    sent["response"]["output"] = output
+    (found,) = NemoGymVerify().read(sent)
+    assert found.thread.completion() == ""
+
+
 def test_further_keys_are_metadata():
     """Also those of `verifier_metadata`; the reference has a usual name."""
     found = row(verifier_metadata={"expected": "4", "level": 2}, source="gsm")

@@ -8,6 +8,8 @@ not know counts as one of them. Such a grader is given a fresh worker for every 
 from __future__ import annotations
 
 import ast
+import importlib
+from types import ModuleType
 
 _MODULES = frozenset(
     "__future__ abc ast base64 bisect cmath collections colorsys copy csv dataclasses datetime decimal difflib enum fractions "
@@ -21,41 +23,101 @@ _REACHING = frozenset(
     "setattr delattr globals vars locals exec eval compile open __import__ __builtins__ breakpoint input".split()
 )
 _PRIVATE = frozenset("__init__ __post_init__ __name__ __class__ __doc__ __qualname__ __len__ __eq__".split())
-_CHANGES = frozenset(
-    "append appendleft extend extendleft insert add update discard remove pop popleft popitem clear setdefault "
-    "sort reverse rotate".split()
-)
 
 
 def is_self_contained(tree: ast.Module) -> bool:
     """Whether no row can leave anything behind but in the module's own names and objects."""
     foreign = _imported(tree)
-    return foreign is not None and not any(_reaches_out(node, foreign) for node in ast.walk(tree))
+    if foreign is None or any(_reaches_out(node) for node in ast.walk(tree)):
+        return False
+    reading = _Reading(foreign)
+    reading.visit(tree)
+    return not reading.shares
 
 
-def _imported(tree: ast.Module) -> set[str] | None:
-    """The names that imports bind; None where a module is imported that may hold settings."""
-    names: set[str] = set()
+def _imported(tree: ast.Module) -> dict[str, object] | None:
+    """What imports bind, by name; None where a module may hold settings, or something is not there."""
+    found: dict[str, object] = {}
     for node in ast.walk(tree):
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            modules = (
-                [alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module or ""]
-            )
-            if any(name.partition(".")[0] not in _MODULES for name in modules):
-                return None
-            names |= {alias.asname or alias.name.partition(".")[0] for alias in node.names}
-    return None if "*" in names else names | {"StringThread"}
+        try:
+            if isinstance(node, ast.Import):
+                found |= dict(_module(alias) for alias in node.names)
+            elif isinstance(node, ast.ImportFrom):
+                module = _known(node.module or "")
+                found |= {
+                    alias.asname or alias.name: _member(module, alias.name)
+                    for alias in node.names
+                    if node.module != "__future__"
+                }
+        except (ImportError, AttributeError):
+            return None
+    return found
 
 
-def _reaches_out(node: ast.AST, foreign: set[str]) -> bool:
+def _module(alias: ast.alias) -> tuple[str, ModuleType]:
+    module = _known(alias.name)
+    if alias.asname:
+        return alias.asname, module
+    package = alias.name.partition(".")[0]
+    return package, _known(package)
+
+
+def _known(name: str) -> ModuleType:
+    if name.partition(".")[0] not in _MODULES:
+        raise ImportError(name)
+    return importlib.import_module(name)
+
+
+def _member(module: ModuleType, name: str) -> object:
+    try:
+        return getattr(module, name)
+    except AttributeError:
+        return _known(f"{module.__name__}.{name}")
+
+
+class _Reading(ast.NodeVisitor):
+    """Looks for modules and tables of others that are passed on: under another name they can be changed unseen."""
+
+    def __init__(self, foreign: dict[str, object]) -> None:
+        self._foreign = foreign
+        self.shares = False
+
+    def visit_Name(self, node: ast.Name) -> None:
+        if node.id in self._foreign:
+            self.shares |= isinstance(self._foreign[node.id], ModuleType) or _is_table(self._foreign[node.id])
+
+    def visit_Attribute(self, node: ast.Attribute) -> None:
+        names: list[str] = []
+        inner: ast.expr = node
+        while isinstance(inner, ast.Attribute):
+            names.append(inner.attr)
+            inner = inner.value
+        if not isinstance(inner, ast.Name) or inner.id not in self._foreign:
+            self.visit(inner)
+            return
+        value = self._foreign[inner.id]
+        self.shares |= _is_table(value)
+        for name in reversed(names):
+            value = getattr(
+                value, name, _TABLE
+            )  # what is not there: the name stands for something else as well
+            self.shares |= _is_table(value)
+        self.shares |= isinstance(value, ModuleType)
+
+
+_TABLE: list[object] = []
+
+
+def _is_table(value: object) -> bool:
+    """Whether an object can be changed in place, as lists, mappings and sets can."""
+    return hasattr(type(value), "__setitem__") or isinstance(value, set)
+
+
+def _reaches_out(node: ast.AST) -> bool:
     if isinstance(node, ast.Name):
         return node.id in _REACHING
     if isinstance(node, ast.Attribute):
         return _is_odd(node.attr) or (isinstance(node.ctx, ast.Store | ast.Del) and not _is_own(node))
-    if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store | ast.Del):
-        return _root(node) in foreign
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _CHANGES:
-        return _root(node.func) in foreign
     return isinstance(node, ast.alias) and (_is_odd(node.name) or node.name in _SETTERS)
 
 
@@ -66,10 +128,3 @@ def _is_odd(name: str) -> bool:
 def _is_own(node: ast.Attribute) -> bool:
     """Whether an attribute that is written is one of the object whose method this is."""
     return isinstance(node.value, ast.Name) and node.value.id in {"self", "cls"}
-
-
-def _root(node: ast.AST) -> str:
-    """The name at the front of `a.b[0].c`; "" where there is another expression."""
-    while isinstance(node, ast.Attribute | ast.Subscript):
-        node = node.value
-    return node.id if isinstance(node, ast.Name) else ""

@@ -51,9 +51,14 @@ class _Order:
 
 
 class Residents:
-    """The workers of this process that stay."""
+    """The workers of this process that stay.
+
+    Attributes:
+        started: How many workers were started so far: far more than there are cores where rows hang, crash or eat memory.
+    """
 
     def __init__(self) -> None:
+        self.started = 0
         self._groups: dict[Key, WorkerGroup] = {}
         self._inbox: deque[_Order | Callable[[], object]] = deque()
         self._janitor = Janitor()
@@ -157,6 +162,7 @@ class Residents:
 
             def start() -> Worker:
                 worker = pool().start(program.limits)
+                self.started += 1
                 worker.widen()
                 # At exit last in is first out: the workers end before the process that they were forked from.
                 atexit.unregister(self.close)

@@ -109,6 +109,8 @@ class AdaptiveBatchScore(WireForm):
 def _row(name: str, request: Any) -> Row:
     sent = a_mapping(request, name)
     turns = a_list(field(sent, "turns"), f"{name}: turns")
+    if not turns:
+        return Row(name, None, problem="turns is empty; expected at least one turn")
     return row_of(name, turns, [], a_mapping(sent.get("metadata"), f"{name}: metadata"))
 
 

@@ -100,7 +100,9 @@ class NemoGymVerify(WireForm):
         params = a_mapping(field(sent, _PARAMS), _PARAMS)
         response = a_mapping(field(sent, _RESPONSE), _RESPONSE)
         items = a_list(field(response, "output"), f"{_RESPONSE}.output")
-        return [row_of("the response", _prompt(params), list(_messages(items, "output")), _metadata(sent))]
+        # A policy that only thought, or said nothing, has given an empty answer: it is graded as one.
+        answer = list(_messages(items, "output")) or [{"role": "assistant", "content": ""}]
+        return [row_of("the response", _prompt(params), answer, _metadata(sent))]
 
     def write(self, body: Any, rows: Sequence[Row], outcomes: Outcomes) -> Any:  # noqa: ARG002 (see `WireForm`)
         """See `WireForm`."""
