@@ -1,4 +1,4 @@
-"""slime's remote reward model, asked as `remote_rm` of slime 0b420f1 asks: aiohttp, the same body, `raise_for_status`."""
+"""slime's remote reward model, asked as `remote_rm` of slime 624b824 asks: aiohttp, the same body, `raise_for_status`."""
 
 import asyncio
 

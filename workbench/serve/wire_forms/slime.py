@@ -28,7 +28,7 @@ class Slime(WireForm):
         "Status 422 with the reason. slime tries every error again, ten times in about three minutes, and then ends the "
         "rollout: where rows may fail, choose a number with --on-error."
     )
-    source = "slime 0b420f1, slime/rollout/rm_hub/__init__.py, remote_rm"
+    source = "slime 624b824, slime/rollout/rm_hub/__init__.py, remote_rm"
     request: ClassVar[Any] = {
         "type": "object",
         "required": ["prompt", "response"],
