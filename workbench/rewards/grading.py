@@ -88,6 +88,10 @@ class Graders:
         Args:
             rows: What to grade.
             only: The one entry that is asked for; "" for all, and the rule.
+
+        Raises:
+            SandboxError: No worker could be started, or confinement is weaker than the source needs; what a grader does to a
+                row is a grade.
         """
         start, parts = time.perf_counter(), self._begin(rows, only)
         try:
@@ -99,7 +103,7 @@ class Graders:
         return self._graded(rows, grades, only, start)
 
     async def agrade(self, rows: Sequence[Row], *, only: str = "") -> Graded:
-        """The same inside async code, on any event loop."""
+        """The same as `grade` inside async code, on any event loop; raises the same."""
         start, parts = time.perf_counter(), self._begin(rows, only)
         try:
             grades = {part.entry.name: part.done(await _awaited(part)) for part in _rules_first(parts)}

@@ -137,11 +137,20 @@ class Reward:
         return self.scores(self.grade(rows_of(prompts, completions, columns, reference=self.reference)))
 
     def grade(self, rows: Sequence[Row], *, only: str = "") -> Graded:
-        """Grade rows, count them, and return all grades; from any thread."""
+        """Grade rows, count them, and return all grades; from any thread.
+
+        Args:
+            rows: What to grade.
+            only: The one grader that is asked for; "" for all, and the suite's rule.
+
+        Raises:
+            SandboxError: No worker could be started, or confinement is weaker than the source needs; what a grader does to a
+                row is a grade.
+        """
         return self._counted(self._graders.grade(rows, only=only))
 
     async def agrade(self, rows: Sequence[Row], *, only: str = "") -> Graded:
-        """The same inside async code, on any event loop."""
+        """The same as `grade` inside async code, on any event loop; raises the same."""
         return self._counted(await self._graders.agrade(rows, only=only))
 
     def _counted(self, graded: Graded) -> Graded:

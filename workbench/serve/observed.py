@@ -21,7 +21,7 @@ SEEN = "workbench.seen"
 
 
 class Observed:
-    """An application with its door and its records.
+    """An application behind the check of who may ask, which counts and logs each request.
 
     Args:
         app: What answers.

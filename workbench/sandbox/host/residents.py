@@ -229,7 +229,7 @@ class Residents:
             os.close(fd)
 
     def close(self) -> None:
-        """End every worker and the thread; the next call starts anew."""
+        """End every worker and the thread; a call that waits raises `SandboxError`, and the next one starts anew."""
         atexit.unregister(self.close)
         # With the lock until the thread has ended: a call in between must not begin another while this one still reads
         # what tells it to end.
