@@ -32,6 +32,23 @@ RULES = st.sampled_from(
 )  # fmt: skip
 
 
+def test_a_decorated_function_is_given_what_it_was_written_to_take():
+    """`functools.wraps` and `lru_cache` hide the parameters, not what they are."""
+    import functools
+
+    @functools.lru_cache
+    def grade(completions, *, expected): ...
+
+    @functools.wraps(grade)
+    def around(*args, **kwargs): ...
+
+    for function in (grade, around):
+        assert set(runtime._wb_accepted(function, {"completions": 1, "expected": 2, "level": 3})) == {
+            "completions",
+            "expected",
+        }
+
+
 def answer(score):
     if score == "failed":
         return runtime._wb_Answer(failure="ValueError: no")

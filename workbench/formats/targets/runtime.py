@@ -143,7 +143,9 @@ def _wb_answering_as(call, grade):
 
 
 def _wb_accepted(grade, given):
-    """What a function takes of it, by its parameters' names."""
+    """What a function takes of it, by its parameters' names; a decorated one has those that it was written with."""
+    while hasattr(grade, "__wrapped__"):
+        grade = grade.__wrapped__
     code = grade.__code__
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     return given if code.co_flags & 8 else {key: value for key, value in given.items() if key in names}

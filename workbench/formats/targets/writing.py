@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from workbench.certificates import comment_lines
@@ -122,9 +122,8 @@ def _summed(ranges: Mapping[str, Range], weights: Mapping[str, float]) -> Range:
     )
 
 
-def _hull(ranges: object) -> Range:
-    lows, highs = zip(*list(ranges), strict=True)  # type: ignore[call-overload]
-    return min(lows), max(highs)
+def _hull(ranges: Collection[Range]) -> Range:
+    return min(low for low, _ in ranges), max(high for _, high in ranges)
 
 
 def _tell_rest(target: Target, losses: Losses) -> None:
