@@ -195,6 +195,10 @@ def test_counts_of_each_grader(grader, faults):
         assert slowest.seconds >= faults.timeout
         assert stats.frame.loc["faulty", "failed: timeout"] == 1
         assert "1 (1 timeout)" in repr(stats)
+        failure = stats.graders["faulty"].latest["timeout"]
+        assert failure.message.startswith("timed out")
+        assert f"faulty: timeout, call {failure.call}, row {failure.row}: timed out" in repr(stats)
+        assert "faulty: timeout" in stats._repr_html_()
         assert "<td>faulty</td>" in stats._repr_html_()
         stats.reset()
         assert (stats.calls, stats.graders["right"].rows) == (0, 0)

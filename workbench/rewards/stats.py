@@ -7,7 +7,7 @@ import threading
 import weakref
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -19,7 +19,7 @@ from workbench.grades import Grades
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["GraderStats", "RewardStats", "Slowest"]
+__all__ = ["Failure", "GraderStats", "RewardStats", "Slowest"]
 
 _ALL: weakref.WeakSet[RewardStats] = weakref.WeakSet()
 
@@ -42,6 +42,24 @@ class Slowest:
         return f"{self.seconds:.3g} s (call {self.call}, row {self.row})"
 
 
+@dataclass(frozen=True)
+class Failure:
+    """A row that failed.
+
+    Attributes:
+        call: In which call, counted from 1.
+        row: Which of its rows, counted from 0.
+        message: Why, as the grade says it.
+    """
+
+    call: int
+    row: int
+    message: str
+
+    def __str__(self) -> str:
+        return f"call {self.call}, row {self.row}: {self.message}"
+
+
 @dataclass
 class GraderStats:
     """Counts of one grader.
@@ -52,6 +70,7 @@ class GraderStats:
         failed: Rows that failed, by kind of failure.
         seconds: Time its rows took together.
         slowest: The row that took longest; None before the first.
+        latest: Kind of failure to the latest row that failed so.
     """
 
     scored: int = 0
@@ -59,12 +78,16 @@ class GraderStats:
     failed: Counter[str] = field(default_factory=Counter)
     seconds: float = 0.0
     slowest: Slowest | None = None
+    latest: dict[str, Failure] = field(default_factory=dict)
 
     def add(self, grades: Grades, call: int) -> None:
         """Count the grades of one call."""
         self.scored += grades.n_scored
         self.skipped += grades.n_skipped
         self.failed.update(str(error.kind) for error in grades.errors.values())
+        self.latest |= {
+            str(error.kind): Failure(call, row, error.message) for row, error in grades.errors.items()
+        }
         seconds = grades.seconds
         known = ~np.isnan(seconds)
         if known.any():
@@ -80,7 +103,7 @@ class GraderStats:
 
     def copy(self) -> GraderStats:
         """A copy that nobody counts in."""
-        return GraderStats(self.scored, self.skipped, Counter(self.failed), self.seconds, self.slowest)
+        return replace(self, failed=Counter(self.failed), latest=dict(self.latest))
 
 
 class RewardStats:
@@ -149,17 +172,34 @@ class RewardStats:
         table = [
             "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) for line in lines
         ]
-        return "\n".join([f"{self.calls:,} calls, {self.seconds:.3g} s", *(line.rstrip() for line in table)])
+        head = f"{self.calls:,} calls, {self.seconds:.3g} s"
+        return "\n".join([head, *(line.rstrip() for line in table), *self._failures()])
+
+    def _failures(self) -> list[str]:
+        """The latest failure of each grader and kind, a line each."""
+        return [
+            f"{visible(name)}: {kind}, {visible(_short(str(failure)))}"
+            for name, stats in self.graders.items()
+            for kind, failure in stats.latest.items()
+        ]
 
     def _repr_html_(self) -> str:
         rows = "".join(
             f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in line)}</tr>" for line in self._lines()
         )
         head = "".join(f"<th>{name}</th>" for name in _HEAD)
-        return f"<p>{self.calls:,} calls, {self.seconds:.3g} s</p><table><tr>{head}</tr>{rows}</table>"
+        failures = "".join(f"<div>{escape(line)}</div>" for line in self._failures())
+        table = f"<table><tr>{head}</tr>{rows}</table>"
+        return f"<p>{self.calls:,} calls, {self.seconds:.3g} s</p>{table}{failures}"
 
 
+_MOST_MESSAGE = 300
+"""Characters of a failure that are shown."""
 _HEAD = ("grader", "scored", "skipped", "failed", "time", "slowest row")
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _MOST_MESSAGE else f"{text[:_MOST_MESSAGE]}…"
 
 
 def _failures(failed: Counter[str]) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, fields, replace
+from os import PathLike
 from typing import Any, Self
 
 import numpy as np
@@ -108,7 +109,7 @@ class Entry:
     def __post_init__(self) -> None:
         if not isinstance(self.grader, Grader):
             raise TypeError(
-                f"an entry holds a grader, not {type(self.grader).__name__}; write @wb.grader above a function"
+                f"an entry holds a grader, not {type(self.grader).__name__}; {_way_out(self.grader)}"
             )
         if not self.name:
             object.__setattr__(self, "name", self.grader.name)
@@ -293,6 +294,15 @@ def _take_back_marks(grades: Grades, reasons: Sequence[str]) -> None:
         elif mark := re.search(rf"{_SKIPPED}(\d+)", error.message):
             del grades.errors[row]
             grades.put(row, Grade.skipped(reasons[int(mark[1])] or None))
+
+
+def _way_out(found: object) -> str:
+    """What makes a grader of something that is none."""
+    return (
+        "wb.load reads graders from a file"
+        if isinstance(found, str | PathLike)
+        else "write @wb.grader above a function"
+    )
 
 
 def as_entry(item: Entry | Grader) -> Entry:
