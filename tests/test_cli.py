@@ -413,6 +413,8 @@ def test_convert_says_what_it_wrote_and_left_out(platforms, capsys):
     said = capsys.readouterr().out
     assert "openai.letta.yaml" in said
     assert (platforms / "openai.letta.yaml").exists()
+    assert main(["convert", str(platforms / "openai.json"), "--to", "trl"]) == 0
+    assert "openai_trl.py" in capsys.readouterr().out  # a name that can be imported
     command = ["convert", str(platforms / "s.yaml"), "--to", "vllora", "--out", str(platforms / "v.json")]
     before = sorted(path.name for path in platforms.iterdir())
     assert main(command) == 1

@@ -19,7 +19,11 @@ def add(commands: Commands) -> None:
     convert.add_argument("--to", required=True, metavar="FORMAT", help="see `workbench formats`")
     add_samples(convert)
     add_reading(convert)
-    convert.add_argument("--out", type=Path, help="the file to write (default: IN with the format's name)")
+    convert.add_argument(
+        "--out",
+        type=Path,
+        help="the file to write (default: IN with the format's name, such as graders.letta.yaml, graders_trl.py)",
+    )
     convert.add_argument(
         "--on-loss",
         choices=("refuse", "report"),
@@ -55,7 +59,9 @@ def _convert(options: argparse.Namespace) -> int:
     if options.source.is_dir():
         read_text(options.source)  # refused, with its name
     suffix = get_format(options.to).suffix
-    target = options.out or options.source.with_name(f"{options.source.stem}.{options.to}{suffix}")
+    # Code is imported by its file's name, which a dot in the middle would forbid.
+    sign = "_" if suffix == ".py" else "."
+    target = options.out or options.source.with_name(f"{options.source.stem}{sign}{options.to}{suffix}")
     written = wb.convert(
         options.source,
         target,

@@ -15,7 +15,7 @@ from workbench.formats.shared.unsupported import unique
 from workbench.graders.combine import CombiningRule
 from workbench.judges.base import Judge
 
-__all__ = ["ALL", "TEXT", "TRAINERS", "Part", "Plan", "Target", "no_time_limit"]
+__all__ = ["ALL", "TEXT", "TRAINERS", "Part", "Plan", "Target", "no_limits"]
 
 TEXT = frozenset({"completion", "metadata"})
 """What a target passes that gives code the answer and the row's columns alone."""
@@ -29,10 +29,10 @@ TRAINERS = ("trl", "verl", "openrlhf", "together")
 """Signatures of trainers' own functions that files of any target can call."""
 
 
-def no_time_limit(attribute: str) -> str:
+def no_limits(attribute: str) -> str:
     """What a trainer's user should know of every file: `attribute` of a reward has the limits that a file has not."""
     return (
-        "the file has no time limit: a grader that hangs holds the trainer; "
+        "the file has no limit of time or memory: a grader that hangs or crashes takes the trainer with it; "
         f"wb.reward(suite).{attribute} is the same reward, in workers that end such a row"
     )
 

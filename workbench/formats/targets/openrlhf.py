@@ -8,7 +8,7 @@ Source: OpenRLHF 0.11.2 (`utils/agent.py`), read and run.
 
 from __future__ import annotations
 
-from workbench.formats.targets.base import TEXT, Plan, no_time_limit
+from workbench.formats.targets.base import TEXT, Plan, no_limits
 from workbench.formats.targets.registering import register_target
 from workbench.graders.portable.slices import sliced
 from workbench.graders.rules.queries import completion_of
@@ -46,7 +46,7 @@ register_target(
     no_score="OpenRLHF logs the exception, and the run ends later.",
     remarks=(
         "a row brings its label alone: other columns that a grader reads are not there",
-        no_time_limit("openrlhf"),
+        no_limits("openrlhf"),
     ),
     signature="openrlhf",
     example="def reward_func(queries, prompts, labels):\n    return {'rewards': [float(l in q) for q, l in zip(queries, labels)]}\n",

@@ -5,7 +5,7 @@ Source: slime 624b824 (`rollout/rm_hub`), read; it has no release to install.
 
 from __future__ import annotations
 
-from workbench.formats.targets.base import TEXT, Plan, no_time_limit
+from workbench.formats.targets.base import TEXT, Plan, no_limits
 from workbench.formats.targets.registering import register_target
 
 _LINES = """
@@ -45,7 +45,7 @@ register_target(
     public=("custom_rm",),
     combines=True,
     words=False,
-    remarks=(no_time_limit("slime"),),
+    remarks=(no_limits("slime"),),
     no_score="slime has no word for it: the exception ends the rollout.",
     waits=True,
 )

@@ -8,7 +8,7 @@ Source: TRL 1.16 (`GRPOTrainer._calculate_rewards`), read and run on a CPU.
 
 from __future__ import annotations
 
-from workbench.formats.targets.base import Plan, no_time_limit
+from workbench.formats.targets.base import Plan, no_limits
 from workbench.formats.targets.module import functions_of, whole_of
 from workbench.formats.targets.registering import register_target
 from workbench.graders.combine import Mean, Sum
@@ -82,7 +82,7 @@ register_target(
     lines=_lines,
     use=_use,
     public=("reward", "reward_funcs", "reward_weights"),
-    remarks=(no_time_limit("trl"),),
+    remarks=(no_limits("trl"),),
     no_score="None, which TRL leaves out of the row's sum.",
     signature="trl",
     example="def reward(prompts, completions, answer, **kwargs):\n    return [float(a in c) for a, c in zip(answer, completions)]\n",

@@ -8,7 +8,7 @@ Source: verifiers 0.4.0 (`v1/task.py`, `v1/trace.py`), read and run (`Task.score
 
 from __future__ import annotations
 
-from workbench.formats.targets.base import Plan, no_time_limit
+from workbench.formats.targets.base import Plan, no_limits
 from workbench.formats.targets.module import functions_of, mapped, whole_of
 from workbench.formats.targets.registering import register_target
 from workbench.graders.combine import Mean, Sum
@@ -73,7 +73,7 @@ register_target(
     lines=_lines,
     use=_use,
     public=("reward", "REWARDS"),
-    remarks=(no_time_limit("verifiers"),),
+    remarks=(no_limits("verifiers"),),
     no_score="an exception, which makes the rollout an error: it is tried again or dropped.",
     waits=True,
 )

@@ -8,7 +8,7 @@ Source: verl 0.9.1 (`workers/reward_manager`, `experimental/reward_loop`), read 
 
 from __future__ import annotations
 
-from workbench.formats.targets.base import TEXT, Plan, no_time_limit
+from workbench.formats.targets.base import TEXT, Plan, no_limits
 from workbench.formats.targets.registering import register_target
 
 _LINES = """
@@ -38,7 +38,7 @@ register_target(
     public=("compute_score",),
     combines=True,
     words=False,
-    remarks=(no_time_limit("verl"),),
+    remarks=(no_limits("verl"),),
     no_score="verl's naive reward manager stops the run there; its limited one records 0.0.",
     signature="verl",
     example="def compute_score(data_source, solution_str, ground_truth, extra_info=None):\n    return float(ground_truth in solution_str)\n",
