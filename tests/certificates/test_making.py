@@ -47,6 +47,14 @@ def test_it_says_what_was_run_on_what_and_how_it_is_confined(grader, report):
     assert part.probe is None
 
 
+def test_a_member_of_a_suite_is_certified_with_its_suite(grader):
+    """Its weight stands in the report: the error says so, and not that the grader has changed."""
+    suite = wb.Suite([wb.Entry(grader, weight=0.8), wb.Contains("4")], combine=wb.combine.Mean())
+    with pytest.raises(ReportError, match="other settings as a part of its suite") as caught:
+        wb.certificate(grader, ran(suite))
+    assert "certify the suite that was run" in str(caught.value)
+
+
 def test_error_rates_are_those_of_the_agreement(grader, report):
     """Rates and intervals are the report's own, by the names of RL with noisy verifiers."""
     part = wb.certificate(grader, report)["says_yes"]

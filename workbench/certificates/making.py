@@ -194,13 +194,21 @@ def _require_as_run(settings: Mapping[str, Mapping[str, str]], ran: Mapping[str,
                 hint="run the graders and certify that report: report = suite.run(samples)",
             )
         if changed := changed_settings(ran[name], now):
-            raise ReportError(
-                "a grader has changed since the report was made"
-                if name
-                else "the suite has changed since the report was made",
-                found=f"another value of {setting_phrase(changed[0], name)}",
-                hint="run it again, and certify the new report",
-            )
+            raise _changed_error(name, changed)
+
+
+def _changed_error(name: str, changed: Sequence[str]) -> ReportError:
+    """What to say of a grader, or the suite, that is not the one of the report."""
+    found = f"another value of {setting_phrase(changed[0], name)}"
+    if name and all(setting.startswith("entry.") for setting in changed):
+        return ReportError(
+            f"in the report {one_line(repr(name), 80)} has other settings as a part of its suite", found=found,
+            hint="certify the suite that was run, or run this grader alone and certify that report",
+        )  # fmt: skip
+    return ReportError(
+        f"{'a grader' if name else 'the suite'} has changed since the report was made", found=found,
+        hint="run it again, and certify the new report",
+    )  # fmt: skip
 
 
 def _probed(
