@@ -84,9 +84,11 @@ def test_a_second_signal_ends_at_once(tmp_path):
         process.send_signal(signal.SIGTERM)
         until(lambda: not _listens(url))
         process.send_signal(signal.SIGTERM)
-        code, *_ = stopped(process)
+        code, _, err = stopped(process)
         asking.join(60)
         assert code in {0, 1}
+        assert "Traceback" not in err
+        assert "/batch_score 503 100 rows" in err
 
 
 def _ignoring(url):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 import traceback
@@ -18,6 +19,12 @@ __all__ = ["LOG", "SEEN", "Observed"]
 LOG = logging.getLogger("workbench.serve")
 SEEN = "workbench.seen"
 """Where in a request's scope stands what its endpoint says of it: `path` (one of ours), `rows`."""
+_STOPPING = RequestError(
+    503,
+    "stopping",
+    "the server ends and does not wait for these rows; ask again",
+    headers={"retry-after": "5"},
+)
 
 
 class Observed:
@@ -60,6 +67,9 @@ class Observed:
         except RequestError as error:
             if not sent[0]:
                 await send_json(send, error.body, status=error.status, headers=error.headers)
+        except asyncio.CancelledError:  # the server ends, and has waited as long as it waits
+            if not sent[0]:
+                await send_json(send, _STOPPING.body, status=_STOPPING.status, headers=_STOPPING.headers)
         except Exception as error:  # noqa: BLE001 (a fault of ours costs one request)
             LOG.error("fault: %s at %s", type(error).__name__, _place(error))  # noqa: TRY400 (see `_place`)
             if not sent[0]:

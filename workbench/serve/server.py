@@ -114,6 +114,11 @@ def uvicorn_server(
             if self.started:
                 ready()
 
+        async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().shutdown(sockets)
+            if self.force_exit:  # which uvicorn leaves out then: the workers would end with a traceback
+                await self.lifespan.shutdown()
+
         def handle_exit(self, sig: int, frame: Any) -> None:  # noqa: ARG002 (uvicorn's)
             # Not remembered as uvicorn does, which would raise it once more at the end: this is an end in order.
             self.force_exit = self.should_exit
