@@ -55,10 +55,11 @@ def test_layers_stop_what_they_are_said_to_stop(name):
 def test_canary_is_alive(case, bare):
     """Without any layer the attack gets through, so its failing elsewhere means something.
 
-    In one of a few tries: a worker that became another program is ended at once, which on a busy machine may come
-    before that program did anything.
+    A worker that became another program is ended at once, which on a busy machine may come before that program did
+    anything: this one has a few tries.
     """
-    assert any(bare.wounds(case) for _ in range(5))
+    tries = 5 if (case.family, case.name) == ("process", "exec") else 1
+    assert next(filter(None, (bare.wounds(case) for _ in range(tries))), []) != []
 
 
 @pytest.mark.parametrize(

@@ -173,9 +173,9 @@ class RewardStats:
             "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) for line in lines
         ]
         head = f"{self.calls:,} calls, {self.seconds:.3g} s"
-        return "\n".join([head, *(line.rstrip() for line in table), *self._failures()])
+        return "\n".join([head, *(line.rstrip() for line in table), *self._latest()])
 
-    def _failures(self) -> list[str]:
+    def _latest(self) -> list[str]:
         """The latest failure of each grader and kind, a line each."""
         return [
             f"{visible(name)}: {kind}, {visible(_short(str(failure)))}"
@@ -188,7 +188,7 @@ class RewardStats:
             f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in line)}</tr>" for line in self._lines()
         )
         head = "".join(f"<th>{name}</th>" for name in _HEAD)
-        failures = "".join(f"<div>{escape(line)}</div>" for line in self._failures())
+        failures = "".join(f"<div>{escape(line)}</div>" for line in self._latest())
         table = f"<table><tr>{head}</tr>{rows}</table>"
         return f"<p>{self.calls:,} calls, {self.seconds:.3g} s</p>{table}{failures}"
 
