@@ -1,7 +1,7 @@
 """Asks an exported file's judges about rows, in a process that has the standard library alone.
 
 Reads a job from standard input: the file, the judge's name, rows of messages and columns. Writes what each row got:
-score, passed, reason and failure; and the most requests that were under way at once.
+score, passed, reason and failure. The first `alone` rows are asked about one after the other before the rest.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ def main():
 
     async def answers():
         grade = module._wb_graders[job["name"]]
-        return await asyncio.gather(*map(grade, threads))
+        first = [await grade(thread) for thread in threads[: job["alone"]]]
+        return [*first, *await asyncio.gather(*map(grade, threads[job["alone"] :]))]
 
     found = asyncio.run(answers())
     json.dump([[one.score, one.passed, one.reason, one.failure] for one in found], sys.stdout)

@@ -71,11 +71,11 @@ def exported(judge, target, path, **how):
     return path, done
 
 
-def asked(path, rows, address, *, key=KEY):
+def asked(path, rows, address, *, key=KEY, alone=0):
     environment = {**os.environ, "OPENAI_BASE_URL": address, "OPENAI_API_KEY": key}
     done = subprocess.run(
         [sys.executable, "-I", "-S", str(HERE / "judge_calls.py")],
-        input=json.dumps({"path": str(path), "name": "judge", "rows": rows}),
+        input=json.dumps({"path": str(path), "name": "judge", "rows": rows, "alone": alone}),
         env=environment, capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-3000:]
@@ -214,7 +214,8 @@ def answers(key, good, bad):
 
 
 async def graded(judge, rows):
-    return await asyncio.gather(*(judge.grade(sample(row)) for row in rows))
+    first = await judge.grade(sample(rows[0]))
+    return [first, *await asyncio.gather(*(judge.grade(sample(row)) for row in rows[1:]))]
 
 
 QUOTED = '{"%s": 3, "quoted": "here"}'
@@ -263,7 +264,9 @@ def test_same_answers_same_grades(name, tmp_path, monkeypatch):
     path, _ = exported(JUDGES[name], "slime", tmp_path / "j.py")
     assert KEY not in path.read_text("utf-8")
     with server(Scripted(scripts)) as (address, requests):
-        found = asked(path, rows, address)
+        # The first answer proves that the model takes the format: whether a later refusal has to do with the format
+        # would else depend on which of the rows is answered first.
+        found = asked(path, rows, address, alone=1)
         sent = Counter(len(body["messages"]) for _, body, _ in requests)
     with server(Scripted(scripts)) as (address, requests):
         judge = replace(JUDGES[name], client=OpenAIClient(address))
