@@ -1,6 +1,7 @@
 """Each trainer's signature: what it passes, what the grader reads, and its word for "no score"."""
 
 import asyncio
+import importlib.util
 import inspect
 from types import SimpleNamespace
 
@@ -101,12 +102,37 @@ def test_no_score_where_there_is_no_word_for_it(faults):
         assert reward.verl("d", "a", None, {"kind": "crash"}) == 0.25
 
 
+@pytest.mark.filterwarnings("ignore:grader 'seen' asks for the column")
 def test_openrlhf(seen):
-    """The completion is what stands behind the prompt, without special tokens at the end."""
+    """The completion is what stands behind the prompt, without special tokens at the end; each grader has its logs."""
     found = seen.openrlhf(["Q: 2+2?4<|im_end|>\n", "Q: 2+2?5</s>"], ["Q: 2+2?"] * 2, ["4", "5"])
     assert list(found) == ["rewards", "scores", "extra_logs"]
     assert [float(value) for value in found["rewards"]] == [1.0, 0.0]
-    assert [float(value) for value in found["extra_logs"]["seen_failed"]] == [0.0, 0.0]
+    logs = {name: [float(value) for value in values] for name, values in found["extra_logs"].items()}
+    assert logs == {"seen": [1.0, 0.0], "seen_failed": [0.0, 0.0], "seen_skipped": [0.0, 0.0]}
+
+
+def test_openrlhf_logs_what_failed_and_what_was_skipped(tmp_path):
+    """NaN is no score; the exported file has the same logs."""
+    text = (
+        "import workbench as wb\n\n\nasync def grade(thread):\n    if thread.completion() == 'skip':\n        raise wb.Skip('x')\n"
+        "    return 1.0 / len(thread.completion())\n"
+    )
+    call = (["q", "qskip", "qaa"], ["q"] * 3, [None] * 3)
+    suite = wb.Suite(
+        [wb.Entry(proven(text, "parts")), wb.Length(maximum=9)], combine=wb.combine.Formula("length")
+    )
+    wb.export(suite, tmp_path / "f.py", "openrlhf")
+    spec = importlib.util.spec_from_file_location("f", tmp_path / "f.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    with wb.reward(suite) as reward:
+        for found in (reward.openrlhf(*call), module.reward_func(*call)):
+            logs = {name: [float(value) for value in values] for name, values in found["extra_logs"].items()}
+            assert logs["parts_failed"] == [1.0, 0.0, 0.0]
+            assert logs["parts_skipped"] == [0.0, 1.0, 0.0]
+            assert np.isnan(logs["parts"]).tolist() == [True, True, False]
+            assert logs["length"] == [1.0, 1.0, 1.0]
 
 
 def test_openrlhf_reads_what_was_said(seen):

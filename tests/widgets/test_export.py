@@ -252,3 +252,29 @@ def test_a_file_that_came_or_changed_meanwhile_is_not_replaced(make, tmp_path):
     assert (
         "not a grader file" in panel.session.guard.problem.what
     )  # what export itself refuses, it refuses as ever
+
+
+def test_the_column_of_the_references_can_be_named(make, tmp_path):
+    """For trainers and evaluators: a grader that reads it goes where rows bring their label alone."""
+    source = (
+        "async def grade(thread):\n"
+        "    return float(thread.completion() == (thread.metadata or {}).get('solution'))\n"
+    )
+    grader = wb.FunctionGrader.from_source(source, name="solved")
+    grader.validate()
+    panel = make("ExportPanel", graders=[grader])
+    assert panel.reference.layout.display == "none"
+    panel.format.value = "openrlhf"
+    assert panel.reference.layout.display == ""
+    assert panel.write.disabled
+    assert "solution" in panel.losses.value
+    panel.path.value = str(tmp_path / "out")
+    panel.reference.value = "solution"
+    assert not panel.write.disabled
+    panel.write.click()
+    text = (tmp_path / "out.py").read_bytes()
+    assert b'"solution", "reference"' in text
+    assert using.repeated(using.AppOf(panel)) is not None
+    assert (tmp_path / "out.py").read_bytes() == text
+    panel.format.value = "native"
+    assert not panel.write.disabled

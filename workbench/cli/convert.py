@@ -38,6 +38,12 @@ def add(commands: Commands) -> None:
         help="what a row without a score becomes where FORMAT has no word for it: a number (default: raise there)",
     )
     convert.add_argument(
+        "--reference",
+        default="",
+        metavar="COLUMN",
+        help="for trainers and evaluators: the column of the references, where its name is none of the usual ones",
+    )
+    convert.add_argument(
         "--allow-unvalidated", action="store_true", help="write sources that fail their checks"
     )
     convert.add_argument(
@@ -69,6 +75,7 @@ def _convert(options: argparse.Namespace) -> int:
         format=options.format,
         on_loss=options.on_loss,
         on_error=options.on_error,
+        reference=options.reference,
         allow_unvalidated=options.allow_unvalidated,
         trust=options.trust,
         release=options.release,

@@ -14,7 +14,6 @@ from workbench.errors import FormatError, NotValidatedError
 from workbench.formats.platforms.native import read_write as native
 from workbench.formats.platforms.openai.thread_graders import with_threads
 from workbench.formats.shared.base import (
-    Format,
     Loss,
     Losses,
     Reading,
@@ -26,8 +25,8 @@ from workbench.formats.shared.detection import detect
 from workbench.formats.shared.parsing import to_json
 from workbench.formats.shared.writing import Converted, check_target, write_document
 from workbench.formats.targets.base import Target
+from workbench.formats.targets.options import number_for, reference_for
 from workbench.graders import Grader
-from workbench.graders.base import is_number
 from workbench.graders.combine import Entry
 from workbench.samples import Sample, as_samples
 from workbench.serialization import limit_imported, parts
@@ -202,13 +201,14 @@ _THREADED = {"adaptive", "letta", "osmosis"}
 """Formats whose code sees a thread, so that OpenAI-style functions are written as functions of one."""
 
 
-def export(
+def export(  # noqa: PLR0913 (people write these settings by their names)
     graders: Graders,
     path: str | os.PathLike[str],
     format: str = "native",  # noqa: A002
     *,
     on_loss: str = "refuse",
     on_error: str | float = "raise",
+    reference: str = "",
     allow_unvalidated: bool = False,
     certificate: Certificate | None = None,
 ) -> Converted:
@@ -222,6 +222,9 @@ def export(
             it and write what was dropped to `<path>.losses.json`.
         on_error: What a row without a score becomes on a target that has no word for one (verl, slime, OpenRLHF,
             Gemini, Nova): "raise" there, or a number that stands for it.
+        reference: The column that the references stand in, where its name is none of the usual ones (reference, expected,
+            ground_truth, label, answer): files for trainers and evaluators look for the reference there first, and
+            trainers that pass a label without its column's name pass it under this one too.
         allow_unvalidated: Write graders that have not passed their checks.
         certificate: As in `save`; a format without a place for it leaves it out, which a note says.
 
@@ -239,8 +242,8 @@ def export(
     check_target(Path(path), chosen)
     sent = native.certificate_for(suite, certificate)
     losses = Losses(
-        chosen.name, refuse=on_loss == "refuse", stem=Path(path).stem, on_error=_number(on_error, chosen),
-        certificate=sent,
+        chosen.name, refuse=on_loss == "refuse", stem=Path(path).stem, on_error=number_for(on_error, chosen),
+        reference=reference_for(reference, chosen), certificate=sent,
     )  # fmt: skip
     if certificate is not None and not chosen.takes_certificate:
         losses.note(
@@ -252,26 +255,14 @@ def export(
     return write_document(Path(path), document, losses)
 
 
-def _number(on_error: str | float, chosen: Format) -> float | None:
-    """The number for rows without a score; None to raise."""
-    if on_error == "raise":
-        return None
-    if not is_number(on_error):
-        raise ValueError(f"on_error must be 'raise' or a finite number, not {on_error!r}")
-    if chosen.words:
-        raise ValueError(
-            f"on_error means nothing to {chosen.name}: it has a word of its own for a row without a score"
-        )
-    return float(on_error)
-
-
-def convert(
+def convert(  # noqa: PLR0913 (people write these settings by their names)
     source: str | os.PathLike[str],
     target: str | os.PathLike[str],
     to: str,
     *,
     on_loss: str = "refuse",
     on_error: str | float = "raise",
+    reference: str = "",
     allow_unvalidated: bool = False,
     samples: Any = None,
     **reading: Any,
@@ -284,6 +275,7 @@ def convert(
         to: Its platform.
         on_loss: See `export`.
         on_error: See `export`.
+        reference: See `export`.
         allow_unvalidated: Write sources that do not pass their checks.
         samples: Rows of your own to prove the sources on, as `read_samples` gives them, for graders that read
             columns the mock row lacks; the first five are tried.
@@ -306,8 +298,9 @@ def convert(
         prove(suite, samples)
     try:
         written = export(
-            suite, target, to, on_loss=on_loss, on_error=on_error, allow_unvalidated=allow_unvalidated
-        )
+            suite, target, to, on_loss=on_loss, on_error=on_error, reference=reference,
+            allow_unvalidated=allow_unvalidated,
+        )  # fmt: skip
     except NotValidatedError as error:
         hint = error.hint if samples is not None else f"{error.hint}; {_ON_ROWS}"
         raise NotValidatedError(error.what, where=str(source), found=error.found, hint=hint) from error

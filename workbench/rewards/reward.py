@@ -13,6 +13,7 @@ from workbench.graders import Grader
 from workbench.graders.base import is_number
 from workbench.graders.combine import CombiningRule, Entry
 from workbench.grades import Grades
+from workbench.rewards.columns import UnscoredWarnings, check_label_alone
 from workbench.rewards.grading import Graded, Graders
 from workbench.rewards.rows import Row, rows_of
 from workbench.rewards.stats import RewardStats
@@ -46,7 +47,8 @@ def reward(
         workers: Sandbox processes of each grader that is code; all cores but one by default.
         on_error: What a row without a score is to trainers that have no word for it: "raise", or a number. Trainers
             that have one, such as TRL's None, get that.
-        reference: The column of the references; by default whichever has a usual name.
+        reference: The column of the references; by default whichever has a usual name. Trainers that pass a label without
+            its column's name (verl, OpenRLHF, slime) have it under this name too.
         allow_unvalidated: Take graders that were never proved.
 
     Raises:
@@ -113,6 +115,7 @@ class Reward:
         self._graders = Graders(suite.entries, suite.combine, workers=workers)
         rule = [] if suite.combine is None else [suite.column]
         self.stats = RewardStats([*(entry.name for entry in suite.entries), *rule])
+        self._unscored = UnscoredWarnings(suite.entries)
         # Its workers end with it. Not at exit: there all of them end at once.
         weakref.finalize(self, release, self._graders.owner).atexit = False
 
@@ -156,6 +159,7 @@ class Reward:
     def _counted(self, graded: Graded) -> Graded:
         combined = {} if graded.combined is None else {self.suite.column: graded.combined}
         self.stats.add({**graded.parts, **combined}, graded.seconds)
+        self._unscored.look(graded, self.stats)
         return graded
 
     def scores(self, graded: Graded) -> list[float | None]:
@@ -232,12 +236,15 @@ class Reward:
 
         Raises:
             AttributeError: No such trainer.
-            ValueError: A trainer that takes one number, and several graders without a rule.
+            ValueError: A trainer that takes one number, and several graders without a rule; or one that passes no
+                columns, and a grader that needs one.
         """
         if name.startswith("_") or name not in TRAINERS:
             known = f"; the trainers are {', '.join(sorted(TRAINERS))}" if not name.startswith("_") else ""
             raise AttributeError(f"a reward has no {name!r}{known}")
         cls = TRAINERS[name]
+        if not cls.passes_columns:
+            check_label_alone(self.suite.entries, name, self.reference)
         if self.single:
             return cls(self, self.name)
         if not cls.several:

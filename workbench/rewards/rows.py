@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import marshal
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +14,7 @@ from workbench.samples.plain import NotPlainError, plain
 from workbench.sandbox.host.rows import row_wire
 from workbench.thread import StringThread
 
-__all__ = ["Row", "row_of", "rows_of", "thread_of", "with_reference"]
+__all__ = ["Row", "labelled_row", "row_of", "rows_of", "thread_of", "with_reference"]
 
 REFERENCE_NAMES = ROLES["reference"]
 
@@ -76,9 +77,11 @@ def rows_of(
         raise ValueError(f"there is no column {reference!r}; there are {', '.join(columns) or 'none'}")
     names = tuple(columns)
     every = zip(*columns.values(), strict=True) if names else iter(() for _ in completions)
+    each = (dict(zip(names, values, strict=True)) for values in every)
+    own = (with_reference(metadata, column=reference) for metadata in each) if reference else each
     return [
-        row_of(f"row {at}", prompt, completion, dict(zip(names, values, strict=True)), column=reference)
-        for at, (prompt, completion, values) in enumerate(zip(prompts, completions, every, strict=True))
+        row_of(f"row {at}", prompt, completion, metadata, column=reference)
+        for at, (prompt, completion, metadata) in enumerate(zip(prompts, completions, own, strict=True))
     ]
 
 
@@ -100,19 +103,46 @@ def row_of(name: str, prompt: Any, completion: Any, metadata: Mapping[str, Any],
         column: The metadata's key of the reference; by default the first usual one that is there.
     """
     try:
-        values = {str(key): _plain(key, value) for key, value in metadata.items()}
         keys = (column,) if column else REFERENCE_NAMES
+        values = _plain_values(metadata, keys)
         reference = next((values[key] for key in keys if values.get(key) is not None), None)
         return Row(name, thread_of(prompt, completion, values), reference)
     except (TypeError, ValueError, NotPlainError) as error:
         return Row(name, None, problem=str(error))
 
 
-def _plain(column: Any, value: Any) -> Any:
-    try:
-        return plain(value)
-    except NotPlainError as error:
-        raise NotPlainError(f"column {column!r} holds {error}") from None
+def labelled_row(
+    name: str,
+    prompt: Any,
+    completion: Any,
+    label: Any,
+    metadata: Mapping[str, Any] | None = None,
+    *,
+    column: str = "",
+) -> Row:
+    """One row of a trainer that passes a label without its column's name: see `row_of` and `with_reference`."""
+    return row_of(name, prompt, completion, with_reference(metadata, label, column=column), column=column)
+
+
+def _plain_values(metadata: Mapping[str, Any], references: Collection[str]) -> dict[str, Any]:
+    """The columns whose values can be sent to a worker; others, such as pictures, are left out, which is said once.
+
+    Raises:
+        NotPlainError: A reference that cannot be sent.
+    """
+    values = {}
+    for key, value in metadata.items():
+        try:
+            values[str(key)] = plain(value)
+        except NotPlainError as error:
+            if key in references:
+                raise NotPlainError(f"column {key!r} holds {error}") from None
+            warnings.warn(
+                f"column {key!r} holds {error}: it is left out of what graders are given",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+    return values
 
 
 def thread_of(prompt: Any, completion: Any, metadata: Any) -> StringThread:
@@ -149,7 +179,17 @@ def _text(value: str) -> str:
     return value if type(value) is str else str.__str__(value)
 
 
-def with_reference(metadata: Mapping[str, Any] | None, reference: Any) -> dict[str, Any]:
-    """Metadata in which the reference stands under every usual name, for trainers that do not keep its column's own."""
-    names = () if reference is None else REFERENCE_NAMES
-    return {**dict.fromkeys(names, reference), **(metadata or {})}
+def with_reference(
+    metadata: Mapping[str, Any] | None, reference: Any = None, *, column: str = ""
+) -> dict[str, Any]:
+    """Metadata in which the reference stands under every usual name, for trainers that do not keep its column's own.
+
+    Args:
+        metadata: The row's columns; what they hold stays.
+        reference: The row's label; None where it has none, so that it is looked for among the columns.
+        column: The column of the references, which comes before the usual names.
+    """
+    columns = metadata or {}
+    names = (*([column] if column else []), *REFERENCE_NAMES)
+    reference = columns.get(names[0]) if reference is None else reference
+    return {**dict.fromkeys(() if reference is None else names, reference), **columns}

@@ -62,6 +62,9 @@ class TrainerFunction:
         only: The one entry whose scores it gives; "" for the combined ones.
     """
 
+    passes_columns: ClassVar[bool] = True
+    """Whether rows bring more than their label."""
+
     several: ClassVar[bool] = False
     """Whether the trainer takes several functions with weights, so that a suite needs no rule."""
 

@@ -122,11 +122,13 @@ def export_code(
     on_loss: str,
     on_error: str | float,
     allow_unvalidated: bool,
+    reference: str = "",
 ) -> str:
     """A file written; settings that are as usual are left out."""
     unusual = {
         "on_loss": on_loss if on_loss != "refuse" else None,
         "on_error": on_error if on_error != "raise" else None,
+        "reference": reference or None,
         "allow_unvalidated": allow_unvalidated or None,
     }
     return call("wb.export", _Code(suite), target, format, **unusual)

@@ -14,6 +14,7 @@ from workbench.errors import WorkbenchError
 from workbench.formats import FORMATS, Loss, export, load
 from workbench.formats.files import check_target
 from workbench.formats.shared.base import get_format
+from workbench.formats.targets.base import Target
 from workbench.graders import Grader, SandboxedGrader
 from workbench.serialization import parts
 from workbench.session.proofs import needs_proof
@@ -108,6 +109,11 @@ def chooses_on_error(format: str) -> bool:  # noqa: A002
     return not get_format(format).words
 
 
+def chooses_reference(format: str) -> bool:  # noqa: A002
+    """Whether a format is a trainer's or an evaluator's, whose rows may have the reference under any name."""
+    return isinstance(get_format(format), Target)
+
+
 def format_names() -> list[tuple[str, str]]:
     """(title, name) of every registered format that can be written, the native one first."""
     return [(f"{format_.name}: {format_.title}", format_.name) for format_ in FORMATS.values()]
@@ -120,6 +126,7 @@ def preview(
     *,
     on_loss: str = "refuse",
     on_error: str | float = "raise",
+    reference: str = "",
     allow_unvalidated: bool = False,
 ) -> Preview:
     """Export into an empty folder that is thrown away, and read what was written: exactly what `export` writes.
@@ -130,6 +137,7 @@ def preview(
         format: Its platform.
         on_loss: As in `export`.
         on_error: As in `export`.
+        reference: As in `export`.
         allow_unvalidated: As in `export`.
     """
     try:
@@ -140,7 +148,7 @@ def preview(
         try:
             exported = export(
                 suite, Path(folder) / target, format, on_loss=on_loss, on_error=on_error,
-                allow_unvalidated=allow_unvalidated,
+                reference=reference, allow_unvalidated=allow_unvalidated,
             )  # fmt: skip
         except (WorkbenchError, ValueError, OSError) as error:
             # The folder is thrown away, and its name would mean nothing to a reader.

@@ -1,5 +1,6 @@
 """Judges in exported files: the same question, the same reading of the same answers, a key that nobody sees."""
 
+import ast
 import asyncio
 import json
 import os
@@ -21,6 +22,7 @@ from tests.formats.targets.test_targets import HERE, TARGETS
 from tests.judges.servers import server
 from workbench import background
 from workbench.errors import FormatError
+from workbench.formats.targets import runtime
 from workbench.formats.targets.judging import asking
 from workbench.formats.targets.judging.prompts import filled, question_of
 from workbench.grade import ErrorKind
@@ -64,6 +66,27 @@ def test_the_words_for_a_missing_score_are_ours():
     """What a file calls the reasons of a failure is what they are called here."""
     own = {name: value for name, value in vars(asking._wb_ErrorKind).items() if name.isupper()}
     assert {name: str(ErrorKind[name]) for name in own} == own
+
+
+def test_names_of_files_stand_for_one_thing():
+    """The lines around judges and those around other graders stand in one file."""
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    names = [
+        {
+            node.name
+            for node in ast.parse(Path(module.__file__).read_text("utf-8")).body
+            if isinstance(node, kinds)
+        }
+        for module in (runtime, asking)
+    ]
+    assert not names[0] & names[1]
+
+
+def test_a_judge_beside_a_trainers_function(tmp_path):
+    text = "def compute_score(data_source, solution_str, ground_truth, extra_info=None):\n    return 1.0\n"
+    verl = wb.FunctionGrader.from_source(text, name="verl")
+    wb.export([verl, JUDGES["binary"]], tmp_path / "both.py", "trl", allow_unvalidated=True)
+    assert wb.load(tmp_path / "both.py").graders[0].source.text == verl.source.text
 
 
 def exported(judge, target, path, **how):

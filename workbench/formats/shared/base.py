@@ -73,6 +73,7 @@ class Losses:
         stem: Name of the main file without its ending: companions are named after it.
         on_error: The number that is written for a row without a score, on a target without a word for one; None to
             raise there.
+        reference: The column that the references stand in, for targets; "" for the usual names.
         certificate: What goes with the graders, for formats that have a place for it.
     """
 
@@ -83,12 +84,14 @@ class Losses:
         refuse: bool = True,
         stem: str = "",
         on_error: float | None = None,
+        reference: str = "",
         certificate: Certificate | None = None,
     ) -> None:
         self.platform = platform
         self.refuse = refuse
         self.stem = stem
         self.on_error = on_error
+        self.reference = reference
         self.certificate = certificate
         self.found: list[Loss] = []
         self.notes: list[Loss] = []

@@ -69,6 +69,7 @@ class Plan:
         parts: The graders, in the suite's order.
         rule: What makes one number of several; None where the suite has no rule.
         on_error: The number that stands for a row without a score; None to raise there.
+        reference: The column that the reference stands in; "" for the usual names.
         title: The suite's name and description.
         certificate: Lines that say what was proven of the graders, without their `# `.
         claims: The certificate itself, as JSON; None where it could not be compared with what is read back.
@@ -77,6 +78,7 @@ class Plan:
     parts: tuple[Part, ...]
     rule: CombiningRule | None = None
     on_error: float | None = None
+    reference: str = ""
     title: Mapping[str, str] = field(default_factory=dict)
     certificate: tuple[str, ...] = ()
     claims: Mapping[str, Any] | None = None
@@ -109,6 +111,7 @@ class Target(Format):
     Attributes:
         use: How a file is given to the target: a plan to a line or more.
         reads: What it passes of the conversation: `TEXT` or `ALL`.
+        columns: Where a row's own columns stand there, in words; "" where a row brings its label alone.
         lines: The lines behind the graders: a plan to source text.
         imports: Names the file imports from the target's own package: lines of source.
         public: Names that the file binds for the target, whatever the graders are called.
@@ -125,6 +128,7 @@ class Target(Format):
 
     use: Callable[[Plan], str] = lambda _: ""
     reads: Collection[str] = ALL
+    columns: str = ""
     lines: Callable[[Plan], str] = lambda _: ""
     imports: str = ""
     public: tuple[str, ...] = ()

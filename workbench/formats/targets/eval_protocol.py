@@ -60,6 +60,7 @@ register_target(
     "eval-protocol",
     "Fireworks eval-protocol test",
     lines=_lines,
+    columns="a key of input_metadata.dataset_info",
     imports=_IMPORTS,
     use=lambda _: "EVAL_DATASET=rows.jsonl pytest THIS_FILE.py; then: eval-protocol create rft",
     public=(

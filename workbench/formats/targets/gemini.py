@@ -17,6 +17,8 @@ def _wb_said(content):
 
 
 def _wb_row(example, response):
+    if not response.get("parts"):
+        raise ValueError("the response has no parts")
     roles = {"model": "assistant"}
     turns = [(roles.get(one.get("role"), one.get("role") or "user"), _wb_said(one)) for one in example.get("contents") or []]
     system = example.get("systemInstruction")
@@ -39,6 +41,7 @@ register_target(
     "gemini",
     "Gemini reinforcement fine-tuning: evaluate",
     lines=_lines,
+    columns="a key of the example's references",
     use=lambda _: '{"codeExecutionRewardScorer": {"pythonCodeSnippet": THE TEXT OF THIS FILE}}',
     reads=TEXT | {"messages", "get_turns", "last_content"},
     public=("evaluate",),

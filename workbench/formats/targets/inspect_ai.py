@@ -81,6 +81,7 @@ register_target(
     "inspect",
     "inspect_ai scorers",
     lines=_lines,
+    columns="a key of the sample's metadata",
     imports=_IMPORTS,
     use=_use,
     public=("combined", "Score", "mean", "scorer", "stderr"),

@@ -42,6 +42,7 @@ register_target(
     "langsmith",
     "LangSmith and openevals evaluators",
     lines=_lines,
+    columns="a key of inputs or reference outputs",
     imports="import json as _wb_json",
     use=lambda _: "client.evaluate(target, data=..., evaluators=evaluators)",
     reads=TEXT | {"messages", "get_turns", "last_content"},

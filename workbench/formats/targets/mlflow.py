@@ -51,6 +51,7 @@ register_target(
     "mlflow",
     "MLflow scorers",
     lines=_lines,
+    columns="a key of inputs or expectations",
     imports=_IMPORTS,
     use=lambda _: "mlflow.genai.evaluate(data=..., scorers=scorers)",
     reads=TEXT | {"messages", "get_turns", "last_content"},

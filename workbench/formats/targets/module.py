@@ -26,6 +26,7 @@ from workbench.formats.targets.judging.waiting import waiting
 from workbench.formats.targets.names import quoted_block, stand_apart
 from workbench.graders.combine import AllPass, CombiningRule, Formula, Mean, Sum
 from workbench.graders.portable.slices import sliced
+from workbench.samples.columns import ROLES
 
 __all__ = ["SETTINGS", "compose", "decompose", "functions_of", "listed", "mapped", "quoted", "whole_of"]
 
@@ -50,13 +51,14 @@ def compose(target: Target, plan: Plan) -> str:
     ]
     texts = [own for own, _ in frames]
     before = _before(texts)
-    lines = waiting(target.lines(plan)) if plan.judges else target.lines(plan)
+    lines = _referenced(waiting(target.lines(plan)) if plan.judges else target.lines(plan), plan)
     behind = _table(plan, texts) + _combining_lines(plan) + lines
     rules = [rules_text(plan.judges)] if plan.judges else []
     before += ["_wb_alone"] if any(apart) else []
     imports, pieces = _pieces(
         [*before, *_runtime_names(behind + "".join([*rules, *(texts if rules else ())]))]
     )
+    pieces = [_reference_names(plan) if one.startswith("_WB_REFERENCE = ") else one for one in pieces]
     head_pieces = _pieces(before)[1]
     future = _joined(future for _, future in frames)
     quoted = any("__future__" in own and "dataclass" in own for own in texts)
@@ -111,6 +113,7 @@ def _settings(target: Target, plan: Plan) -> dict[str, Any]:
     graders = [{"name": part.name, "function": part.function, **part.settings} for part in plan.parts]
     rule = {} if plan.rule is None else {"combine": plan.rule.spec()}
     on_error = {} if plan.on_error is None else {"on_error": plan.on_error}
+    reference = {"reference": plan.reference} if plan.reference else {}
     claims = {} if plan.claims is None else {"certificate": plan.claims}
     return {
         "target": target.name,
@@ -118,6 +121,7 @@ def _settings(target: Target, plan: Plan) -> dict[str, Any]:
         **plan.title,
         **rule,
         **on_error,
+        **reference,
         "graders": graders,
         **claims,
     }
@@ -209,6 +213,16 @@ def _names_message_keys(text: str) -> bool:
     """Whether a reward function reads completions as messages, as the sandbox decides it: it names their keys."""
     nodes = ast.walk(ast.parse(text))
     return any(isinstance(node, ast.Constant) and node.value in {"content", "role"} for node in nodes)
+
+
+def _referenced(lines: str, plan: Plan) -> str:
+    """A target's lines; where rows have columns of their own, the reference is looked for if its column was named."""
+    return lines if plan.reference else re.sub(r"\b_wb_with_reference\((\w+)\)", r"\1", lines)
+
+
+def _reference_names(plan: Plan) -> str:
+    """The line that names the columns of references, the one that was named before the usual ones."""
+    return f"_WB_REFERENCE = ({', '.join(map(quoted, dict.fromkeys([*filter(None, [plan.reference]), *ROLES['reference']])))})"
 
 
 def _combining_lines(plan: Plan) -> str:

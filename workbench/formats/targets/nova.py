@@ -45,6 +45,7 @@ register_target(
     "nova",
     "Amazon Nova and Bedrock: Lambda reward",
     lines=_lines,
+    columns="a key of the sample's metadata",
     use=lambda _: (
         "An AWS Lambda function: handler THIS_FILE.lambda_handler (on SageMaker its name begins with SageMaker-)"
     ),

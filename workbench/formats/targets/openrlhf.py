@@ -15,17 +15,24 @@ from workbench.graders.rules.queries import completion_of
 
 _LINES = """
 
+def _wb_logs(answers):
+    values = {name: _wb_number(answer, _wb_math.nan) for name, answer in answers.items()}
+    failed = {f"{name}_failed": float(bool(answer.failure)) for name, answer in answers.items()}
+    skipped = {f"{name}_skipped": float(answer.score is None and not answer.failure) for name, answer in answers.items()}
+    return {**values, **failed, **skipped}
+
+
 def reward_func(queries, prompts, labels, **kwargs):
     found = []
     for query, prompt, label in zip(queries, prompts, labels, strict=True):
         turns = [("assistant", completion_of(query, prompt))]
         found.append(_wb_drive(_wb_ask(_wb_graders, _wb_thread, turns, _wb_with_reference({}, label))))
     scores = [_wb_number(_wb_whole(answers), ON_ERROR) for answers in found]
-    parts = {name: [_wb_number(answers[name], _wb_math.nan) for answers in found] for name in _wb_graders}
-    if len(scores) > 1:
-        return {"rewards": scores, "scores": scores, "extra_logs": parts}
-    logs = {name: values[0] for name, values in parts.items()}
-    return {"rewards": scores[0], "scores": scores[0], "extra_logs": logs}
+    logs = [_wb_logs(answers) for answers in found]
+    if len(scores) == 1:
+        return {"rewards": scores[0], "scores": scores[0], "extra_logs": logs[0]}
+    together = {name: [row[name] for row in logs] for name in (logs[0] if logs else ())}
+    return {"rewards": scores, "scores": scores, "extra_logs": together}
 """
 
 

@@ -15,6 +15,7 @@ from workbench.formats.shared.thread_access import looks_at_calls, reads_beyond
 from workbench.formats.shared.unsupported import add_kind_loss, check_entry, check_signature, identifier
 from workbench.formats.shared.wrapping import check_free, framed
 from workbench.formats.targets.base import TRAINERS, Part, Target
+from workbench.formats.targets.columns import tell_columns
 from workbench.formats.targets.judging.texts import judge_text, reads_of
 from workbench.formats.targets.names import quoted_block
 from workbench.graders import FunctionGrader, Grader
@@ -61,14 +62,22 @@ def _text(target: Target, entry: Entry, losses: Losses) -> str | None:
     if not check_entry(entry, losses, knows=_ENTRY) or not _sees_enough(target, entry, losses):
         return None
     try:
-        text = grader.source.text if isinstance(grader, FunctionGrader) else portable(grader)
+        column = losses.reference or None
+        text = (
+            grader.source.text
+            if isinstance(grader, FunctionGrader)
+            else portable(grader, reference_field=column)
+        )
         check_free(text, ())
         framed(text)
         quoted_block(text)
     except FormatError as error:
         losses.add(entry.name, error.where or "source", _told(error), way_out=error.hint or _WAY_OUT)
         return None
-    return _enough_of_thread(target, entry, text, losses)
+    if _enough_of_thread(target, entry, text, losses) is None:
+        return None
+    tell_columns(target, entry, text, losses)
+    return text
 
 
 def judge_of(entry: Entry) -> Judge | None:

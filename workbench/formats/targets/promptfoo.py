@@ -14,9 +14,10 @@ from workbench.formats.targets.registering import register_target
 _ROW = """
 
 def _wb_row(output, context):
-    text = output if isinstance(output, str) else _wb_json.dumps(output, ensure_ascii=False)
+    text = output if output is None or isinstance(output, str) else _wb_json.dumps(output, ensure_ascii=False)
     turns = [("user", context.get("prompt") or ""), ("assistant", text)]
-    return _wb_thread(turns, context.get("vars") or {})
+    columns = context.get("vars") or {}
+    return _wb_thread(turns, _wb_with_reference(columns))
 
 
 def _wb_result(answer, answers):
@@ -49,6 +50,7 @@ register_target(
     "promptfoo",
     "promptfoo Python assertions",
     lines=_lines,
+    columns="a variable of the test (vars)",
     imports="import json as _wb_json",
     use=lambda _: "assert: [{type: python, value: 'file://THIS_FILE.py'}]",
     reads=TEXT | {"messages", "get_turns", "last_content"},

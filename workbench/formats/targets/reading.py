@@ -29,7 +29,17 @@ __all__ = ["detects", "read"]
 
 _ENTRY = ("weight", "severity", "negate", "pass_threshold", "on_error")
 _LIMITS = ("timeout", "memory_mb", "description")
-_TEXT = ("target", "version", "name", "description", "combine", "on_error", "graders", "certificate")
+_TEXT = (
+    "target",
+    "version",
+    "name",
+    "description",
+    "combine",
+    "on_error",
+    "reference",
+    "graders",
+    "certificate",
+)
 _KNOWN = ("name", "function", *_ENTRY, *_LIMITS, "opposite", "verdict", "signature", "spec")
 
 
@@ -143,7 +153,8 @@ def _plan(
     )
     title = {key: node.text(key) for key in ("name", "description") if node.has(key)}
     claims = node.at("certificate").value
-    return Plan(parts, rule, node.number("on_error", None), title, certificate, claims)
+    reference = node.text("reference", "")
+    return Plan(parts, rule, node.number("on_error", None), reference, title, certificate, claims)
 
 
 def _judge(node: Node, text: str) -> Judge | None:

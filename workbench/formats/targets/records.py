@@ -26,8 +26,10 @@ def _wb_record(inputs, outputs, expected):
     ]
     answered = outputs.get("messages") if isinstance(outputs, dict) else None
     text = _wb_first(outputs, ("completion", "output", "response", "assistant", "answer", "content", "text"))
-    said = answered or [{"role": "assistant", "content": _wb_said("" if text is None else text)}]
-    names = ("reference", "expected", "ground_truth", "label", "answer", "expected_response", "expected_output")
+    if not answered and (text is None or text == {}):
+        raise ValueError("there is no output")
+    said = answered or [{"role": "assistant", "content": _wb_said(text)}]
+    names = (*_WB_REFERENCE, "expected_response", "expected_output")
     reference = _wb_first(expected, names) if expected else None
     metadata = {key: value for key, value in {**inputs, **expected}.items() if key != "messages"}
     return _wb_thread_of([*asked, *said], _wb_with_reference(metadata, reference))

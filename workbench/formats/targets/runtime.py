@@ -10,6 +10,7 @@ from __future__ import annotations
 import math as _wb_math
 from collections import namedtuple as _wb_namedtuple
 
+_WB_REFERENCE = ("reference", "expected", "ground_truth", "label", "answer")
 _wb_Turn = _wb_namedtuple("Turn", "role content")
 _wb_Answer = _wb_namedtuple(
     "Answer", "score passed reason failure metadata", defaults=(None, None, "", "", None)
@@ -151,7 +152,7 @@ def _wb_accepted(grade, given):
     return given if code.co_flags & 8 else {key: value for key, value in given.items() if key in names}
 
 
-def _wb_reply(thread):
+def _wb_last_said(thread):
     return next((turn.content for turn in reversed(thread.get_turns()) if turn.role == "assistant"), "")
 
 
@@ -163,8 +164,7 @@ def _wb_asked(thread):
 
 
 def _wb_reference(thread):
-    names = ("reference", "expected", "ground_truth", "label", "answer")
-    return next((thread.metadata[name] for name in names if name in thread.metadata), None)
+    return next((thread.metadata[name] for name in _WB_REFERENCE if name in thread.metadata), None)
 
 
 def _wb_only(values):
@@ -179,7 +179,7 @@ def _wb_as_trl_chat(grade, thread):
 def _wb_as_trl(grade, thread, chat=False):
     asked, said = _wb_asked(thread)
     columns = {key: [value] for key, value in thread.metadata.items()}
-    texts = ["\n".join(turn["content"] for turn in asked)], [_wb_reply(thread)]
+    texts = ["\n".join(turn["content"] for turn in asked)], [_wb_last_said(thread)]
     prompts, completions = ([asked], [said]) if chat else texts
     logs = {"log_extra": lambda *_: None, "log_metric": lambda *_: None}
     return grade(
@@ -188,7 +188,7 @@ def _wb_as_trl(grade, thread, chat=False):
 
 
 def _wb_as_verl(grade, thread):
-    given = {"data_source": thread.metadata.get("data_source", ""), "solution_str": _wb_reply(thread)}
+    given = {"data_source": thread.metadata.get("data_source", ""), "solution_str": _wb_last_said(thread)}
     given = {**given, "ground_truth": _wb_reference(thread), "extra_info": dict(thread.metadata)}
     return grade(
         **_wb_accepted(grade, given)
@@ -197,7 +197,7 @@ def _wb_as_verl(grade, thread):
 
 def _wb_as_openrlhf(grade, thread):
     prompt = "\n".join(turn["content"] for turn in _wb_asked(thread)[0])
-    value = grade(queries=[prompt + _wb_reply(thread)], prompts=[prompt], labels=[_wb_reference(thread)])
+    value = grade(queries=[prompt + _wb_last_said(thread)], prompts=[prompt], labels=[_wb_reference(thread)])
     return value, _wb_rewards
 
 
@@ -207,7 +207,7 @@ def _wb_rewards(value):
 
 
 def _wb_as_together(grade, thread):
-    return grade(_wb_reply(thread), _wb_reference(thread)), lambda value: value
+    return grade(_wb_last_said(thread), _wb_reference(thread)), lambda value: value
 
 
 def _wb_entry(answer, *, verdict=False, negate=False, pass_threshold=None, on_error="fail", opposite=False):
@@ -249,6 +249,9 @@ async def _wb_ask(graders, thread_of, *row):
 
 
 def _wb_thread(turns, metadata):
+    for role, content in turns:
+        if not isinstance(content, str):
+            raise TypeError(f"the {role}'s turn must be a text, not {type(content).__name__}")
     return _wb_Thread(turns, _wb_copied(metadata))
 
 
@@ -264,6 +267,13 @@ def _wb_part_text(part):
     return part.get("text") or ("[image]" if "image" in str(part.get("type", "")) else "")
 
 
+def _wb_as_messages(value, role):
+    """A text as one message, messages as they are."""
+    if value is None:
+        raise TypeError(f"the {role}'s turn is None")
+    return [{"role": role, "content": value}] if isinstance(value, str) else list(value)
+
+
 def _wb_thread_of(messages, metadata, tools=()):
     """The conversation out of chat messages: dicts with role, content and perhaps tool_calls."""
     turns = [(message["role"], _wb_text(message.get("content"))) for message in messages]
@@ -274,10 +284,11 @@ def _wb_thread_of(messages, metadata, tools=()):
     return thread
 
 
-def _wb_with_reference(metadata, reference):
+def _wb_with_reference(metadata, reference=None):
     """The row's columns, with the reference under each name that graders know it by."""
-    names = () if reference is None else ("reference", "expected", "ground_truth", "label", "answer")
-    return {**dict.fromkeys(names, reference), **(metadata or {})}
+    columns = metadata or {}
+    reference = columns.get(_WB_REFERENCE[0]) if reference is None else reference
+    return {**dict.fromkeys(() if reference is None else _WB_REFERENCE, reference), **columns}
 
 
 def _wb_drive(coroutine):

@@ -11,9 +11,9 @@ from workbench.formats.targets.registering import register_target
 _LINES = """
 
 def _wb_row(sample):
-    asked = [{"role": "user", "content": sample.prompt}] if isinstance(sample.prompt, str) else sample.prompt
+    asked = [] if sample.prompt is None else _wb_as_messages(sample.prompt, "user")
     metadata = _wb_with_reference(sample.metadata, sample.label)
-    return _wb_thread_of([*asked, {"role": "assistant", "content": sample.response}], metadata)
+    return _wb_thread_of([*asked, *_wb_as_messages(sample.response, "assistant")], metadata)
 
 
 async def custom_rm(args, sample, **kwargs):
@@ -40,6 +40,7 @@ register_target(
     "slime",
     "slime custom_rm",
     lines=_lines,
+    columns="a key of the sample's metadata",
     use=_use,
     reads=TEXT | {"messages", "get_turns", "last_content"},
     public=("custom_rm",),

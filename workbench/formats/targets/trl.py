@@ -19,13 +19,15 @@ _WB_NOT_COLUMNS = {"completion_ids", "prompt_ids", "trainer_state", "log_extra",
 
 
 def _wb_row(prompt, completion, columns):
-    asked = [{"role": "user", "content": prompt}] if isinstance(prompt, str) else prompt
-    said = [{"role": "assistant", "content": completion}] if isinstance(completion, str) else completion
-    return _wb_thread_of([*asked, *said], columns)
+    asked = [] if prompt is None else _wb_as_messages(prompt, "user")
+    return _wb_thread_of([*asked, *_wb_as_messages(completion, "assistant")], _wb_with_reference(columns))
 
 
 def _wb_answers(graders, prompts, completions, columns):
     own = {key: values for key, values in columns.items() if key not in _WB_NOT_COLUMNS}
+    for key, values in own.items():
+        if isinstance(values, (str, bytes, dict)) or len(values) != len(completions):
+            raise ValueError(f"{key} must be a list with one value a completion")
     rows = [{key: values[at] for key, values in own.items()} for at in range(len(prompts))]
     return [_wb_drive(_wb_ask(graders, _wb_row, *row)) for row in zip(prompts, completions, rows, strict=True)]
 
@@ -80,6 +82,7 @@ register_target(
     "trl",
     "TRL reward functions (GRPO, RLOO; Unsloth)",
     lines=_lines,
+    columns="a column of the data set",
     use=_use,
     public=("reward", "reward_funcs", "reward_weights"),
     remarks=(no_limits("trl"),),

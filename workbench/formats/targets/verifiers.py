@@ -23,8 +23,14 @@ def _wb_message(message):
 
 
 def _wb_row(task, trace):
-    branches = trace.branches
-    return _wb_thread_of([_wb_message(one) for one in (branches[-1].messages if branches else [])], task.model_dump())
+    branches, columns = trace.branches, task.model_dump()
+    messages = [_wb_message(one) for one in (branches[-1].messages if branches else [])]
+    # A reply of the root agent stands in no branch of its own.
+    if getattr(trace, "root_reply", None) is not None or not messages or messages[-1]["role"] != "assistant":
+        prompt = getattr(task, "prompt_text", None)
+        asked = [] if prompt is None else _wb_as_messages(prompt, "user")
+        messages = [*asked, *_wb_as_messages(trace.last_reply, "assistant")]
+    return _wb_thread_of(messages, _wb_with_reference(columns))
 
 
 async def _wb_score(name, task, trace):
@@ -71,6 +77,7 @@ register_target(
     "verifiers",
     "verifiers rewards (prime-rl)",
     lines=_lines,
+    columns="a field of the task",
     use=_use,
     public=("reward", "REWARDS"),
     remarks=(no_limits("verifiers"),),

@@ -31,6 +31,7 @@ register_target(
     "verl",
     "verl compute_score",
     lines=_lines,
+    columns="a key of the row's extra_info",
     use=lambda _: (
         "reward.custom_reward_function.path=THIS_FILE reward.custom_reward_function.name=compute_score"
     ),

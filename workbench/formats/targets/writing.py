@@ -42,7 +42,7 @@ def write(target: Target, suite: Suite, losses: Losses) -> Document:
         )  # fmt: skip
     rule = _rule(target, suite, parts, losses)
     title = {key: text for key in ("name", "description") if (text := getattr(suite, key))}
-    plan = Plan(parts, rule, losses.on_error, title, *_certificate(suite, losses))
+    plan = Plan(parts, rule, losses.on_error, losses.reference, title, *_certificate(suite, losses))
     _tell_range(target, suite, plan, losses)
     _tell_rest(target, losses)
     return Document(compose(target, plan))

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
+
+import numpy as np
 
 from workbench.graders.rules.queries import completion_of
-from workbench.rewards.rows import row_of, with_reference
+from workbench.rewards.grading import Graded
+from workbench.rewards.rows import labelled_row
 from workbench.rewards.trainer import TrainerFunction, trainer
 
 __all__ = ["OpenRlhfReward"]
@@ -23,21 +26,33 @@ class OpenRlhfReward(TrainerFunction):
     Source: OpenRLHF 0.11.2, `--reward.remote_url file.py`.
     """
 
+    passes_columns: ClassVar[bool] = False
+
     def __call__(
         self, queries: Sequence[str], prompts: Sequence[str], labels: Sequence[Any], **_: Any
     ) -> dict[str, Any]:
         """Scores in order."""
+        column = self._reward.reference
         rows = [
-            row_of(f"row {at}", prompt, completion_of(query, prompt), with_reference(None, label))
+            labelled_row(f"row {at}", prompt, completion_of(query, prompt), label, column=column)
             for at, (query, prompt, label) in enumerate(zip(queries, prompts, labels, strict=True))
         ]
         graded = self._reward.grade(rows, only=self._only)
         numbers = self._reward.numbers(graded)
-        logs = {
-            f"{name}_failed": _tensor([float(row in grades.errors) for row in range(len(rows))])
-            for name, grades in graded.parts.items()
-        }
+        logs = {name: _tensor(values) for name, values in _logs(graded).items()}
         return {"rewards": _tensor(numbers), "scores": _tensor(numbers), "extra_logs": logs}
+
+
+def _logs(graded: Graded) -> dict[str, list[float]]:
+    """Each grader's scores, NaN where it gave none, and 1.0 where it failed or skipped: a value a row."""
+    logs: dict[str, list[float]] = {}
+    for name, grades in graded.parts.items():
+        failed = [float(row in grades.errors) for row in range(len(grades))]
+        unscored = np.isnan(grades.scores)
+        logs[name] = grades.scores.tolist()
+        logs[f"{name}_failed"] = failed
+        logs[f"{name}_skipped"] = (unscored - np.array(failed)).tolist()
+    return logs
 
 
 def _tensor(values: list[float]) -> Any:

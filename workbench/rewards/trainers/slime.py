@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from workbench.rewards.rows import Row, row_of, with_reference
+from workbench.rewards.rows import Row, labelled_row
 from workbench.rewards.trainer import TrainerFunction, trainer
 
 __all__ = ["SlimeReward"]
@@ -23,11 +23,11 @@ class SlimeReward(TrainerFunction):
     async def __call__(self, args: Any, sample: Any, **_: Any) -> float | list[float]:  # noqa: ARG002 (slime's)
         """The score of one sample, or of each of a group."""
         if not isinstance(sample, list | tuple):
-            return await self._one_awaited(_row(0, sample))
-        rows = [_row(at, one) for at, one in enumerate(sample)]
+            return await self._one_awaited(self._row(0, sample))
+        rows = [self._row(at, one) for at, one in enumerate(sample)]
         return self._reward.numbers(await self._reward.agrade(rows, only=self._only))
 
-
-def _row(at: int, sample: Any) -> Row:
-    metadata = with_reference(getattr(sample, "metadata", None), getattr(sample, "label", None))
-    return row_of(f"sample {getattr(sample, 'index', at)}", sample.prompt, sample.response, metadata)
+    def _row(self, at: int, sample: Any) -> Row:
+        column, label = self._reward.reference, getattr(sample, "label", None)
+        name, metadata = f"sample {getattr(sample, 'index', at)}", getattr(sample, "metadata", None)
+        return labelled_row(name, sample.prompt, sample.response, label, metadata, column=column)

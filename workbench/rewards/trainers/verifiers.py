@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from workbench.rewards.rows import Row, row_of
+from workbench.rewards.rows import Row, row_of, with_reference
 from workbench.rewards.trainer import TrainerFunction, trainer
 
 __all__ = ["VerifiersReward"]
@@ -25,17 +25,17 @@ class VerifiersReward(TrainerFunction):
 
     async def __call__(self, task: Any, trace: Any) -> float:
         """The score of one rollout."""
-        return await self._one_awaited(_row(task, trace))
+        return await self._one_awaited(_row(task, trace, self._reward.reference))
 
 
-def _row(task: Any, trace: Any) -> Row:
-    fields = _fields(task)
+def _row(task: Any, trace: Any, column: str) -> Row:
+    fields = with_reference(_fields(task), column=column) if column else _fields(task)
     name = f"task {fields.get('idx') if fields.get('idx') is not None else ''}".rstrip()
     messages = [_message(message) for message in _last_branch(trace)]
     # A reply of the root agent stands in no branch of its own.
     if getattr(trace, "root_reply", None) is None and messages and messages[-1]["role"] == "assistant":
-        return row_of(name, messages[:-1], messages[-1], fields)
-    return row_of(name, getattr(task, "prompt_text", None), trace.last_reply, fields)
+        return row_of(name, messages[:-1], messages[-1], fields, column=column)
+    return row_of(name, getattr(task, "prompt_text", None), trace.last_reply, fields, column=column)
 
 
 def _last_branch(trace: Any) -> Any:

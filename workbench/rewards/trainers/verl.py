@@ -29,5 +29,6 @@ class VerlReward(TrainerFunction):
         """The score of one completion."""
         extra = dict(extra_info or {})
         prompt = extra.get("prompt", extra.get("question"))
-        metadata = {"data_source": data_source, **with_reference(extra, ground_truth)}
-        return self._one(row_of(f"data source {data_source}", prompt, solution_str, metadata))
+        column = self._reward.reference
+        metadata = {"data_source": data_source, **with_reference(extra, ground_truth, column=column)}
+        return self._one(row_of(f"data source {data_source}", prompt, solution_str, metadata, column=column))

@@ -17,6 +17,7 @@ from workbench.session.export_preview import (
     Preview,
     WrittenFiles,
     chooses_on_error,
+    chooses_reference,
     file_name,
     format_names,
     preview,
@@ -58,6 +59,11 @@ class ExportPanel(Panel):
             options=options(_ON_ERROR),
             tooltip="what a row without a score becomes there",
         )
+        self.reference = widgets.Text(
+            description="Reference",
+            continuous_update=False,
+            placeholder="its column, if it has no usual name",
+        )
         self.proofs, self.losses, self.outcome = widgets.HTML(), widgets.HTML(), widgets.HTML()
         self.prove = widgets.Button(description="Validate all", icon="check")
         self.write = widgets.Button(description="Write the file", button_style="primary", icon="save")
@@ -69,7 +75,7 @@ class ExportPanel(Panel):
         add_classes(in_the_way=self.conflicts, replace=self.replace)
         self._preview, self._written = Preview(), WrittenFiles()
         self._conflicts: tuple[str, ...] = ("",)  # the target, and a sentence for each file in the way
-        for control in (self.format, self.path, self.drop, self.unproved, self.on_error):
+        for control in (self.format, self.path, self.drop, self.unproved, self.on_error, self.reference):
             control.observe(self.callback(self.refresh), "value")
         self.replace.observe(self.callback(self._show_conflicts), "value")
         self.file.observe(self.callback(self._show_file), "value")
@@ -79,14 +85,15 @@ class ExportPanel(Panel):
         self.watch(self._show_proofs, self.session.graders, "unrun")
         self.watch(self._show_proofs, self.session.results, "report")
         return [
-            self.format, self.path, row(self.drop, self.unproved), self.on_error, row(self.proofs, self.prove), self.losses,
-            self.file, self.view, row(self.conflicts, self.replace), row(self.write, self.outcome),
+            self.format, self.path, row(self.drop, self.unproved), self.on_error, self.reference,
+            row(self.proofs, self.prove), self.losses, self.file, self.view, row(self.conflicts, self.replace), row(self.write, self.outcome),
         ]  # fmt: skip
 
     def refresh(self) -> None:
         """See `Panel`."""
         self.outcome.value = ""
         self.on_error.layout.display = "" if chooses_on_error(self.format.value) else "none"
+        self.reference.layout.display = "" if chooses_reference(self.format.value) else "none"
         if not self.session.graders.chosen:
             self._preview = Preview(problem="no grader is chosen: choose some in Run")
         else:
@@ -106,7 +113,9 @@ class ExportPanel(Panel):
     def _choices(self) -> dict[str, Any]:
         on_error = self.on_error.value if chooses_on_error(self.format.value) else "raise"
         on_loss = "report" if self.drop.value else "refuse"
-        return {"on_loss": on_loss, "on_error": on_error, "allow_unvalidated": self.unproved.value}
+        reference = self.reference.value.strip() if chooses_reference(self.format.value) else ""
+        settings = {"on_loss": on_loss, "on_error": on_error, "allow_unvalidated": self.unproved.value}
+        return settings | ({"reference": reference} if reference else {})
 
     def _show_proofs(self) -> None:
         states = proof_states(self.session.graders.chosen_suite()) if self.session.graders.chosen else []

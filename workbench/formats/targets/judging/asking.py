@@ -22,12 +22,11 @@ import weakref as _wb_weakref
 from concurrent.futures import ThreadPoolExecutor as _wb_Pool
 from types import SimpleNamespace as _wb_Record
 
-from workbench.formats.targets.runtime import _wb_Grade
+from workbench.formats.targets.runtime import _WB_REFERENCE, _wb_Grade
 
 _WB_AT_ONCE = 16  # requests under way at once, on one event loop
 _WB_MOST_BYTES = 4 * 2**20  # of an answer
 _WB_PATIENCE = 300.0  # seconds to wait in all for a server that has no room
-_WB_REFERENCE = ("reference", "expected", "ground_truth", "label", "answer")
 _WB_LOCAL = ("localhost", "127.0.0.1", "::1")
 _wb_pool = _wb_Pool(2 * _WB_AT_ONCE, "judge")
 _wb_turns_by_loop = _wb_weakref.WeakKeyDictionary()

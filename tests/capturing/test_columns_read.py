@@ -1,0 +1,56 @@
+"""Which columns a grader's text reads."""
+
+import pytest
+
+from workbench.capturing.columns_read import columns_read
+
+BODIES = {
+    'thread.metadata["solution"]': ({"solution"}, set()),
+    'thread.metadata.get("solution")': ({"solution"}, set()),
+    'thread.metadata.get("solution", None)': (set(), {"solution"}),
+    'thread.metadata.get("level", 1)': (set(), {"level"}),
+    'thread.metadata.get("a") or thread.metadata.get("b")': (set(), {"a", "b"}),
+    'thread.metadata["a"] if "a" in thread.metadata else 0': (set(), {"a"}),
+    'thread.metadata[key] + other["x"]': (set(), set()),
+    '(thread.metadata or {})["a"]': ({"a"}, set()),
+    'dict(thread.metadata).pop("a")': ({"a"}, set()),
+    "len(thread.metadata)": (set(), set()),
+}
+
+
+@pytest.mark.parametrize("body", BODIES)
+def test_what_is_asked_of_the_metadata(body):
+    found = columns_read(f"async def grade(thread):\n    return {body}\n")
+    assert (found.needed, found.optional) == BODIES[body]
+
+
+def test_names_of_the_metadata():
+    text = """
+async def grade(thread):
+    meta = thread.metadata or {}
+    again = meta
+    return float(again["a"] == meta.get("b"))
+"""
+    assert columns_read(text).needed == {"a", "b"}
+
+
+def test_parameters_of_reward_functions():
+    """The last function of that name counts, and what the trainer gives by itself is no column."""
+    text = """
+def helper(prompts, unknown): pass
+
+def grade(prompts, completions, solution, level=1, *, more, log_metric=None, **columns):
+    return [float(columns["rest"][0] == columns.get("perhaps", [0])[0])]
+"""
+    found = columns_read(text, "trl")
+    assert found.needed == {"solution", "more", "rest"}
+    assert found.optional == {"level", "perhaps"}
+    text = 'def grade(data_source, solution_str, ground_truth, extra_info=None):\n    return extra_info["level"]\n'
+    assert columns_read(text, "verl").needed == {"level"}
+    assert not columns_read(text).needed
+
+
+@pytest.mark.parametrize("text", ["", "def (", "x = 1"])
+def test_no_function(text):
+    for signature in ("thread", "trl", "verl"):
+        assert columns_read(text, signature).needed == set()

@@ -1,0 +1,75 @@
+"""Columns that graders read and targets pass or do not, and `reference=`, which names the one of the references."""
+
+import pytest
+
+import workbench as wb
+from tests.formats.targets.test_targets import TARGETS, called, exported
+from workbench.errors import FormatError
+
+SOLUTION = wb.FunctionGrader.from_source(
+    "import workbench as wb\n\n\nasync def grade(thread):\n    if 'solution' not in thread.metadata:\n        raise wb.Skip('no solution')\n"
+    "    return float(thread.completion() == thread.metadata['solution'])\n",
+    name="right",
+)
+NEEDS = wb.FunctionGrader.from_source(
+    "async def grade(thread):\n    return float(thread.completion() == thread.metadata.get('solution'))\n",
+    name="needs",
+)
+USUAL = wb.FunctionGrader.from_source(
+    "async def grade(thread):\n    return float(thread.completion() == thread.metadata['reference'])\n",
+    name="usual",
+)
+VERL = wb.FunctionGrader.from_source(
+    "def compute_score(data_source, solution_str, ground_truth, extra_info=None):\n    return float(solution_str == ground_truth)\n",
+    name="verl",
+)
+ROWS = [
+    {
+        "asked": [{"role": "user", "content": "2+2?"}], "said": [{"role": "assistant", "content": said}],
+        "name": "solution", "reference": "4", "columns": {"solution": "4", "level": 1},
+    }
+    for said in ("4", "5")
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_the_reference_may_have_a_name_of_its_own(target, tmp_path):
+    """Rules, functions that read the column, and those that read a usual name: all find it, wherever rows have it."""
+    graders = [SOLUTION, NEEDS, USUAL, VERL, wb.ExactMatch()]
+    jobs = [
+        exported(wb.Suite([grader]), target, tmp_path / f"{at}.py", reference="solution")
+        for at, grader in enumerate(graders)
+    ]
+    for grader, found in zip(graders, called(jobs, ROWS), strict=True):
+        assert found["scores"] == [1.0, 0.0], grader.name
+    assert "solution" in (tmp_path / "4.py").read_text("utf-8").splitlines()[-1]
+    again = wb.load(tmp_path / "0.py")
+    assert again[0].source.text == SOLUTION.source.text
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_columns_are_told(target, tmp_path):
+    """Where a row has the columns that a grader reads; a target that passes none refuses one that it needs."""
+    if not TARGETS[target].columns:
+        with pytest.raises(FormatError, match="brings its label alone") as refusal:
+            exported(wb.Suite([NEEDS]), target, tmp_path / "r.py")
+        assert "'needs'" in str(refusal.value)
+        assert "reference='solution'" in str(refusal.value)
+        done = wb.export([NEEDS], tmp_path / "r.py", target, on_loss="report", allow_unvalidated=True)
+        assert [(loss.grader, loss.field) for loss in done.losses] == [("needs", "column 'solution'")]
+        return
+    done = wb.export(
+        [NEEDS, wb.ExactMatch()], tmp_path / "r.py", target, on_loss="report", allow_unvalidated=True
+    )
+    told = [note for note in done.notes if note.field == "column 'solution'"]
+    assert [note.grader for note in told] == ["needs"]
+    assert TARGETS[target].columns in str(told[0])
+    done = wb.export([NEEDS], tmp_path / "r.py", target, reference="solution", allow_unvalidated=True)
+    assert not [note for note in done.notes if "column" in note.field]
+
+
+def test_reference_is_for_files_of_code(tmp_path):
+    with pytest.raises(ValueError, match="means nothing to letta"):
+        wb.export([wb.ExactMatch()], tmp_path / "g.yaml", "letta", reference="solution")
+    with pytest.raises(TypeError, match="name of a column"):
+        wb.export([wb.ExactMatch()], tmp_path / "g.py", "trl", reference=3)

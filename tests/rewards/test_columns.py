@@ -1,0 +1,114 @@
+"""Columns that graders read and trainers do not pass: named, refused, or said after the first rows."""
+
+import asyncio
+import warnings
+from types import SimpleNamespace
+
+import pytest
+
+import workbench as wb
+from tests.rewards.graders import proven
+from workbench.rewards.columns import FIRST_ROWS
+from workbench.sandbox.host.residents import residents
+
+SKIPS = """
+import workbench as wb
+
+
+async def grade(thread):
+    solution = (thread.metadata or {}).get("solution", "")
+    if not solution:
+        raise wb.Skip("no solution")
+    return float(thread.completion() == solution)
+"""
+READS = "async def grade(thread):\n    return float(thread.completion() == (thread.metadata or {}).get('solution'))\n"
+
+
+@pytest.fixture(scope="module")
+def reads():
+    return proven(READS, "reads")
+
+
+@pytest.fixture(scope="module")
+def skips():
+    return proven(SKIPS, "skips")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _closed():
+    yield
+    residents().close()
+
+
+def test_the_label_has_the_name_that_was_given(reads):
+    """What trainers pass as the label is the column that `reference=` names, for functions and rules alike."""
+    for grader in (reads, wb.ExactMatch()):
+        with wb.reward(grader, reference="solution") as reward:
+            assert [reward.verl("d", said, "4") for said in ("4", "5")] == [1.0, 0.0]
+            assert reward.verl("d", "5", None, {"solution": "5"}) == 1.0
+            found = reward.openrlhf(["q4", "q5"], ["q", "q"], ["4", "4"])
+            assert [float(one) for one in found["rewards"]] == [1.0, 0.0]
+            assert reward(["q", "q"], ["4", "5"], solution=["4", "4"]) == [1.0, 0.0]
+
+
+def test_the_named_column_is_the_reference_for_usual_names():
+    text = "async def grade(thread):\n    return float(thread.completion() == (thread.metadata or {}).get('reference'))\n"
+    with wb.reward(proven(text, "usual"), reference="solution") as reward:
+        assert reward(["q", "q"], ["4", "5"], solution=["4", "4"]) == [1.0, 0.0]
+
+
+def test_slime_and_verifiers(reads):
+    async def scores():
+        sample = SimpleNamespace(prompt="q", response="4", label="4", metadata={"level": 1})
+        task = SimpleNamespace(solution="4", idx=0, prompt_text="q")
+        trace = SimpleNamespace(branches=[], last_reply="4", root_reply=None)
+        return await reward.slime(None, sample), await reward.verifiers(task, trace)
+
+    with wb.reward(reads, reference="solution") as reward:
+        assert asyncio.run(scores()) == (1.0, 1.0)
+
+
+def test_a_trainer_that_never_passes_the_column_is_refused(reads, skips):
+    with wb.reward([reads, skips], combine=wb.combine.Mean()) as reward:
+        with pytest.raises(ValueError, match=r"'reads' reads the column 'solution'.*reference='solution'"):
+            _ = reward.openrlhf
+        assert callable(reward.verl)
+    with (
+        wb.reward(skips) as reward,
+        pytest.warns(RuntimeWarning, match="'skips' asks for the column 'solution'"),
+    ):
+        assert callable(reward.openrlhf)  # it has something to take in its place
+
+
+def test_a_grader_without_any_score_is_said_once(skips):
+    """After the first rows: how many, why, and which column is missing; others of the suite are not blamed."""
+    suite = wb.Suite([wb.Entry(skips), wb.Length(maximum=3)], combine=wb.combine.Mean())
+    with wb.reward(suite) as reward:
+        rows = [f"{at}" for at in range(FIRST_ROWS)]
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert reward.verl("d", "4", "4") == 1.0  # nothing is said of a row or two
+        message = r"'skips'.*33 rows \(33 skipped\).*no solution"
+        with pytest.warns(RuntimeWarning, match=message) as said:
+            reward(rows, rows)
+        assert len(said) == 1
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            reward(rows, rows)
+
+
+def test_the_missing_column_is_named(skips):
+    message = r"reads the column 'solution'.*passes data_source, reference, .*reference='solution'"
+    with wb.reward(skips, on_error=0.0) as reward:
+        rows = [f"{at}" for at in range(FIRST_ROWS - 1)]
+        reward(rows, rows, data_source=rows, reference=rows)
+        with pytest.warns(RuntimeWarning, match=message):
+            reward.verl("d", "4", "4")
+
+
+def test_what_cannot_be_sent_is_left_out(reads):
+    """Pictures and other objects in a column that no grader needs cost nothing; a reference of that kind fails its row."""
+    with wb.reward(reads) as reward:
+        with pytest.warns(RuntimeWarning, match="column 'image' holds"):
+            assert reward.trl(prompts=["q"], completions=["4"], solution=["4"], image=[object()]) == [1.0]
+        assert reward.trl(prompts=["q"], completions=["4"], solution=["4"], answer=[object()]) == [None]

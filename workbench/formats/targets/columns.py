@@ -1,0 +1,40 @@
+"""The columns that graders read and targets pass or do not: a row without one has no score, and a mean hides that."""
+
+from __future__ import annotations
+
+from workbench.capturing.columns_read import columns_read
+from workbench.formats.shared.base import Losses
+from workbench.formats.targets.base import Target
+from workbench.graders.combine import Entry
+from workbench.samples.columns import ROLES
+
+__all__ = ["tell_columns"]
+
+
+def tell_columns(target: Target, entry: Entry, text: str, losses: Losses) -> None:
+    """Tell which columns a grader's text reads by name, and where the target's rows have them.
+
+    The usual names of a reference are there wherever a row brings one, and so is the column that `reference=` names.
+
+    Raises:
+        FormatError: Losses are refused, and the grader reads a column that the target never passes.
+    """
+    read = columns_read(text, getattr(entry.grader, "signature", "thread"))
+    always = {
+        *ROLES["reference"],
+        losses.reference,
+        *(("data_source",) if target.signature == "verl" else ()),
+    }
+    for column in sorted(read.both - always):
+        if target.columns:
+            losses.note(
+                entry.name,
+                f"column {column!r}",
+                f"the grader reads it: each row needs it as {target.columns}",
+            )
+            continue
+        losses.add(
+            entry.name, f"column {column!r}", "the grader reads it, and a row brings its label alone",
+            way_out=f"reference={column!r} if that is what the label holds; else a target that passes columns, such as trl",
+            instead="the grader as it is, which finds no such column",
+        )  # fmt: skip
