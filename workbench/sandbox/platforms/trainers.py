@@ -21,10 +21,33 @@ CheckFailed = _checks.CheckFailed
 _FROM_A_TRAINER = ("completion_ids", "prompt_ids", "trainer_state", "environments")
 
 
+_NO_REFERENCE = (
+    "no reference: this row has none, and the function was given None for it; name its column one of reference, expected, "
+    'ground_truth, label, answer, or map it with columns={"reference": ...}'
+)
+
+
 class TrainerLoading(_signatures.CalledLoading):  # type: ignore[misc, name-defined]  # loaded by path
     """Checks of a reward function; a subclass says which parameters it has and what they are given."""
 
     needed: tuple[str, ...] = ()
+    takes_reference = True
+
+    def _loaded(self) -> str:
+        message: str = super()._loaded()
+        called = self.grade
+
+        async def grade(row: Any) -> Any:
+            try:
+                return await called(row)
+            except Exception as error:
+                # Without a reference, what the function says of None would not lead anybody to the column.
+                if row.reference is None and self.takes_reference:
+                    raise _drive.Refused("runtime", f"{_NO_REFERENCE}: {type(error).__name__}: {error}") from error
+                raise
+
+        self.grade = grade
+        return message
 
     def _signature(self) -> str:
         names, _ = self._parameters()
@@ -52,6 +75,7 @@ class TRLLoading(TrainerLoading):
     """`f(prompts, completions, **columns) -> list[float | None]`: None is a row without a score."""
 
     usage = "grade(prompts, completions, **columns)"
+    takes_reference = False
     needed = ("completions",)
 
     def _signature(self) -> str:
