@@ -182,11 +182,9 @@ def test_labels_of_several_people_from_the_shell(files, capsys):
     assert "the grader agrees with ann, ben and cyd" in printed
 
 
-@pytest.mark.parametrize(
-    "option", [["--report", "no/r.html"], ["--scores", "no/s.csv"], ["--draw", "-1"], ["--workers", "0"]]
-)
+@pytest.mark.parametrize("option", [["--report", "no/r.html"], ["--scores", "no/s.csv"]])
 def test_wrong_options_are_said_before_grading(files, capsys, option):
-    """A folder that is not there, or a number out of range, is a sentence."""
+    """A folder that is not there is a sentence."""
     assert main(["run", str(files / "g.py"), str(files / "s.jsonl"), *option]) == 1
     said = capsys.readouterr()
     assert said.err.startswith("workbench: ")
@@ -256,9 +254,15 @@ def test_a_run_without_scores_fails_under_any_choice(files, capsys):
     assert "scored nothing" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("command", [[], ["run"], ["convert"]])
+def test_help_of_other_commands_says_where_the_exit_codes_are(capsys):
+    with pytest.raises(SystemExit):
+        main(["convert", "--help"])
+    assert "exit codes: see workbench --help" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("command", [[], ["run"]])
 def test_help_tells_the_exit_codes(capsys, command):
-    """Of every command, with the default of --fail-on."""
+    """Of the whole and of `run`, which has more of them, with the default of --fail-on."""
     with pytest.raises(SystemExit) as ended:
         main([*command, "--help"])
     said = capsys.readouterr().out
@@ -543,3 +547,30 @@ def test_a_reader_that_leaves_is_no_error():
     done = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, text=True, check=False)
     os.close(write)
     assert (done.returncode, done.stderr) == (141, "")
+
+
+def test_help_loads_nothing_heavy():
+    """Help, version and wrong usage are said at once: pandas and the diagnostics are loaded by the commands that use them."""
+    code = (
+        "import sys, workbench.cli.main\n"
+        "print(sorted({'pandas', 'numpy', 'scipy', 'IPython'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_reduce_names_what_there_is():
+    """The command line writes the names out, so that it need not load them."""
+    from workbench.cli.run import REDUCERS as NAMES
+    from workbench.graders.repeats import REDUCERS
+
+    assert tuple(REDUCERS) == NAMES
+
+
+@pytest.mark.parametrize("option", ["--draw", "--workers", "--repeats"])
+@pytest.mark.parametrize("value", ["0", "-1", "1.5", "many"])
+def test_counts_are_whole_numbers_from_one(option, value, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["run", "graders.json", "rows.jsonl", option, value])
+    assert ended.value.code == 2
+    assert "whole number, 1 or more" in capsys.readouterr().err

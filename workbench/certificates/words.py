@@ -90,7 +90,7 @@ def _rate_lines(grader: Certified) -> Iterator[tuple[str, str]]:
     if not grader.has_rates:
         yield "error rates", "not known: the rows have no labels"
         return
-    yield "accepts", f"by its own verdict, else a score of {grader.pass_mark:g} or more"
+    yield "accepts", f"a score of {grader.pass_mark:g} or more; its own verdict where it gives one"
     yield "true positive rate (TPR)", _rate(grader.true_positive_rate, "good rows accepted")
     yield "true negative rate (TNR)", _rate(grader.true_negative_rate, "bad rows rejected")
     yield "false positive rate (rho_0)", _rate(grader.false_positive_rate, "bad rows accepted")

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import workbench as wb
 from workbench.files import check_writable
-from workbench.report import Report
+
+if TYPE_CHECKING:
+    from workbench.report import Report
 
 __all__ = ["check_place", "prove_all", "write_certificate"]
 

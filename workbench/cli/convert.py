@@ -15,7 +15,12 @@ __all__ = ["add"]
 def add(commands: Commands) -> None:
     """Add the command to the parser."""
     convert = commands.add_parser("convert", help="write one platform's graders as another's")
-    convert.add_argument("source", type=Path, metavar="IN", help="a grader file of any platform")
+    convert.add_argument(
+        "source",
+        type=Path,
+        metavar="IN",
+        help="a grader file of any platform: JSON, YAML, TOML, JavaScript, or Python with grade functions",
+    )
     convert.add_argument("--to", required=True, metavar="FORMAT", help="see `workbench formats`")
     add_samples(convert)
     add_reading(convert)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import workbench as wb
 from workbench.cli import convert, demo, formats, lab, run, sandbox, serve, validate
-from workbench.cli.output import Parser, say
+from workbench.cli.output import EXIT_CODES, Parser, say
 from workbench.errors import SamplesWarning, WorkbenchError
 
 __all__ = ["main"]
@@ -53,7 +53,9 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = Parser(prog="workbench", description="Write, prove, run, diagnose and export graders.")
+    parser = Parser(
+        prog="workbench", description="Write, prove, run, diagnose and export graders.", epilog=EXIT_CODES
+    )
     parser.add_argument("--version", action="version", version=f"workbench {wb.__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for command in _COMMANDS:

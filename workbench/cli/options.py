@@ -7,7 +7,22 @@ from pathlib import Path
 
 import workbench as wb
 
-__all__ = ["add_reading", "add_samples", "make_folder", "read_suite", "trial_rows"]
+__all__ = ["add_reading", "add_samples", "at_least_one", "make_folder", "read_suite", "trial_rows"]
+
+
+def at_least_one(text: str) -> int:
+    """A whole number from 1 on.
+
+    Raises:
+        ArgumentTypeError: Anything else, which is wrong usage.
+    """
+    try:
+        number = int(text)
+    except ValueError:
+        number = 0
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number, 1 or more")
+    return number
 
 
 def add_samples(command: argparse.ArgumentParser) -> None:

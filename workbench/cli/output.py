@@ -11,9 +11,9 @@ from typing import Any, TypeAlias
 
 from workbench.display_text import visible
 
-__all__ = ["Commands", "Parser", "say"]
+__all__ = ["EXIT_CODES", "Commands", "Parser", "say"]
 
-_EXIT_CODES = """exit codes:
+EXIT_CODES = """exit codes:
   0    all went well
   1    a check or a file failed; in `run` also: the gate failed or a finding is as
        heavy as --fail-on says, a grader scored nothing, or rows were left out
@@ -28,11 +28,11 @@ def say(text: object, *, error: bool = False) -> None:
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose help ends with the exit codes, and whose messages hold no hidden characters."""
+    """A parser whose help ends with the exit codes, or where they stand, and whose messages hold no hidden characters."""
 
     def __init__(self, **settings: Any) -> None:
-        layout = argparse.RawDescriptionHelpFormatter
-        super().__init__(epilog=_EXIT_CODES, formatter_class=layout, **settings)
+        settings.setdefault("epilog", "exit codes: see workbench --help")
+        super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, **settings)
 
     def _print_message(self, message: str, file: Any = None) -> None:
         super()._print_message(visible(message), file)

@@ -5,17 +5,22 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import workbench as wb
 from workbench.cli.certify import check_place, prove_all, write_certificate
-from workbench.cli.options import add_reading, read_suite
-from workbench.cli.output import Commands, say
+from workbench.cli.options import add_reading, at_least_one, read_suite
+from workbench.cli.output import EXIT_CODES, Commands, say
 from workbench.display_text import counted, without_controls
 from workbench.files import check_writable, write_atomically
-from workbench.graders.repeats import REDUCERS
-from workbench.report import Report
+
+if TYPE_CHECKING:
+    from workbench.report import Report
 
 __all__ = ["add"]
+
+REDUCERS = ("first", "mean", "median", "majority")
+"""The names of `workbench.graders.repeats.REDUCERS`, which is a second's import."""
 
 _FAIL_ON = {"gate": (), "error": ("error",), "warning": ("error", "warning")}
 """Severities of findings that fail a run beside its gate, by what --fail-on says."""
@@ -23,12 +28,12 @@ _FAIL_ON = {"gate": (), "error": ("error",), "warning": ("error", "warning")}
 
 def add(commands: Commands) -> None:
     """Add the command to the parser."""
-    run = commands.add_parser("run", help="grade samples and print summary and findings")
+    run = commands.add_parser("run", help="grade samples and print summary and findings", epilog=EXIT_CODES)
     run.add_argument(
         "graders", type=Path, help="a .py module with grade functions, or a grader file of any platform"
     )
     run.add_argument("samples", type=Path, help=".jsonl, .json, .csv or .parquet")
-    run.add_argument("--draw", type=int, metavar="N", help="grade a random draw of N samples")
+    run.add_argument("--draw", type=at_least_one, metavar="N", help="grade a random draw of N samples")
     run.add_argument("--seed", type=int, default=0, help="of the draw (default 0)")
     run.add_argument(
         "--columns",
@@ -41,7 +46,7 @@ def add(commands: Commands) -> None:
         "--labels", metavar="COLUMN", action="append",
         help="column that says which rows are known good or bad; once for each person where several labelled",
     )  # fmt: skip
-    run.add_argument("--workers", type=int, help="sandbox processes (default: cores - 1)")
+    run.add_argument("--workers", type=at_least_one, help="sandbox processes (default: cores - 1)")
     run.add_argument("--report", type=Path, metavar="HTML", help="write a self-contained report")
     run.add_argument("--scores", type=Path, metavar="CSV", help="write one row a grade")
     run.add_argument(
@@ -52,13 +57,13 @@ def add(commands: Commands) -> None:
     run.add_argument("--budget", type=float, metavar="DOLLARS", help="the most that judges may spend")
     run.add_argument(
         "--repeats",
-        type=int,
+        type=at_least_one,
         default=1,
         metavar="R",
         help="grade every row R times, in another order each time",
     )
     run.add_argument(
-        "--reduce", choices=tuple(REDUCERS), default="first", help="what a row's grade is made of its repeats"
+        "--reduce", choices=REDUCERS, default="first", help="what a row's grade is made of its repeats"
     )
     run.add_argument(
         "--fail-on",

@@ -73,3 +73,8 @@ def test_reference_is_for_files_of_code(tmp_path):
         wb.export([wb.ExactMatch()], tmp_path / "g.yaml", "letta", reference="solution")
     with pytest.raises(TypeError, match="name of a column"):
         wb.export([wb.ExactMatch()], tmp_path / "g.py", "trl", reference=3)
+
+
+def test_code_is_not_written_under_another_ending(tmp_path):
+    with pytest.raises(FormatError, match=r"trl is not written to \.txt files"):
+        wb.export([wb.ExactMatch()], tmp_path / "reward.txt", "trl")

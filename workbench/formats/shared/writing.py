@@ -131,7 +131,9 @@ def check_target(target: Path, chosen: Format) -> None:
     """
     endings = _endings(chosen)
     # An ending that no format knows is the user's own choice; only another format's is refused.
-    if target.suffix not in endings and any(target.suffix in _endings(other) for other in FORMATS.values()):
+    # Code is imported by its name, so that it has no other ending.
+    is_others = any(target.suffix in _endings(other) for other in FORMATS.values())
+    if target.suffix not in endings and (is_others or (target.suffix and chosen.suffix == ".py")):
         raise FormatError(
             f"{chosen.name} is not written to {target.suffix} files", where=str(target),
             expected=" or ".join(sorted(endings)), hint="name the file so, or another format",

@@ -32,6 +32,7 @@ class TrainerLoading(_signatures.CalledLoading):  # type: ignore[misc, name-defi
 
     needed: tuple[str, ...] = ()
     takes_reference = True
+    grade: Any
 
     def _loaded(self) -> str:
         message: str = super()._loaded()
@@ -43,7 +44,9 @@ class TrainerLoading(_signatures.CalledLoading):  # type: ignore[misc, name-defi
             except Exception as error:
                 # Without a reference, what the function says of None would not lead anybody to the column.
                 if row.reference is None and self.takes_reference:
-                    raise _drive.Refused("runtime", f"{_NO_REFERENCE}: {type(error).__name__}: {error}") from error
+                    raise _drive.Refused(
+                        "runtime", f"{_NO_REFERENCE}: {type(error).__name__}: {error}"
+                    ) from error
                 raise
 
         self.grade = grade
