@@ -122,7 +122,14 @@ def faults(rounds: int, workers: int) -> list[tuple[str, ...]]:
     kinds = ["fine"] * 512
     for at in range(5):
         kinds[50 + 100 * at] = ("loop", "crash", "bomb")[at % 3]
-    return [_with_faults("1 % of these in turn", kinds, rounds, workers), *_each_kind(rounds, workers)]
+    each = ["fine"] * 512
+    for at in range(15):
+        each[20 + 32 * at] = ("loop", "crash", "bomb")[at % 3]
+    return [
+        _with_faults("1 % of these in turn", kinds, rounds, workers),
+        _with_faults("1 % of each at once", each, rounds, workers),
+        *_each_kind(rounds, workers),
+    ]
 
 
 def _each_kind(rounds: int, workers: int) -> list[tuple[str, ...]]:
