@@ -24,8 +24,8 @@ _PAGE = """<!doctype html>
 <style>
 :root {{ color-scheme: light dark; }}
 body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }}
-pre {{ overflow-x: auto; padding: .8rem; border: 1px solid color-mix(in srgb, currentColor 25%, transparent); }}
-dt {{ font-weight: 600; }} dd {{ margin: 0 0 .6rem; }}
+pre {{ white-space: pre-wrap; overflow-wrap: anywhere; padding: .8rem; border: 1px solid color-mix(in srgb, currentColor 25%, transparent); }}
+dt {{ font-weight: 600; }} dd {{ margin: 0 0 .6rem; }} code {{ overflow-wrap: anywhere; }}
 </style></head><body>
 <h1>{title}</h1>
 <p>{description}</p>

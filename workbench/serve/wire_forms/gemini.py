@@ -31,7 +31,7 @@ class Gemini(WireForm):
         "the reference is the one with a usual name, or the only one. Google clips rewards to -1 to 1."
     )
     recipe = '{"rewardName": "mine", "cloudRunRewardScorer": {"cloudRunUri": "HOST/gemini"}}'
-    no_score = "Status 422 with the reason, which the job reports as an error; --on-error chooses a number."
+    no_score = "Status 422 with the reason, which the job reports as an error; `--on-error` chooses a number."
     source = "Agent Platform REST reference v1beta1, ReinforcementTuningCloudRunRewardScorer"
     request: ClassVar[Any] = {
         "type": "object",

@@ -30,7 +30,7 @@ class OpenRlhf(WireForm):
     recipe = "--reward.remote_url HOST/openrlhf"
     no_score = (
         "Status 422 with the reason. OpenRLHF tries five times, a second apart, and goes on without a reward, which ends "
-        "the run: where rows may fail, choose a number with --on-error."
+        "the run: where rows may fail, choose a number with `--on-error`."
     )
     source = "OpenRLHF 0.11.2, openrlhf/utils/agent.py, SingleTurnAgentExecutor._fetch_rewards_via_http"
     request: ClassVar[Any] = {
