@@ -25,6 +25,8 @@ import psutil
 
 GRADER = """
 async def grade(thread: StringThread) -> float:
+    while thread.completion() == "loop":
+        pass
     return 1.0 if (thread.completion() or "").strip() == thread.metadata.get("expected", "4").strip() else 0.0
 """
 BASE = """
@@ -57,6 +59,7 @@ config = uvicorn.Config(Starlette(routes=routes), log_config=None, access_log=Fa
 uvicorn.Server(config).run(sockets=[listening])
 """
 BATCH, AT_ONCE = 512, 50
+HANGING = 4
 MEMORY_ROWS = 200_000
 
 
@@ -90,8 +93,13 @@ def serving(command: Sequence[str], log: Path) -> Iterator[tuple[int, psutil.Pro
             process.terminate()
 
 
-async def ask(port: int, path: str, bodies: Sequence[bytes], connections: int) -> tuple[list[float], float]:
-    """Seconds of each request, and of all, over so many connections that each wait for their answers."""
+async def ask(
+    port: int, path: str, bodies: Sequence[bytes], connections: int, hanging: bytes = b""
+) -> tuple[list[float], float]:
+    """Seconds of each request, and of all, over so many connections that each wait for their answers.
+
+    Requests that are `hanging` get status 422, and their seconds are left out.
+    """
     left, taken = iter(bodies), list[float]()
 
     async def one() -> None:
@@ -101,9 +109,10 @@ async def ask(port: int, path: str, bodies: Sequence[bytes], connections: int) -
             start = time.perf_counter()
             writer.write(head.encode() + body)
             answer = await reader.readuntil(b"\r\n\r\n")
-            assert answer.startswith(b"HTTP/1.1 200"), answer
+            assert answer.startswith(b"HTTP/1.1 422" if body == hanging else b"HTTP/1.1 200"), answer
             await reader.readexactly(int(answer.lower().split(b"content-length: ")[1].split(b"\r\n")[0]))
-            taken.append(time.perf_counter() - start)
+            if body != hanging:
+                taken.append(time.perf_counter() - start)
         writer.close()
 
     start = time.perf_counter()
@@ -125,6 +134,20 @@ def singles(port: int, at_once: int, count: int) -> tuple[float, float, float]:
     )
     ordered = sorted(taken)
     return count / seconds, 1000 * ordered[len(ordered) // 2], 1000 * ordered[int(0.99 * len(ordered))]
+
+
+def beside_hanging(port: int, rounds: int) -> Iterator[str]:
+    """What honest single rows take while others hang for a second."""
+    hanging = json.dumps({**row(0), "turns": [{"role": "assistant", "content": "loop"}]}).encode()
+    bodies = [json.dumps(row(number)).encode() for number in range(1000)]
+    for at in range(100, 100 + 50 * HANGING, 50):
+        bodies[at] = hanging
+    values = [sorted(asyncio.run(ask(port, "/score", bodies, AT_ONCE, hanging))[0]) for _ in range(rounds)]
+    p50, p99, most = (1000 * statistics.median(one[at] for one in values) for at in (500, 985, -1))
+    yield (
+        f"single rows, {AT_ONCE} at once, beside {HANGING} that hang, ours: p50 {p50:.1f} ms, p99 {p99:.1f} ms, "
+        f"longest {most:.1f} ms"
+    )
 
 
 def megabytes(process: psutil.Process) -> float:
@@ -182,7 +205,10 @@ def main() -> None:
         command = ["-m", "workbench", "serve", str(graders), "--port", "0"]
         base, _ = stack.enter_context(serving([str(bare)], Path(folder) / "base.log"))
         ours, process = stack.enter_context(serving(command, Path(folder) / "ours.log"))
-        for lines in (throughput(base, ours, rounds), latency(base, ours, rounds), memory(ours, process)):
+        for lines in (
+            throughput(base, ours, rounds), latency(base, ours, rounds), beside_hanging(ours, rounds),
+            memory(ours, process),
+        ):  # fmt: skip
             for line in lines:
                 print(line, flush=True)
 

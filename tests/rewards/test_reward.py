@@ -13,6 +13,7 @@ from tests.rewards.graders import RIGHT, faulty, proven, right
 from workbench.errors import IsolationError, NotValidatedError
 from workbench.extractors import Extractor
 from workbench.rewards import TRAINERS
+from workbench.rewards.rows import rows_of
 from workbench.sandbox.host.residents import residents
 
 PROMPTS, ANSWERS = ["2+2?", "1+1?", "3+3?"], ["4", "2", "6"]
@@ -347,3 +348,37 @@ def test_import_is_light():
     code = "import workbench as wb, sys; wb.reward; print([m for m in ('torch', 'trl', 'ray', 'verl') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_what_is_known_is_told_before_the_call_ends(faults):
+    """Of a call with a row that hangs the others' grades come early, with the rule's and those of rows no grader can see."""
+
+    async def main():
+        known = []
+        graded = await reward.agrade(rows, early=lambda graded: known.append((graded, graded.known)))
+        return known, graded
+
+    entry = wb.Entry(faults, "code", extractor=Extractor("after_marker", {"marker": "so "}))
+    reward = wb.reward(wb.Suite([entry, wb.Length(maximum=9, name="short")], combine=wb.combine.Mean()))
+    with reward:
+        reward(["q"] * 20, ["a"] * 20)
+        columns = {"kind": ["", "loop", "", ""]}
+        rows = rows_of(["q"] * 4, ["so a", "so a", None, "so abc"], columns)
+        known, graded = asyncio.run(main())
+    most = max(known, key=lambda told: told[1].sum())
+    assert most[1].tolist() == [True, False, True, True]
+    assert reward.scores(most[0])[3] == reward.scores(graded)[3] == 2.0
+    assert graded.known.all()
+    kinds = {row: str(error.kind) for row, error in graded.parts["code"].errors.items()}
+    assert kinds == {1: "timeout", 2: "sample"}
+
+
+def test_a_quick_call_tells_nothing_early(grader):
+    """Nobody pays for what nobody needs."""
+    told = []
+    with wb.reward(grader) as reward:
+        reward(["q"], ["4"], answer=["4"])
+        rows = rows_of(["q"] * 2, ["4", "5"], {"answer": ["4", "4"]})
+        graded = asyncio.run(reward.agrade(rows, early=told.append))
+    assert reward.scores(graded) == [1.0, 0.0]
+    assert all(not each.known.all() for each in told)

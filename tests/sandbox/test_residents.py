@@ -16,6 +16,7 @@ from tests.browser.lab import wait_until
 from workbench.errors import IsolationError
 from workbench.grade import ErrorKind
 from workbench.sandbox.child.contained import is_self_contained
+from workbench.sandbox.child.protocol import NOT_SCORED
 from workbench.sandbox.host import residents as module
 from workbench.sandbox.host import worker_group
 from workbench.sandbox.host.limits import Limits, Program
@@ -135,6 +136,85 @@ def test_rows_behind_one_that_hangs_go_to_another_worker():
     grades = batch.future.result(1)
     assert set(grades.errors) == set(range(0, 24, 3))
     assert grades.n_scored == 16
+
+
+HELD = """
+import workbench as wb
+
+async def grade(thread):
+    text = thread.completion()
+    if text == "loop":
+        while True:
+            pass
+    if text == "boom":
+        raise ValueError("boom")
+    return %s
+"""
+PATIENT = Limits(row_seconds=20.0, load_seconds=2.0, memory_mb=128)
+
+
+@pytest.mark.parametrize("value", ["1.0", 'wb.Grade(score=1.0, reasoning="fine")'])
+def test_rows_before_one_that_hangs_are_known_before_it_ends(value):
+    """Also those that failed and those with a reasoning, which another worker grades again; what follows goes on."""
+    owner, program = new_owner(), Program(HELD % value, PATIENT)
+    told = []
+    residents().lent(program, packed(["a"] * 20), owner=owner, workers=1).future.result(60)
+    batch = residents().lent(program, packed(["a", "boom", "b", "loop", "c"]), owner=owner, workers=1)
+    batch.news = lambda: told.append(batch.so_far())
+    wait_until(lambda: (batch.so_far().codes != 0).sum() == 4, what="the honest rows", seconds=15)
+    assert not batch.future.done()
+    known = batch.so_far()
+    assert known.statuses.tolist() == ["scored", "failed", "scored", "missing", "scored"]
+    assert kinds(known) == {1: ErrorKind.RUNTIME}
+    assert (
+        known.isolation == residents().lent(program, packed(["a"]), owner=owner).future.result(60).isolation
+    )
+    assert known.reasoning == (dict.fromkeys((0, 2, 4), "fine") if "fine" in value else {})
+    assert np.isnan(known.seconds[3])
+    assert (known.seconds[[0, 2, 4]] >= 0).all()
+    assert told
+    assert max((each.codes != 0).sum() for each in told) == 4
+    batch.stopped = True
+    residents().release(owner)
+
+
+def test_what_is_told_early_is_not_told_again():
+    """The row that hung has its failure in the end, and the others what they had, each once."""
+    owner, program = new_owner(), Program(HELD % "float(text)", FAST)
+    residents().lent(program, packed(["1"] * 20), owner=owner, workers=1).future.result(60)
+    batch = residents().lent(
+        program, packed(["1", "2", "boom", "loop", "3", "loop", "4"]), owner=owner, workers=1
+    )
+    counts = []
+    batch.news = lambda: counts.append(int((batch.so_far().codes != 0).sum()))
+    grades = batch.future.result(60)
+    assert kinds(grades) == {2: ErrorKind.RUNTIME, 3: ErrorKind.TIMEOUT, 5: ErrorKind.TIMEOUT}
+    assert grades.scores[[0, 1, 4, 6]].tolist() == [1.0, 2.0, 3.0, 4.0]
+    assert counts == sorted(set(counts))
+    assert batch._left == 0
+
+
+def test_a_worker_that_takes_back_what_it_finished_costs_itself():
+    """The rows it was relieved of keep their scores, whatever it writes over them."""
+    text = (
+        "import os\nasync def grade(thread):\n    if thread.completion() == 'bad':\n"
+        "        import time\n        time.sleep(0.4)\n        os._exit(0)\n    return 1.0\n"
+    )
+    owner, program = new_owner(), Program(text, PATIENT)
+    residents().lent(program, packed(["a"] * 20), owner=owner, workers=1).future.result(60)
+    batch = residents().lent(program, packed(["a", "b", "bad", "c"]), owner=owner, workers=1)
+
+    def overwrite():
+        for member in members():
+            if member.given and member.worker is not None:
+                member.worker.bits[0] = NOT_SCORED
+                return True
+        return False
+
+    wait_until(overwrite, what="rows that were told early", seconds=15)
+    grades = batch.future.result(60)
+    assert kinds(grades) == {2: ErrorKind.CRASH}
+    assert grades.scores[[0, 1, 3]].tolist() == [1.0, 1.0, 1.0]
 
 
 def test_slow_rows_among_quick_ones_are_not_taken_for_hanging():

@@ -52,6 +52,44 @@ def test_a_bad_request_costs_itself(server):
     assert all(answer.json()["reward"] == 1.0 for i, answer in enumerate(answers) if i not in texts)
 
 
+def test_honest_requests_do_not_wait_for_one_that_hangs():
+    """Of requests that share a call each is answered when its own row is graded."""
+    with served(expected(timeout=4.0)) as running, ThreadPoolExecutor(40) as pool:
+        pool.submit(running.post, "/batch_score", {"requests": [thread_of("4")] * 40}).result()
+        answers = [pool.submit(running.post, "/score", thread_of("4")) for _ in range(13)]
+        hanging = [pool.submit(running.post, "/score", thread_of("loop"))]
+        answers += [pool.submit(running.post, "/score", thread_of("4")) for _ in range(13)]
+        hanging.append(pool.submit(running.post, "/openai", hanging_sample()))
+        answers += [pool.submit(running.post, "/score", thread_of("boom")) for _ in range(10)]
+        statuses = [answer.result().status_code for answer in answers]
+        assert not any(answer.done() for answer in hanging)
+        assert statuses == [200] * 26 + [422] * 10
+        assert [answer.result().status_code for answer in hanging] == [422, 422]
+        rows = running.client.get("/metrics").text
+        assert 'status="scored",kind=""} 66' in rows
+        assert 'status="failed",kind="timeout"} 2' in rows
+
+
+def hanging_sample():
+    """What OpenAI's form sends, with an answer that hangs."""
+    return {"sample": {"output_text": "loop"}, "item": {"prompt": "q"}}
+
+
+def test_a_failure_is_told_once():
+    """By a rule over several graders as well: each part's kind and message, and no kind twice."""
+    suite = wb.Suite([expected(), wb.Length(maximum=9, name="short")], combine=wb.combine.Mean())
+    with served(suite) as running:
+        texts = ["loop", "boom"]
+        answer = running.post("/batch_score", {"requests": [thread_of(text) for text in texts]}).json()
+        alone = running.post("/graders/expected/score", thread_of("loop")).json()["error"]
+    loop, boom = (one["metadata"]["reason"] for one in answer["responses"])
+    assert loop.startswith("expected failed (timeout: no ")
+    assert boom.startswith("expected failed (runtime: ValueError: boom")
+    assert (loop + alone["message"]).count("time") == 2
+    assert alone["cause"] == "timeout"
+    assert alone["message"].startswith("the thread has no score: timeout: no ")
+
+
 def test_requests_survive_killed_workers():
     """With every worker killed from outside in the middle, every request in flight is answered with its scores."""
     grader = wb.FunctionGrader.from_source(SLOW, name="slow")

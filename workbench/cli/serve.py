@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import workbench as wb
-from workbench.cli.options import add_reading, read_suite
+from workbench.cli.options import add_reading, at_least_one, read_suite
 from workbench.cli.output import Commands, say
 from workbench.display_text import one_line
 
@@ -35,11 +35,15 @@ def add(commands: Commands) -> None:
         "--no-token", action="store_true",
         help="serve other machines without a token: something in front checks who asks, as Cloud Run does",
     )  # fmt: skip
-    serve.add_argument("--workers", type=int, metavar="N", help="sandbox processes (default: cores - 1)")
+    serve.add_argument("--workers", type=at_least_one, metavar="N", help="sandbox processes (default: cores - 1)")
     _add_limits(serve)
     serve.add_argument(
         "--on-error", type=float, metavar="NUMBER",
         help="what a row without a score counts as where the wire form has no word for it (default: an error status)",
+    )  # fmt: skip
+    serve.add_argument(
+        "--reference", default="", metavar="COLUMN",
+        help="the column that graders read the label from, where its name is none of the usual ones",
     )  # fmt: skip
     serve.add_argument(
         "--log-rows", action="store_true", help="write what is sent, completions too, to the log"
@@ -51,16 +55,16 @@ def add(commands: Commands) -> None:
 
 def _add_limits(serve: argparse.ArgumentParser) -> None:
     serve.add_argument(
-        "--max-rows", type=int, metavar="N", default=4096, help="rows of one request (default 4096)"
+        "--max-rows", type=at_least_one, metavar="N", default=4096, help="rows of one request (default 4096)"
     )
     serve.add_argument(
-        "--max-bytes", type=int, metavar="N", default=32 * 2**20, help="bytes of one request (default 32 MiB)"
+        "--max-bytes", type=at_least_one, metavar="N", default=32 * 2**20, help="bytes of one request (default 32 MiB)"
     )
     serve.add_argument(
         "--timeout", type=float, metavar="S", default=100.0, help="seconds a request may take (default 100)"
     )
     serve.add_argument(
-        "--queue", type=int, metavar="N", default=16_384,
+        "--queue", type=at_least_one, metavar="N", default=16_384,
         help="rows that wait or are graded at once; above it the answer is 429 with Retry-After (default 16384)",
     )  # fmt: skip
 
@@ -81,8 +85,8 @@ def _serve(options: argparse.Namespace) -> int:
     _prove(suite)
     _log_to_stderr()
     app = create_app(
-        suite, workers=options.workers, limits=limits, on_error=options.on_error, token=token,
-        log_rows=options.log_rows,
+        suite, workers=options.workers, limits=limits, on_error=options.on_error, reference=options.reference,
+        token=token, log_rows=options.log_rows,
     )  # fmt: skip
     listening = bound(options.host, options.port)
     here = address(listening)

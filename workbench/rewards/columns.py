@@ -104,5 +104,5 @@ def _lacking(entry: Entry, rows: Sequence[Row]) -> str:
     passed = ", ".join(map(visible, there)) or "none"
     return (
         f"it reads the column {lacking[0]!r}, and the trainer passes {passed}: "
-        f"wb.reward(..., reference={lacking[0]!r}) if the trainer's label is what it holds"
+        f"reference={lacking[0]!r} if the trainer's label is what it holds"
     )

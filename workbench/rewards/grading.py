@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -10,6 +11,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from workbench import background
 from workbench.grade import ErrorKind, Grade, GradeError, Skip
@@ -24,10 +26,14 @@ from workbench.samples import Sample
 from workbench.sandbox.host.batches import Batch
 from workbench.sandbox.host.residents import new_owner, release, residents
 
-__all__ = ["Graded", "Graders"]
+__all__ = ["Early", "Graded", "Graders"]
 
 Put = Callable[[Grades], Grades]
-"""Puts the grades of rows that were graded in their places among all rows."""
+"""Puts the grades of rows that were graded in their places among all rows; of those that have one so far."""
+
+
+_EARLY_SECONDS = 0.02
+"""A call that takes longer tells what it knows whenever it knows more: a quick one is not slowed down by that."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +51,18 @@ class Graded:
     parts: Mapping[str, Grades]
     combined: Grades | None
     seconds: float
+
+    @property
+    def known(self) -> NDArray[np.bool_]:
+        """Which rows every grader is done with, bool (n,)."""
+        known = np.ones(len(self.rows), np.bool_)
+        for grades in self.parts.values():
+            known &= grades.codes != 0
+        return known
+
+
+Early = Callable[[Graded], object]
+"""Told what is known while a call goes on; rows that are not known yet are missing in it."""
 
 
 @dataclass
@@ -66,6 +84,10 @@ class _Part:
 
     def done(self, grades: Grades) -> Grades:
         return self.entry.apply(self.put(grades))
+
+    def so_far(self, rows: int) -> Grades:
+        """The grades that are known of so many rows; of anything but code none before all are."""
+        return Grades.empty(rows) if self.batch is None else self.done(self.batch.so_far())
 
 
 class Graders:
@@ -102,11 +124,27 @@ class Graders:
             raise
         return self._graded(rows, grades, only, start)
 
-    async def agrade(self, rows: Sequence[Row], *, only: str = "") -> Graded:
-        """The same as `grade` inside async code, on any event loop; raises the same."""
+    async def agrade(self, rows: Sequence[Row], *, only: str = "", early: Early | None = None) -> Graded:
+        """The same as `grade` inside async code, on any event loop; raises the same.
+
+        Args:
+            rows: What to grade.
+            only: The one entry that is asked for; "" for all, and the rule.
+            early: Called on the event loop whenever more rows are known, where the call takes long.
+        """
         start, parts = time.perf_counter(), self._begin(rows, only)
+        named, grades = {part.entry.name: part for part in parts}, dict[str, Grades]()
+
+        def tell() -> None:
+            columns = {name: part.so_far(len(rows)) for name, part in named.items() if name not in grades}
+            graded = self._graded(rows, columns | grades, only, start)
+            if early is not None and not graded.known.all():  # else the call itself is about to end
+                early(graded)
+
         try:
-            grades = {part.entry.name: part.done(await _awaited(part)) for part in _rules_first(parts)}
+            with _telling(parts, tell) if early else contextlib.nullcontext():
+                for part in _rules_first(parts):
+                    grades[part.entry.name] = part.done(await _awaited(part))
         except BaseException:
             for part in parts:
                 part.stop()
@@ -161,6 +199,35 @@ class Graders:
         release(self.owner)
 
 
+@contextlib.contextmanager
+def _telling(parts: Sequence[_Part], tell: Callable[[], None]) -> Iterator[None]:
+    """Have `tell` called on this event loop whenever more rows are known, once the call has taken long."""
+    loop = asyncio.get_running_loop()
+    batches = [part.batch for part in parts if part.batch is not None]
+
+    def news() -> None:  # on the workers' thread
+        with contextlib.suppress(RuntimeError):  # the loop was closed, and nobody waits
+            loop.call_soon_threadsafe(tell_on)
+
+    def tell_on() -> None:
+        if batches:
+            tell()
+
+    def begin() -> None:
+        for batch in batches:
+            batch.news = news
+        tell_on()
+
+    timer = loop.call_later(_EARLY_SECONDS, begin)
+    try:
+        yield
+    finally:
+        timer.cancel()
+        for batch in batches:
+            batch.news = None
+        batches.clear()  # what is on its way to the loop by now is told by nobody
+
+
 def _rules_first(parts: Sequence[_Part]) -> Iterator[_Part]:
     """Rules before what is under way already: they are done meanwhile."""
     yield from sorted(parts, key=lambda part: part.rule is None)
@@ -190,9 +257,11 @@ def _shown(entry: Entry, rows: Sequence[Row]) -> tuple[Sequence[Row], Put]:
     places = np.flatnonzero([row is not None for row in shown])
 
     def put(grades: Grades) -> Grades:
+        whole = fixed.take(np.arange(len(rows)))
         for at, row in enumerate(places.tolist()):
-            fixed.put(row, grades[at])
-        return replace(fixed, isolation=grades.isolation, code=grades.code)
+            if grades.codes[at]:
+                whole.put(row, grades[at])
+        return replace(whole, isolation=grades.isolation, code=grades.code)
 
     return kept, put
 

@@ -14,7 +14,7 @@ from workbench.graders.base import is_number
 from workbench.graders.combine import CombiningRule, Entry
 from workbench.grades import Grades
 from workbench.rewards.columns import UnscoredWarnings, check_label_alone
-from workbench.rewards.grading import Graded, Graders
+from workbench.rewards.grading import Early, Graded, Graders
 from workbench.rewards.rows import Row, rows_of
 from workbench.rewards.stats import RewardStats
 from workbench.rewards.trainer import TRAINERS, NoScoreError
@@ -152,9 +152,15 @@ class Reward:
         """
         return self._counted(self._graders.grade(rows, only=only))
 
-    async def agrade(self, rows: Sequence[Row], *, only: str = "") -> Graded:
-        """The same as `grade` inside async code, on any event loop; raises the same."""
-        return self._counted(await self._graders.agrade(rows, only=only))
+    async def agrade(self, rows: Sequence[Row], *, only: str = "", early: Early | None = None) -> Graded:
+        """The same as `grade` inside async code, on any event loop; raises the same.
+
+        Args:
+            rows: What to grade.
+            only: The one grader that is asked for; "" for all, and the suite's rule.
+            early: Called on the event loop with what is known so far, whenever that is more, where the call takes long.
+        """
+        return self._counted(await self._graders.agrade(rows, only=only, early=early))
 
     def _counted(self, graded: Graded) -> Graded:
         combined = {} if graded.combined is None else {self.suite.column: graded.combined}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import marshal
 import warnings
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from workbench.samples import Sample
@@ -14,7 +14,7 @@ from workbench.samples.plain import NotPlainError, plain
 from workbench.sandbox.host.rows import row_wire
 from workbench.thread import StringThread
 
-__all__ = ["Row", "labelled_row", "row_of", "rows_of", "thread_of", "with_reference"]
+__all__ = ["Row", "labelled_row", "row_of", "rows_of", "thread_of", "with_column", "with_reference"]
 
 REFERENCE_NAMES = ROLES["reference"]
 
@@ -122,6 +122,21 @@ def labelled_row(
 ) -> Row:
     """One row of a trainer that passes a label without its column's name: see `row_of` and `with_reference`."""
     return row_of(name, prompt, completion, with_reference(metadata, label, column=column), column=column)
+
+
+def with_column(row: Row, column: str) -> Row:
+    """The row with its reference in that column as well, or with the reference that stands there.
+
+    Args:
+        row: A row as it was read.
+        column: The column of the references; "" to leave the row as it is.
+    """
+    if not column or row.thread is None:
+        return row
+    turns, own, *rest = row.thread.to_wire()
+    metadata = with_reference(own, row.reference, column=column)
+    thread = StringThread.from_wire((turns, metadata, *rest))
+    return replace(row, thread=thread, reference=metadata.get(column))
 
 
 def _plain_values(metadata: Mapping[str, Any], references: Collection[str]) -> dict[str, Any]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
-from collections.abc import AsyncIterator, Callable
+import json
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import WorkbenchError
@@ -14,13 +15,15 @@ from workbench.serve.admission import Admission
 from workbench.serve.docs_page import docs_page
 from workbench.serve.endpoint import Endpoint
 from workbench.serve.errors import RequestError
-from workbench.serve.http import App, Receive, Scope, Send, send_json, send_text
+from workbench.serve.examples import Examples
+from workbench.serve.http import App, Receive, Scope, Send, base_url, send_json, send_text
+from workbench.serve.listing import in_order
 from workbench.serve.metrics import CONTENT_TYPE, Metrics
 from workbench.serve.observed import SEEN, Observed
 from workbench.serve.openapi import openapi, own_version
 from workbench.serve.scoring import Scoring
 from workbench.serve.settings import Limits
-from workbench.serve.wire_form import WIRE_FORMS
+from workbench.serve.wire_form import WIRE_FORMS, WireForm
 from workbench.suite import Suite
 
 if TYPE_CHECKING:
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = ["create_app", "require_extra"]
 
+_JSON = "application/json"
 _PAGE_HEADERS = {"content-security-policy": "default-src 'none'; style-src 'unsafe-inline'"}
 
 
@@ -50,6 +54,7 @@ def create_app(
     workers: int | None = None,
     limits: Limits | None = None,
     on_error: float | None = None,
+    reference: str = "",
     token: str = "",
     log_rows: bool = False,
 ) -> Starlette:
@@ -60,6 +65,7 @@ def create_app(
         workers: Sandbox processes of each grader that is code; all cores but one by default.
         limits: What one request, and all together, may have.
         on_error: What a row without a score counts as for forms that have no word for it; None for an error status.
+        reference: The column that a row's label or reference stands in for graders, beside the usual names; "" for none.
         token: What clients must send; "" for none.
         log_rows: Whether what was sent goes into the log.
 
@@ -73,13 +79,17 @@ def create_app(
     from starlette.middleware import Middleware
 
     limits = limits or Limits()
-    served = reward(suite, workers=workers, on_error="raise" if on_error is None else on_error)
+    stands_for_none = "raise" if on_error is None else on_error
+    served = reward(suite, workers=workers, on_error=stands_for_none, reference=reference)
     scoring, admission = Scoring(served, on_error=on_error), Admission(limits)
+    forms = in_order(WIRE_FORMS.values())
+    examples = Examples(forms, scoring, on_error=on_error)
     metrics = Metrics(served.stats, admission)
 
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         await scoring.warm_up()
+        await examples.ask()
         app.state.ready = True
         try:
             yield
@@ -91,7 +101,7 @@ def create_app(
         return Endpoint(form(), scoring, admission, limits, log_rows=log_rows)
 
     app = Starlette(
-        routes=_routes(endpoint, served.suite, metrics, token=bool(token)),
+        routes=_routes(endpoint, _Pages(forms, served.suite, examples, metrics, token=bool(token))),
         middleware=[Middleware(Observed, access=Access(token), metrics=metrics)],
         exception_handlers={404: _not_found, 405: _not_allowed},
         lifespan=lifespan,
@@ -100,25 +110,52 @@ def create_app(
     return app
 
 
-def _routes(endpoint: Callable[[Any], App], suite: Suite, metrics: Metrics, *, token: bool) -> list[Any]:
+class _Pages:
+    """What is asked with GET."""
+
+    def __init__(
+        self,
+        forms: Sequence[type[WireForm]],
+        suite: Suite,
+        examples: Examples,
+        metrics: Metrics,
+        *,
+        token: bool,
+    ) -> None:
+        self.forms, self._suite, self._examples, self._metrics = forms, suite, examples, metrics
+        self._token = token
+
+    @property
+    def by_path(self) -> dict[str, App]:
+        """The pages."""
+        return {
+            "/": _page("/", lambda _: b"", kind="text/plain", status=307, location="docs"),
+            "/docs": _page("/docs", self._docs, kind="text/html; charset=utf-8"),
+            "/openapi.json": _page("/openapi.json", self._openapi, kind=_JSON),
+            "/info": _page("/info", lambda _: json.dumps(_info(self._suite)).encode(), kind=_JSON),
+            "/metrics": _page("/metrics", lambda _: self._metrics.text().encode(), kind=CONTENT_TYPE),
+            "/health": _health,
+        }
+
+    def _docs(self, base: str) -> bytes:
+        return docs_page(self.forms, self._suite, self._examples, base=base, token=self._token).encode()
+
+    def _openapi(self, base: str) -> bytes:
+        return json.dumps(
+            openapi(self.forms, self._suite, self._examples, base=base, token=self._token)
+        ).encode()
+
+
+def _routes(endpoint: Callable[[Any], App], pages: _Pages) -> list[Any]:
     from starlette.routing import Route
 
-    forms = [WIRE_FORMS[path] for path in sorted(WIRE_FORMS)]
-    endpoints = [(form.path, endpoint(form)) for form in forms]
-    document = openapi(forms, suite, token=token)
-    page = docs_page(forms, suite).encode()
-    pages: dict[str, App] = {
-        "/health": _health,
-        "/metrics": _page("/metrics", lambda: metrics.text().encode(), kind=CONTENT_TYPE),
-        "/info": _json("/info", _info(suite)),
-        "/openapi.json": _json("/openapi.json", document),
-        "/docs": _page("/docs", lambda: page, kind="text/html; charset=utf-8"),
-    }
+    endpoints = [(form.path, endpoint(form)) for form in pages.forms]
+    by_path = pages.by_path
     return [
         *(Route(path, app, methods=["POST"]) for path, app in endpoints),
-        *(Route(path, app, methods=["GET"]) for path, app in pages.items()),
+        *(Route(path, app, methods=["GET"]) for path, app in by_path.items()),
         *(Route(f"/graders/{{grader:path}}{path}", app, methods=["POST"]) for path, app in endpoints),
-        Route("/graders/{grader:path}/info", pages["/info"], methods=["GET"]),
+        Route("/graders/{grader:path}/info", by_path["/info"], methods=["GET"]),
     ]
 
 
@@ -128,18 +165,13 @@ def _info(suite: Suite) -> dict[str, str]:
     return {"version": own_version(), "name": suite.name or names, "description": suite.description or names}
 
 
-def _page(path: str, text: Callable[[], bytes], *, kind: str) -> App:
+def _page(path: str, body: Callable[[str], bytes], *, kind: str, status: int = 200, **headers: str) -> App:
+    """A page; `body` makes it for a client that sees the server at an address."""
+
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG001 (ASGI)
         scope[SEEN]["path"] = path
-        await send_text(send, text(), kind=kind, headers=_PAGE_HEADERS)
-
-    return _Callable(answer)
-
-
-def _json(path: str, value: Any) -> App:
-    async def answer(scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG001 (ASGI)
-        scope[SEEN]["path"] = path
-        await send_json(send, value)
+        headers_sent = {**_PAGE_HEADERS, **headers}
+        await send_text(send, body(base_url(scope)), kind=kind, status=status, headers=headers_sent)
 
     return _Callable(answer)
 
@@ -164,11 +196,15 @@ _health = _Callable(_health_answer)
 
 
 async def _not_found(_: Any, error: Exception) -> None:
-    paths = ", ".join(sorted(WIRE_FORMS))
-    raise RequestError(404, "not_found", f"there is no such path; graders are asked at: {paths}") from error
+    paths = ", ".join(form.path for form in in_order(WIRE_FORMS.values()))
+    raise RequestError(404, "not_found", f"there is no such path; there are: {paths}, /docs") from error
 
 
 async def _not_allowed(_: Any, error: Any) -> None:
-    raise RequestError(
-        405, "not_allowed", "graders are asked with POST", headers=error.headers or {}
-    ) from error
+    headers = error.headers or {}
+    words = (
+        "graders are asked with POST"
+        if "POST" in headers.get("Allow", "POST")
+        else "pages are asked with GET"
+    )
+    raise RequestError(405, "not_allowed", words, headers=headers) from error

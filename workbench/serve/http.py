@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import Any, TypeAlias
 
 from workbench.serve.admission import Admission
 from workbench.serve.errors import RequestError
 
-__all__ = ["App", "Receive", "Scope", "Send", "header", "read_body", "send_json", "send_text"]
+__all__ = ["App", "Receive", "Scope", "Send", "base_url", "header", "read_body", "send_json", "send_text"]
 
 Scope: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -20,11 +21,24 @@ _SAFE = (
     (b"x-content-type-options", b"nosniff"),
     (b"cache-control", b"no-store"),
 )
+_NETLOC = re.compile(r"(?:[A-Za-z0-9_][A-Za-z0-9_.-]{0,252}|\[[0-9A-Fa-f:.]{2,45}\])(?::[0-9]{1,5})?")
+"""A name or an address with or without a port: nothing that could mean something to a page, a shell or JSON."""
 
 
 def header(scope: Scope, name: bytes) -> str | None:
     """The first header of a name, in small letters."""
     return next((value.decode("latin-1") for key, value in scope["headers"] if key == name), None)
+
+
+def base_url(scope: Scope) -> str:
+    """The server's address as the client of a request wrote it; as the server knows it where that is no address."""
+    scheme = "https" if scope.get("scheme") == "https" else "http"
+    host = header(scope, b"host") or ""
+    if _NETLOC.fullmatch(host):
+        return f"{scheme}://{host}"
+    name, port = scope.get("server") or ("localhost", None)
+    name = f"[{name}]" if ":" in name else name
+    return f"{scheme}://{name}" if port is None else f"{scheme}://{name}:{port}"
 
 
 async def read_body(scope: Scope, receive: Receive, admission: Admission, *, most: int) -> bytearray:

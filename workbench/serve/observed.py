@@ -25,6 +25,7 @@ _STOPPING = RequestError(
     "the server ends and does not wait for these rows; ask again",
     headers={"retry-after": "5"},
 )
+_FAULT = RequestError(500, "fault", "a fault of the server's own; its log says where")
 
 
 class Observed:
@@ -65,16 +66,18 @@ class Observed:
             self._access.check(scope)
             await self._app(scope, receive, send)
         except RequestError as error:
-            if not sent[0]:
-                await send_json(send, error.body, status=error.status, headers=error.headers)
+            await _refuse(send, error, sent)
         except asyncio.CancelledError:  # the server ends, and has waited as long as it waits
-            if not sent[0]:
-                await send_json(send, _STOPPING.body, status=_STOPPING.status, headers=_STOPPING.headers)
+            await _refuse(send, _STOPPING, sent)
         except Exception as error:  # noqa: BLE001 (a fault of ours costs one request)
             LOG.error("fault: %s at %s", type(error).__name__, _place(error))  # noqa: TRY400 (see `_place`)
-            if not sent[0]:
-                fault = RequestError(500, "fault", "a fault of the server's own; its log says where")
-                await send_json(send, fault.body, status=500)
+            await _refuse(send, _FAULT, sent)
+
+
+async def _refuse(send: Send, error: RequestError, sent: list[int]) -> None:
+    """Send an error as the answer, where none was begun."""
+    if not sent[0]:
+        await send_json(send, error.body, status=error.status, headers=error.headers)
 
 
 def _log(scope: Scope, status: int, seen: dict[str, Any], seconds: float) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import importlib.metadata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workbench.serve.errors import NO_SCORE_STATUS
+from workbench.serve.examples import ASKED, MADE_UP, Example, Examples
+from workbench.serve.listing import PAGES, with_host, with_pages
 from workbench.serve.wire_form import WireForm
 from workbench.suite import Suite
 
@@ -37,11 +39,6 @@ _ERROR_SCHEMA = {
     },
     "required": ["error"],
 }
-_PAGES = {
-    "/health": "Whether the server is ready.",
-    "/info": "What it says of itself, as Adaptive's reward servers do.",
-    "/metrics": "Counts and times in Prometheus' text form.",
-}
 
 
 def own_version() -> str:
@@ -52,21 +49,29 @@ def own_version() -> str:
         return ""
 
 
-def openapi(forms: Sequence[type[WireForm]], suite: Suite, *, token: bool) -> dict[str, Any]:
+def openapi(
+    forms: Sequence[type[WireForm]], suite: Suite, examples: Examples, *, base: str, token: bool
+) -> dict[str, Any]:
     """The document.
 
     Args:
-        forms: The wire forms.
+        forms: The wire forms, in order.
         suite: What is served.
+        examples: The answers to their examples.
+        base: The server's address as the client sees it.
         token: Whether clients must send one.
     """
     names = [entry.name for entry in suite.entries]
     several = "".join(f"\n- {name}" for name in names)
-    paths = {
-        **{form.path: {"post": _operation(form)} for form in forms},
-        **{f"/graders/{{grader}}{form.path}": {"post": _of_grader(form, names)} for form in forms},
-        **{path: {"get": _page(about)} for path, about in _PAGES.items()},
-    }
+    paths: dict[str, Any] = {}
+    for listed in with_pages(forms):
+        if isinstance(listed, str):
+            paths[listed] = {"get": _page(PAGES[listed])}
+        elif examples.of_suite:  # several graders without a rule are asked only one by one
+            paths[listed.path] = {"post": _operation(listed, {"": examples.of(listed, "")}, base)}
+    for form in forms:
+        answers = {name: examples.of(form, name) for name in names}
+        paths[f"/graders/{{grader}}{form.path}"] = {"post": _of_grader(form, answers, base)}
     document: dict[str, Any] = {
         "openapi": "3.1.0",
         "info": {
@@ -83,31 +88,35 @@ def openapi(forms: Sequence[type[WireForm]], suite: Suite, *, token: bool) -> di
     return document
 
 
-def _operation(form: type[WireForm]) -> dict[str, Any]:
+def _operation(form: type[WireForm], answers: Mapping[str, Example], base: str) -> dict[str, Any]:
+    about = f"{form.about}\n\nNo score: {form.no_score}\n\nUse: `{with_host(form.recipe, base)}`\n\nSource: {form.source}"
+    responses = {200: _answer("The answer.", form.response)}
+    responses |= {status: _answer(text, _ref("Error")) for status, text in _ERRORS.items()}
+    for name, example in answers.items():
+        response = responses.setdefault(example.status, _answer("A refusal.", _ref("Error")))
+        examples = response["content"]["application/json"].setdefault("examples", {})
+        examples[name or "answer"] = {"summary": ASKED if example.graded else MADE_UP, "value": example.body}
     return {
         "summary": form.title,
-        "description": f"{form.about}\n\nNo score: {form.no_score}\n\nUse: `{form.recipe}`\n\nSource: {form.source}",
+        "description": about,
         "operationId": form.path.strip("/"),
         "requestBody": {
             "required": True,
             "content": {"application/json": {"schema": form.request, "example": form.example}},
         },
-        "responses": {
-            "200": _answer("The answer.", form.response, form.answer),
-            **{str(status): _answer(about, _ref("Error")) for status, about in _ERRORS.items()},
-        },
+        "responses": {str(status): response for status, response in responses.items()},
     }
 
 
-def _of_grader(form: type[WireForm], names: Sequence[str]) -> dict[str, Any]:
+def _of_grader(form: type[WireForm], answers: Mapping[str, Example], base: str) -> dict[str, Any]:
     """The same for one grader of the suite."""
     parameter = {
         "name": "grader",
         "in": "path",
         "required": True,
-        "schema": {"type": "string", "enum": list(names)},
+        "schema": {"type": "string", "enum": list(answers)},
     }
-    operation = _operation(form)
+    operation = _operation(form, answers, f"{base}/graders/NAME")
     return {
         **operation, "summary": f"{form.title}, one grader", "operationId": f"grader_{operation['operationId']}",
         "parameters": [parameter],
@@ -122,6 +131,5 @@ def _ref(name: str) -> dict[str, str]:
     return {"$ref": f"#/components/schemas/{name}"}
 
 
-def _answer(about: str, schema: Any, example: Any = None) -> dict[str, Any]:
-    content = {"schema": schema, **({} if example is None else {"example": example})}
-    return {"description": about, "content": {"application/json": content}}
+def _answer(about: str, schema: Any) -> dict[str, Any]:
+    return {"description": about, "content": {"application/json": {"schema": schema}}}

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from workbench.grade import GradeError
 from workbench.grades import Grades
 from workbench.rewards.grading import Graded
 from workbench.serve.errors import no_score
@@ -62,7 +63,7 @@ class Outcomes:
         """Why a row has no score: the kind of failure or "skipped", and a sentence."""
         grade = self.column[self.first + row]
         if grade.error is not None:
-            return str(grade.error.kind), f"{grade.error.kind}: {grade.error.message}"
+            return str(grade.error.kind), _sentence(grade.error)
         return "skipped", f"skipped: {grade.reasoning or 'no reason given'}"
 
     def reasoning(self, row: int) -> str | None:
@@ -75,6 +76,21 @@ class Outcomes:
             return {}
         found = {name: grades.scores[self.first + row] for name, grades in self.graded.parts.items()}
         return {name: None if np.isnan(score) else float(score) for name, score in found.items()}
+
+    def without_score(self, row: int) -> dict[str, float]:
+        """For each grader, 1.0 in `<name>_failed` or `<name>_skipped` where it gave the row no score, else 0.0."""
+        found = {}
+        for name, grades in self.graded.parts.items():
+            failed = self.first + row in grades.errors
+            found[f"{name}_failed"] = float(failed)
+            found[f"{name}_skipped"] = float(bool(np.isnan(grades.scores[self.first + row])) and not failed)
+        return found
+
+
+def _sentence(error: GradeError) -> str:
+    """Kind and message, the kind said once: a rule names it with each part that failed, and a timeout in its message."""
+    told = error.message if f"({error.kind}: " in error.message else str(error)
+    return told.replace("timeout: timed out: ", "timeout: ")
 
 
 NOTHING = Outcomes(Graded((), {}, None, 0.0), Grades.empty(0), [])

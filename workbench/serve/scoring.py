@@ -1,17 +1,23 @@
-"""Rows of many requests on their way through one reward: small requests that arrive together are graded together."""
+"""Rows of many requests on their way through one reward: small requests that arrive together are graded together.
+
+Each is answered as soon as its own rows are graded, whatever the others wait for.
+"""
 
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
 
 from workbench.graders.code.sandboxed import SandboxedGrader
 from workbench.graders.rule_grader import RuleGrader
 from workbench.rewards import Reward
-from workbench.rewards.grading import Graded
-from workbench.rewards.rows import Row, row_of
+from workbench.rewards.grading import Early, Graded
+from workbench.rewards.rows import Row, row_of, with_column
 from workbench.sandbox.host.interpreter import StartError
 from workbench.serve.errors import RequestError
 from workbench.serve.outcomes import Outcomes
@@ -21,11 +27,11 @@ __all__ = ["Scoring"]
 _MOST_TOGETHER = 32
 """Rows of several requests in one call: so few that no call is given up for the hanging rows of another request, which
 takes 32 of them."""
-_SLOW_SECONDS = 0.25
-"""A shared call that takes longer held some of its requests up, and for a while each is graded on its own."""
-_APART_SECONDS = 30.0
 _START_WAITS = (0.2, 0.5, 1.0)
 """Seconds before the next try, where no worker started."""
+
+
+_Early = Callable[[Outcomes], object]
 
 
 @dataclass(frozen=True)
@@ -36,18 +42,23 @@ class _Request:
     future: asyncio.Future[Outcomes]
 
 
+class _Grade(Protocol):
+    """Grades rows; `early` is told of those that are graded, where the others take long."""
+
+    def __call__(self, rows: Sequence[Row], early: _Early | None = None) -> Awaitable[Outcomes]: ...
+
+
 class _Together:
     """Requests that arrive in the same moment, as one call: a call of one row costs what one of thirty does."""
 
-    def __init__(self, grade: Callable[[Sequence[Row]], Awaitable[Outcomes]], *, allowed: bool) -> None:
+    def __init__(self, grade: _Grade, *, allowed: bool) -> None:
         self._grade, self._allowed = grade, allowed
         self._waiting: list[_Request] = []
         self._tasks: set[asyncio.Task[None]] = set()
-        self._apart_until = 0.0
 
     async def grade(self, rows: Sequence[Row]) -> Outcomes:
         """What came of these rows, out of a call that they may share with others."""
-        if not self._allowed or len(rows) >= _MOST_TOGETHER or time.monotonic() < self._apart_until:
+        if not self._allowed or len(rows) >= _MOST_TOGETHER:
             return await self._grade(rows)
         loop = asyncio.get_running_loop()
         request = _Request(rows, loop.create_future())
@@ -72,28 +83,37 @@ class _Together:
         task.add_done_callback(self._tasks.discard)
 
         def gone(_: object) -> None:  # nobody waits for it any more
-            if all(request.future.cancelled() for request in group):
+            if all(request.future.done() for request in group):
                 task.cancel()
 
         for request in group:
             request.future.add_done_callback(gone)
 
     async def _run(self, group: list[_Request]) -> None:
-        start = time.monotonic()
         try:
-            outcomes = await self._grade([row for request in group for row in request.rows])
+            rows = [row for request in group for row in request.rows]
+            early = _answers(group) if len(group) > 1 else None
+            outcomes = await self._grade(rows, early)
         except Exception as error:  # noqa: BLE001 (raised where somebody waits)
             for request in group:
                 if not request.future.done():
                     request.future.set_exception(error)
             return
-        if len(group) > 1 and time.monotonic() - start > _SLOW_SECONDS:
-            self._apart_until = time.monotonic() + _APART_SECONDS
-        first = 0
-        for request in group:
-            if not request.future.done():
-                request.future.set_result(outcomes.part(first, len(request.rows)))
-            first += len(request.rows)
+        _answer(group, outcomes, np.ones(len(rows), bool))
+
+
+def _answers(group: Sequence[_Request]) -> _Early:
+    return lambda outcomes: _answer(group, outcomes, outcomes.graded.known)
+
+
+def _answer(group: Sequence[_Request], outcomes: Outcomes, known: NDArray[np.bool_]) -> None:
+    """Tell the requests whose rows are all known what came of them."""
+    first = 0
+    for request in group:
+        stop = first + len(request.rows)
+        if known[first:stop].all() and not request.future.done():
+            request.future.set_result(outcomes.part(first, len(request.rows)))
+        first = stop
 
 
 class Scoring:
@@ -132,27 +152,31 @@ class Scoring:
             rows: Of one request.
             only: The one grader that is asked for; "" for the suite's number.
         """
-        return await self._of(only).grade(rows)
+        column = self.reward.reference
+        return await self._of(only).grade([with_column(row, column) for row in rows] if column else rows)
 
     def _of(self, only: str) -> _Together:
         if only not in self._together:
 
-            async def grade(rows: Sequence[Row]) -> Outcomes:
-                graded = await self._graded(rows, only)
-                _, _, column = self.reward.column(graded)
-                return Outcomes(graded, column, self.reward.scores(graded), on_error=self._on_error)
+            async def grade(rows: Sequence[Row], early: _Early | None = None) -> Outcomes:
+                tell = None if early is None else lambda graded: early(self._outcomes(graded))
+                return self._outcomes(await self._graded(rows, only, tell))
 
             self._together[only] = _Together(grade, allowed=self._quick)
         return self._together[only]
 
-    async def _graded(self, rows: Sequence[Row], only: str) -> Graded:
+    def _outcomes(self, graded: Graded) -> Outcomes:
+        _, _, column = self.reward.column(graded)
+        return Outcomes(graded, column, self.reward.scores(graded), on_error=self._on_error)
+
+    async def _graded(self, rows: Sequence[Row], only: str, early: Early | None) -> Graded:
         """The grades, also where the process that starts workers was killed and has to be started first."""
         for wait in _START_WAITS:
             try:
-                return await self.reward.agrade(rows, only=only)
+                return await self.reward.agrade(rows, only=only, early=early)
             except StartError:
                 await asyncio.sleep(wait)
-        return await self.reward.agrade(rows, only=only)
+        return await self.reward.agrade(rows, only=only, early=early)
 
     async def warm_up(self) -> None:
         """Start the workers of graders that are code, with a row that is not counted.

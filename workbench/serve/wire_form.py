@@ -42,7 +42,8 @@ class WireForm(ABC):
         request: JSON Schema of the request.
         response: JSON Schema of the answer.
         example: A request.
-        answer: The answer to it, where the score is 1.0.
+        answer: The answer to it, where the score is 1.0 and there is nothing else to say. Pages show what the server's own
+            graders answer.
     """
 
     path: ClassVar[str]

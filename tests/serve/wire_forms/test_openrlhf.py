@@ -24,7 +24,9 @@ def test_the_completion_stands_behind_the_prompt(end, server):
     """Prompt and special tokens at the end are no part of what is graded."""
     info = asked(server, [f"<|user|>q<|assistant|>Paris{end}"], ["<|user|>q<|assistant|>"], ["Paris"])
     assert info.get("rewards") == info.get("scores") == 1.0
-    assert info.get("extra_logs") == {}
+    logs = info.get("extra_logs")
+    assert set(logs.values()) == {0.0}
+    assert all(name.endswith(("_failed", "_skipped")) for name in logs)
 
 
 def test_several_queries_get_lists(server):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -17,7 +17,8 @@ __all__ = ["LEAST_BAD", "Batch", "Piece", "Waiting"]
 LEAST_BAD = 32
 """Rows of a batch that hung, crashed or ran out of memory before it may be given up: see `Batch.is_hopeless`."""
 _BAD = (ErrorKind.TIMEOUT, ErrorKind.CRASH, ErrorKind.MEMORY)
-_COLUMNS = ("scores", "codes", "passed", "seconds")
+_COLUMNS = ("scores", "passed", "seconds", "codes")
+"""The codes last, and all of them behind the notes: who looks from another thread takes a row with a code for whole."""
 _NOTES = ("errors", "reasoning", "metadata")
 
 
@@ -32,6 +33,7 @@ class Batch:
         printed: Row to what the grader printed, where rows are graded alone.
         stopped: Nobody waits for it any more: rows that were not begun are cancelled.
         killed: Rows at which a worker was killed from outside; each is tried once more.
+        news: Called whenever rows got their grades but not yet all, on the workers' thread: it must neither wait nor raise.
     """
 
     rows: Sequence[bytes]
@@ -40,6 +42,7 @@ class Batch:
     printed: dict[int, str] = field(default_factory=dict)
     stopped: bool = False
     killed: set[int] = field(default_factory=set)
+    news: Callable[[], object] | None = None
     _left: int = field(init=False)
     _bad: int = 0
 
@@ -59,21 +62,33 @@ class Batch:
         """
         rows, source = slice(piece.first, piece.stop), slice(at, at + len(piece))
         known = grades.codes[source] != 0
-        for name in _COLUMNS:
-            getattr(self.grades, name)[rows][known] = getattr(grades, name)[source][known]
         for name in _NOTES:
             notes = getattr(grades, name)
             if notes:
                 shift = piece.first - at
                 found = {row + shift: note for row, note in notes.items() if at <= row < at + len(piece)}
                 getattr(self.grades, name).update(found)
+        for name in _COLUMNS:
+            getattr(self.grades, name)[rows][known] = getattr(grades, name)[source][known]
         self._bad += sum(
             error.kind in _BAD for row, error in grades.errors.items() if at <= row < source.stop
         )
         count = int(known.sum())
         self._left -= count
         self._end_if_whole()
+        news = self.news  # the caller may take it away in between
+        if news is not None and count and self._left > 0:
+            news()
         return count
+
+    def so_far(self) -> Grades:
+        """A copy of the grades that are known by now, from any thread."""
+        # The codes first: what they say is known has been written whole before.
+        codes = self.grades.codes.copy()
+        columns = {
+            name: getattr(self.grades, name).copy() for name in (*_COLUMNS, *_NOTES) if name != "codes"
+        }
+        return replace(self.grades, codes=codes, **columns)
 
     @property
     def is_hopeless(self) -> bool:

@@ -46,6 +46,7 @@ class Member(WorkerSlot):
         stuck: Whether the row it is at hangs.
         printed: What the module printed when it was loaded, for the first row.
         preparing: Whether the module is being made ready for its row.
+        given: Rows at the beginning of its command that are no longer its own: see `give_finished`.
     """
 
     state: str = "starting"
@@ -56,6 +57,7 @@ class Member(WorkerSlot):
     stuck: bool = False
     printed: str = ""
     preparing: bool = False
+    given: int = 0
 
     @property
     def running(self) -> Worker:
@@ -104,12 +106,18 @@ class Member(WorkerSlot):
         self.seq = worker.send({"op": "alone" if alone else "lent", "rows": rows, **times})
         self.pieces, self.results = pieces, Results(len(rows), noted=program.noted)
         self.requests.append(Request(0, len(rows), 0, 0))
-        self.state, self.stuck, self.mark = "busy", False, -1
+        self.state, self.stuck, self.mark, self.given = "busy", False, -1, 0
         self.since = time.monotonic()
+
+    def page(self) -> tuple[NDArray[np.float64], NDArray[np.uint64]]:
+        """The scores of its command and their bits, copied; rows that were given back read as finished, whatever it writes."""
+        scores, bits = page_of(self, self.request)
+        scores[: self.given] = 0.0
+        return scores, bits
 
     def move(self, now: float, *, alone: bool) -> float:
         """See how far it is; returns the seconds since it last moved."""
-        _, bits = page_of(self, self.request)
+        _, bits = self.page()
         mark = int((bits != NOT_SCORED).sum())
         preparing = alone and mark < len(bits) and self.running.scores[CAPACITY + mark] != _BEGUN
         if (mark, preparing) != (self.mark, self.preparing):
@@ -123,9 +131,37 @@ class Member(WorkerSlot):
         self.running.bits[-1] = self.mark + 1
         return self._keep(self.mark + 1) if self.mark + 1 < self.request.count else []
 
+    def give_finished(self, isolation: str, *, noted: bool) -> list[Piece]:
+        """Tell the batches the scores of the rows before the one that hangs: nobody is to wait for that one.
+
+        Args:
+            isolation: Of the worker.
+            noted: Whether a row has more than a score, which comes with the answer only.
+
+        Returns:
+            Those of the rows that another worker must grade, since what there is to say of them comes with the answer.
+        """
+        count = min(self.mark, self.request.count)
+        if not noted:
+            scores, bits = self.page()
+            self.results.keep(self.request, (scores[:count], bits[:count]))
+            self.results.grades.seconds[:count] = self._seconds(count)
+        all_pieces, self.pieces = self.pieces, _part(self.pieces, count - self.given, self.request.count)
+        done = _part(all_pieces, 0, count - self.given)
+        self._put(done, isolation)
+        open_rows = self.results.grades.codes[self.given : count] == 0
+        back = [part for start, stop in _ranges(open_rows) for part in _part(done, start, stop)]
+        self.given = count
+        return back
+
+    def _seconds(self, count: int) -> NDArray[np.float64]:
+        """Seconds of the first rows of its command as it tells them, NaN where it does not."""
+        seconds = self.running.scores[CAPACITY : CAPACITY + count].copy()
+        return np.where(np.isfinite(seconds) & (seconds >= 0), seconds, np.nan)
+
     def _keep(self, count: int) -> list[Piece]:
         """Leave it the first rows of its command, and return the others."""
-        kept, back, left = [], [], count
+        kept, back, left = [], [], max(0, count - self.given)
         for piece in self.pieces:
             front, rest = piece.cut(min(left, len(piece)))
             left -= len(front)
@@ -152,10 +188,8 @@ class Member(WorkerSlot):
         if alone:
             self._take_printed(reply)
         count, grades = self.request.count, self.results.grades
-        seconds = self.running.scores[CAPACITY : CAPACITY + count].copy()
-        told = np.isfinite(seconds) & (seconds >= 0)
-        grades.seconds[:count] = np.where(told, seconds, np.nan)
-        return back, seconds[told & (grades.codes[:count] == SCORED)]
+        seconds = grades.seconds[:count] = self._seconds(count)
+        return back, seconds[~np.isnan(seconds) & (grades.codes[:count] == SCORED)]
 
     def _take_printed(self, reply: Mapping[str, Any]) -> None:
         told = reply.get("printed")
@@ -169,9 +203,14 @@ class Member(WorkerSlot):
 
     def settle(self, isolation: str) -> int:
         """Tell the batches what is known of their rows; returns how many rows are."""
-        pieces, self.pieces, at, known = self.pieces, [], 0, 0
+        pieces, self.pieces = self.pieces, []
         self.requests.clear()
         self.state = "idle"
+        return self._put(pieces, isolation)
+
+    def _put(self, pieces: Iterable[Piece], isolation: str) -> int:
+        """Tell the batches what is known of pieces, the first rows that are its own; returns how many rows are."""
+        at, known = self.given, 0
         for piece in pieces:
             piece.batch.grades.isolation = isolation
             known += piece.batch.put(piece, self.results.grades, at)
@@ -208,12 +247,12 @@ class Member(WorkerSlot):
         if not noted:  # else their notes are lost with it
             self.results.keep(self.request, pages)
         missing = self.results.grades.codes[: self.request.count] == 0
-        edges = np.flatnonzero(np.diff(missing, prepend=False, append=False)).tolist()
-        return self._parts(zip(edges[::2], edges[1::2], strict=True))
+        return self._parts(_ranges(missing))
 
     def _parts(self, ranges: Iterable[tuple[int, int]]) -> list[Piece]:
         """Ranges of its command's rows as pieces of their batches."""
-        return [part for start, stop in ranges for part in _part(self.pieces, start, stop)]
+        given = self.given
+        return [part for start, stop in ranges for part in _part(self.pieces, start - given, stop - given)]
 
 
 def was_killed(death: Death, status: int | None) -> bool:
@@ -225,6 +264,12 @@ def was_killed(death: Death, status: int | None) -> bool:
     """
     killed = status is None or (os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL)
     return death.reason == ENDED and killed
+
+
+def _ranges(rows: NDArray[np.bool_]) -> list[tuple[int, int]]:
+    """Where rows that are true begin and end."""
+    edges = np.flatnonzero(np.diff(rows, prepend=False, append=False)).tolist()
+    return list(zip(edges[::2], edges[1::2], strict=True))
 
 
 def _part(pieces: list[Piece], start: int, stop: int) -> list[Piece]:

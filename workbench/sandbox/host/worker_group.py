@@ -1,8 +1,8 @@
 """The workers of one program that stay between calls: who grades which rows, and what becomes of those that hang.
 
 All of it runs on one thread, which owns the workers; see `residents`. A row that hangs keeps its worker to the end of its
-time, and the rows behind it go to another one; for these a few more workers are started than there are cores, so that
-time limits do not add up.
+time. The rows before it get their grades at once, and the rows behind it go to another worker; for these a few more
+workers are started than there are cores, so that time limits do not add up.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from workbench.sandbox.host.interpreter import StartError
 from workbench.sandbox.host.limits import Program, weakest
 from workbench.sandbox.host.member import MOST_ROWS, Member, was_killed
 from workbench.sandbox.host.pool import cores
-from workbench.sandbox.host.results import page_of
 from workbench.sandbox.host.row_times import RowTimes
 from workbench.sandbox.host.worker import ENDED, TIMED_OUT, Death, Worker
 from workbench.sandbox.host.worker_slot import FIRST_ROWS
@@ -169,9 +168,14 @@ class WorkerGroup:
         usual = max(self._workers, cores())
         if not self._times.known:
             return usual  # nobody knows yet what is long
-        least = self._times.hang_seconds(sum(member.state == "busy" for member in self.members) / cores())
+        least = self._hang_seconds
         hanging = sum(member.stuck and now - member.since_mark > least for member in self.members)
         return usual + min(EXTRA_WORKERS, 2 * hanging)
+
+    @property
+    def _hang_seconds(self) -> float:
+        """Seconds at one row after which it counts as hanging, with as many workers at work as there are."""
+        return self._times.hang_seconds(sum(member.state == "busy" for member in self.members) / cores())
 
     def _note_started(self, member: Member, info: Mapping[str, Any]) -> None:
         worker = member.running
@@ -233,6 +237,13 @@ class WorkerGroup:
             raise Death(TIMED_OUT)  # its mark moves, or is forged, but more slowly than the limit allows
         if not member.stuck and waited > self._times.bypass_seconds:
             self._waiting.put_back(member.pass_by())
+        if self._holds_others(member, waited):
+            self._waiting.put_back(member.give_finished(self._isolation, noted=self._program.noted))
+
+    def _holds_others(self, member: Member, waited: float) -> bool:
+        """Whether finished rows wait for the end of a row that hangs; where they must be graded again, for sure."""
+        waits = member.stuck and not member.given and 0 < member.mark < member.request.count
+        return waits and not self._alone and (not self._program.noted or waited > self._hang_seconds)
 
     @property
     def _hard_seconds(self) -> float:
@@ -242,7 +253,7 @@ class WorkerGroup:
     def _handle_death(self, member: Member, death: Death) -> None:
         """Keep the finished rows of a worker that is gone, blame the row it was at, put the rest back."""
         state = member.state
-        pages = page_of(member, member.request) if state == "busy" else None
+        pages = member.page() if state == "busy" else None
         # Why it ended is asked of those only that ended by themselves: others take their time to free their memory.
         status = member.running.close() if death.reason == ENDED else None
         self._close_member(member)

@@ -51,9 +51,12 @@ class AdaptiveScore(WireForm):
 
     path = "/score"
     title = "Adaptive reward server, one thread"
-    about = "The reference is whichever key of the metadata has a usual name."
+    about = (
+        "The reference is whichever key of the metadata has a usual name: `reference`, `expected`, `ground_truth`, `label` or "
+        "`answer`."
+    )
     recipe = 'adaptive.graders.create.external_endpoint(key="mine", url="HOST")'
-    no_score = "Status 422 with the reason; --on-error chooses a number instead."
+    no_score = "Status 422 with the reason; `--on-error` chooses a number instead."
     source = _SOURCE
     request, response, example, answer = _REQUEST, _RESPONSE, _EXAMPLE, _ANSWER
 
@@ -75,7 +78,7 @@ class AdaptiveBatchScore(WireForm):
     about = "Each as for one thread; answers in the same order."
     recipe = 'adaptive.graders.create.external_endpoint(key="mine", url="HOST")'
     no_score = (
-        "A reward of null with the reason in metadata.reason, so that one thread costs no other; --on-error chooses a "
+        "A reward of null with the reason in `metadata.reason`, so that one thread costs no other; `--on-error` chooses a "
         "number instead."
     )
     source = _SOURCE

@@ -64,7 +64,7 @@ class NemoGymVerify(WireForm):
     )
     recipe = "an agent's resources_server: a server instance with this host and port"
     no_score = (
-        "mask_sample is true, which keeps the sample out of training and metrics; failure_kind and failure_reason say why, "
+        "`mask_sample` is true, which keeps the sample out of training and metrics; `failure_kind` and `failure_reason` say why, "
         "and the reward, which Gym wants as a number, is 0.0."
     )
     source = _SOURCE

@@ -26,7 +26,7 @@ class OpenAi(WireForm):
         "fields of the item are the metadata, and the reference is whichever of them has a usual name."
     )
     recipe = '{"type": "endpoint", "name": "mine", "url": "HOST/openai", "headers": {"Authorization": "Bearer TOKEN"}}'
-    no_score = "Status 422 with the reason. The service tries three times and discards the rollout; --on-error chooses a number."
+    no_score = "Status 422 with the reason. The service tries three times and discards the rollout; `--on-error` chooses a number."
     source = (
         "microsoft-foundry/fine-tuning 18c1452, Demos/Agentic_RFT_ToolCall_EndpointGrader (private preview)"
     )

@@ -25,12 +25,13 @@ class OpenRlhf(WireForm):
     about = (
         "A query is the prompt and the completion behind it, decoded with special tokens: what stands behind the prompt is "
         "graded, without the special tokens at its end. The label is the reference, and stands in the metadata under "
-        "every usual name."
+        "every usual name. OpenRLHF's log has whether each grader failed or skipped; it wants the same keys of every row, and JSON "
+        "has no number for a score that is not there, so that graders' own scores are in the log of `wb.reward` only."
     )
     recipe = "--reward.remote_url HOST/openrlhf"
     no_score = (
         "Status 422 with the reason. OpenRLHF tries five times, a second apart, and goes on without a reward, which ends "
-        "the run: where rows may fail, choose a number with --on-error."
+        "the run: where rows may fail, choose a number with `--on-error`."
     )
     source = "OpenRLHF 0.11.2, openrlhf/utils/agent.py, SingleTurnAgentExecutor._fetch_rewards_via_http"
     request: ClassVar[Any] = {
@@ -62,5 +63,8 @@ class OpenRlhf(WireForm):
         """See `WireForm`."""
         numbers = outcomes.numbers()
         # For one query OpenRLHF makes a tensor of the number itself, and would take a list for a row of them.
-        rewards = numbers[0] if len(numbers) == 1 else numbers
-        return {"rewards": rewards, "scores": rewards, "extra_logs": {}}
+        logs = [outcomes.without_score(row) for row in range(len(numbers))]
+        if len(numbers) == 1:
+            return {"rewards": numbers[0], "scores": numbers[0], "extra_logs": logs[0]}
+        together = {name: [row[name] for row in logs] for name in (logs[0] if logs else ())}
+        return {"rewards": numbers, "scores": numbers, "extra_logs": together}

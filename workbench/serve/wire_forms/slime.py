@@ -26,7 +26,7 @@ class Slime(WireForm):
     recipe = "--rm-type remote_rm --rm-url HOST/slime"
     no_score = (
         "Status 422 with the reason. slime tries every error again, ten times in about three minutes, and then ends the "
-        "rollout: where rows may fail, choose a number with --on-error."
+        "rollout: where rows may fail, choose a number with `--on-error`."
     )
     source = "slime 624b824, slime/rollout/rm_hub/__init__.py, remote_rm"
     request: ClassVar[Any] = {
