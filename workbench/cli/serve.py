@@ -35,7 +35,9 @@ def add(commands: Commands) -> None:
         "--no-token", action="store_true",
         help="serve other machines without a token: something in front checks who asks, as Cloud Run does",
     )  # fmt: skip
-    serve.add_argument("--workers", type=at_least_one, metavar="N", help="sandbox processes (default: cores - 1)")
+    serve.add_argument(
+        "--workers", type=at_least_one, metavar="N", help="sandbox processes (default: cores - 1)"
+    )
     _add_limits(serve)
     serve.add_argument(
         "--on-error", type=float, metavar="NUMBER",
@@ -58,7 +60,11 @@ def _add_limits(serve: argparse.ArgumentParser) -> None:
         "--max-rows", type=at_least_one, metavar="N", default=4096, help="rows of one request (default 4096)"
     )
     serve.add_argument(
-        "--max-bytes", type=at_least_one, metavar="N", default=32 * 2**20, help="bytes of one request (default 32 MiB)"
+        "--max-bytes",
+        type=at_least_one,
+        metavar="N",
+        default=32 * 2**20,
+        help="bytes of one request (default 32 MiB)",
     )
     serve.add_argument(
         "--timeout", type=float, metavar="S", default=100.0, help="seconds a request may take (default 100)"

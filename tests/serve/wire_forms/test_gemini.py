@@ -50,3 +50,14 @@ def test_the_conversation():
     turns = [(turn.role, turn.content) for turn in thread.get_turns()]
     assert turns == [("system", "Be brief."), ("user", "ab"), ("assistant", ""), ("assistant", "London")]
     assert [call["function"]["name"] for call in thread.tool_calls()] == ["look"]
+
+
+def test_no_parts_are_no_answer(server):
+    """Nothing is made up from the empty text; an empty text is an answer."""
+    for response in ({"parts": []}, {}):
+        answered = server.post("/gemini", {**DOCUMENTED, "response": response})
+        assert answered.status_code == 422, answered.text
+        assert "None" in answered.text
+    assert server.post("/gemini", {**DOCUMENTED, "response": {"parts": [{"text": ""}]}}).json() == {
+        "reward": 0.0
+    }

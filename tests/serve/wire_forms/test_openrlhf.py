@@ -5,6 +5,9 @@ import asyncio
 import aiohttp
 import pytest
 
+import workbench as wb
+from tests.serve.servers import served
+
 
 async def fetch(url, queries, prompts, labels):
     """The request of `SingleTurnAgentExecutor._fetch_rewards_via_http`, one attempt of its five."""
@@ -54,3 +57,30 @@ def test_one_row_without_a_score_is_named(server):
         "/openrlhf", {"query": ["q4", "qboom"], "prompts": ["q", "q"], "labels": [None, None]}
     )
     assert (answer.status_code, answer.json()["error"]["row"]) == (422, "query 1")
+
+
+def test_the_label_has_the_name_that_was_given():
+    """`--reference solution`: what trainers send as the label is the column that the grader reads."""
+    text = "async def grade(thread):\n    return float(thread.completion() == (thread.metadata or {}).get('solution'))\n"
+    grader = wb.FunctionGrader.from_source(text, name="solved")
+    grader.validate().raise_for_failure()
+    with served(grader, reference="solution") as server:
+        assert asked(server, ["q4", "q5"], ["q", "q"], ["4", "4"])["rewards"] == [1.0, 0.0]
+        sent = {"prompt": "q", "response": "4", "label": "4"}
+        assert server.post("/slime", sent).json() == 1.0
+
+
+def test_the_log_says_what_was_skipped():
+    text = (
+        "import workbench as wb\n\n\nasync def grade(thread):\n    if thread.completion() == 'no':\n        raise wb.Skip('no')\n"
+        "    return 1.0\n"
+    )
+    grader = wb.FunctionGrader.from_source(text, name="some")
+    grader.validate().raise_for_failure()
+    with served(grader, on_error=0.5) as server:
+        found = asked(server, ["qno"], ["q"], ["4"])
+        assert found == {
+            "rewards": 0.5,
+            "scores": 0.5,
+            "extra_logs": {"some_failed": 0.0, "some_skipped": 1.0},
+        }
