@@ -10,7 +10,7 @@ from typing import Any
 
 from workbench.samples import Sample
 from workbench.samples.columns import ROLES
-from workbench.samples.plain import NotPlainError, plain
+from workbench.samples.plain import NotPlainError, ObjectError, plain
 from workbench.sandbox.host.rows import row_wire
 from workbench.thread import StringThread
 
@@ -143,14 +143,14 @@ def _plain_values(metadata: Mapping[str, Any], references: Collection[str]) -> d
     """The columns whose values can be sent to a worker; others, such as pictures, are left out, which is said once.
 
     Raises:
-        NotPlainError: A reference that cannot be sent.
+        NotPlainError: A reference that cannot be sent, or plain values that are too deep.
     """
     values = {}
     for key, value in metadata.items():
         try:
             values[str(key)] = plain(value)
         except NotPlainError as error:
-            if key in references:
+            if key in references or not isinstance(error, ObjectError):
                 raise NotPlainError(f"column {key!r} holds {error}") from None
             warnings.warn(
                 f"column {key!r} holds {error}: it is left out of what graders are given",

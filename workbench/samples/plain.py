@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-__all__ = ["MAX_DEPTH", "NotPlainError", "is_missing", "plain", "text"]
+__all__ = ["MAX_DEPTH", "NotPlainError", "ObjectError", "is_missing", "plain", "text"]
 
 MAX_DEPTH = 100
 """Deepest nesting kept: far below `marshal`'s 2,000 and Python's own recursion limit of 1,000 frames."""
@@ -28,6 +28,10 @@ _PLAIN = frozenset({str, int, float, bool, NoneType, bytes})
 
 class NotPlainError(ValueError):
     """A value that has no plain form; the message names its type."""
+
+
+class ObjectError(NotPlainError):
+    """The value is, or holds, an object of another kind, such as a picture."""
 
 
 def plain(value: Any) -> Any:
@@ -102,7 +106,7 @@ def _plain(value: Any, depth: int) -> Any:
             return convert(value, depth)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return _dict({field.name: getattr(value, field.name) for field in dataclasses.fields(value)}, depth)
-    raise NotPlainError(f"an object of type {type(value).__name__}")
+    raise ObjectError(f"an object of type {type(value).__name__}")
 
 
 def _dict(value: Mapping[Any, Any], depth: int) -> dict[str, Any]:

@@ -45,7 +45,11 @@ class OpenRlhf(WireForm):
         "properties": {"rewards": {}, "scores": {}, "extra_logs": {"type": "object"}},
     }
     example: ClassVar[Any] = {"query": ["What is 2+2?4</s>"], "prompts": ["What is 2+2?"], "labels": ["4"]}
-    answer: ClassVar[Any] = {"rewards": 1.0, "scores": 1.0, "extra_logs": {}}
+    answer: ClassVar[Any] = {
+        "rewards": 1.0,
+        "scores": 1.0,
+        "extra_logs": {"expected_failed": 0.0, "expected_skipped": 0.0},
+    }
 
     def read(self, body: Any) -> list[Row]:
         """See `WireForm`."""
