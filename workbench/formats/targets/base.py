@@ -10,12 +10,12 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from workbench.formats.shared.base import Format
+from workbench.formats.shared.base import Format, Losses
 from workbench.formats.shared.unsupported import unique
 from workbench.graders.combine import CombiningRule
 from workbench.judges.base import Judge
 
-__all__ = ["ALL", "TEXT", "TRAINERS", "Part", "Plan", "Target", "no_limits"]
+__all__ = ["ALL", "TEXT", "TRAINERS", "OwnJudge", "OwnJudges", "Part", "Plan", "Target", "no_limits"]
 
 TEXT = frozenset({"completion", "metadata"})
 """What a target passes that gives code the answer and the row's columns alone."""
@@ -62,6 +62,30 @@ class Part:
 
 
 @dataclass(frozen=True)
+class OwnJudge:
+    """A judge that the target asks in its own way: it is no text of ours, and comes back by its spec alone.
+
+    Attributes:
+        name: Its name in the suite.
+        function: What the file and the target's settings call it.
+        judge: The judge of ours that it stands for.
+        at: Its place among the suite's graders, from 0.
+        settings: What the file says of it, its spec among them; JSON, defaults left out.
+    """
+
+    name: str
+    function: str
+    judge: Judge
+    at: int
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def weight(self) -> float:
+        """Its weight in the suite."""
+        return float(self.settings.get("weight", 1.0))
+
+
+@dataclass(frozen=True)
 class Plan:
     """What one exported file holds.
 
@@ -73,6 +97,7 @@ class Plan:
         title: The suite's name and description.
         certificate: Lines that say what was proven of the graders, without their `# `.
         claims: The certificate itself, as JSON; None where it could not be compared with what is read back.
+        own_judges: The judges that the target asks in its own way, in the suite's order.
     """
 
     parts: tuple[Part, ...]
@@ -82,6 +107,7 @@ class Plan:
     title: Mapping[str, str] = field(default_factory=dict)
     certificate: tuple[str, ...] = ()
     claims: Mapping[str, Any] | None = None
+    own_judges: tuple[OwnJudge, ...] = ()
 
     @property
     def judges(self) -> list[Judge]:
@@ -91,17 +117,37 @@ class Plan:
     @property
     def functions(self) -> list[str]:
         """The functions of a file whose target takes each grader by itself: theirs, and `combined` for the suite's rule."""
-        return [*(part.function for part in self.parts), *(["combined"] if self.rule is not None else [])]
+        whole = ["combined"] if self.rule is not None and self.parts else []
+        return [part.function for part in self.parts] + [one.function for one in self.own_judges] + whole
 
     @property
     def whole(self) -> str:
         """What the suite's own score is called beside the graders': a name that none of them has."""
-        return unique("combined", [part.name for part in self.parts])
+        return unique("combined", [part.name for part in self.parts] + [one.name for one in self.own_judges])
 
     @property
     def weights(self) -> dict[str, float]:
         """Grader to weight."""
         return {part.name: part.weight for part in self.parts}
+
+
+@dataclass(frozen=True)
+class OwnJudges:
+    """What a target has of its own in the place of a judge: it asks another question than the one that was measured.
+
+    Attributes:
+        title: What it is called, for messages.
+        check: Refuses, with a `FormatError`, a judge that it cannot stand for.
+        tell: Tells what is different there: gets the plan, the suite's rule and the losses.
+        imports: Names that a file with such judges imports: a plan to lines of source.
+        files: Files beside the main one: gets the plan, the main file's text and its name without the ending.
+    """
+
+    title: str
+    check: Callable[[Judge], None]
+    tell: Callable[[Plan, CombiningRule | None, Losses], None]
+    imports: Callable[[Plan], str] = lambda _: ""
+    files: Callable[[Plan, str, str], Mapping[str, str]] = lambda *_: {}
 
 
 @dataclass(frozen=True)
@@ -123,7 +169,7 @@ class Target(Format):
         signature: The signature of its own functions that `load` reads, as `FunctionGrader.signature` names it; "" where
             only files of ours are read.
         waits: Whether its functions may be async, so that judges can wait there for a server.
-        own_judges: What it has of its own in the place of a judge, in words; "" for nothing.
+        own_judges: What it has of its own in the place of a judge; None for nothing.
     """
 
     use: Callable[[Plan], str] = lambda _: ""
@@ -138,4 +184,4 @@ class Target(Format):
     remarks: tuple[str, ...] = ()
     signature: str = ""
     waits: bool = False
-    own_judges: str = ""
+    own_judges: OwnJudges | None = None

@@ -1,6 +1,7 @@
 """Gemini reinforcement fine-tuning: `evaluate(example, response)` as a code reward, cut to -1..1 there.
 
 It runs in a sandbox without network, 100 seconds a call; what raises is an error of that reward.
+Judges become, on request, autoraters of the job's reward configuration: `judging/autoraters.py`.
 
 Source: google-genai 3.4.0 (types), Google's documentation of `codeExecutionRewardScorer`.
 """
@@ -8,6 +9,7 @@ Source: google-genai 3.4.0 (types), Google's documentation of `codeExecutionRewa
 from __future__ import annotations
 
 from workbench.formats.targets.base import TEXT, Plan
+from workbench.formats.targets.judging.autoraters import AUTORATERS, CONFIGURATION
 from workbench.formats.targets.registering import register_target
 
 _LINES = """
@@ -34,7 +36,13 @@ def evaluate(example, response):
 
 
 def _lines(plan: Plan) -> str:
-    return _LINES.replace("ON_ERROR", repr(plan.on_error))
+    return _LINES.replace("ON_ERROR", repr(plan.on_error)) if plan.parts else ""
+
+
+def _use(plan: Plan) -> str:
+    if plan.own_judges:
+        return f"The tuning job's reward configuration, with this text in it, is the file beside this one that ends in {CONFIGURATION}."
+    return '{"codeExecutionRewardScorer": {"pythonCodeSnippet": THE TEXT OF THIS FILE}}'
 
 
 register_target(
@@ -42,13 +50,13 @@ register_target(
     "Gemini reinforcement fine-tuning: evaluate",
     lines=_lines,
     columns="a key of the example's references",
-    use=lambda _: '{"codeExecutionRewardScorer": {"pythonCodeSnippet": THE TEXT OF THIS FILE}}',
+    use=_use,
     reads=TEXT | {"messages", "get_turns", "last_content"},
     public=("evaluate",),
     combines=True,
     words=False,
     no_score="Gemini reports the exception as the reward's error.",
-    own_judges="write its criteria as an autoraterScorer of the job's configuration",
+    own_judges=AUTORATERS,
     clips=(-1.0, 1.0),
     remarks=("references are texts there: a grader that reads a number finds its text",),
 )

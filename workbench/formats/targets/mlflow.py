@@ -1,6 +1,7 @@
 """MLflow: a scorer each, which gives a `Feedback` with its value and its reason.
 
-A row without a score is `Feedback(error=...)`: MLflow records it and leaves it out of the aggregates.
+A row without a score is `Feedback(error=...)`: MLflow records it and leaves it out of the aggregates. Judges become, on
+request, judges of MLflow's own: `judging/make_judge.py`.
 
 Source: MLflow 3.17.2 (`genai/scorers`), read and run.
 """
@@ -8,6 +9,7 @@ Source: MLflow 3.17.2 (`genai/scorers`), read and run.
 from __future__ import annotations
 
 from workbench.formats.targets.base import TEXT, Plan
+from workbench.formats.targets.judging.make_judge import MAKE_JUDGE, judges_text
 from workbench.formats.targets.module import functions_of, whole_of
 from workbench.formats.targets.records import RECORD_LINES
 from workbench.formats.targets.registering import register_target
@@ -43,8 +45,9 @@ def combined(*, inputs=None, outputs=None, expectations=None):
 
 
 def _lines(plan: Plan) -> str:
-    functions = functions_of(plan, _FUNCTION) + whole_of(plan, _WHOLE)
-    return f"{RECORD_LINES}{_ROW}{functions}\n\nscorers = [{', '.join(plan.functions)}]\n"
+    functions = functions_of(plan, _FUNCTION) + judges_text(plan) + whole_of(plan, _WHOLE)
+    shared = RECORD_LINES + _ROW if plan.parts else ""
+    return f"{shared}{functions}\n\nscorers = [{', '.join(plan.functions)}]\n"
 
 
 register_target(
@@ -56,6 +59,6 @@ register_target(
     use=lambda _: "mlflow.genai.evaluate(data=..., scorers=scorers)",
     reads=TEXT | {"messages", "get_turns", "last_content"},
     public=("combined", "scorers", "AssessmentError", "Feedback", "scorer"),
-    own_judges="write its criteria as instructions of mlflow.genai.judges.make_judge",
+    own_judges=MAKE_JUDGE,
     no_score="Feedback(error=...), which MLflow records and leaves out of the aggregates.",
 )

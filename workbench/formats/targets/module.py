@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -34,6 +34,7 @@ SETTINGS = "# settings: "
 """Begins the last line, which says what the file was made of."""
 _CERTIFICATE = "# certificate: "
 _RUNTIME = (runtime, asking)
+_EDIT = ("", " Edit the grader between the marks.", " Edit the graders between the marks.")
 _TYPING = """
 # Some loaders do not enter a file in `sys.modules`, where dataclasses look for the module of quoted annotations.
 if __name__ not in _wb_modules:
@@ -43,7 +44,8 @@ if __name__ not in _wb_modules:
 
 def compose(target: Target, plan: Plan) -> str:
     """The file's text."""
-    taken = [*target.public, *(part.function for part in plan.parts)]
+    functions = [part.function for part in plan.parts] + [own.function for own in plan.own_judges]
+    taken = [*target.public, *functions]
     apart = stand_apart([part.text for part in plan.parts], taken)
     frames = [
         (with_own_names(part.text).rstrip(), "") if alone else framed(part.text)
@@ -52,7 +54,7 @@ def compose(target: Target, plan: Plan) -> str:
     texts = [own for own, _ in frames]
     before = _before(texts)
     lines = _referenced(waiting(target.lines(plan)) if plan.judges else target.lines(plan), plan)
-    behind = _table(plan, texts) + _combining_lines(plan) + lines
+    behind = _table(plan, texts) + _combining_lines(plan) + lines if plan.parts else lines
     rules = [rules_text(plan.judges)] if plan.judges else []
     before += ["_wb_alone"] if any(apart) else []
     imports, pieces = _pieces(
@@ -65,10 +67,10 @@ def compose(target: Target, plan: Plan) -> str:
     if quoted:
         imports = [*imports, "from sys import modules as _wb_modules"]
     head = [
-        f"# {MARK} for {target.title}. Edit the grader{'s' * (len(texts) > 1)} between the marks.",
+        f"# {MARK} for {target.title}.{_EDIT[min(len(texts), 2)]}",
         *(f"# {line}".rstrip() for line in target.use(plan).splitlines()),
         *(_CERTIFICATE + line for line in plan.certificate),
-        future + "\n".join(dict.fromkeys([*imports, *target.imports.splitlines()])),
+        future + "\n".join(dict.fromkeys([*imports, *_imports_of(target, plan)])),
     ]
     rest = [*(piece for piece in pieces if piece not in head_pieces), *rules]
     blocks = [
@@ -81,6 +83,15 @@ def compose(target: Target, plan: Plan) -> str:
     ]
     settings = SETTINGS + json.dumps(_settings(target, plan))
     return "\n\n\n".join([top.rstrip(), *blocks, *texts_between, *rest, behind.strip()]) + f"\n\n{settings}\n"
+
+
+def _imports_of(target: Target, plan: Plan) -> list[str]:
+    """What the file imports from the target's own package."""
+    texts = [target.imports] if plan.parts else []
+    texts += [target.own_judges.imports(plan)] if target.own_judges is not None and plan.own_judges else []
+    ends = [text.rpartition("\n\n") for text in texts]  # the standard library's stand before an empty line
+    library = [line for own, _, _ in ends for line in own.splitlines()]
+    return [*library, *([""] if library else []), *(line for *_, own in ends for line in own.splitlines())]
 
 
 def _between(at: int, own: str, alone: bool) -> str:
@@ -115,6 +126,9 @@ def _settings(target: Target, plan: Plan) -> dict[str, Any]:
     on_error = {} if plan.on_error is None else {"on_error": plan.on_error}
     reference = {"reference": plan.reference} if plan.reference else {}
     claims = {} if plan.claims is None else {"certificate": plan.claims}
+    judges = [
+        {"name": one.name, "function": one.function, "at": one.at, **one.settings} for one in plan.own_judges
+    ]
     return {
         "target": target.name,
         "version": 1,
@@ -123,12 +137,15 @@ def _settings(target: Target, plan: Plan) -> dict[str, Any]:
         **on_error,
         **reference,
         "graders": graders,
+        **({"judges": judges} if judges else {}),
         **claims,
     }
 
 
-def _before(texts: Iterable[str]) -> list[str]:
+def _before(texts: Collection[str]) -> list[str]:
     """What of the runtime the graders' own texts need before them."""
+    if not texts:
+        return []
     named = set().union(*map(outcomes_in, texts))
     return ["StringThread", *sorted(named)]
 
@@ -239,9 +256,15 @@ def functions_of(plan: Plan, template: str) -> str:
 
 def whole_of(plan: Plan, template: str) -> str:
     """A target's lines for the suite's own score, where it has a rule: RULE is the rule's title, WHOLE the score's name."""
-    if plan.rule is None:
+    if plan.rule is None or not plan.parts:
         return ""
-    return _filled(template, {"RULE": f"The suite's {plan.rule.rule}", "WHOLE": quoted(plan.whole)})
+    return _filled(
+        template,
+        {
+            "RULE": f"The suite's {plan.rule.rule}{' without its judges' if plan.own_judges else ''}",
+            "WHOLE": quoted(plan.whole),
+        },
+    )
 
 
 def _filled(template: str, values: Mapping[str, str]) -> str:

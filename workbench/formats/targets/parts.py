@@ -14,8 +14,9 @@ from workbench.formats.shared.base import Losses
 from workbench.formats.shared.thread_access import looks_at_calls, reads_beyond
 from workbench.formats.shared.unsupported import add_kind_loss, check_entry, check_signature, identifier
 from workbench.formats.shared.wrapping import check_free, framed
-from workbench.formats.targets.base import TRAINERS, Part, Target
+from workbench.formats.targets.base import TRAINERS, OwnJudge, Part, Target
 from workbench.formats.targets.columns import tell_columns
+from workbench.formats.targets.judging.own import JUDGES_WAY, tell_no_waiting, why_not
 from workbench.formats.targets.judging.texts import judge_text, reads_of
 from workbench.formats.targets.names import quoted_block
 from workbench.graders import FunctionGrader, Grader
@@ -25,12 +26,9 @@ from workbench.graders.rule_grader import RuleGrader
 from workbench.judges.base import Judge
 from workbench.judges.client.openai import PROVIDERS
 
-__all__ = ["parts_of"]
+__all__ = ["own_judges_of", "parts_of"]
 
 _WAY_OUT = "write it as a function grader, or leave it out"
-_JUDGES_WAY = (
-    "export to a target whose functions can wait and get messages, such as trl, slime, verifiers or inspect"
-)
 _ENTRY = ("weight", "severity", "negate", "pass_threshold")
 _BUILTINS = tuple(dir(builtins))
 _LIMITS = ("timeout", "memory_mb", "description")
@@ -90,8 +88,7 @@ def _judge_text(target: Target, entry: Entry, losses: Losses) -> str | None:
     judge = judge_of(entry)
     assert judge is not None
     if not target.waits:
-        losses.add(entry.name, "kind", f"its functions cannot wait for a judge's server, and a {judge.kind} asks one",
-                   way_out=", or ".join(filter(None, [_JUDGES_WAY, target.own_judges])))  # fmt: skip
+        tell_no_waiting(target, entry, losses)
         return None
     if not check_entry(entry, losses, knows=_ENTRY) or not _sees_enough(target, entry, losses):
         return None
@@ -103,10 +100,27 @@ def _judge_text(target: Target, entry: Entry, losses: Losses) -> str | None:
         return None
     if not reads_of(judge) <= set(target.reads):
         losses.add(entry.name, "prompt", "the target does not pass the prompt to code, which the judge's question shows",
-                   way_out=_JUDGES_WAY)  # fmt: skip
+                   way_out=JUDGES_WAY)  # fmt: skip
         return None
     _note_client(judge, entry, losses)
     return text
+
+
+def own_judges_of(target: Target, entries: Sequence[Entry], parts: Sequence[Part]) -> tuple[OwnJudge, ...]:
+    """The judges that the target asks in its own way, beside the graders that its file holds."""
+    if target.waits:
+        return ()
+    judges = [entry for entry in entries if judge_of(entry) is not None and why_not(target, entry) is None]
+    held = {part.name for part in parts} | {entry.name for entry in judges}
+    order = [entry.name for entry in entries if entry.name in held]
+    functions = [part.function for part in parts]
+    for entry in judges:
+        functions.append(identifier(entry.name, [*target.public, "StringThread", *_BUILTINS, *functions]))
+    return tuple(
+        OwnJudge(entry.name, function, judge, order.index(entry.name), _settings(entry))
+        for entry, function in zip(judges, functions[len(parts) :], strict=True)
+        if (judge := judge_of(entry)) is not None
+    )
 
 
 def _note_client(judge: Judge, entry: Entry, losses: Losses) -> None:

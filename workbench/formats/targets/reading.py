@@ -16,7 +16,7 @@ from workbench.formats.shared.base import Reading
 from workbench.formats.shared.node import Node
 from workbench.formats.shared.other_python import no_grader
 from workbench.formats.shared.parsing import MAX_PYTHON, parse_python
-from workbench.formats.targets.base import Part, Plan, Target
+from workbench.formats.targets.base import OwnJudge, Part, Plan, Target
 from workbench.formats.targets.judging.texts import judge_text
 from workbench.formats.targets.module import SETTINGS, compose, decompose
 from workbench.graders import FunctionGrader
@@ -38,8 +38,10 @@ _TEXT = (
     "on_error",
     "reference",
     "graders",
+    "judges",
     "certificate",
 )
+_KNOWN_OF_JUDGES = ("name", "function", "at", *_ENTRY, "spec")
 _KNOWN = ("name", "function", *_ENTRY, *_LIMITS, "opposite", "verdict", "signature", "spec")
 
 
@@ -110,15 +112,20 @@ def _own(
             expected=target.name,
         )
     graders = [one.only(*_KNOWN) for one in node.items("graders")]
-    if not graders or len(graders) != len(texts):
+    own_judges = tuple(_own_judge(one.only(*_KNOWN_OF_JUDGES)) for one in node.items("judges"))
+    if not (graders or own_judges) or len(graders) != len(texts):
         raise node.refuse(
             "the settings and the graders between the marks do not fit",
             found=f"{len(texts)} texts", expected=f"{len(graders)}",
             hint="export the graders again, or keep the marks as they were",
         )  # fmt: skip
     rule = CombiningRule.build(settings["combine"]) if node.has("combine") else None
-    _check_frame(target, _plan(node, graders, texts, rule, certificate), text, reading)
+    _check_frame(
+        target, replace(_plan(node, graders, texts, rule, certificate), own_judges=own_judges), text, reading
+    )
     entries = [_entry(one, own, reading) for one, own in zip(graders, texts, strict=True)]
+    for one, judge in zip(node.items("judges"), own_judges, strict=True):
+        entries.insert(judge.at, one.made(Entry, judge.judge, judge.name, **_entry_settings(one)))
     title = {key: node.text(key) for key in ("name", "description") if node.has(key)}
     claims = node.at("certificate")
     claimed = (
@@ -170,6 +177,15 @@ def _judge(node: Node, text: str) -> Judge | None:
             hint="change the judge in the workbench, and export it again",
         )  # fmt: skip
     return judge
+
+
+def _own_judge(node: Node) -> OwnJudge:
+    """A judge that the target asks in its own way."""
+    judge = from_spec(dict(node.at("spec").mapping()))
+    if not isinstance(judge, Judge):
+        raise node.at("spec").refuse("this is no judge", found=judge.kind)
+    settings = {key: value for key, value in node.mapping().items() if key not in {"name", "function", "at"}}
+    return OwnJudge(node.text("name"), node.text("function"), judge, node.integer("at"), settings)
 
 
 def _rest(grader: Node) -> dict[str, Any]:

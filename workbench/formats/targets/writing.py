@@ -9,9 +9,9 @@ from workbench.certificates import comment_lines
 from workbench.errors import FormatError
 from workbench.formats.shared.base import Document, Losses
 from workbench.formats.shared.unsupported import add_gate_loss, binary, without_unused_settings
-from workbench.formats.targets.base import Part, Plan, Target
+from workbench.formats.targets.base import OwnJudge, Part, Plan, Target
 from workbench.formats.targets.module import compose
-from workbench.formats.targets.parts import parts_of
+from workbench.formats.targets.parts import own_judges_of, parts_of
 from workbench.graders import FunctionGrader
 from workbench.graders.combine import AllPass, CombiningRule, Entry, Formula, Mean, Sum
 from workbench.graders.combine.formula import Expression
@@ -35,25 +35,35 @@ def write(target: Target, suite: Suite, losses: Losses) -> Document:
     suite = without_unused_settings(suite, losses, keeps=_KEEPS)
     add_gate_loss(suite, losses)
     parts = parts_of(target, suite.entries, losses)
-    if not parts:
+    own_judges = () if losses.refuse else own_judges_of(target, suite.entries, parts)
+    if not parts and not own_judges:
         raise FormatError(
             "nothing is left to write", where="the suite",
             hint=f"{target.title} takes code graders: functions, and rules such as exact match",
         )  # fmt: skip
     rule = _rule(target, suite, parts, losses)
     title = {key: text for key in ("name", "description") if (text := getattr(suite, key))}
-    plan = Plan(parts, rule, losses.on_error, losses.reference, title, *_certificate(suite, losses))
+    told = _certificate(suite, losses, parts, own_judges)
+    plan = Plan(parts, rule, losses.on_error, losses.reference, title, *told, own_judges)
     _tell_range(target, suite, plan, losses)
     _tell_rest(target, losses)
-    return Document(compose(target, plan))
+    text = compose(target, plan)
+    if target.own_judges is None or not own_judges:
+        return Document(text)
+    target.own_judges.tell(plan, suite.combine, losses)
+    return Document(text, target.own_judges.files(plan, text, losses.stem))
 
 
-def _certificate(suite: Suite, losses: Losses) -> tuple[tuple[str, ...], Mapping[str, Any] | None]:
+def _certificate(
+    suite: Suite, losses: Losses, parts: Sequence[Part], own_judges: Sequence[OwnJudge]
+) -> tuple[tuple[str, ...], Mapping[str, Any] | None]:
     """The certificate in words, and itself where every grader comes back as what it is: as its own text."""
     certificate = losses.certificate
     if certificate is None:
         return (), None
-    lines = tuple(comment_lines(certificate))
+    # A judge that the target asks in its own way is not the one that was measured.
+    held = [part.name for part in parts] if own_judges else None
+    lines = tuple(comment_lines(certificate, held))
     whole = not losses.found and all(isinstance(grader, FunctionGrader | Judge) for grader in suite.graders)
     return lines, certificate.spec() if whole else None
 
@@ -75,14 +85,14 @@ def _rule(target: Target, suite: Suite, parts: Sequence[Part], losses: Losses) -
             way_out="give the suite a rule, such as combine=wb.combine.Mean()", instead="the weighted mean",
         )  # fmt: skip
         rule = Mean()
-    if isinstance(rule, Mean | Sum) and not any(part.weight for part in parts):
+    if isinstance(rule, Mean | Sum) and parts and not any(part.weight for part in parts):
         raise FormatError("the graders that are left have no weight", where="the suite, combine")
     return rule
 
 
 def _tell_range(target: Target, suite: Suite, plan: Plan, losses: Losses) -> None:
     """Tell scores that the target would cut or refuse: nothing is cut here."""
-    if target.clips is None:
+    if target.clips is None or not plan.parts:
         return
     low, high = target.clips
     known = _range_of(suite, plan)

@@ -15,7 +15,7 @@ from workbench.judges import BinaryJudge, OpenAIClient, RubricJudge
 from workbench.judges.base import REPAIRED_PLATFORMS, Judge
 from workbench.judges.client.openai import OPENAI_URL, PROVIDERS, chat_settings
 
-__all__ = ["judge_text", "reads_of", "rules_text"]
+__all__ = ["judge_text", "literal", "quoted_lines", "reads_of", "rules_text"]
 
 _JUDGES = "workbench.judges."
 _ASKING = [
@@ -63,7 +63,7 @@ def judge_text(judge: Judge) -> str:
         "varies": list(question.varies),
         **_delivery(judge),
     }
-    lines = [f"{name}={_literal(value)}," for name, value in settings.items()]
+    lines = [f"{name}={literal(value)}," for name, value in settings.items()]
     lines += ["messages=[", *_messages(question), "],"]
     return "async def grade(thread):\n    return await _wb_judged(\n        _wb_rules,\n        thread,\n" + (
         textwrap.indent("\n".join(lines), " " * 8) + "\n    )\n"
@@ -91,27 +91,27 @@ def _delivery(judge: Judge) -> dict[str, Any]:
 def _messages(question: Question) -> Iterable[str]:
     for role, text in question.messages:
         if isinstance(text, str):
-            yield from (f"    ({_literal(role)}, (", *_lines(text, 8), "    )),")
+            yield from (f"    ({literal(role)}, (", *quoted_lines(text, 8), "    )),")
             continue
-        yield f"    ({_literal(role)}, {{"
+        yield f"    ({literal(role)}, {{"
         for key, own in text.items():
-            yield from (f"        {_literal(key)}: (", *_lines(own, 12), "        ),")
+            yield from (f"        {literal(key)}: (", *quoted_lines(own, 12), "        ),")
         yield "    }),"
 
 
-def _lines(text: str, indent: int) -> list[str]:
+def quoted_lines(text: str, indent: int) -> list[str]:
     """A text as Python's strings, one for each of its lines."""
-    return [" " * indent + _literal(line) for line in text.splitlines(keepends=True) or [""]]
+    return [" " * indent + literal(line) for line in text.splitlines(keepends=True) or [""]]
 
 
-def _literal(value: Any) -> str:
+def literal(value: Any) -> str:
     """JSON data as Python spells it, the same in every version."""
     if isinstance(value, str):
         return _quoted(value)
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{_literal(key)}: {_literal(one)}" for key, one in value.items()) + "}"
+        return "{" + ", ".join(f"{literal(key)}: {literal(one)}" for key, one in value.items()) + "}"
     if isinstance(value, list | tuple):
-        return "[" + ", ".join(map(_literal, value)) + "]"
+        return "[" + ", ".join(map(literal, value)) + "]"
     return repr(value)
 
 

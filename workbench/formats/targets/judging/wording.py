@@ -1,0 +1,158 @@
+"""What a judge asks, without our own words around it: for targets whose own judges ask it in theirs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from workbench.errors import FormatError
+from workbench.formats.targets.judging.kinds import check_judge, form_of
+from workbench.formats.targets.judging.prompts import Message, Question, question_of
+from workbench.judges import BinaryJudge, CriteriaJudge, GuardrailJudge, LabelJudge, RubricJudge, ScoreJudge
+from workbench.judges.base import Judge
+from workbench.judges.kinds.templated import TemplatedJudge
+
+__all__ = ["Verdict", "Wording", "verdict_of", "wording_of"]
+
+_PLACE = re.compile(r"<<([\w.]+)>>")
+_RUBRIC = "## Rubric\n"
+_AFTER_RUBRIC = "\n\n## Original question\n"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a judge may answer: words, or a number on a scale.
+
+    Attributes:
+        words: The words; none for a number.
+        passing: Those that score 1.0; the others score 0.0, or nothing where `skips` has them.
+        skips: Those after which a row has no score.
+        meanings: What a word says, in a sentence that follows it.
+        scale: Lowest and highest number.
+        ends: What these two mean; "" for nothing that the judge says.
+    """
+
+    words: tuple[str, ...] = ()
+    passing: tuple[str, ...] = ()
+    skips: tuple[str, ...] = ()
+    meanings: Mapping[str, str] = field(default_factory=dict)
+    scale: tuple[float, float] = (0.0, 1.0)
+    ends: tuple[str, str] = ("", "")
+
+    @property
+    def range(self) -> str:
+        """The scale in words, such as "0 (unsafe) to 1 (safe)"."""
+        ends = [
+            f"{number:g}" + (f" ({meaning})" if meaning else "")
+            for number, meaning in zip(self.scale, self.ends, strict=True)
+        ]
+        return " to ".join(ends)
+
+
+@dataclass(frozen=True)
+class Wording:
+    """What a judge's author wrote.
+
+    Attributes:
+        title: What it is: "Criterion", "Criteria" or "Rubric"; "" for a template of the whole question.
+        text: The author's text. `<<name>>` is a place where `has_places`.
+        slots: The parts of the conversation that the judge is shown besides the answer, as `Question.slots`.
+        columns: The row's columns that it is shown.
+        has_places: Whether the text has places.
+    """
+
+    title: str
+    text: str
+    slots: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+    has_places: bool = False
+
+    def placed(self, place: Callable[[str], str]) -> str:
+        """The text with a target's places: `place` gets `completion`, a slot, or `column.NAME`."""
+        return _PLACE.sub(lambda found: place(found[1]), self.text) if self.has_places else self.text
+
+
+def verdict_of(judge: Judge) -> Verdict:
+    """What a judge may answer.
+
+    Raises:
+        FormatError: It asks more than one question, or answers otherwise than with a word or a number.
+    """
+    form_of(judge)
+    if isinstance(judge, BinaryJudge):
+        meanings = {
+            "PASS": "the response meets the criterion",
+            "FAIL": "it does not",
+            "NA": "the criterion is conditional, and its condition does not hold here",
+        }
+        return Verdict(tuple(meanings), ("PASS",), ("NA",), meanings)
+    if isinstance(judge, LabelJudge):
+        return Verdict(tuple(dict.fromkeys(judge.labels)), judge.passing_labels)
+    if isinstance(judge, GuardrailJudge):
+        return Verdict(ends=("unsafe", "safe"))
+    if isinstance(judge, RubricJudge):
+        return Verdict(scale=judge.scale, ends=("complete failure", "perfect"))
+    return Verdict(scale=judge.scale) if isinstance(judge, ScoreJudge) else Verdict()
+
+
+def wording_of(judge: Judge) -> Wording:
+    """What a judge asks, in its author's words.
+
+    Raises:
+        FormatError: It cannot be said: more than one question, a template with more than places, no model, or an
+            extractor, since a target's own judge is shown the whole answer.
+    """
+    form_of(judge)
+    if judge.extractor.spec() != type(judge.extractor)().spec():
+        raise FormatError(
+            "the target's own judge is shown the whole answer", where="extractor", found=judge.extractor.name,
+            hint='use the extractor "last_assistant"',
+        )  # fmt: skip
+    # Whose rules read an answer, and who is asked, is the target's own affair there.
+    judge = replace(judge, platform="", client=None)
+    check_judge(judge)
+    question = question_of(judge)
+    title, text = _titled(judge, question)
+    has_places = title not in {"Criterion", "Criteria"}
+    shown = _PLACE.findall(text) if not title else question.slots
+    slots = tuple(slot for slot in question.slots if slot in shown)
+    return Wording(title, text.strip(), slots, question.columns, has_places)
+
+
+def _titled(judge: Judge, question: Question) -> tuple[str, str]:
+    texts = [_fullest(message) for message in question.messages]
+    if isinstance(judge, CriteriaJudge | GuardrailJudge):
+        return "Criteria", judge.criteria
+    if isinstance(judge, TemplatedJudge):
+        return "", "\n\n".join(texts[1:])  # the first one says what the answer must look like
+    if isinstance(judge, BinaryJudge):
+        return _binary(judge, texts)
+    assert isinstance(judge, RubricJudge)
+    if _AFTER_RUBRIC in texts[1]:
+        return "Rubric", texts[1].partition(_RUBRIC)[2].rpartition(_AFTER_RUBRIC)[0]
+    return "", texts[1]
+
+
+def _binary(judge: BinaryJudge, texts: list[str]) -> tuple[str, str]:
+    system = [texts[0]] if judge.system_template is not None else []
+    if judge.user_template is not None:
+        return "", "\n\n".join([*system, texts[-1]])
+    shown = [_example(example) for example in judge.examples]
+    text = "\n\n".join([judge.criteria, *(["Examples:", *shown] if shown else [])])
+    return ("", "\n\n".join([*system, f"Criterion:\n{text}"])) if system else ("Criterion", text)
+
+
+def _example(example: Mapping[str, Any]) -> str:
+    """An example in words: the answer's form is the target's own."""
+    asked = [str(turn["content"]) for turn in example["input"] if turn["role"] == "user"]
+    label = {True: "PASS", False: "FAIL", None: "NA"}[example["passes"]]
+    reason = f": {example['reasoning']}" if example.get("reasoning") else ""
+    return f"Request: {asked[-1] if asked else ''}\nResponse: {example['output']}\nResult: {label}{reason}"
+
+
+def _fullest(message: Message) -> str:
+    """A message's text where no place is empty."""
+    text = message[1]
+    return text if isinstance(text, str) else text[max(text, key=lambda key: len(key.split()))]
