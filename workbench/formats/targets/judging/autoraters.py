@@ -19,6 +19,7 @@ from workbench.formats.shared.base import Losses
 from workbench.formats.shared.unsupported import identifier
 from workbench.formats.targets.base import OwnJudge, OwnJudges, Plan
 from workbench.formats.targets.judging.own import sent_settings, tell_answers, tell_settings
+from workbench.formats.targets.judging.texts import escaped
 from workbench.formats.targets.judging.wording import Verdict, Wording, verdict_of, wording_of
 from workbench.graders.combine import CombiningRule, Mean
 from workbench.judges.base import Judge
@@ -51,7 +52,7 @@ def _files(plan: Plan, text: str, stem: str) -> Mapping[str, str]:
     ]
     configuration = {"compositeRewardConfig": {"weightedRewardConfigs": rewards}}
     name = f"{stem}.{CONFIGURATION}" if stem else CONFIGURATION
-    return {name: json.dumps(configuration, indent=2, ensure_ascii=False) + "\n"}
+    return {name: escaped(json.dumps(configuration, indent=2, ensure_ascii=False)) + "\n"}
 
 
 def _code(plan: Plan, text: str) -> dict[str, Any]:

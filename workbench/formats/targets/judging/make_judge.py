@@ -143,7 +143,7 @@ def _tell_one(own: OwnJudge, losses: Losses) -> None:
         losses.add(own.name, "reference", "MLflow shows all expectations, and not one column of them")
     tell_answers(
         own,
-        "MLflow says what the answer must look like, reads it and asks again after faults of the server",
+        "MLflow says what the answer must look like, takes any value in it, and retries by its own rules",
         losses,
     )
     _tell_verdict(own, verdict, losses)

@@ -44,6 +44,9 @@ def why_not(target: Target, entry: Entry) -> FormatError | None:
     assert isinstance(entry.grader, Judge)
     if target.own_judges is None:
         return FormatError("the target has no judges of its own", where="kind")
+    if entry.extractor is not None:
+        return FormatError("the target's own judge is shown the whole answer", where="extractor",
+                           hint='use the extractor "last_assistant"')  # fmt: skip
     if entry.negate:
         return FormatError("there is no negation there, and without it the judge says the opposite", where="negate",
                            hint="write the opposite as the judge's criterion")  # fmt: skip

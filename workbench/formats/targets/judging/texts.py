@@ -15,7 +15,7 @@ from workbench.judges import BinaryJudge, OpenAIClient, RubricJudge
 from workbench.judges.base import REPAIRED_PLATFORMS, Judge
 from workbench.judges.client.openai import OPENAI_URL, PROVIDERS, chat_settings
 
-__all__ = ["judge_text", "literal", "quoted_lines", "reads_of", "rules_text"]
+__all__ = ["escaped", "judge_text", "literal", "quoted_lines", "reads_of", "rules_text"]
 
 _JUDGES = "workbench.judges."
 _ASKING = [
@@ -116,9 +116,13 @@ def literal(value: Any) -> str:
 
 
 def _quoted(text: str) -> str:
-    # What ends a line for some readers, and halves of characters, which no file can hold.
+    return escaped(json.dumps(text, ensure_ascii=False))
+
+
+def escaped(text: str) -> str:
+    """JSON without what ends a line for some readers, and without halves of characters, which no file can hold."""
     special = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff]")
-    return special.sub(lambda one: f"\\u{ord(one[0]):04x}", json.dumps(text, ensure_ascii=False))
+    return special.sub(lambda one: f"\\u{ord(one[0]):04x}", text)
 
 
 def reads_of(judge: Judge) -> set[str]:
