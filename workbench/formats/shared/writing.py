@@ -100,7 +100,7 @@ def _check_companion(place: Path, text: str, target: Path) -> None:
     if not place.exists():
         return
     existing = read_text(place)
-    if existing != text and MARK not in existing:
+    if existing != text and MARK not in existing and not _names(target, place):
         raise FormatError(
             "a file is in the way that was not written by the workbench", where=str(place),
             hint="move it, or write to another folder",
@@ -110,6 +110,12 @@ def _check_companion(place: Path, text: str, target: Path) -> None:
             "a file is in the way that belongs to another suite", where=str(place), found=f"{other} names it",
             hint="write to another name or folder",
         )  # fmt: skip
+
+
+def _names(target: Path, place: Path) -> bool:
+    """Whether the main file that is there is ours and names this companion: JSON has no place for our mark."""
+    main = read_text(target) if target.is_file() else ""
+    return MARK in main and place.name.removeprefix(f"{target.stem}.") in main
 
 
 def _owner(place: Path, target: Path) -> str:

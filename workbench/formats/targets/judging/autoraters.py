@@ -92,10 +92,8 @@ def _generation(judge: Judge) -> tuple[dict[str, Any], list[str]]:
 
 def _prompt(judge: Judge, on_error: float | None) -> str:
     wording = wording_of(judge)
-    parts = [wording.placed(_place)]
-    if wording.title:
-        parts = [*_material(wording), f"{wording.title}:\n{parts[0]}"]
-    return "\n\n".join([*parts, _asked_score(verdict_of(judge), on_error)])
+    material = _material(wording) if wording.title else []
+    return "\n\n".join([*material, *wording.paragraphs(_place), _asked_score(verdict_of(judge), on_error)])
 
 
 def _material(wording: Wording) -> list[str]:
@@ -139,10 +137,10 @@ def _word_score(word: str, verdict: Verdict, on_error: float | None) -> str:
 
 def _check(judge: Judge) -> None:
     wording, verdict = wording_of(judge), verdict_of(judge)
-    if "{{" in wording.text:
+    if "{{" in wording.written:
         raise FormatError("the text holds two braces, which Gemini may take for a place", where="prompt",
                           hint="write it with one brace")  # fmt: skip
-    if not wording.title and _PLACES["completion"] not in wording.placed(_place):
+    if not wording.title and _PLACES["completion"] not in "".join(wording.paragraphs(_place)):
         raise FormatError("the question does not show the answer", where="prompt",
                           hint="show the answer, such as by {{sample.output_text}}")  # fmt: skip
     if odd := [name for name in wording.columns if not re.fullmatch(r"\w+", name)]:

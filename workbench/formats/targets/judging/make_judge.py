@@ -52,11 +52,8 @@ def _judge_text(own: OwnJudge) -> str:
 
 def _instructions(judge: Judge) -> str:
     wording = wording_of(judge)
-    if not wording.title:
-        parts = [wording.placed(_place)]
-    else:
-        parts = [_task(wording), f"{wording.title}:\n{wording.placed(_place)}"]
-    return "\n\n".join([*parts, _asked_result(verdict_of(judge))])
+    task = [_task(wording)] if wording.title else []
+    return "\n\n".join([*task, *wording.paragraphs(_place), _asked_result(verdict_of(judge))])
 
 
 def _task(wording: Wording) -> str:
@@ -106,10 +103,10 @@ def _model(judge: Judge) -> str:
 
 def _check(judge: Judge) -> None:
     wording = wording_of(judge)
-    if found := _VARIABLE.search(wording.text):
+    if found := _VARIABLE.search(wording.written):
         raise FormatError("the text holds what MLflow takes for a variable", where="prompt", found=found[0],
                           hint="write it with one brace")  # fmt: skip
-    if not wording.title and not _VARIABLE.search(wording.placed(_place)):
+    if not wording.title and not _VARIABLE.search("".join(wording.paragraphs(_place))):
         raise FormatError("the question shows nothing of the row, and MLflow's instructions must", where="prompt",
                           hint="show the answer, such as by {{sample.output_text}}")  # fmt: skip
 

@@ -60,7 +60,8 @@ class Wording:
         text: The author's text. `<<name>>` is a place where `has_places`.
         slots: The parts of the conversation that the judge is shown besides the answer, as `Question.slots`.
         columns: The row's columns that it is shown.
-        has_places: Whether the text has places.
+        has_places: Whether the texts have places.
+        preface: The author's own text before it; "" for none.
     """
 
     title: str
@@ -68,10 +69,18 @@ class Wording:
     slots: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()
     has_places: bool = False
+    preface: str = ""
 
-    def placed(self, place: Callable[[str], str]) -> str:
-        """The text with a target's places: `place` gets `completion`, a slot, or `column.NAME`."""
-        return _PLACE.sub(lambda found: place(found[1]), self.text) if self.has_places else self.text
+    @property
+    def written(self) -> str:
+        """All of the author's text."""
+        return f"{self.preface}\n\n{self.text}"
+
+    def paragraphs(self, place: Callable[[str], str]) -> list[str]:
+        """The texts with a target's places: `place` gets `completion`, a slot, or `column.NAME`."""
+        text = f"{self.title}:\n{self.text}" if self.title else self.text
+        texts = [one for one in (self.preface, text) if one]
+        return [_PLACE.sub(lambda found: place(found[1]), one) for one in texts] if self.has_places else texts
 
 
 def verdict_of(judge: Judge) -> Verdict:
@@ -114,34 +123,34 @@ def wording_of(judge: Judge) -> Wording:
     judge = replace(judge, platform="", client=None)
     check_judge(judge)
     question = question_of(judge)
-    title, text = _titled(judge, question)
-    has_places = title not in {"Criterion", "Criteria"}
-    shown = _PLACE.findall(text) if not title else question.slots
+    title, text, preface = _titled(judge, question)
+    has_places = bool(preface) or title not in {"Criterion", "Criteria"}
+    shown = _PLACE.findall(preface + text) if not title else question.slots
     slots = tuple(slot for slot in question.slots if slot in shown)
-    return Wording(title, text.strip(), slots, question.columns, has_places)
+    return Wording(title, text.strip(), slots, question.columns, has_places, preface)
 
 
-def _titled(judge: Judge, question: Question) -> tuple[str, str]:
+def _titled(judge: Judge, question: Question) -> tuple[str, str, str]:
+    """Title, text and preface."""
     texts = [_fullest(message) for message in question.messages]
     if isinstance(judge, CriteriaJudge | GuardrailJudge):
-        return "Criteria", judge.criteria
+        return "Criteria", judge.criteria, ""
     if isinstance(judge, TemplatedJudge):
-        return "", "\n\n".join(texts[1:])  # the first one says what the answer must look like
+        return "", "\n\n".join(texts[1:]), ""  # the first one says what the answer must look like
     if isinstance(judge, BinaryJudge):
         return _binary(judge, texts)
     assert isinstance(judge, RubricJudge)
     if _AFTER_RUBRIC in texts[1]:
-        return "Rubric", texts[1].partition(_RUBRIC)[2].rpartition(_AFTER_RUBRIC)[0]
-    return "", texts[1]
+        return "Rubric", texts[1].partition(_RUBRIC)[2].rpartition(_AFTER_RUBRIC)[0], ""
+    return "", texts[1], ""
 
 
-def _binary(judge: BinaryJudge, texts: list[str]) -> tuple[str, str]:
-    system = [texts[0]] if judge.system_template is not None else []
+def _binary(judge: BinaryJudge, texts: list[str]) -> tuple[str, str, str]:
+    system = texts[0] if judge.system_template is not None else ""
     if judge.user_template is not None:
-        return "", "\n\n".join([*system, texts[-1]])
+        return "", texts[-1], system
     shown = [_example(example) for example in judge.examples]
-    text = "\n\n".join([judge.criteria, *(["Examples:", *shown] if shown else [])])
-    return ("", "\n\n".join([*system, f"Criterion:\n{text}"])) if system else ("Criterion", text)
+    return "Criterion", "\n\n".join([judge.criteria, *(["Examples:", *shown] if shown else [])]), system
 
 
 def _example(example: Mapping[str, Any]) -> str:
