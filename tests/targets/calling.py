@@ -26,6 +26,9 @@ ENVIRONMENT = {
 }
 """The environment whose Python runs a target's caller. slime, Nova and promptfoo's module need the standard library alone."""
 
+OF_JUDGES = {"mlflow_judges": "evaluate", "gemini_judges": "evaluate"}
+"""The same for callers that look at what is written of judges."""
+
 LEFT_OUT = (
     "PYTHONPATH",
     "PYTHONHOME",
@@ -41,7 +44,7 @@ def call(target: str, exported: Path, rows: list[dict[str, Any]], work: Path, *,
     """What a target's package makes of an exported file.
 
     Args:
-        target: A name of `ENVIRONMENT`.
+        target: A name of `ENVIRONMENT` or `OF_JUDGES`.
         exported: The exported file.
         rows: `{"prompt", "completion", "reference_column", "columns"}` each.
         work: An empty folder for what goes in and comes out.
@@ -50,7 +53,7 @@ def call(target: str, exported: Path, rows: list[dict[str, Any]], work: Path, *,
     Returns:
         `scores` a row (None is no score), `parts` by name, `errors` by row's number as text, `facts` of the target.
     """
-    python = python_of(ENVIRONMENT[target])
+    python = python_of((ENVIRONMENT | OF_JUDGES)[target])
     given, found = work / "rows.jsonl", work / "scores.json"
     given.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     command = [python, "-P", HERE / "callers" / f"call_{target}.py", exported.resolve(), given, found]
