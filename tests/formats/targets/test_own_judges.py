@@ -145,7 +145,7 @@ def test_read_back_as_it_was(target, tmp_path):
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_a_file_of_judges_alone(target, tmp_path):
+def test_a_file_of_judges_alone(target, tmp_path, monkeypatch):
     """It comes back, too; what code would need is not there."""
     suite = wb.Suite([wb.Entry(JUDGES["binary"], "a"), wb.Entry(JUDGES["criteria"], "b", weight=3.0)], combine=wb.combine.Mean())  # fmt: skip
     done = export(suite, tmp_path / "g.py", target)
@@ -158,6 +158,7 @@ def test_a_file_of_judges_alone(target, tmp_path):
     assert "def " not in text.partition("# settings")[0]
     if target == "mlflow":
         assert "none is written" in losses_of(done, "a")["weight"]
+        assert [one["name"] for one in loaded(tmp_path / "g.py", monkeypatch)["scorers"]] == ["a", "b"]
 
 
 def test_lines_of_a_judge_changed_by_hand(tmp_path):

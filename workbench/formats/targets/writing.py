@@ -35,7 +35,7 @@ def write(target: Target, suite: Suite, losses: Losses) -> Document:
     suite = without_unused_settings(suite, losses, keeps=_KEEPS)
     add_gate_loss(suite, losses)
     parts = parts_of(target, suite.entries, losses)
-    own_judges = () if losses.refuse else own_judges_of(target, suite.entries, parts)
+    own_judges = own_judges_of(target, suite.entries, parts)
     if not parts and not own_judges:
         raise FormatError(
             "nothing is left to write", where="the suite",
