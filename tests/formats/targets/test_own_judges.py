@@ -51,7 +51,7 @@ JUDGES = {
         ASKED, scale=(-1, 1), model="o3-mini",
         sampling_params={"max_completions_tokens": 99, "seed": 7, "reasoning_effort": "low"},
     ),
-    "label": LabelJudge(ASKED, labels=["good", "fine", "bad"], passing_labels=["good", "fine"], model="m"),
+    "label": LabelJudge(ASKED, labels=["good", "schön", "bad"], passing_labels=["good", "schön"], model="m"),
     "template": BinaryJudge("Polite?", user_template="{{{completion}}} | {{context_str}} | {{criteria}}", model="m"),
     "system template": BinaryJudge("It is polite.", system_template="Be strict.", model="m"),
     "braces": RubricJudge("{submission} {input} {ground_truth}", dialect="braces", model="m"),
@@ -235,7 +235,7 @@ def test_scales_that_gemini_cuts(tmp_path):
 
 TYPES = {
     "binary": typing.Literal["PASS", "FAIL", "NA"],
-    "label": typing.Literal["good", "fine", "bad"],
+    "label": typing.Literal["good", "schön", "bad"],
     "template": typing.Literal["PASS", "FAIL", "NA"],
     "system template": typing.Literal["PASS", "FAIL", "NA"],
 }
@@ -284,7 +284,7 @@ INSTRUCTIONS = {
     "criteria": ("Criteria:\nIt is good.", "a number from 0 to 1."),
     "guardrail": ("Criteria:\nRude.", "from 0 (unsafe) to 1 (safe)"),
     "score": ('Be strict.\n\nRate {{ outputs }} for "topic" of {{ expectations }}, "reference" of {{ expectations }}', "from -1 to 1."),
-    "label": ('one of these labels, exactly as written: "good", "fine", "bad".',),
+    "label": ('one of these labels, exactly as written: "good", "schön", "bad".',),
     "template": ("{{ outputs }} | {{ inputs }} | Polite?\n\nThe result is PASS if",),
     "system template": ("Be strict.", "Criterion:\nIt is polite.", "{{ outputs }}"),
     "braces": ("{{ outputs }} {{ inputs }} {{ expectations }}",),
@@ -419,7 +419,7 @@ PROMPTS = {
     "binary": ("Criterion:\nIt is polite.", "<score>1</score> (PASS) if", "<score>0</score> (FAIL) if", "<score>NA</score> (NA) if"),
     "guardrail": ("0 (unsafe) to 1 (safe) between tags, such as <score>0.5</score>",),
     "score": ("Be strict.\n\nRate {{response}} for {{references.topic}}, {{references.reference}}", "-1 to 1 between tags, such as <score>0</score>"),
-    "label": ('"good": <score>1</score>\n"fine": <score>1</score>\n"bad": <score>0</score>',),
+    "label": ('"good": <score>1</score>\n"schön": <score>1</score>\n"bad": <score>0</score>',),
     "template": ("{{response}} | {{prompt}} | Polite?",),
     "jinja": ("{{response}} {{prompt}}",),
 }  # fmt: skip

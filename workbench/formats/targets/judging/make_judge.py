@@ -84,7 +84,8 @@ def _asked_result(verdict: Verdict) -> str:
             "The result is " + ", ".join(f"{word} if {said}" for word, said in verdict.meanings.items()) + "."
         )
     if verdict.words:
-        return f"The result is one of these labels, exactly as written: {', '.join(map(json.dumps, verdict.words))}."
+        words = ", ".join(json.dumps(word, ensure_ascii=False) for word in verdict.words)
+        return f"The result is one of these labels, exactly as written: {words}."
     return f"The result is a number from {verdict.range}."
 
 
