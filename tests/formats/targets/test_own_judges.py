@@ -436,6 +436,22 @@ def test_prompts_are_the_authors_words(name, tmp_path):
     assert set(re.findall(r"\{\{(.*?)\}\}", prompt)) <= known
 
 
+def test_the_column_of_references(tmp_path, monkeypatch):
+    """Where it was named, it is what the target's judge is told to look at, and it comes back."""
+    judges = [wb.Entry(JUDGES["claude"], "a"), wb.Entry(JUDGES["braces"], "b")]
+    export(judges, tmp_path / "g.py", "mlflow", reference="gold")
+    first, second = (one["instructions"] for one in loaded(tmp_path / "g.py", monkeypatch)["scorers"])
+    assert 'What is expected is in "gold" of {{ expectations }}.' in first
+    assert '{{ outputs }} {{ inputs }} "gold" of {{ expectations }}' in second
+    assert len(wb.load(tmp_path / "g.py")) == 2
+    rewards = configuration(wb.Suite(judges, combine=wb.combine.Mean()), tmp_path, reference="gold")
+    first, second = (one["rewardConfig"]["autoraterScorer"]["autoraterPrompt"] for one in rewards)
+    assert "<expected>\n{{references.gold}}\n</expected>" in first
+    assert "{{response}} {{prompt}} {{references.gold}}" in second
+    with pytest.raises(FormatError, match="no place there"):
+        export(judges, tmp_path / "h.py", "gemini", reference="a column")
+
+
 def test_somebodys_own_configuration_is_not_written_over(tmp_path):
     """One of ours is, as the file that names it; one that was there before is in the way."""
     own = tmp_path / "reward.reward_config.json"
