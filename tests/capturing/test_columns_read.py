@@ -6,7 +6,10 @@ from workbench.capturing.columns_read import columns_read
 
 BODIES = {
     'thread.metadata["solution"]': ({"solution"}, set()),
-    'thread.metadata.get("solution")': ({"solution"}, set()),
+    'thread.metadata.get("solution")': (set(), {"solution"}),
+    'thread.metadata["a"] if "a" in thread.metadata.keys() else 0': (set(), {"a"}),
+    'thread.metadata["a"] if thread.metadata.get("a") else 0': (set(), {"a"}),
+    'response().metadata["a"] + other.metadata["b"]': (set(), set()),
     'thread.metadata.get("solution", None)': (set(), {"solution"}),
     'thread.metadata.get("level", 1)': (set(), {"level"}),
     'thread.metadata.get("a") or thread.metadata.get("b")': (set(), {"a", "b"}),
@@ -31,7 +34,35 @@ async def grade(thread):
     again = meta
     return float(again["a"] == meta.get("b"))
 """
-    assert columns_read(text).needed == {"a", "b"}
+    assert columns_read(text).both == {"a", "b"}
+    assert columns_read(text).needed == {"a"}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "data = thread.metadata\n    label = data['label']\n    data = json.loads('{}')\n    return data['value'] == label",
+        "label = thread.metadata['label']\n    for data in [thread]:\n        pass\n    data: dict = {}\n    return data['value'] == label",
+        "def other(data):\n        data = {}\n        return data['value']\n    data: dict = thread.metadata\n    return thread.metadata['label']",
+    ],
+)
+def test_a_name_that_is_something_else_too(body):
+    """A variable that holds anything else somewhere is not taken for the columns."""
+    assert columns_read(f"import json\n\n\nasync def grade(thread):\n    {body}\n").both <= {"label"}
+
+
+def test_what_is_caught_is_optional():
+    text = """
+async def grade(thread):
+    try:
+        level = thread.metadata["level"]
+    except KeyError:
+        level = 1
+    if (meta := thread.metadata) is not None:
+        return float(meta["x"])
+"""
+    found = columns_read(text)
+    assert (found.needed, found.optional) == ({"x"}, {"level"})
 
 
 def test_parameters_of_reward_functions():

@@ -51,10 +51,14 @@ def test_the_label_has_the_name_that_was_given(reads):
             assert reward(["q", "q"], ["4", "5"], solution=["4", "4"]) == [1.0, 0.0]
 
 
-def test_the_named_column_is_the_reference_for_usual_names():
-    text = "async def grade(thread):\n    return float(thread.completion() == (thread.metadata or {}).get('reference'))\n"
-    with wb.reward(proven(text, "usual"), reference="solution") as reward:
-        assert reward(["q", "q"], ["4", "5"], solution=["4", "4"]) == [1.0, 0.0]
+def test_columns_of_its_own_are_not_doubled():
+    """Where rows have columns, graders are given these, as in a run: the reference is no column of another name."""
+    text = "async def grade(thread):\n    return float((thread.metadata or {}).get('answer') == '4')\n"
+    grader, rows = proven(text, "usual"), [{"prompt": "q", "completion": "4", "gold": "4"}]
+    report = grader.run(wb.Samples(rows, columns={"reference": "gold"}), progress=False)
+    with wb.reward(grader, reference="gold") as reward:
+        found = reward(["q"], ["4"], gold=["4"])
+    assert found == report.scores["usual"].tolist() == [0.0]
 
 
 def test_slime_and_verifiers(reads):
@@ -68,16 +72,14 @@ def test_slime_and_verifiers(reads):
         assert asyncio.run(scores()) == (1.0, 1.0)
 
 
-def test_a_trainer_that_never_passes_the_column_is_refused(reads, skips):
-    with wb.reward([reads, skips], combine=wb.combine.Mean()) as reward:
-        with pytest.raises(ValueError, match=r"'reads' reads the column 'solution'.*reference='solution'"):
-            _ = reward.openrlhf
+def test_a_trainer_that_never_passes_the_column_is_warned_of(reads):
+    """The label alone is there: the grader, its column and the way out are named."""
+    with wb.reward([reads, wb.ExactMatch()], combine=wb.combine.Mean()) as reward:
+        with pytest.warns(RuntimeWarning, match=r"'reads' reads the column 'solution'.*reference='solution'"):
+            assert callable(reward.openrlhf)
         assert callable(reward.verl)
-    with (
-        wb.reward(skips) as reward,
-        pytest.warns(RuntimeWarning, match="'skips' asks for the column 'solution'"),
-    ):
-        assert callable(reward.openrlhf)  # it has something to take in its place
+    with wb.reward(reads, reference="solution") as reward:
+        assert callable(reward.openrlhf)
 
 
 def test_a_grader_without_any_score_is_said_once(skips):
@@ -98,7 +100,7 @@ def test_a_grader_without_any_score_is_said_once(skips):
 
 
 def test_the_missing_column_is_named(skips):
-    message = r"reads the column 'solution'.*passes data_source, reference, .*reference='solution'"
+    message = r"reads the column 'solution'.*passes reference, .*data_source: reference='solution'"
     with wb.reward(skips, on_error=0.0) as reward:
         rows = [f"{at}" for at in range(FIRST_ROWS - 1)]
         reward(rows, rows, data_source=rows, reference=rows)
@@ -106,9 +108,39 @@ def test_the_missing_column_is_named(skips):
             reward.verl("d", "4", "4")
 
 
+def test_the_columns_of_the_data_are_named(reads):
+    """Where the trainer passes columns, no label stands for the one that is missing."""
+    text = "import workbench as wb\n\n\nasync def grade(thread):\n    if not (thread.metadata or {}).get('label'):\n        raise wb.Skip('x')\n    return 1.0\n"
+    rows = ["4"] * FIRST_ROWS
+    with (
+        wb.reward(proven(text, "label")) as reward,
+        pytest.warns(RuntimeWarning, match="passes solution: name the column so"),
+    ):
+        reward(rows, rows, solution=rows)
+
+
+def test_a_new_count_warns_anew(skips):
+    """What was graded to try the workers out is forgotten with its counts."""
+    rows = ["4"] * FIRST_ROWS
+    with wb.reward(skips) as reward:
+        assert reward(["q"], ["4"], solution=["4"]) == [1.0]
+        reward.reset()
+        assert reward.stats.calls == 0
+        with pytest.warns(RuntimeWarning, match="'skips' has given no score"):
+            reward(rows, rows)
+
+
 def test_what_cannot_be_sent_is_left_out(reads):
     """Pictures and other objects in a column that no grader needs cost nothing; a reference of that kind fails its row."""
     with wb.reward(reads) as reward:
-        with pytest.warns(RuntimeWarning, match="column 'image' holds"):
-            assert reward.trl(prompts=["q"], completions=["4"], solution=["4"], image=[object()]) == [1.0]
+        given = {
+            "prompts": ["q"] * 2,
+            "completions": ["4"] * 2,
+            "solution": ["4"] * 2,
+            "image": [object()] * 2,
+        }
+        with pytest.warns(RuntimeWarning, match="column 'image' holds") as said:
+            assert reward.trl(**given) == [1.0, 1.0]
+        assert len(said) == 1
+        assert reward.trl(**given) == [1.0, 1.0]  # it is said once
         assert reward.trl(prompts=["q"], completions=["4"], solution=["4"], answer=[object()]) == [None]

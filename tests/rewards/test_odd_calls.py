@@ -27,7 +27,7 @@ def _closed():
 
 
 def slime(response, prompt="q", **more):
-    return (None, Record(prompt=prompt, response=response, label=None, metadata={}, **more))
+    return (None, Record(**{"prompt": prompt, "response": response, "label": None, "metadata": {}, **more}))
 
 
 def verifiers(*messages, **more):
@@ -47,6 +47,8 @@ def verifiers(*messages, **more):
 
 
 SAID, ASKED = {"role": "assistant", "content": "a"}, {"role": "user", "content": "q"}
+CALL = {"id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+TOLD = {"role": "tool", "tool_call_id": "1", "content": "x"}
 CALLS = [
     ("trl", {"prompts": ["q"], "completions": [None]}, [None]),
     ("trl", {"prompts": [None], "completions": ["a"]}, [1.0]),
@@ -58,7 +60,21 @@ CALLS = [
     ("trl", {"prompts": ["q"], "completions": ["a"], "answer": ["4", "5"]}, "raises"),
     ("trl", {"prompts": ["q"], "completions": ["a"], "answer": 4}, "raises"),
     ("trl", {"prompts": ["q"], "completions": [[SAID]]}, [1.0]),
+    ("trl", {"prompts": ["q"], "completions": [{}]}, [None]),
+    ("trl", {"prompts": ["q"], "completions": [[]]}, [None]),
+    ("trl", {"prompts": ["q"], "completions": [SAID]}, [1.0]),
+    ("trl", {"prompts": ["q"], "completions": [[{"role": "assistant", "content": None}]]}, [None]),
+    ("trl", {"prompts": ["q"], "completions": [[{"role": "assistant", "content": ""}]]}, [1.0]),
+    (
+        "trl",
+        {
+            "prompts": ["q"],
+            "completions": [[{"role": "assistant", "content": None, "tool_calls": [CALL]}, TOLD]],
+        },
+        [1.0],
+    ),
     ("verl", ("d", "a", None), 1.0),
+    ("verl", ("d", "a", None, "no dict"), "raises"),
     ("verl", ("d", "", None), 1.0),
     ("verl", ("d", None, None), "raises"),
     ("verl", ("d", 7, None), "raises"),
@@ -69,6 +85,8 @@ CALLS = [
     ("slime", slime("a"), 1.0),
     ("slime", slime(""), 1.0),
     ("slime", slime(None), "raises"),
+    ("slime", slime({}), "raises"),
+    ("slime", slime("a", metadata="no dict"), "raises"),
     ("slime", slime("a", prompt=None), 1.0),
     ("slime", slime("a", prompt=[ASKED]), 1.0),
     ("verifiers", verifiers(ASKED, SAID), 1.0),
@@ -94,6 +112,18 @@ def functions(tmp_path_factory):
             function = getattr(module, callee)
             found[name] = (getattr(reward, name), function[0] if isinstance(function, list) else function)
         yield found
+
+
+def test_what_is_odd_costs_its_row(functions, tmp_path):
+    """With a number for rows without a score, the others of the call are graded."""
+    wb.export(SUITE, tmp_path / "f.py", "openrlhf", on_error=-1.0)
+    spec = importlib.util.spec_from_file_location("f", tmp_path / "f.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    with wb.reward(SUITE, on_error=-1.0) as reward:
+        for function in (reward.openrlhf, module.reward_func):
+            found = function([None, "qa", "qlong answer"], ["q"] * 3, ["4"] * 3)["rewards"]
+            assert [float(one) for one in found] == [-1.0, 1.0, 0.0]
 
 
 def outcome(function, call):

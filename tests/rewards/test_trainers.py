@@ -102,7 +102,7 @@ def test_no_score_where_there_is_no_word_for_it(faults):
         assert reward.verl("d", "a", None, {"kind": "crash"}) == 0.25
 
 
-@pytest.mark.filterwarnings("ignore:grader 'seen' asks for the column")
+@pytest.mark.filterwarnings("ignore:grader 'seen' reads the column")
 def test_openrlhf(seen):
     """The completion is what stands behind the prompt, without special tokens at the end; each grader has its logs."""
     found = seen.openrlhf(["Q: 2+2?4<|im_end|>\n", "Q: 2+2?5</s>"], ["Q: 2+2?"] * 2, ["4", "5"])

@@ -25,5 +25,21 @@ def test_a_missing_reference_is_blamed(text, signature):
     message = grader(without).error.message
     assert message.startswith("no reference: ")
     assert "TypeError" in message
+    assert "line 2" in message
     assert "no reference" not in grader(wrong).error.message
     assert grader(right).score == 1.0
+
+
+def test_other_failures_are_their_own():
+    """Memory, arithmetic, and functions that take no reference: kind and line stay."""
+    body = "def compute_score(data_source, solution_str, ground_truth):\n    return {}\n"
+    (row,) = wb.Samples([{"prompt": "p", "completion": "4"}])
+    for expression, kind in (("1 / 0", "runtime"), ("len(bytearray(10**12))", "memory")):
+        grader = wb.FunctionGrader.from_source(body.format(expression), signature="verl", name="f")
+        error = grader(row).error
+        assert str(error.kind) == kind
+        assert "no reference" not in error.message
+        assert "line 2" in error.message
+    text = "def compute_score(data_source, solution_str):\n    return float('abc')\n"
+    error = wb.FunctionGrader.from_source(text, signature="verl", name="f")(row).error
+    assert "no reference" not in error.message

@@ -127,10 +127,18 @@ def test_a_form_whose_own_example_is_none_stops_nobody(monkeypatch):
         def read(self, body):
             return [body["nothing"]]
 
-    monkeypatch.setitem(WIRE_FORMS, "/odd", Odd)
+    class Unwritten(WIRE_FORMS["/slime"]):
+        path, answer = "/unwritten", 8.0
+
+        def write(self, body, rows, outcomes):
+            return body["request_id"]
+
+    for form in (Odd, Unwritten):
+        monkeypatch.setitem(WIRE_FORMS, form.path, form)
     with served(wb.Length(maximum=3)) as running:
-        _, examples = documented(running.client.get("/openapi.json").json(), "/odd")
-        assert examples["answer"][1]["value"] == 7.0
+        for form in (Odd, Unwritten):
+            _, examples = documented(running.client.get("/openapi.json").json(), form.path)
+            assert examples["answer"][1]["value"] == form.answer
 
 
 def test_the_document_has_every_form(server):

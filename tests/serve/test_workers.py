@@ -70,6 +70,16 @@ def test_honest_requests_do_not_wait_for_one_that_hangs():
         assert 'status="failed",kind="timeout"} 2' in rows
 
 
+def test_rows_that_were_answered_count_though_the_others_were_given_up():
+    """The server's limit ends the request that hangs, and the call that it shared."""
+    with served(expected(timeout=20.0), timeout=2.0) as running, ThreadPoolExecutor(20) as pool:
+        pool.submit(running.post, "/batch_score", {"requests": [thread_of("4")] * 40}).result()
+        texts = ["4"] * 6 + ["loop"] + ["4"] * 6
+        answers = [pool.submit(running.post, "/score", thread_of(text)) for text in texts]
+        assert sorted(answer.result().status_code for answer in answers) == [200] * 12 + [504]
+        until(lambda: 'status="scored",kind=""} 52' in running.client.get("/metrics").text)
+
+
 def hanging_sample():
     """What OpenAI's form sends, with an answer that hangs."""
     return {"sample": {"output_text": "loop"}, "item": {"prompt": "q"}}

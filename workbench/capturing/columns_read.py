@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection
 from dataclasses import dataclass
 
 from workbench.capturing.statements import parsed
@@ -24,9 +23,8 @@ class ColumnsRead:
     """The columns that a text names.
 
     Attributes:
-        needed: Those that it can hardly do without: `metadata["x"]`, `metadata.get("x")`, a parameter without a default.
-        optional: Those that it asks for with something to take in their place, be it None, or after a look whether they
-            are there.
+        needed: Those that it raises without: `metadata["x"]`, a parameter without a default.
+        optional: Those that it asks for by `get`, or after a look whether they are there, or where it catches their want.
     """
 
     needed: frozenset[str] = frozenset()
@@ -48,61 +46,101 @@ def columns_read(text: str, signature: str = "thread") -> ColumnsRead:
     tree = parsed(text)
     if tree is None:
         return ColumnsRead()
-    names = _names_of_metadata(tree, signature)
-    alternatives = _alternatives(tree)
+    metadata = _Metadata(tree, signature)
+    spared = _spared(tree)
     asked = [
-        (key, needed and node not in alternatives)
+        (key, needed and node not in spared)
         for node in ast.walk(tree)
-        for key, needed in _asked(node, names)
+        for key, needed in _asked(node, metadata)
     ]
     asked += _parameters(tree) if signature == "trl" else []
     optional = frozenset(key for key, needed in asked if not needed)
     return ColumnsRead(frozenset(key for key, _ in asked) - optional, optional)
 
 
-def _names_of_metadata(tree: ast.Module, signature: str) -> set[str]:
-    """Variables that hold the columns: `extra_info` of verl, TRL's `**columns`, and what is set to the metadata."""
-    names = {"extra_info"} if signature == "verl" else set()
-    rest = _grade(tree).args.kwarg if signature == "trl" else None
-    names |= {rest.arg} if rest else set()
+class _Metadata:
+    """Which expressions of a module are the row's columns: `thread.metadata`, and variables that hold nothing else.
+
+    Args:
+        tree: The module.
+        signature: See `columns_read`.
+    """
+
+    def __init__(self, tree: ast.Module, signature: str) -> None:
+        nodes = list(ast.walk(tree))
+        self._parameters = {node.arg for node in nodes if isinstance(node, ast.arg)}
+        self._names = {"extra_info"} if signature == "verl" else set()
+        rest = _grade(tree).args.kwarg if signature == "trl" else None
+        self._names |= {rest.arg} if rest else set()
+        given = [one for node in nodes for one in _assigned(node)]
+        for name, value in given:
+            self._names |= {name} if value is not None and value in self else set()
+        # Scopes are not told apart, so that a name which is anything else somewhere is not taken for the columns.
+        self._names -= {name for name, value in given if value is None or value not in self}
+
+    def __contains__(self, node: ast.expr) -> bool:
+        """Whether an expression is the columns: also `... or {}` and `dict(...)`."""
+        if isinstance(node, ast.Attribute):
+            of = node.value
+            return node.attr == "metadata" and isinstance(of, ast.Name) and of.id in self._parameters
+        if isinstance(node, ast.Name):
+            return node.id in self._names
+        if isinstance(node, ast.BoolOp):
+            return any(value in self for value in node.values)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "dict":
+            return any(argument in self for argument in node.args)
+        return False
+
+
+def _assigned(node: ast.AST) -> list[tuple[str, ast.expr | None]]:
+    """The variables that a node binds, each with its value; None where that is no expression by itself."""
+    if isinstance(node, ast.Assign):
+        plain = [target.id for target in node.targets if isinstance(target, ast.Name)]
+        return [(name, node.value) for name in plain]
+    if isinstance(node, ast.AnnAssign | ast.NamedExpr) and isinstance(node.target, ast.Name):
+        return [(node.target.id, node.value)]
+    if isinstance(node, ast.For | ast.AsyncFor | ast.comprehension | ast.withitem):
+        bound = node.optional_vars if isinstance(node, ast.withitem) else node.target
+        return [(one.id, None) for one in ast.walk(bound or ast.Tuple([])) if isinstance(one, ast.Name)]
+    return []
+
+
+def _spared(tree: ast.Module) -> set[ast.AST]:
+    """What the text can do without: what stands in an `or`, and what a `try` catches the want of."""
+    found: set[ast.AST] = set()
     for node in ast.walk(tree):
-        if isinstance(node, ast.Assign) and _is_metadata(node.value, names):
-            names |= {target.id for target in node.targets if isinstance(target, ast.Name)}
-    return names
+        if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.Or):
+            found |= set(node.values)
+        if isinstance(node, ast.Try) and any(_catches(handler) for handler in node.handlers):
+            found |= {one for statement in node.body for one in ast.walk(statement)}
+    return found
 
 
-def _is_metadata(node: ast.expr, names: Collection[str]) -> bool:
-    """Whether an expression is the metadata: `thread.metadata`, a name of it, `... or {}`, `dict(...)`."""
-    if isinstance(node, ast.Attribute):
-        return node.attr == "metadata"
-    if isinstance(node, ast.Name):
-        return node.id in names
-    if isinstance(node, ast.BoolOp):
-        return any(_is_metadata(value, names) for value in node.values)
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "dict":
-        return any(_is_metadata(argument, names) for argument in node.args)
-    return False
+def _catches(handler: ast.ExceptHandler) -> bool:
+    """Whether a handler catches a key that is not there."""
+    if handler.type is None:
+        return True
+    names = {getattr(one, "id", "") for one in ast.walk(handler.type)}
+    return bool(names & {"KeyError", "LookupError", "Exception", "BaseException"})
 
 
-def _alternatives(tree: ast.Module) -> set[ast.AST]:
-    """What stands in an `or`: something else is taken where it is nothing."""
-    choices = [
-        node for node in ast.walk(tree) if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.Or)
-    ]
-    return {value for node in choices for value in node.values}
-
-
-def _asked(node: ast.AST, names: Collection[str]) -> list[tuple[str, bool]]:
+def _asked(node: ast.AST, metadata: _Metadata) -> list[tuple[str, bool]]:
     """The column that one node asks for, if it does, and whether it needs it."""
-    if isinstance(node, ast.Subscript) and _is_metadata(node.value, names):
+    if isinstance(node, ast.Subscript) and node.value in metadata:
         return _key(node.slice, needed=isinstance(node.ctx, ast.Load))
     if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.In | ast.NotIn):
-        return _key(node.left, needed=False) if _is_metadata(node.comparators[0], names) else []
+        return _key(node.left, needed=False) if _keys_of(node.comparators[0]) in metadata else []
     if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args):
         return []
-    if node.func.attr not in {"get", "pop"} or not _is_metadata(node.func.value, names):
+    if node.func.attr not in {"get", "pop"} or node.func.value not in metadata:
         return []
-    return _key(node.args[0], needed=len(node.args) == 1)
+    return _key(node.args[0], needed=node.func.attr == "pop" and len(node.args) == 1)
+
+
+def _keys_of(node: ast.expr) -> ast.expr:
+    """What `keys()` is called of; the expression itself where it is no such call."""
+    is_call = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "keys"
+    return node.func.value if is_call else node  # type: ignore[attr-defined]
 
 
 def _key(node: ast.expr, *, needed: bool) -> list[tuple[str, bool]]:

@@ -1,4 +1,4 @@
-"""Graders whose columns a trainer does not pass: refused where that is sure, else said after the first rows."""
+"""What graders are not given: columns that a trainer does not pass, and what cannot be sent to a worker; each said once."""
 
 from __future__ import annotations
 
@@ -13,31 +13,21 @@ from workbench.rewards.grading import Graded
 from workbench.rewards.rows import REFERENCE_NAMES, Row
 from workbench.rewards.stats import GraderStats, RewardStats
 
-__all__ = ["FIRST_ROWS", "UnscoredWarnings", "check_label_alone"]
+__all__ = ["FIRST_ROWS", "RowWarnings", "warn_of_label_alone"]
 
 FIRST_ROWS = 32
 """Rows without any score of a grader after which that is said: a few honest failures are not many in a row."""
 
 
-def check_label_alone(entries: Iterable[Entry], trainer: str, reference: str) -> None:
-    """Look for graders that read columns, for a trainer whose rows bring their label alone; warn of what they may miss.
-
-    Raises:
-        ValueError: A grader needs a column that is never there.
-    """
+def warn_of_label_alone(entries: Iterable[Entry], trainer: str, reference: str) -> None:
+    """Warn of graders that read columns, where a trainer's rows bring their label alone."""
     for entry in entries:
-        read, there = _read_by(entry), {*REFERENCE_NAMES, reference}
-        for column in sorted(read.optional - there):
+        for column in sorted(_read_by(entry).both - {*REFERENCE_NAMES, reference}):
             warnings.warn(
-                f"grader {entry.name!r} asks for the column {column!r}, and {trainer} passes a row's label alone",
+                f"grader {entry.name!r} reads the column {column!r}, and {trainer} passes a row's label alone: "
+                f"wb.reward(..., reference={column!r}) if that is what the label holds",
                 RuntimeWarning, stacklevel=3,
             )  # fmt: skip
-        for column in sorted(read.needed - there):
-            raise ValueError(
-                f"grader {entry.name!r} reads the column {column!r}, and {trainer} passes a row's label alone: "
-                f"wb.reward(..., reference={column!r}) if that is what the label holds; .get({column!r}, None) "
-                "in its source if it can do without; else leave the grader out"
-            )
 
 
 def _read_by(entry: Entry) -> ColumnsRead:
@@ -49,8 +39,8 @@ def _read_by(entry: Entry) -> ColumnsRead:
     )
 
 
-class UnscoredWarnings:
-    """Warns once of each grader that has given no score to any of its first rows.
+class RowWarnings:
+    """Warns once of each column that is left out, and of each grader that has given no score to any of its first rows.
 
     Args:
         entries: The graders.
@@ -58,9 +48,15 @@ class UnscoredWarnings:
 
     def __init__(self, entries: Sequence[Entry]) -> None:
         self._waiting = {entry.name: entry for entry in entries}
+        self._left_out: set[str] = set()
 
     def look(self, graded: Graded, stats: RewardStats) -> None:
-        """Warn of graders that have had enough rows by now, and none with a score."""
+        """Warn of what these rows left out, and of graders that have had enough rows by now, and none with a score."""
+        for sentence in sorted({one for row in graded.rows for one in row.left_out} - self._left_out):
+            self._left_out.add(sentence)
+            warnings.warn(
+                f"{sentence}: it is left out of what graders are given", RuntimeWarning, stacklevel=4
+            )
         names = graded.parts.keys() & self._waiting.keys()
         graders = stats.graders if names else {}
         for name in names:
@@ -69,7 +65,7 @@ class UnscoredWarnings:
                 continue
             entry = self._waiting.pop(name, None)
             if entry is not None and not counts.scored:
-                warnings.warn(_sentence(entry, graded, counts), RuntimeWarning, stacklevel=2)
+                warnings.warn(_sentence(entry, graded, counts), RuntimeWarning, stacklevel=4)
 
 
 def _sentence(entry: Entry, graded: Graded, counts: GraderStats) -> str:
@@ -102,7 +98,11 @@ def _lacking(entry: Entry, rows: Sequence[Row]) -> str:
     if not lacking:
         return ""
     passed = ", ".join(map(visible, there)) or "none"
-    return (
-        f"it reads the column {lacking[0]!r}, and the trainer passes {passed}: "
+    # Where the label stands under every usual name, the trainer passed it without its column's name.
+    is_labelled = set(REFERENCE_NAMES) <= set(there)
+    hint = (
         f"reference={lacking[0]!r} if the trainer's label is what it holds"
+        if is_labelled
+        else "name the column so in the data, or read one that is there"
     )
+    return f"it reads the column {lacking[0]!r}, and the trainer passes {passed}: {hint}"

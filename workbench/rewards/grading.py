@@ -60,6 +60,12 @@ class Graded:
             known &= grades.codes != 0
         return known
 
+    def of(self, rows: NDArray[np.intp]) -> Graded:
+        """Those of some of the rows, by their numbers (m,)."""
+        parts = {name: grades.take(rows) for name, grades in self.parts.items()}
+        combined = None if self.combined is None else self.combined.take(rows)
+        return Graded([self.rows[row] for row in rows.tolist()], parts, combined, self.seconds)
+
 
 Early = Callable[[Graded], object]
 """Told what is known while a call goes on; rows that are not known yet are missing in it."""

@@ -13,7 +13,7 @@ from workbench.graders import Grader
 from workbench.graders.base import is_number
 from workbench.graders.combine import CombiningRule, Entry
 from workbench.grades import Grades
-from workbench.rewards.columns import UnscoredWarnings, check_label_alone
+from workbench.rewards.columns import RowWarnings, warn_of_label_alone
 from workbench.rewards.grading import Early, Graded, Graders
 from workbench.rewards.rows import Row, rows_of
 from workbench.rewards.stats import RewardStats
@@ -115,7 +115,7 @@ class Reward:
         self._graders = Graders(suite.entries, suite.combine, workers=workers)
         rule = [] if suite.combine is None else [suite.column]
         self.stats = RewardStats([*(entry.name for entry in suite.entries), *rule])
-        self._unscored = UnscoredWarnings(suite.entries)
+        self._warnings = RowWarnings(suite.entries)
         # Its workers end with it. Not at exit: there all of them end at once.
         weakref.finalize(self, release, self._graders.owner).atexit = False
 
@@ -160,12 +160,31 @@ class Reward:
             only: The one grader that is asked for; "" for all, and the suite's rule.
             early: Called on the event loop with what is known so far, whenever that is more, where the call takes long.
         """
-        return self._counted(await self._graders.agrade(rows, only=only, early=early))
+        known: list[Graded] = []
+
+        def tell(graded: Graded) -> None:
+            known[:] = [graded]
+            if early is not None:
+                early(graded)
+
+        try:
+            graded = await self._graders.agrade(rows, only=only, early=tell if early else None)
+        except BaseException:
+            # Rows that were told early have been answered, though the others are given up.
+            for graded in known:
+                self._counted(graded.of(np.flatnonzero(graded.known)))
+            raise
+        return self._counted(graded)
+
+    def reset(self) -> None:
+        """Begin to count anew, as if the reward had just been made."""
+        self.stats.reset()
+        self._warnings = RowWarnings(self.suite.entries)
 
     def _counted(self, graded: Graded) -> Graded:
         combined = {} if graded.combined is None else {self.suite.column: graded.combined}
         self.stats.add({**graded.parts, **combined}, graded.seconds)
-        self._unscored.look(graded, self.stats)
+        self._warnings.look(graded, self.stats)
         return graded
 
     def scores(self, graded: Graded) -> list[float | None]:
@@ -242,15 +261,14 @@ class Reward:
 
         Raises:
             AttributeError: No such trainer.
-            ValueError: A trainer that takes one number, and several graders without a rule; or one that passes no
-                columns, and a grader that needs one.
+            ValueError: A trainer that takes one number, and several graders without a rule.
         """
         if name.startswith("_") or name not in TRAINERS:
             known = f"; the trainers are {', '.join(sorted(TRAINERS))}" if not name.startswith("_") else ""
             raise AttributeError(f"a reward has no {name!r}{known}")
         cls = TRAINERS[name]
         if not cls.passes_columns:
-            check_label_alone(self.suite.entries, name, self.reference)
+            warn_of_label_alone(self.suite.entries, name, self.reference)
         if self.single:
             return cls(self, self.name)
         if not cls.several:

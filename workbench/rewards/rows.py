@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import marshal
-import warnings
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -28,12 +27,14 @@ class Row:
         thread: The conversation, of plain values; None where it cannot be read.
         reference: What a right answer looks like; None where there is none.
         problem: Why it cannot be read; "" where it can.
+        left_out: Columns that graders are not given, since what they hold cannot be sent to a worker: a sentence each.
     """
 
     name: str
     thread: StringThread | None
     reference: Any = None
     problem: str = ""
+    left_out: tuple[str, ...] = ()
 
     @property
     def sample(self) -> Sample:
@@ -77,11 +78,9 @@ def rows_of(
         raise ValueError(f"there is no column {reference!r}; there are {', '.join(columns) or 'none'}")
     names = tuple(columns)
     every = zip(*columns.values(), strict=True) if names else iter(() for _ in completions)
-    each = (dict(zip(names, values, strict=True)) for values in every)
-    own = (with_reference(metadata, column=reference) for metadata in each) if reference else each
     return [
-        row_of(f"row {at}", prompt, completion, metadata, column=reference)
-        for at, (prompt, completion, metadata) in enumerate(zip(prompts, completions, own, strict=True))
+        _completed_row(f"row {at}", prompt, completion, dict(zip(names, values, strict=True)), reference)
+        for at, (prompt, completion, values) in enumerate(zip(prompts, completions, every, strict=True))
     ]
 
 
@@ -104,9 +103,9 @@ def row_of(name: str, prompt: Any, completion: Any, metadata: Mapping[str, Any],
     """
     try:
         keys = (column,) if column else REFERENCE_NAMES
-        values = _plain_values(metadata, keys)
+        values, left_out = _plain_values(metadata, keys)
         reference = next((values[key] for key in keys if values.get(key) is not None), None)
-        return Row(name, thread_of(prompt, completion, values), reference)
+        return Row(name, thread_of(prompt, completion, values), reference, left_out=left_out)
     except (TypeError, ValueError, NotPlainError) as error:
         return Row(name, None, problem=str(error))
 
@@ -116,12 +115,14 @@ def labelled_row(
     prompt: Any,
     completion: Any,
     label: Any,
-    metadata: Mapping[str, Any] | None = None,
+    metadata: Any = None,
     *,
     column: str = "",
 ) -> Row:
     """One row of a trainer that passes a label without its column's name: see `row_of` and `with_reference`."""
-    return row_of(name, prompt, completion, with_reference(metadata, label, column=column), column=column)
+    if not isinstance(metadata, Mapping | None):
+        return Row(name, None, problem=f"the metadata must be a dict, not {type(metadata).__name__}")
+    return _completed_row(name, prompt, completion, with_reference(metadata, label, column=column), column)
 
 
 def with_column(row: Row, column: str) -> Row:
@@ -134,30 +135,28 @@ def with_column(row: Row, column: str) -> Row:
     if not column or row.thread is None:
         return row
     turns, own, *rest = row.thread.to_wire()
-    metadata = with_reference(own, row.reference, column=column)
+    metadata = {**({} if row.reference is None else {column: row.reference}), **(own or {})}
     thread = StringThread.from_wire((turns, metadata, *rest))
     return replace(row, thread=thread, reference=metadata.get(column))
 
 
-def _plain_values(metadata: Mapping[str, Any], references: Collection[str]) -> dict[str, Any]:
-    """The columns whose values can be sent to a worker; others, such as pictures, are left out, which is said once.
+def _plain_values(
+    metadata: Mapping[str, Any], references: Collection[str]
+) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """The columns whose values can be sent to a worker, and what the others are, such as pictures.
 
     Raises:
         NotPlainError: A reference that cannot be sent, or plain values that are too deep.
     """
-    values = {}
+    values, left_out = {}, []
     for key, value in metadata.items():
         try:
             values[str(key)] = plain(value)
         except NotPlainError as error:
             if key in references or not isinstance(error, ObjectError):
                 raise NotPlainError(f"column {key!r} holds {error}") from None
-            warnings.warn(
-                f"column {key!r} holds {error}: it is left out of what graders are given",
-                RuntimeWarning,
-                stacklevel=2,
-            )
-    return values
+            left_out.append(f"column {key!r} holds {error}")
+    return values, tuple(left_out)
 
 
 def thread_of(prompt: Any, completion: Any, metadata: Any) -> StringThread:
@@ -189,22 +188,35 @@ def _messages(value: Any, role: str) -> list[Any]:
     raise TypeError(f"a conversation must be text or messages, not {type(value).__name__}")
 
 
+def _completed_row(name: str, prompt: Any, completion: Any, metadata: Mapping[str, Any], column: str) -> Row:
+    """`row_of` for trainers: a completion without a message of the assistant's is no answer, and not the empty one."""
+    if isinstance(completion, Mapping | list | tuple):
+        messages = [completion] if isinstance(completion, Mapping) else completion
+        if not any(_says(message) for message in messages):
+            return Row(name, None, problem="the completion holds no answer")
+    return row_of(name, prompt, completion, metadata, column=column)
+
+
+def _says(message: Any) -> bool:
+    """Whether a message is one of the assistant's with a content or tool calls."""
+    if not isinstance(message, Mapping):
+        return True  # which `from_messages` reads, or says why it cannot
+    is_said = message.get("content") is not None or bool(message.get("tool_calls"))
+    return is_said and message.get("role") == "assistant"
+
+
 def _text(value: str) -> str:
     # Exactly text: what inherits from it cannot be sent to a worker.
     return value if type(value) is str else str.__str__(value)
 
 
-def with_reference(
-    metadata: Mapping[str, Any] | None, reference: Any = None, *, column: str = ""
-) -> dict[str, Any]:
+def with_reference(metadata: Mapping[str, Any] | None, reference: Any, *, column: str = "") -> dict[str, Any]:
     """Metadata in which the reference stands under every usual name, for trainers that do not keep its column's own.
 
     Args:
         metadata: The row's columns; what they hold stays.
-        reference: The row's label; None where it has none, so that it is looked for among the columns.
-        column: The column of the references, which comes before the usual names.
+        reference: The row's label; None where it has none.
+        column: Another name for it.
     """
-    columns = metadata or {}
-    names = (*([column] if column else []), *REFERENCE_NAMES)
-    reference = columns.get(names[0]) if reference is None else reference
-    return {**dict.fromkeys(() if reference is None else names, reference), **columns}
+    names = () if reference is None else (*filter(None, [column]), *REFERENCE_NAMES)
+    return {**dict.fromkeys(names, reference), **(metadata or {})}

@@ -188,7 +188,7 @@ class Scoring:
         for entry in self.reward.suite.entries:
             if isinstance(entry.grader, SandboxedGrader):
                 await self.reward.agrade([row], only=entry.name)
-        self.reward.stats.reset()
+        self.reward.reset()
 
     def close(self) -> None:
         """End the workers."""

@@ -1,5 +1,7 @@
 """Columns that graders read and targets pass or do not, and `reference=`, which names the one of the references."""
 
+import runpy
+
 import pytest
 
 import workbench as wb
@@ -12,12 +14,8 @@ SOLUTION = wb.FunctionGrader.from_source(
     name="right",
 )
 NEEDS = wb.FunctionGrader.from_source(
-    "async def grade(thread):\n    return float(thread.completion() == thread.metadata.get('solution'))\n",
+    "async def grade(thread):\n    return float(thread.completion() == thread.metadata['solution'])\n",
     name="needs",
-)
-USUAL = wb.FunctionGrader.from_source(
-    "async def grade(thread):\n    return float(thread.completion() == thread.metadata['reference'])\n",
-    name="usual",
 )
 VERL = wb.FunctionGrader.from_source(
     "def compute_score(data_source, solution_str, ground_truth, extra_info=None):\n    return float(solution_str == ground_truth)\n",
@@ -34,15 +32,15 @@ ROWS = [
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_the_reference_may_have_a_name_of_its_own(target, tmp_path):
-    """Rules, functions that read the column, and those that read a usual name: all find it, wherever rows have it."""
-    graders = [SOLUTION, NEEDS, USUAL, VERL, wb.ExactMatch()]
+    """Rules, functions that read the column, and those that are given a label: all find it, wherever rows have it."""
+    graders = [SOLUTION, NEEDS, VERL, wb.ExactMatch()]
     jobs = [
         exported(wb.Suite([grader]), target, tmp_path / f"{at}.py", reference="solution")
         for at, grader in enumerate(graders)
     ]
     for grader, found in zip(graders, called(jobs, ROWS), strict=True):
         assert found["scores"] == [1.0, 0.0], grader.name
-    assert "solution" in (tmp_path / "4.py").read_text("utf-8").splitlines()[-1]
+    assert "solution" in (tmp_path / "3.py").read_text("utf-8").splitlines()[-1]
     again = wb.load(tmp_path / "0.py")
     assert again[0].source.text == SOLUTION.source.text
 
@@ -78,3 +76,17 @@ def test_reference_is_for_files_of_code(tmp_path):
 def test_code_is_not_written_under_another_ending(tmp_path):
     with pytest.raises(FormatError, match=r"trl is not written to \.txt files"):
         wb.export([wb.ExactMatch()], tmp_path / "reward.txt", "trl")
+
+
+def test_a_named_column_that_is_missing_is_an_error_in_trl(tmp_path):
+    """In the file as in `wb.reward`."""
+    wb.export([wb.Length(maximum=9)], tmp_path / "r.py", "trl", reference="gold")
+    functions = runpy.run_path(str(tmp_path / "r.py"))["reward_funcs"]
+    with pytest.raises(ValueError, match="no column gold; there are answer"):
+        functions[0](["q"], ["4"], answer=["4"])
+    with (
+        wb.reward(wb.Length(maximum=9), reference="gold") as reward,
+        pytest.raises(ValueError, match="no column 'gold'"),
+    ):
+        reward.trl(["q"], ["4"], answer=["4"])
+    assert functions[0](["q"], ["4"], gold=["4"]) == [1.0]

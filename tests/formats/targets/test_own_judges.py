@@ -544,3 +544,9 @@ def test_a_certificate_says_nothing_of_the_targets_judge(tmp_path):
     assert any("exact" in line for line in head)
     assert not any("mine" in line or "binary" in line for line in head)
     assert len(wb.load(tmp_path / "g.py")) == 2
+
+
+def test_a_columns_name_is_no_variable_of_mlflows(tmp_path):
+    judge = RubricJudge("Rate it.", scale=(0, 1), model="m")
+    with pytest.raises(FormatError, match="takes for a variable"):
+        wb.export([judge], tmp_path / "m.py", "mlflow", on_loss="report", reference="{{ trace }}")

@@ -53,7 +53,7 @@ def compose(target: Target, plan: Plan) -> str:
     ]
     texts = [own for own, _ in frames]
     before = _before(texts)
-    lines = _referenced(waiting(target.lines(plan)) if plan.judges else target.lines(plan), plan)
+    lines = waiting(target.lines(plan)) if plan.judges else target.lines(plan)
     behind = _table(plan, texts) + _combining_lines(plan) + lines if plan.parts else lines
     rules = [rules_text(plan.judges)] if plan.judges else []
     before += ["_wb_alone"] if any(apart) else []
@@ -230,11 +230,6 @@ def _names_message_keys(text: str) -> bool:
     """Whether a reward function reads completions as messages, as the sandbox decides it: it names their keys."""
     nodes = ast.walk(ast.parse(text))
     return any(isinstance(node, ast.Constant) and node.value in {"content", "role"} for node in nodes)
-
-
-def _referenced(lines: str, plan: Plan) -> str:
-    """A target's lines; where rows have columns of their own, the reference is looked for if its column was named."""
-    return lines if plan.reference else re.sub(r"\b_wb_with_reference\((\w+)\)", r"\1", lines)
 
 
 def _reference_names(plan: Plan) -> str:

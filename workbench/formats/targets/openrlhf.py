@@ -19,14 +19,16 @@ def _wb_logs(answers):
     values = {name: _wb_number(answer, _wb_math.nan) for name, answer in answers.items()}
     failed = {f"{name}_failed": float(bool(answer.failure)) for name, answer in answers.items()}
     skipped = {f"{name}_skipped": float(answer.score is None and not answer.failure) for name, answer in answers.items()}
-    return {**values, **failed, **skipped}
+    return {**failed, **skipped, **values}
+
+
+def _wb_row(query, prompt, label):
+    return _wb_thread([("assistant", completion_of(query, prompt))], _wb_with_reference({}, label))
 
 
 def reward_func(queries, prompts, labels, **kwargs):
-    found = []
-    for query, prompt, label in zip(queries, prompts, labels, strict=True):
-        turns = [("assistant", completion_of(query, prompt))]
-        found.append(_wb_drive(_wb_ask(_wb_graders, _wb_thread, turns, _wb_with_reference({}, label))))
+    rows = zip(queries, prompts, labels, strict=True)
+    found = [_wb_drive(_wb_ask(_wb_graders, _wb_row, *row)) for row in rows]
     scores = [_wb_number(_wb_whole(answers), ON_ERROR) for answers in found]
     logs = [_wb_logs(answers) for answers in found]
     if len(scores) == 1:

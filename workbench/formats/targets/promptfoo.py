@@ -16,8 +16,7 @@ _ROW = """
 def _wb_row(output, context):
     text = output if output is None or isinstance(output, str) else _wb_json.dumps(output, ensure_ascii=False)
     turns = [("user", context.get("prompt") or ""), ("assistant", text)]
-    columns = context.get("vars") or {}
-    return _wb_thread(turns, _wb_with_reference(columns))
+    return _wb_thread(turns, context.get("vars") or {})
 
 
 def _wb_result(answer, answers):

@@ -269,9 +269,24 @@ def _wb_part_text(part):
 
 def _wb_as_messages(value, role):
     """A text as one message, messages as they are."""
+    if isinstance(value, (str, dict)):
+        return [value if isinstance(value, dict) else {"role": role, "content": value}]
     if value is None:
         raise TypeError(f"the {role}'s turn is None")
-    return [{"role": role, "content": value}] if isinstance(value, str) else list(value)
+    return list(value)
+
+
+def _wb_answer_messages(value):
+    """A completion as messages.
+
+    Raises:
+        ValueError: It holds no answer: no message of the assistant with a content or tool calls.
+    """
+    messages = _wb_as_messages(value, "assistant")
+    said = [one for one in messages if one["role"] == "assistant"]
+    if all(one.get("content") is None and not one.get("tool_calls") for one in said):
+        raise ValueError("the completion holds no answer")
+    return messages
 
 
 def _wb_thread_of(messages, metadata, tools=()):
@@ -284,11 +299,10 @@ def _wb_thread_of(messages, metadata, tools=()):
     return thread
 
 
-def _wb_with_reference(metadata, reference=None):
+def _wb_with_reference(metadata, reference):
     """The row's columns, with the reference under each name that graders know it by."""
-    columns = metadata or {}
-    reference = columns.get(_WB_REFERENCE[0]) if reference is None else reference
-    return {**dict.fromkeys(() if reference is None else _WB_REFERENCE, reference), **columns}
+    names = () if reference is None else _WB_REFERENCE
+    return {**dict.fromkeys(names, reference), **(metadata or {})}
 
 
 def _wb_drive(coroutine):

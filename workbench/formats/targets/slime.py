@@ -13,7 +13,7 @@ _LINES = """
 def _wb_row(sample):
     asked = [] if sample.prompt is None else _wb_as_messages(sample.prompt, "user")
     metadata = _wb_with_reference(sample.metadata, sample.label)
-    return _wb_thread_of([*asked, *_wb_as_messages(sample.response, "assistant")], metadata)
+    return _wb_thread_of([*asked, *_wb_answer_messages(sample.response)], metadata)
 
 
 async def custom_rm(args, sample, **kwargs):

@@ -9,7 +9,7 @@ Source: TRL 1.16 (`GRPOTrainer._calculate_rewards`), read and run on a CPU.
 from __future__ import annotations
 
 from workbench.formats.targets.base import Plan, no_limits
-from workbench.formats.targets.module import functions_of, whole_of
+from workbench.formats.targets.module import functions_of, quoted, whole_of
 from workbench.formats.targets.registering import register_target
 from workbench.graders.combine import Mean, Sum
 
@@ -20,12 +20,12 @@ _WB_NOT_COLUMNS = {"completion_ids", "prompt_ids", "trainer_state", "log_extra",
 
 def _wb_row(prompt, completion, columns):
     asked = [] if prompt is None else _wb_as_messages(prompt, "user")
-    return _wb_thread_of([*asked, *_wb_as_messages(completion, "assistant")], _wb_with_reference(columns))
+    return _wb_thread_of([*asked, *_wb_answer_messages(completion)], columns)
 
 
 def _wb_answers(graders, prompts, completions, columns):
     own = {key: values for key, values in columns.items() if key not in _WB_NOT_COLUMNS}
-    for key, values in own.items():
+CHECK    for key, values in own.items():
         if isinstance(values, (str, bytes, dict)) or len(values) != len(completions):
             raise ValueError(f"{key} must be a list with one value a completion")
     rows = [{key: values[at] for key, values in own.items()} for at in range(len(prompts))]
@@ -35,6 +35,9 @@ def _wb_answers(graders, prompts, completions, columns):
 def _wb_scores(name, prompts, completions, columns):
     graders = {name: _wb_graders[name]}
     return [answers[name].score for answers in _wb_answers(graders, prompts, completions, columns)]
+"""
+_CHECK = """    if REFERENCE not in own:
+        raise ValueError("there is no column " + REFERENCE + "; there are " + (", ".join(own) or "none"))
 """
 _FUNCTION = """
 
@@ -62,7 +65,8 @@ def _lines(plan: Plan) -> str:
     functions = functions_of(plan, _FUNCTION) if weights else ""
     whole = whole_of(plan, _WHOLE) if len(plan.parts) > 1 else ""
     names = ", ".join(part.function for part in plan.parts) if weights else "reward"
-    return f"{_ROW}{functions}{whole}\n\nreward_funcs = [{names}]\nreward_weights = {weights or [1.0]}\n"
+    row = _ROW.replace("CHECK", _CHECK.replace("REFERENCE", quoted(plan.reference)) if plan.reference else "")
+    return f"{row}{functions}{whole}\n\nreward_funcs = [{names}]\nreward_weights = {weights or [1.0]}\n"
 
 
 def _use(plan: Plan) -> str:

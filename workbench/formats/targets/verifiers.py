@@ -23,14 +23,14 @@ def _wb_message(message):
 
 
 def _wb_row(task, trace):
-    branches, columns = trace.branches, task.model_dump()
+    branches = trace.branches
     messages = [_wb_message(one) for one in (branches[-1].messages if branches else [])]
     # A reply of the root agent stands in no branch of its own.
     if getattr(trace, "root_reply", None) is not None or not messages or messages[-1]["role"] != "assistant":
         prompt = getattr(task, "prompt_text", None)
         asked = [] if prompt is None else _wb_as_messages(prompt, "user")
-        messages = [*asked, *_wb_as_messages(trace.last_reply, "assistant")]
-    return _wb_thread_of(messages, _wb_with_reference(columns))
+        messages = [*asked, *_wb_answer_messages(trace.last_reply)]
+    return _wb_thread_of(messages, task.model_dump())
 
 
 async def _wb_score(name, task, trace):

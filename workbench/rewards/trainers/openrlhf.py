@@ -34,7 +34,7 @@ class OpenRlhfReward(TrainerFunction):
         """Scores in order."""
         column = self._reward.reference
         rows = [
-            labelled_row(f"row {at}", prompt, completion_of(query, prompt), label, column=column)
+            labelled_row(f"row {at}", prompt, _completion(query, prompt), label, column=column)
             for at, (query, prompt, label) in enumerate(zip(queries, prompts, labels, strict=True))
         ]
         graded = self._reward.grade(rows, only=self._only)
@@ -43,16 +43,20 @@ class OpenRlhfReward(TrainerFunction):
         return {"rewards": _tensor(numbers), "scores": _tensor(numbers), "extra_logs": logs}
 
 
+def _completion(query: Any, prompt: Any) -> str | None:
+    """What stands behind the prompt; None, which is no answer, where either is no text."""
+    return completion_of(query, prompt) if isinstance(query, str) and isinstance(prompt, str) else None
+
+
 def _logs(graded: Graded) -> dict[str, list[float]]:
     """Each grader's scores, NaN where it gave none, and 1.0 where it failed or skipped: a value a row."""
     logs: dict[str, list[float]] = {}
     for name, grades in graded.parts.items():
         failed = [float(row in grades.errors) for row in range(len(grades))]
-        unscored = np.isnan(grades.scores)
-        logs[name] = grades.scores.tolist()
         logs[f"{name}_failed"] = failed
-        logs[f"{name}_skipped"] = (unscored - np.array(failed)).tolist()
-    return logs
+        logs[f"{name}_skipped"] = (np.isnan(grades.scores) - np.array(failed)).tolist()
+    # The scores last: a grader may be called as another one's failures are.
+    return logs | {name: grades.scores.tolist() for name, grades in graded.parts.items()}
 
 
 def _tensor(values: list[float]) -> Any:

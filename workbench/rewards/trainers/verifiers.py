@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from workbench.rewards.rows import Row, row_of, with_reference
+from workbench.rewards.rows import Row, row_of
 from workbench.rewards.trainer import TrainerFunction, trainer
 
 __all__ = ["VerifiersReward"]
@@ -29,7 +29,7 @@ class VerifiersReward(TrainerFunction):
 
 
 def _row(task: Any, trace: Any, column: str) -> Row:
-    fields = with_reference(_fields(task), column=column) if column else _fields(task)
+    fields = _fields(task)
     name = f"task {fields.get('idx') if fields.get('idx') is not None else ''}".rstrip()
     messages = [_message(message) for message in _last_branch(trace)]
     # A reply of the root agent stands in no branch of its own.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from workbench.rewards.rows import row_of, with_reference
+from workbench.rewards.rows import labelled_row
 from workbench.rewards.trainer import TrainerFunction, trainer
 
 __all__ = ["VerlReward"]
@@ -27,8 +27,8 @@ class VerlReward(TrainerFunction):
         extra_info: Mapping[str, Any] | None = None, **_: Any,
     ) -> float:  # fmt: skip
         """The score of one completion."""
-        extra = dict(extra_info or {})
+        extra = extra_info if isinstance(extra_info, Mapping) else {}
         prompt = extra.get("prompt", extra.get("question"))
-        column = self._reward.reference
-        metadata = {"data_source": data_source, **with_reference(extra, ground_truth, column=column)}
-        return self._one(row_of(f"data source {data_source}", prompt, solution_str, metadata, column=column))
+        metadata = {"data_source": data_source, **extra} if extra_info is None or extra else extra_info
+        name, column = f"data source {data_source}", self._reward.reference
+        return self._one(labelled_row(name, prompt, solution_str, ground_truth, metadata, column=column))

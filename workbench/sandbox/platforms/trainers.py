@@ -21,6 +21,8 @@ CheckFailed = _checks.CheckFailed
 _FROM_A_TRAINER = ("completion_ids", "prompt_ids", "trainer_state", "environments")
 
 
+_OF_NOTHING = (TypeError, AttributeError, KeyError, ValueError)
+"""What a function raises that makes something of None."""
 _NO_REFERENCE = (
     "no reference: this row has none, and the function was given None for it; name its column one of reference, expected, "
     'ground_truth, label, answer, or map it with columns={"reference": ...}'
@@ -31,7 +33,6 @@ class TrainerLoading(_signatures.CalledLoading):  # type: ignore[misc, name-defi
     """Checks of a reward function; a subclass says which parameters it has and what they are given."""
 
     needed: tuple[str, ...] = ()
-    takes_reference = True
     grade: Any
 
     def _loaded(self) -> str:
@@ -41,16 +42,18 @@ class TrainerLoading(_signatures.CalledLoading):  # type: ignore[misc, name-defi
         async def grade(row: Any) -> Any:
             try:
                 return await called(row)
-            except Exception as error:
-                # Without a reference, what the function says of None would not lead anybody to the column.
-                if row.reference is None and self.takes_reference:
-                    raise _drive.Refused(
-                        "runtime", f"{_NO_REFERENCE}: {type(error).__name__}: {error}"
-                    ) from error
+            except _OF_NOTHING as error:
+                # What the function says of None would not lead anybody to the column.
+                if row.reference is None and self._takes_reference():
+                    raise _drive.Refused("runtime", f"{_NO_REFERENCE}: {_checks.describe(error)}") from error
                 raise
 
         self.grade = grade
         return message
+
+    def _takes_reference(self) -> bool:
+        """Whether the function is given the row's reference by itself, and not as one of the columns."""
+        return True
 
     def _signature(self) -> str:
         names, _ = self._parameters()
@@ -78,8 +81,10 @@ class TRLLoading(TrainerLoading):
     """`f(prompts, completions, **columns) -> list[float | None]`: None is a row without a score."""
 
     usage = "grade(prompts, completions, **columns)"
-    takes_reference = False
     needed = ("completions",)
+
+    def _takes_reference(self) -> bool:
+        return False
 
     def _signature(self) -> str:
         message: str = super()._signature()
@@ -120,6 +125,10 @@ class VerlLoading(TrainerLoading):
 
     usage = "grade(data_source, solution_str, ground_truth, extra_info=None)"
     needed = ("data_source", "solution_str")
+
+    def _takes_reference(self) -> bool:
+        names, rest = self._parameters()
+        return rest or "ground_truth" in names
 
     def _call(self, function: Any, row: Any) -> Any:
         metadata = row.metadata if isinstance(row.metadata, dict) else {}

@@ -110,7 +110,7 @@ def _model(judge: Judge) -> str:
 
 def _check(judge: Judge) -> None:
     wording = wording_of(judge)
-    if found := _VARIABLE.search(wording.written):
+    if found := _VARIABLE.search("\n".join([wording.written, *wording.columns])):
         raise FormatError("the text holds what MLflow takes for a variable", where="prompt", found=found[0],
                           hint="write it with one brace")  # fmt: skip
     if not wording.title and not _VARIABLE.search("".join(wording.paragraphs(_place))):
@@ -119,6 +119,7 @@ def _check(judge: Judge) -> None:
 
 
 def _tell(plan: Plan, rule: CombiningRule | None, losses: Losses) -> None:
+    _check_reference(plan.reference)
     for own in plan.own_judges:
         _tell_one(own, losses)
         if rule is not None and (plan.parts or len(plan.own_judges) > 1):
@@ -130,6 +131,12 @@ def _tell(plan: Plan, rule: CombiningRule | None, losses: Losses) -> None:
             )
         elif own.weight != 1:
             losses.add(own.name, "weight", f"there is no weight there (it is {own.weight:g})")
+
+
+def _check_reference(reference: str) -> None:
+    if _VARIABLE.search(reference):
+        raise FormatError("the column's name holds what MLflow takes for a variable", where="the suite, reference",
+                          found=repr(reference)[:80], hint="give the column a plain name")  # fmt: skip
 
 
 def _tell_one(own: OwnJudge, losses: Losses) -> None:
