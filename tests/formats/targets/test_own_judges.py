@@ -464,6 +464,34 @@ def test_somebodys_own_configuration_is_not_written_over(tmp_path):
     assert "Rude." in autorater(JUDGES["guardrail"], tmp_path)["autoraterPrompt"]
 
 
+def test_a_configuration_that_was_filled_in_stays(tmp_path):
+    """What somebody wrote into it is nowhere else; a grader's text that names such a file makes nothing ours."""
+    code = wb.FunctionGrader.from_source(
+        'async def grade(thread):\n    """reward_config.json"""\n    return 1.0\n', name="code"
+    )
+    judge, place = JUDGES["criteria"], tmp_path / "g.reward_config.json"
+    export([code, judge], tmp_path / "g.py", "gemini")
+    filled = place.read_text("utf-8").replace("1", "0", 1)
+    place.write_text(filled, "utf-8")
+    with pytest.raises(FormatError, match="was changed since"):
+        export([code, judge], tmp_path / "g.py", "gemini")
+    assert place.read_text("utf-8") == filled
+    wb.export([code], tmp_path / "g.py", "gemini", allow_unvalidated=True)
+    assert place.read_text("utf-8") == filled  # of no use any more, but somebody's
+    place.write_text('{"mine": 1}', "utf-8")
+    with pytest.raises(FormatError, match="was changed since"):
+        export([code, judge], tmp_path / "g.py", "gemini")
+
+
+def test_a_configuration_of_nobody_is_taken_away(tmp_path):
+    """An export without the judge leaves no configuration that names it."""
+    code, judge = wb.Length(maximum=3), JUDGES["criteria"]
+    export([code, judge], tmp_path / "g.py", "gemini")
+    assert (tmp_path / "g.reward_config.json").exists()
+    wb.export([code], tmp_path / "g.py", "gemini")
+    assert not (tmp_path / "g.reward_config.json").exists()
+
+
 def test_a_number_for_rows_that_do_not_apply(tmp_path):
     """`on_error` is what stands for a row without a score, there too."""
     assert (

@@ -281,6 +281,8 @@ class Format:
         takes_certificate: Whether its files have a place for a certificate.
         example: A small document with one grader or more, which the tests over all formats read.
         words: Whether it has a word of its own for a row without a score, so that `on_error` has nothing to say.
+        companions: The files that were written beside a main file of ours and have no place for our mark, by name: gets
+            the main file's text and its name without the ending.
     """
 
     name: str
@@ -296,6 +298,7 @@ class Format:
     takes_certificate: bool = False
     example: str = ""
     words: bool = True
+    companions: Callable[[str, str], Mapping[str, str]] = lambda *_: {}
 
 
 FORMATS: dict[str, Format] = {}

@@ -41,8 +41,9 @@ class Converted:
 def write_document(target: Path, document: Document, losses: Losses) -> Converted:
     """All files or none: every place is checked first, the main file is written last."""
     files = {target.parent / name: text for name, text in document.files.items()}
+    written = _written_before(target, losses.platform)
     for place, text in files.items():
-        _check_companion(place, text, target)
+        _check_companion(place, text, target, written)
     if len(losses):
         files[target.with_name(target.name + ".losses.json")] = _loss_report(losses)
     for place, text in (*files.items(), (target, document.text)):
@@ -50,6 +51,8 @@ def write_document(target: Path, document: Document, losses: Losses) -> Converte
     _write_all(files, target, document.text)
     if not len(losses):
         _remove_report(target.with_name(target.name + ".losses.json"))
+    for place in written.keys() - files.keys():  # of a grader that is no longer there
+        place.unlink()
     return Converted((target, *files), tuple(losses), tuple(losses.notes))
 
 
@@ -95,14 +98,24 @@ def _check_place(place: Path, text: str) -> None:
         )
 
 
-def _check_companion(place: Path, text: str, target: Path) -> None:
-    """Refuse to write over somebody's own file that happens to have a companion's name."""
+def _written_before(target: Path, platform: str) -> dict[Path, str]:
+    """The files beside an earlier main file that stand as they were written with it."""
+    main = read_text(target) if target.is_file() else ""
+    known = FORMATS[platform].companions(main, target.stem) if MARK in main else {}
+    places = {target.parent / name: text for name, text in known.items()}
+    return {place: text for place, text in places.items() if place.is_file() and read_text(place) == text}
+
+
+def _check_companion(place: Path, text: str, target: Path, written: Mapping[Path, str]) -> None:
+    """Refuse to write over somebody's own file that happens to have a companion's name, or that somebody filled in."""
     if not place.exists():
         return
     existing = read_text(place)
-    if existing != text and MARK not in existing and not _names(target, place):
+    # JSON has no place for a mark of ours: that in it is the main file's, which it holds.
+    is_ours = place in written or (MARK in existing and place.suffix != ".json")
+    if existing != text and not is_ours:
         raise FormatError(
-            "a file is in the way that was not written by the workbench", where=str(place),
+            "a file is in the way that was not written by the workbench, or was changed since", where=str(place),
             hint="move it, or write to another folder",
         )  # fmt: skip
     if existing != text and (other := _owner(place, target)):
@@ -110,12 +123,6 @@ def _check_companion(place: Path, text: str, target: Path) -> None:
             "a file is in the way that belongs to another suite", where=str(place), found=f"{other} names it",
             hint="write to another name or folder",
         )  # fmt: skip
-
-
-def _names(target: Path, place: Path) -> bool:
-    """Whether the main file that is there is ours and names this companion: JSON has no place for our mark."""
-    main = read_text(target) if target.is_file() else ""
-    return MARK in main and place.name.removeprefix(f"{target.stem}.") in main
 
 
 def _owner(place: Path, target: Path) -> str:

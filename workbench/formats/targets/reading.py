@@ -25,7 +25,7 @@ from workbench.graders.combine import CombiningRule, Entry
 from workbench.judges.base import Judge
 from workbench.suite import Suite
 
-__all__ = ["detects", "read"]
+__all__ = ["companions", "detects", "read"]
 
 _ENTRY = ("weight", "severity", "negate", "pass_threshold", "on_error")
 _LIMITS = ("timeout", "memory_mb", "description")
@@ -100,9 +100,30 @@ def _theirs(target: Target, name: str, reading: Reading) -> FunctionGrader:
     return grader.trusted() if reading.trust else grader
 
 
-def _own(
-    target: Target, found: tuple[Mapping[str, Any], list[str], tuple[str, ...]], text: str, reading: Reading
-) -> Suite:
+def companions(target: Target, text: str, stem: str) -> Mapping[str, str]:
+    """The files that were written beside a file of ours, by name; none where somebody has changed it.
+
+    Args:
+        target: Whose file it is.
+        text: The file's.
+        stem: Its name without the ending.
+    """
+    found = decompose(text) if target.own_judges is not None else None
+    if found is None or target.own_judges is None:
+        return {}
+    try:
+        plan = _planned(target, found, text, Reading(text))[-1]
+        return target.own_judges.files(plan, text, stem) if plan.own_judges else {}
+    except ValueError:
+        return {}
+
+
+_Found = tuple[Mapping[str, Any], list[str], tuple[str, ...]]
+"""Settings, the graders' texts, and the certificate's lines, as `decompose` gives them."""
+
+
+def _planned(target: Target, found: _Found, text: str, reading: Reading) -> tuple[Node, list[Node], Plan]:
+    """The settings of a file of ours, those of its graders, and the plan that it was made of."""
     settings, texts, certificate = found
     node = Node(settings, f"{reading.where}, settings").only(*_TEXT)
     if settings.get("target") != target.name:
@@ -120,11 +141,16 @@ def _own(
             hint="export the graders again, or keep the marks as they were",
         )  # fmt: skip
     rule = CombiningRule.build(settings["combine"]) if node.has("combine") else None
-    _check_frame(
-        target, replace(_plan(node, graders, texts, rule, certificate), own_judges=own_judges), text, reading
-    )
+    plan = replace(_plan(node, graders, texts, rule, certificate), own_judges=own_judges)
+    _check_frame(target, plan, text, reading)
+    return node, graders, plan
+
+
+def _own(target: Target, found: _Found, text: str, reading: Reading) -> Suite:
+    _, texts, certificate = found
+    node, graders, plan = _planned(target, found, text, reading)
     entries = [_entry(one, own, reading) for one, own in zip(graders, texts, strict=True)]
-    for one, judge in zip(node.items("judges"), own_judges, strict=True):
+    for one, judge in zip(node.items("judges"), plan.own_judges, strict=True):
         entries.insert(judge.at, one.made(Entry, judge.judge, judge.name, **_entry_settings(one)))
     title = {key: node.text(key) for key in ("name", "description") if node.has(key)}
     claims = node.at("certificate")
@@ -133,7 +159,7 @@ def _own(
         if claims.value is None
         else _claimed(Certificate.build(claims.value, claims.path), certificate, reading)
     )
-    return Suite(entries, combine=rule, certificate=claimed, **title)
+    return Suite(entries, combine=plan.rule, certificate=claimed, **title)
 
 
 def _claimed(claim: Certificate, lines: tuple[str, ...], reading: Reading) -> Certificate:

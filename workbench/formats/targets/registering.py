@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from workbench.errors import FormatError
 from workbench.formats.shared.base import FORMATS, Document, Losses, Reading, register
 from workbench.formats.targets.base import Plan, Target
-from workbench.formats.targets.reading import detects, read
+from workbench.formats.targets.reading import companions, detects, read
 from workbench.formats.targets.writing import write
 from workbench.suite import Suite
 
@@ -34,7 +34,10 @@ def register_target(name: str, title: str, *, lines: Callable[[Plan], str], **se
     def detect(document: Any, text: str) -> int:
         return detects(target_named(name), document, text)
 
-    settings = {"takes_certificate": True, **settings}
+    def companions_of(text: str, stem: str) -> Mapping[str, str]:
+        return companions(target_named(name), text, stem)
+
+    settings = {"takes_certificate": True, "companions": companions_of, **settings}
     target = Target(name, title, ".py", read_here, write_here, detect, lines=lines, **settings)
     register(target)
     return target
