@@ -29,6 +29,18 @@ def add(commands: Commands) -> None:
         type=Path,
         help="the file to write (default: IN with the format's name, such as graders.letta.yaml, graders_trl.py)",
     )
+    _add_losses(convert)
+    convert.add_argument(
+        "--allow-unvalidated", action="store_true", help="write sources that fail their checks"
+    )
+    convert.add_argument(
+        "--trust", action="store_true", help="run the sources even where they cannot be confined"
+    )
+    convert.set_defaults(command=_convert)
+
+
+def _add_losses(convert: argparse.ArgumentParser) -> None:
+    """Options for what the other platform cannot say by itself."""
     convert.add_argument(
         "--on-loss",
         choices=("refuse", "report"),
@@ -48,13 +60,6 @@ def add(commands: Commands) -> None:
         metavar="COLUMN",
         help="for trainers and evaluators: the column of the references, where its name is none of the usual ones",
     )
-    convert.add_argument(
-        "--allow-unvalidated", action="store_true", help="write sources that fail their checks"
-    )
-    convert.add_argument(
-        "--trust", action="store_true", help="run the sources even where they cannot be confined"
-    )
-    convert.set_defaults(command=_convert)
 
 
 def _on_error(text: str) -> str | float:

@@ -33,6 +33,23 @@ def add(commands: Commands) -> None:
         "graders", type=Path, help="a .py module with grade functions, or a grader file of any platform"
     )
     run.add_argument("samples", type=Path, help=".jsonl, .json, .csv or .parquet")
+    _add_rows(run)
+    _add_grading(run)
+    _add_files(run)
+    run.add_argument(
+        "--fail-on",
+        choices=(*_FAIL_ON, "never"),
+        default="error",
+        help="what ends with exit code 1: a failed gate alone, also findings of severity error (default), also "
+        "warnings, or none of these",
+    )
+    run.add_argument("--trust", action="store_true", help="run the source even where it cannot be confined")
+    add_reading(run)
+    run.set_defaults(command=_run)
+
+
+def _add_rows(run: argparse.ArgumentParser) -> None:
+    """Options for which rows are graded, and what their columns are."""
     run.add_argument("--draw", type=at_least_one, metavar="N", help="grade a random draw of N samples")
     run.add_argument("--seed", type=int, default=0, help="of the draw (default 0)")
     run.add_argument(
@@ -46,13 +63,11 @@ def add(commands: Commands) -> None:
         "--labels", metavar="COLUMN", action="append",
         help="column that says which rows are known good or bad; once for each person where several labelled",
     )  # fmt: skip
+
+
+def _add_grading(run: argparse.ArgumentParser) -> None:
+    """Options for how they are graded."""
     run.add_argument("--workers", type=at_least_one, help="sandbox processes (default: cores - 1)")
-    run.add_argument("--report", type=Path, metavar="HTML", help="write a self-contained report")
-    run.add_argument("--scores", type=Path, metavar="CSV", help="write one row a grade")
-    run.add_argument(
-        "--certificate", type=Path, metavar="FILE",
-        help="write what was proven, to send along: .html, .md, or .json for the graders with it",
-    )  # fmt: skip
     run.add_argument("--store", metavar="URL", help="keep judges' answers there, and ask for nothing twice")
     run.add_argument("--budget", type=float, metavar="DOLLARS", help="the most that judges may spend")
     run.add_argument(
@@ -65,16 +80,16 @@ def add(commands: Commands) -> None:
     run.add_argument(
         "--reduce", choices=REDUCERS, default="first", help="what a row's grade is made of its repeats"
     )
+
+
+def _add_files(run: argparse.ArgumentParser) -> None:
+    """Options for what is written."""
+    run.add_argument("--report", type=Path, metavar="HTML", help="write a self-contained report")
+    run.add_argument("--scores", type=Path, metavar="CSV", help="write one row a grade")
     run.add_argument(
-        "--fail-on",
-        choices=(*_FAIL_ON, "never"),
-        default="error",
-        help="what ends with exit code 1: a failed gate alone, also findings of severity error (default), also "
-        "warnings, or none of these",
-    )
-    run.add_argument("--trust", action="store_true", help="run the source even where it cannot be confined")
-    add_reading(run)
-    run.set_defaults(command=_run)
+        "--certificate", type=Path, metavar="FILE",
+        help="write what was proven, to send along: .html, .md, or .json for the graders with it",
+    )  # fmt: skip
 
 
 def _run(options: argparse.Namespace) -> int:

@@ -86,6 +86,22 @@ def create_app(
     examples = Examples(forms, scoring, on_error=on_error)
     metrics = Metrics(served.stats, admission)
 
+    def endpoint(form: Any) -> App:
+        return Endpoint(form(), scoring, admission, limits, log_rows=log_rows)
+
+    app = Starlette(
+        routes=_routes(endpoint, _Pages(forms, served.suite, examples, metrics, token=bool(token))),
+        middleware=[Middleware(Observed, access=Access(token), metrics=metrics)],
+        exception_handlers={404: _not_found, 405: _not_allowed},
+        lifespan=_lifespan(scoring, examples),
+    )
+    app.state.ready, app.state.admission, app.state.scoring = False, admission, scoring
+    return app
+
+
+def _lifespan(scoring: Scoring, examples: Examples) -> Any:
+    """What is done before the first request and after the last one."""
+
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         await scoring.warm_up()
@@ -97,17 +113,7 @@ def create_app(
             app.state.ready = False
             scoring.close()
 
-    def endpoint(form: Any) -> App:
-        return Endpoint(form(), scoring, admission, limits, log_rows=log_rows)
-
-    app = Starlette(
-        routes=_routes(endpoint, _Pages(forms, served.suite, examples, metrics, token=bool(token))),
-        middleware=[Middleware(Observed, access=Access(token), metrics=metrics)],
-        exception_handlers={404: _not_found, 405: _not_allowed},
-        lifespan=lifespan,
-    )
-    app.state.ready, app.state.admission, app.state.scoring = False, admission, scoring
-    return app
+    return lifespan
 
 
 class _Pages:
