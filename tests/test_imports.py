@@ -23,6 +23,7 @@ LATE = {
         "workbench.serve.access",
         "workbench.serve.app",
         "workbench.serve.server",
+        "workbench.rewards.columns",
     },
     "cli/validate.py": {
         "workbench.formats.files",

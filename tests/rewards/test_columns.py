@@ -1,6 +1,7 @@
 """Columns that graders read and trainers do not pass: named, refused, or said after the first rows."""
 
 import asyncio
+import runpy
 import warnings
 from types import SimpleNamespace
 
@@ -100,7 +101,7 @@ def test_a_grader_without_any_score_is_said_once(skips):
 
 
 def test_the_missing_column_is_named(skips):
-    message = r"reads the column 'solution'.*passes reference, .*data_source: reference='solution'"
+    message = r"reads the column 'solution'.*passes data_source, .*reference, .*: reference='solution'"
     with wb.reward(skips, on_error=0.0) as reward:
         rows = [f"{at}" for at in range(FIRST_ROWS - 1)]
         reward(rows, rows, data_source=rows, reference=rows)
@@ -144,3 +145,45 @@ def test_what_cannot_be_sent_is_left_out(reads):
         assert len(said) == 1
         assert reward.trl(**given) == [1.0, 1.0]  # it is said once
         assert reward.trl(prompts=["q"], completions=["4"], solution=["4"], answer=[object()]) == [None]
+
+
+def test_the_label_is_what_the_named_column_holds(reads, tmp_path):
+    """Whatever else stands there under that name, or nothing: in `wb.reward` as in the exported file."""
+    wb.export(reads, tmp_path / "f.py", "verl", reference="solution")
+    compute_score = runpy.run_path(str(tmp_path / "f.py"))["compute_score"]
+    with wb.reward(reads, reference="solution") as reward:
+        for function in (reward.verl, compute_score):
+            for own in ({"solution": "worked out at length #### 4"}, {"solution": None}, {}):
+                assert function("d", "4", "4", own) == 1.0
+
+
+def test_nothing_in_a_column_hides_no_label():
+    """Tables fill what is missing with None; a column of the row's own that holds something stays."""
+    text = "async def grade(thread):\n    return float((thread.metadata or {}).get('answer') == '4')\n"
+    with wb.reward(proven(text, "usual")) as reward:
+        assert reward.verl("d", "x", "4", {"answer": None}) == 1.0
+        assert reward.verl("d", "x", "5", {"answer": "4"}) == 1.0
+
+
+def test_a_column_that_no_row_has_is_said_though_there_are_scores(reads):
+    """A grader that gives 0 without its column fails in silence otherwise."""
+    with wb.reward(reads) as reward:
+        for _ in range(FIRST_ROWS - 1):
+            reward.verl("d", "4", "4", {})
+        with pytest.warns(RuntimeWarning, match=r"'reads' has had 32 rows; it reads the column 'solution'"):
+            reward.verl("d", "4", "4", {})
+
+
+def test_rows_that_cannot_be_read_accuse_no_column(reads):
+    with (
+        wb.reward(reads) as reward,
+        pytest.warns(RuntimeWarning, match=r"32 failed.*the completion is None") as said,
+    ):
+        reward.trl(prompts=["q"] * FIRST_ROWS, completions=[None] * FIRST_ROWS, solution=["4"] * FIRST_ROWS)
+    assert "reads the column" not in str(said[0].message)
+
+
+@pytest.mark.parametrize("reference", [5, None, ["solution"]])
+def test_the_columns_name_is_text(reads, reference):
+    with pytest.raises(TypeError, match="name of a column"):
+        wb.reward(reads, reference=reference)

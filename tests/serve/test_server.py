@@ -192,3 +192,18 @@ def test_requests_survive_a_sandbox_that_is_killed_whole(tmp_path):
         assert rewards.count(1.0) + rewards.count(None) == 31
         assert rewards.count(None) <= 4
         assert httpx.post(f"{url}/score", json=thread_of("4"), timeout=60).json()["reward"] == 1.0
+
+
+def test_columns_that_clients_have_to_send_are_told(tmp_path):
+    """At the start, since a grader that skips for want of one would leave the mean to the others."""
+    path = tmp_path / "g.py"
+    path.write_text(
+        "async def grade(thread):\n    return float((thread.metadata or {}).get('solution') == '4')\n",
+        "utf-8",
+    )
+    told = []
+    for options in ([], ["--reference", "solution"]):
+        with command(path, *options) as (process, _):
+            process.send_signal(signal.SIGTERM)
+            told.append("'solution'" in stopped(process)[2])
+    assert told == [True, False]

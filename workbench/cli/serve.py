@@ -76,6 +76,7 @@ def _add_limits(serve: argparse.ArgumentParser) -> None:
 
 
 def _serve(options: argparse.Namespace) -> int:
+    from workbench.rewards.columns import columns_beside_label
     from workbench.serve import Limits, create_app, serve
     from workbench.serve.access import check_binding
     from workbench.serve.app import require_extra
@@ -90,6 +91,11 @@ def _serve(options: argparse.Namespace) -> int:
     suite = read_suite(options.graders, options)
     _prove(suite)
     _log_to_stderr()
+    for name, column in columns_beside_label(suite.entries, options.reference):
+        say(
+            f"note: {name} reads the column {column!r}: clients send it as metadata, or as the label with --reference {column}",
+            error=True,
+        )
     app = create_app(
         suite, workers=options.workers, limits=limits, on_error=options.on_error, reference=options.reference,
         token=token, log_rows=options.log_rows,

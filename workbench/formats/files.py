@@ -25,7 +25,7 @@ from workbench.formats.shared.detection import detect
 from workbench.formats.shared.parsing import to_json
 from workbench.formats.shared.writing import Converted, check_target, write_document
 from workbench.formats.targets.base import Target
-from workbench.formats.targets.options import number_for, reference_for
+from workbench.formats.targets.options import named_reference, number_for, reference_for
 from workbench.graders import Grader
 from workbench.graders.combine import Entry
 from workbench.samples import Sample, as_samples
@@ -275,7 +275,7 @@ def convert(  # noqa: PLR0913 (people write these settings by their names)
         to: Its platform.
         on_loss: See `export`.
         on_error: See `export`.
-        reference: See `export`.
+        reference: See `export`; by default that of `source`, where it is a file of a trainer or evaluator.
         allow_unvalidated: Write sources that do not pass their checks.
         samples: Rows of your own to prove the sources on, as `read_samples` gives them, for graders that read
             columns the mock row lacks; the first five are tried.
@@ -294,6 +294,8 @@ def convert(  # noqa: PLR0913 (people write these settings by their names)
         )
     read, chosen = _opened(source, **reading)
     suite = _read(read, chosen)
+    if not reference and isinstance(get_format(to), Target):
+        reference = named_reference(read.text)
     if not allow_unvalidated:
         prove(suite, samples)
     try:

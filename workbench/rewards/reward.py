@@ -54,7 +54,7 @@ def reward(
     Raises:
         NotValidatedError: A grader that was not proved, or did not pass.
         IsolationError: Imported source where this machine cannot confine it.
-        TypeError: No grader; a function needs `@wb.grader` above it.
+        TypeError: No grader; a function needs `@wb.grader` above it. `reference` is no text.
         ValueError: `on_error` is neither "raise" nor a finite number, fewer than one worker.
 
     Example:
@@ -109,6 +109,8 @@ class Reward:
     ) -> None:
         if workers is not None and not (isinstance(workers, int) and workers >= 1):
             raise ValueError(f"workers must be a whole number, 1 or more, not {workers!r}")
+        if not isinstance(reference, str):
+            raise TypeError(f"reference is the name of a column, not {type(reference).__name__}")
         if on_error != "raise" and not is_number(on_error):
             raise ValueError(f"on_error must be 'raise' or a finite number, not {on_error!r}")
         self.suite, self.on_error, self.reference, self._workers = suite, on_error, reference, workers

@@ -72,6 +72,8 @@ def rows_of(
         TypeError: A column is no list.
         ValueError: Not one value a completion, or no such column.
     """
+    if isinstance(completions, str) or not hasattr(completions, "__len__"):
+        raise TypeError(f"completions must be a list, not {type(completions).__name__}")
     for name, values in (("prompts", prompts), *columns.items()):
         _check_length(name, values, len(completions))
     if reference and reference not in columns:
@@ -135,7 +137,7 @@ def with_column(row: Row, column: str) -> Row:
     if not column or row.thread is None:
         return row
     turns, own, *rest = row.thread.to_wire()
-    metadata = {**({} if row.reference is None else {column: row.reference}), **(own or {})}
+    metadata = {**(own or {}), **({} if row.reference is None else {column: row.reference})}
     thread = StringThread.from_wire((turns, metadata, *rest))
     return replace(row, thread=thread, reference=metadata.get(column))
 
@@ -216,7 +218,14 @@ def with_reference(metadata: Mapping[str, Any] | None, reference: Any, *, column
     Args:
         metadata: The row's columns; what they hold stays.
         reference: The row's label; None where it has none.
-        column: Another name for it.
+        column: Another name for it, the first one.
+
+    Under the first name it is the reference, whatever the row's own column of that name holds; other columns of the row
+    stay, unless they hold nothing.
     """
-    names = () if reference is None else (*filter(None, [column]), *REFERENCE_NAMES)
-    return {**dict.fromkeys(names, reference), **(metadata or {})}
+    columns = dict(metadata or {})
+    if reference is None:
+        return columns
+    names = (*filter(None, [column]), *REFERENCE_NAMES)
+    own = {key: value for key, value in columns.items() if value is not None}
+    return {**columns, **dict.fromkeys(names, reference), **own, names[0]: reference}

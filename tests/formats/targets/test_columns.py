@@ -90,3 +90,25 @@ def test_a_named_column_that_is_missing_is_an_error_in_trl(tmp_path):
     ):
         reward.trl(["q"], ["4"], answer=["4"])
     assert functions[0](["q"], ["4"], gold=["4"]) == [1.0]
+
+
+def test_the_named_column_goes_along(tmp_path):
+    """From a file of one target to that of another."""
+    wb.export([NEEDS], tmp_path / "o.py", "openrlhf", reference="solution", allow_unvalidated=True)
+    wb.convert(tmp_path / "o.py", tmp_path / "t.py", "together", allow_unvalidated=True)
+    assert runpy.run_path(str(tmp_path / "t.py"))["reward"]("4", "4") == 1.0
+    wb.convert(tmp_path / "o.py", tmp_path / "g.json", "native", allow_unvalidated=True)
+
+
+def test_who_is_left_out_of_a_mean_is_said(tmp_path):
+    """Evaluators show the reason: a grader that skipped is named in it."""
+    suite = wb.Suite([SOLUTION, wb.Length(maximum=9)], combine=wb.combine.Mean())
+    wb.export(suite, tmp_path / "p.py", "promptfoo", allow_unvalidated=True)
+    found = runpy.run_path(str(tmp_path / "p.py"))["get_assert"]("4", {"prompt": "q", "vars": {}})
+    assert (found["score"], found["reason"]) == (1.0, "without right skipped (no solution)")
+
+
+@pytest.mark.parametrize("graders", [None, 5, lambda: None])
+def test_what_is_no_grader_is_said_so(graders, tmp_path):
+    with pytest.raises(TypeError, match="graders are a grader, an entry"):
+        wb.export(graders, tmp_path / "r.py", "trl")

@@ -33,7 +33,7 @@ class Converted:
     notes: tuple[Loss, ...] = ()
 
     def __str__(self) -> str:
-        dropped = [f"\n  dropped: {loss}" for loss in self.losses]
+        dropped = [f"\n  {'changed' if loss.instead else 'dropped'}: {loss}" for loss in self.losses]
         left_out = [f"\n  note: {note}" for note in self.notes]
         return f"wrote {', '.join(map(str, self.paths))}{''.join(dropped + left_out)}"
 

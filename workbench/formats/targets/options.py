@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from workbench.formats.shared.base import Format
 from workbench.formats.targets.base import Target
+from workbench.formats.targets.module import decompose
 from workbench.graders.base import is_number
 
-__all__ = ["number_for", "reference_for"]
+__all__ = ["named_reference", "number_for", "reference_for"]
 
 
 def number_for(on_error: str | float, chosen: Format) -> float | None:
@@ -40,3 +41,10 @@ def reference_for(column: str, chosen: Format) -> str:
             f"reference means nothing to {chosen.name}: it is for trainers and evaluators that take a file of code"
         )
     return column
+
+
+def named_reference(text: str) -> str:
+    """The column of references that a file of ours was written with; "" for none, and for any other file."""
+    found = decompose(text)
+    column = "" if found is None else found[0].get("reference", "")
+    return column if isinstance(column, str) else ""

@@ -300,9 +300,12 @@ def _wb_thread_of(messages, metadata, tools=()):
 
 
 def _wb_with_reference(metadata, reference):
-    """The row's columns, with the reference under each name that graders know it by."""
-    names = () if reference is None else _WB_REFERENCE
-    return {**dict.fromkeys(names, reference), **(metadata or {})}
+    """The row's columns, with the reference under each name that graders know it by; under the first it is the reference."""
+    columns = dict(metadata or {})
+    if reference is None:
+        return columns
+    own = {key: value for key, value in columns.items() if value is not None}
+    return {**columns, **dict.fromkeys(_WB_REFERENCE, reference), **own, _WB_REFERENCE[0]: reference}
 
 
 def _wb_drive(coroutine):
@@ -327,6 +330,14 @@ def _wb_combined(score):
     return _wb_Answer(float(score))
 
 
+def _wb_without(answers):
+    """Which graders the number is made without."""
+    skipped = [
+        f"{name} skipped ({answer.reason})" for name, answer in answers.items() if answer.score is None
+    ]
+    return f"without {'; '.join(skipped)}" if skipped else ""
+
+
 def _wb_mean(answers, weights, strict=False):
     """The weighted mean, over the graders that answered."""
     there = {name: answer.score for name, answer in answers.items() if answer.score is not None}
@@ -335,7 +346,8 @@ def _wb_mean(answers, weights, strict=False):
         return missing
     if not total or (strict and len(there) < len(answers)):
         return _wb_Answer(reason="not scored: graders skipped this row")
-    return _wb_combined(sum(weights[name] * score for name, score in there.items()) / total)
+    score = sum(weights[name] * score for name, score in there.items()) / total
+    return _wb_combined(score)._replace(reason=_wb_without(answers))
 
 
 def _wb_sum(answers, weights, strict=False):

@@ -32,6 +32,9 @@ class OpenRlhfReward(TrainerFunction):
         self, queries: Sequence[str], prompts: Sequence[str], labels: Sequence[Any], **_: Any
     ) -> dict[str, Any]:
         """Scores in order."""
+        for name, values in (("prompts", prompts), ("labels", labels)):
+            if len(values) != len(queries):
+                raise ValueError(f"{name} has {len(values)} values, and there are {len(queries)} queries")
         column = self._reward.reference
         rows = [
             labelled_row(f"row {at}", prompt, _completion(query, prompt), label, column=column)

@@ -95,6 +95,10 @@ def as_suite(graders: Grader | Entry | Iterable[Grader | Entry] | Suite) -> Suit
     """
     if isinstance(graders, Suite):
         return graders
+    given: Any = graders
+    if not isinstance(given, Grader | Entry | Iterable):
+        found = "a function without @wb.grader above it" if callable(given) else type(given).__name__
+        raise TypeError(f"graders are a grader, an entry, a list of them or a Suite, not {found}")
     items = [graders] if isinstance(graders, Grader | Entry) else list(graders)
     for item in items:
         if not isinstance(item, Grader | Entry):
