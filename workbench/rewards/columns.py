@@ -16,7 +16,7 @@ from workbench.rewards.stats import GraderStats, RewardStats
 __all__ = ["FIRST_ROWS", "RowWarnings", "columns_beside_label", "warn_of_label_alone"]
 
 FIRST_ROWS = 32
-"""Rows without any score of a grader after which that is said: a few honest failures are not many in a row."""
+"""Rows of a grader after which it is said what they all lacked: fewer may fail or be of another kind by chance."""
 
 
 def columns_beside_label(entries: Iterable[Entry], reference: str) -> list[tuple[str, str]]:
@@ -69,11 +69,11 @@ class RowWarnings:
                 f"{sentence}: it is left out of what graders are given", RuntimeWarning, stacklevel=4
             )
         names = graded.parts.keys() & self._waiting.keys()
-        if not names:
+        if not names or not graded.rows:
             return
-        threads = [row.thread for row in graded.rows[:FIRST_ROWS] if row.thread is not None]
-        for thread in threads:
-            self._columns |= dict.fromkeys(thread.metadata or ())
+        first = [row.thread for row in graded.rows[:FIRST_ROWS] if row.thread is not None]
+        # A new dict each time: other threads may be reading this one.
+        self._columns = {**self._columns, **{key: None for thread in first for key in thread.metadata or ()}}
         graders = stats.graders
         for name in sorted(names):
             if graders[name].rows >= FIRST_ROWS and (entry := self._waiting.pop(name, None)) is not None:
@@ -94,14 +94,15 @@ class RowWarnings:
 
     def _lacking(self, entry: Entry) -> str:
         """The columns that it reads and none of the first rows had."""
-        lacking = sorted(_read_by(entry).both - self._columns.keys())
+        columns = self._columns
+        lacking = sorted(_read_by(entry).both - columns.keys())
         if not lacking:
             return ""
-        passed = ", ".join(map(visible, self._columns)) or "none"
+        passed = ", ".join(map(visible, columns)) or "none"
         # Where the label stands under every usual name, the trainer passed it without its column's name.
         hint = (
             f"reference={lacking[0]!r} if the trainer's label is what it holds"
-            if set(REFERENCE_NAMES) <= self._columns.keys()
+            if set(REFERENCE_NAMES) <= columns.keys()
             else "name the column so in the data, or read one that is there"
         )
         return f"it reads the column {lacking[0]!r}, and the trainer passes {passed}: {hint}"
