@@ -574,3 +574,18 @@ def test_counts_are_whole_numbers_from_one(option, value, capsys):
         main(["run", "graders.json", "rows.jsonl", option, value])
     assert ended.value.code == 2
     assert "whole number, 1 or more" in capsys.readouterr().err
+
+
+def test_hints_of_convert_are_options(tmp_path, capsys):
+    """What a message calls a setting in Python is typed otherwise here."""
+    path = tmp_path / "g.py"
+    path.write_text(
+        "async def grade(thread):\n    return float((thread.metadata or {}).get('solution') == '4')\n",
+        "utf-8",
+    )
+    assert main(["convert", str(path), "--to", "openrlhf"]) == 1
+    said = capsys.readouterr().err
+    assert "--reference solution if that is what the label holds" in said
+    assert "--on-loss report writes" in said
+    assert main(["convert", str(path), "--to", "openrlhf", "--reference", "solution"]) == 0
+    assert "--on-error NUMBER chooses one" in capsys.readouterr().out

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import workbench as wb
 from workbench.cli.options import add_reading, add_samples, trial_rows
-from workbench.cli.output import Commands, say
+from workbench.cli.output import Commands, in_shell, say
+from workbench.errors import WorkbenchError
 
 __all__ = ["add"]
 
@@ -78,18 +79,14 @@ def _convert(options: argparse.Namespace) -> int:
     # Code is imported by its file's name, which a dot in the middle would forbid.
     sign = "_" if suffix == ".py" else "."
     target = options.out or options.source.with_name(f"{options.source.stem}{sign}{options.to}{suffix}")
-    written = wb.convert(
-        options.source,
-        target,
-        options.to,
-        format=options.format,
-        on_loss=options.on_loss,
-        on_error=options.on_error,
-        reference=options.reference,
-        allow_unvalidated=options.allow_unvalidated,
-        trust=options.trust,
-        release=options.release,
-        samples=trial_rows(options),
-    )
-    say(written)
+    try:
+        written = wb.convert(
+            options.source, target, options.to, format=options.format, on_loss=options.on_loss,
+            on_error=options.on_error, reference=options.reference, allow_unvalidated=options.allow_unvalidated,
+            trust=options.trust, release=options.release, samples=trial_rows(options),
+        )  # fmt: skip
+    except WorkbenchError as error:
+        say(f"workbench: {in_shell(error)}", error=True)
+        return 1
+    say(in_shell(written))
     return 0

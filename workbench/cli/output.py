@@ -6,12 +6,13 @@ Names of files and graders may hold control characters that move a terminal's cu
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from typing import Any, TypeAlias
 
 from workbench.display_text import visible
 
-__all__ = ["EXIT_CODES", "Commands", "Parser", "say"]
+__all__ = ["EXIT_CODES", "Commands", "Parser", "in_shell", "say"]
 
 EXIT_CODES = """exit codes:
   0    all went well
@@ -20,6 +21,23 @@ EXIT_CODES = """exit codes:
   2    wrong usage
   130  interrupted
   141  nobody reads the output"""
+
+
+_OPTIONS = (
+    (re.compile(r'\bon_loss="report"'), "--on-loss report"),
+    (re.compile(r"\breference='([\w.-]+)'"), r"--reference \1"),
+    (re.compile(r'\bon_error= chooses: "raise", or a number'), "--on-error NUMBER chooses one"),
+    (re.compile(r"\bpass allow_unvalidated=True"), "--allow-unvalidated"),
+)
+"""What settings in Python are called here."""
+
+
+def in_shell(text: object) -> str:
+    """A message of `convert`, with the settings that it names as the options that they are here."""
+    said = str(text)
+    for setting, option in _OPTIONS:
+        said = setting.sub(option, said)
+    return said
 
 
 def say(text: object, *, error: bool = False) -> None:
