@@ -138,6 +138,20 @@ def outcome(function, call):
     return rewards[0] if isinstance(rewards, list) else rewards
 
 
+@pytest.mark.parametrize("extra_info", [None, {}, {"level": 1}])
+def test_the_data_source_is_there_whatever_else_is(extra_info, tmp_path):
+    """An empty `extra_info` is none."""
+    text = "async def grade(thread):\n    return float((thread.metadata or {}).get('data_source') == 'd')\n"
+    grader = wb.FunctionGrader.from_source(text, name="source")
+    grader.validate().raise_for_failure()
+    wb.export(grader, tmp_path / "f.py", "verl")
+    spec = importlib.util.spec_from_file_location("f", tmp_path / "f.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    with wb.reward(grader) as reward:
+        assert [one("d", "a", None, extra_info) for one in (reward.verl, module.compute_score)] == [1.0, 1.0]
+
+
 @pytest.mark.parametrize("at", range(len(CALLS)))
 def test_the_same_of_both(at, functions):
     trainer, call, expected = CALLS[at]

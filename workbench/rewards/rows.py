@@ -13,7 +13,16 @@ from workbench.samples.plain import NotPlainError, ObjectError, plain
 from workbench.sandbox.host.rows import row_wire
 from workbench.thread import StringThread
 
-__all__ = ["Row", "labelled_row", "row_of", "rows_of", "thread_of", "with_column", "with_reference"]
+__all__ = [
+    "Row",
+    "check_length",
+    "labelled_row",
+    "row_of",
+    "rows_of",
+    "thread_of",
+    "with_column",
+    "with_reference",
+]
 
 REFERENCE_NAMES = ROLES["reference"]
 
@@ -75,7 +84,7 @@ def rows_of(
     if isinstance(completions, str) or not hasattr(completions, "__len__"):
         raise TypeError(f"completions must be a list, not {type(completions).__name__}")
     for name, values in (("prompts", prompts), *columns.items()):
-        _check_length(name, values, len(completions))
+        check_length(name, values, len(completions))
     if reference and reference not in columns:
         raise ValueError(f"there is no column {reference!r}; there are {', '.join(columns) or 'none'}")
     names = tuple(columns)
@@ -86,11 +95,17 @@ def rows_of(
     ]
 
 
-def _check_length(name: str, values: Any, count: int) -> None:
+def check_length(name: str, values: Any, count: int, *, of: str = "completions") -> None:
+    """Refuse a column that is no list with as many values as there are rows.
+
+    Raises:
+        TypeError: No list.
+        ValueError: Another number of values.
+    """
     if isinstance(values, str | bytes | Mapping) or not hasattr(values, "__len__"):
         raise TypeError(f"{name} must be a list with one value a completion, not {type(values).__name__}")
     if len(values) != count:
-        raise ValueError(f"{name} has {len(values)} values, and there are {count} completions")
+        raise ValueError(f"{name} has {len(values)} values, and there are {count} {of}")
 
 
 def row_of(name: str, prompt: Any, completion: Any, metadata: Mapping[str, Any], *, column: str = "") -> Row:

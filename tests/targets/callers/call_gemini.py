@@ -13,7 +13,7 @@ from pathlib import Path
 from google.genai import tunings, types
 
 sys.path.insert(0, str(Path(__file__).parent))
-from common import Scores, arguments, messages_of, number, text_of
+from common import Scores, arguments, messages_of, number, plain, text_of
 
 PARENT = "projects/none/locations/none"
 
@@ -49,15 +49,6 @@ def request_of(source: str, row: dict) -> dict:
         ),
     )
     return tunings._ValidateRewardParameters_to_vertex(parameters, None, parameters)
-
-
-def plain(value):
-    """A request's part as JSON has it: models in camel case, without what is not set."""
-    if hasattr(value, "model_dump"):
-        return value.model_dump(mode="json", by_alias=True, exclude_none=True)
-    if isinstance(value, dict):
-        return {name: plain(one) for name, one in value.items() if one is not None}
-    return [plain(one) for one in value] if isinstance(value, list) else value
 
 
 def main() -> None:

@@ -13,16 +13,7 @@ from pathlib import Path
 from google.genai import tunings, types
 
 sys.path.insert(0, str(Path(__file__).parent))
-from common import Scores, arguments
-
-
-def plain(value):
-    """A request's part as JSON has it: models in camel case, without what is not set."""
-    if hasattr(value, "model_dump"):
-        return value.model_dump(mode="json", by_alias=True, exclude_none=True)
-    if isinstance(value, dict):
-        return {name: plain(one) for name, one in value.items() if one is not None}
-    return [plain(one) for one in value] if isinstance(value, list) else value
+from common import Scores, arguments, plain
 
 
 def sent_with_a_job(reward: types.CompositeReinforcementTuningRewardConfig) -> dict:

@@ -81,6 +81,15 @@ def reference_of(row: dict) -> object:
     return None if column is None else row["columns"].get(column)
 
 
+def plain(value):
+    """A request's part as JSON has it: models in camel case, without what is not set."""
+    if hasattr(value, "model_dump"):
+        return value.model_dump(mode="json", by_alias=True, exclude_none=True)
+    if isinstance(value, dict):
+        return {name: plain(one) for name, one in value.items() if one is not None}
+    return [plain(one) for one in value] if isinstance(value, list) else value
+
+
 def import_file(path: str, name: str = "exported"):
     """Imports a file as a user's own script does, by its path, entered into `sys.modules`."""
     spec = importlib.util.spec_from_file_location(name, path)

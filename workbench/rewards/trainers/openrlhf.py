@@ -9,7 +9,7 @@ import numpy as np
 
 from workbench.graders.rules.queries import completion_of
 from workbench.rewards.grading import Graded
-from workbench.rewards.rows import labelled_row
+from workbench.rewards.rows import check_length, labelled_row
 from workbench.rewards.trainer import TrainerFunction, trainer
 
 __all__ = ["OpenRlhfReward"]
@@ -33,8 +33,7 @@ class OpenRlhfReward(TrainerFunction):
     ) -> dict[str, Any]:
         """Scores in order."""
         for name, values in (("prompts", prompts), ("labels", labels)):
-            if len(values) != len(queries):
-                raise ValueError(f"{name} has {len(values)} values, and there are {len(queries)} queries")
+            check_length(name, values, len(queries), of="queries")
         column = self._reward.reference
         rows = [
             labelled_row(f"row {at}", prompt, _completion(query, prompt), label, column=column)

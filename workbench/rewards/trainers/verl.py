@@ -27,8 +27,10 @@ class VerlReward(TrainerFunction):
         extra_info: Mapping[str, Any] | None = None, **_: Any,
     ) -> float:  # fmt: skip
         """The score of one completion."""
-        extra = extra_info if isinstance(extra_info, Mapping) else {}
+        given = extra_info or {}
+        extra = given if isinstance(given, Mapping) else {}
         prompt = extra.get("prompt", extra.get("question"))
-        metadata = {"data_source": data_source, **extra} if extra_info is None or extra else extra_info
+        # What is no dict costs its row, which `labelled_row` says.
+        metadata = {"data_source": data_source, **extra} if extra is given else given
         name, column = f"data source {data_source}", self._reward.reference
         return self._one(labelled_row(name, prompt, solution_str, ground_truth, metadata, column=column))
